@@ -94,12 +94,12 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
-docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Run the commands of README and docs, and compare what they print
+docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Run the commands of README and docs, and compare what they print
 	@tools/need go java node curl chromium
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
 .PHONY: hour
-hour: $(SDK)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Play a developer's first hour from the pages alone, as docs-check does
+hour: $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Play a developer's first hour from the pages alone, as docs-check does
 	@tools/need go java node curl chromium
 	@go test -count=1 -v -timeout=5m -run '^TestHour$$' ./infra/docscheck
 

@@ -5,7 +5,8 @@
 //	```sh start     starts the stack; its output is what the stack of the tests printed
 //	```sh fails     is run, too; its last command has to fail
 //	```sh unrun     is not run, because it needs an account or takes long; its commands, options and variables exist
-//	```go program   is a whole program, which is run with the libraries of tools/sdk; so is one in js or python
+//	```go program   is a whole program, which is run with the libraries of tools/sdk and the clients of clients/;
+//	                so is one in js or python
 //	```text output  is what the block before it prints, line by line
 //	```json output  is what the block before it prints, as one JSON value
 //

@@ -28,7 +28,11 @@ type part struct{ kind, words string }
 // TestCommands runs the others.
 var hour = map[string][]part{
 	"README.md": {
-		{"sh start", "make run"}, {"js program", "/v1/prompts"}, {"python program", "/v1/prompts"}, {"sh", "/v1/chat"},
+		{"sh start", "make run"},
+		{"js program", "buildPrompt"},
+		{"python program", "build_prompt"},
+		{"go program", "memory.Chat"},
+		{"sh", "/v1/chat"},
 	},
 	"docs/quick-start.md": {
 		{"sh start", "make run"}, {"js program", "/v1/chat"}, {"python program", "/v1/chat"}, {"sh", "/v1/chat"},

@@ -81,6 +81,28 @@ func runPage(t *testing.T, stack *launch.Stack, path string, list []step) {
 // sdk has the libraries of the pages' programs.
 const sdk = ".cache/sdk"
 
+// clients are what makes the clients of clients/ known to a program, by the words of the program that name one.
+var clients = []struct{ words, command string }{
+	{"github.com/throughline/throughline/clients/go", "go -C clients/go run"},
+	{"'@throughline/client'", "node"},
+	{"from throughline import", "PYTHONPATH=clients/python/src PYTHONDONTWRITEBYTECODE=1 .cache/clients/bin/python"},
+}
+
+// saveClient bundles the client for JavaScript beside a program that imports it.
+func saveClient(t *testing.T, folder string) {
+	t.Helper()
+	bundle := exec.CommandContext(t.Context(), "infra/console/node_modules/.bin/esbuild", "--log-level=error", "--bundle",
+		"--format=esm", "--outfile="+folder+"/node_modules/@throughline/client/index.mjs", "clients/typescript/src/index.ts")
+	bundle.Dir = root
+	if out, err := bundle.CombinedOutput(); err != nil {
+		t.Fatalf("bundle the client: %v\n%s", err, out)
+	}
+	named := filepath.Join(root, folder, "node_modules/@throughline/client/package.json")
+	if err := os.WriteFile(named, []byte(`{"exports":"./index.mjs"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // saveProgram saves a program beside the libraries and returns the command that runs it, from the root as the working
 // directory.
 func saveProgram(t *testing.T, b block, text string) string {
@@ -98,7 +120,16 @@ func saveProgram(t *testing.T, b block, text string) string {
 	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("(cd %s && %s %s/%s/%s)\n", absolute(t, ""), command, sdk, filepath.Base(folder), name)
+	for _, client := range clients {
+		if strings.Contains(text, client.words) {
+			command = client.command
+		}
+	}
+	saved := sdk + "/" + filepath.Base(folder)
+	if b.info[0] == "js" {
+		saveClient(t, saved)
+	}
+	return fmt.Sprintf("(cd %s && %s %s/%s)\n", absolute(t, ""), command, absolute(t, saved), name)
 }
 
 // TestForms checks the forms of prompts against the types of the providers' libraries.
