@@ -60,7 +60,9 @@ func Decode(payload []byte, into any) error { return invalid(strictjson.Unmarsha
 
 // DecodeKnown is Decode for a payload of another version of the program. It leaves out the fields that this version
 // does not know.
-func DecodeKnown(payload []byte, into any) error { return invalid(strictjson.UnmarshalKnown(payload, into)) }
+func DecodeKnown(payload []byte, into any) error {
+	return invalid(strictjson.UnmarshalKnown(payload, into))
+}
 
 // Check returns the errors that Decode returns for every type of request. It is for a function that has to read a part
 // of the payload before it knows the type.

@@ -21,7 +21,9 @@ func Unmarshal(text []byte, into any) error { return reader{}.unmarshal(text, in
 
 // UnmarshalKnown is Unmarshal for a text of another version of the program, which may have fields that this one does
 // not know. It leaves them out. A field whose name differs from a known one in its case only is refused all the same.
-func UnmarshalKnown(text []byte, into any) error { return reader{leavesOut: true}.unmarshal(text, into) }
+func UnmarshalKnown(text []byte, into any) error {
+	return reader{leavesOut: true}.unmarshal(text, into)
+}
 
 // reader reads texts into structs. leavesOut says that unknown fields are left out and not refused.
 type reader struct{ leavesOut bool }

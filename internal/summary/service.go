@@ -102,6 +102,9 @@ type Deps struct {
 	Now      func() time.Time
 	// Random returns a number from 0 to below 1, for waits.
 	Random func() float64
+	// IsFailing, if set, reports whether the model's service is failing, so that a session without a summary may not be at
+	// fault.
+	IsFailing func() bool
 	// Report is called with failures that the sweep will repair.
 	Report func(ctx context.Context, op string, err error)
 

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 )
 
@@ -199,6 +200,39 @@ func TestTheSweepTriesAgain(t *testing.T) {
 			t.Errorf("indexed %+v, messages repaired %d times", found, f.repaired["s"])
 		}
 	})
+}
+
+// TestAnOutageMakesNoSessionWait has the model's service, or the index, fail for a day. The session is due as soon
+// after the outage as after its first failure.
+func TestAnOutageMakesNoSessionWait(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(f *fake, s *summary.Service){
+		"the model's service": func(f *fake, s *summary.Service) {
+			f.failModel, s.IsFailing = errors.New("down"), func() bool { return f.failModel != nil }
+		},
+		"the index": func(f *fake, _ *summary.Service) { f.failIx = fault.New(fault.Unavailable, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				s := f.service()
+				breakIt(f, s)
+				consume(t, s, f.say("s", "a", "b", "c", "d"))
+				for range 96 {
+					time.Sleep(s.Idle)
+					if got := f.sweep(t, s); got.Visited != 1 {
+						t.Fatalf("a sweep visits %d sessions", got.Visited)
+					}
+				}
+				f.failModel, f.failIx = nil, nil
+				time.Sleep(s.Idle)
+				if got := f.sweep(t, s); got.Visited != 1 || len(f.due) != 0 {
+					t.Errorf("after the outage: %+v, due %v", got, f.due)
+				}
+			})
+		})
+	}
 }
 
 // TestTheSweepWaitsForQuiet sweeps a session in which the user still writes.

@@ -69,8 +69,8 @@ func (o outcome) isEnough() bool {
 }
 
 // end ends the work on a claimed session. A session in which everything is covered leaves the due index. If it changed
-// in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time. A
-// session whose user has no tokens left is due when there are new ones.
+// in the meantime it is due again after that time, if a backlog is left at once, and after a failure later each time,
+// unless the failure is that of a service. A session whose user has no tokens left is due when there are new ones.
 func (s *Service) end(ctx context.Context, c sweep.Claim, o outcome, again time.Duration) error {
 	if o.failure == nil && IsDone(o.after) { // the messages may have been indexed meanwhile: the store compares
 		if settled, err := s.Store.Settle(ctx, c.User, o.after); settled || err != nil {
@@ -88,7 +88,11 @@ func (s *Service) end(ctx context.Context, c sweep.Claim, o outcome, again time.
 			at = reset.Add(time.Duration(s.Random() * float64(quotaSpread)))
 			break
 		}
-		succeeded, at = false, at.Add(sweep.Wait(s.Idle, c.Failures, s.Random()))
+		failures := c.Failures
+		if !sweep.IsOfRecord(o.failure) || s.IsFailing != nil && s.IsFailing() {
+			failures = 1
+		}
+		succeeded, at = false, at.Add(sweep.Wait(s.Idle, failures, s.Random()))
 	}
 	return s.Store.EndClaim(ctx, c, o.after, at, succeeded)
 }

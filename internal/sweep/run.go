@@ -45,6 +45,7 @@ type run struct {
 	swept  Swept
 	active int
 	idle   chan struct{} // has a value when no visit is under way any more
+	ended  chan struct{} // has a value when a visit has ended
 }
 
 // reader is how far a shard is read in this pass.
@@ -59,7 +60,7 @@ type reader struct {
 func (s *Service) newRun(shards []Shard) *run {
 	r := &run{
 		Service: s, dealer: newDealer(), slots: make(chan struct{}, AtOnce), begun: map[Due]bool{},
-		idle: make(chan struct{}, 1),
+		idle: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 	}
 	for _, shard := range shards {
 		r.readers = append(r.readers, &reader{shard: shard})
@@ -170,8 +171,34 @@ func (x *reader) read(ctx context.Context, store Store, at time.Time) {
 	}
 }
 
-// begin starts a visit when there is room for it. It reports false when the time is over.
+// awaitRoom waits until a visit of a queue's record may begin. It reports false where it may not now.
+func (r *run) awaitRoom(ctx context.Context, d Due) bool {
+	work, ok := r.workOf(d.Shard)
+	if !ok || work.AtOnce == nil {
+		return true
+	}
+	for ctx.Err() == nil {
+		most := work.AtOnce()
+		r.mu.Lock()
+		active := r.active
+		r.mu.Unlock()
+		if most == 0 || active < most {
+			return most > 0
+		}
+		select {
+		case <-r.ended:
+		case <-ctx.Done():
+		}
+	}
+	return false
+}
+
+// begin starts a visit when there is room for it, or leaves the record to the next sweep. It reports false when the
+// time is over.
 func (r *run) begin(starting, working context.Context, d Due) bool {
+	if !r.awaitRoom(starting, d) {
+		return starting.Err() == nil
+	}
 	select {
 	case r.slots <- struct{}{}:
 	case <-starting.Done():
@@ -187,14 +214,20 @@ func (r *run) begin(starting, working context.Context, d Due) bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		if r.active--; r.active == 0 {
-			select {
-			case r.idle <- struct{}{}:
-			default:
-			}
+			signal(r.idle)
 		}
+		signal(r.ended)
 		<-r.slots
 	})
 	return true
+}
+
+// signal puts a value into a channel unless it has one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 func (r *run) isIdle() bool {
@@ -214,7 +247,7 @@ func (r *run) visit(ctx context.Context, d Due) {
 		return // somebody else works on it
 	}
 	if err == nil && claim.Failures > trustedFailures {
-		claim, err = r.Store.Extend(ctx, claim, r.Now().Add(r.wait(work, claim)))
+		claim, err = r.Store.Extend(ctx, claim, r.Now().Add(r.wait(work, claim, nil)))
 	}
 	var outcome Outcome
 	if err == nil {
@@ -222,7 +255,7 @@ func (r *run) visit(ctx context.Context, d Due) {
 		// The claim is ended even when the deadline has cut the visit off.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endReserve)
 		defer cancel()
-		err = errors.Join(err, r.end(ending, work, claim, outcome, err != nil))
+		err = errors.Join(err, r.end(ending, work, claim, outcome, err))
 	}
 	if err != nil {
 		r.Report(ctx, "sweep", err)
@@ -239,12 +272,12 @@ func (r *run) visit(ctx context.Context, d Due) {
 }
 
 // end does with a visited record what its outcome says. A record whose visit failed waits.
-func (r *run) end(ctx context.Context, work Work, c Claim, outcome Outcome, hasFailed bool) error {
+func (r *run) end(ctx context.Context, work Work, c Claim, outcome Outcome, failure error) error {
 	switch {
-	case hasFailed && c.Failures > trustedFailures:
+	case failure != nil && c.Failures > trustedFailures && IsOfRecord(failure):
 		return r.Store.Postpone(ctx, c, c.Until, false) // the claim was extended by the wait
-	case hasFailed:
-		return r.Store.Postpone(ctx, c, r.Now().Add(r.wait(work, c)), false)
+	case failure != nil:
+		return r.Store.Postpone(ctx, c, r.Now().Add(r.wait(work, c, failure)), false)
 	case outcome.kind == removed:
 		return r.Store.Remove(ctx, c)
 	case outcome.kind == postponed:
@@ -263,8 +296,13 @@ func visitRecovering(ctx context.Context, v Visitor, c Claim) (o Outcome, err er
 	return v.Visit(ctx, c)
 }
 
-func (s *Service) wait(w Work, c Claim) time.Duration {
-	return Wait(w.FirstWait, c.Failures, s.Random())
+// wait is how long a record waits after a failure. The wait grows where the failure may be the record's own.
+func (s *Service) wait(w Work, c Claim, failure error) time.Duration {
+	failures := 1
+	if IsOfRecord(failure) {
+		failures = c.Failures
+	}
+	return Wait(w.FirstWait, failures, s.Random())
 }
 
 func (s *Service) workOf(shard Shard) (Work, bool) {

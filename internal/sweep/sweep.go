@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 )
 
 // Shard is one part of the due index.
@@ -156,6 +157,9 @@ type Work struct {
 	Queue     Queue
 	Visitor   Visitor
 	FirstWait time.Duration
+	// AtOnce, if set, is how many visits may be under way when one of this queue begins. With 0 its records are left to
+	// the next sweep.
+	AtOnce func() int
 }
 
 // Task is what one invocation has to do. Without shards it looks at all of them.
@@ -208,6 +212,12 @@ const (
 	// together.
 	jitter = 0.25
 )
+
+// IsOfRecord reports whether a failure may be the record's own. That a service is down or at its limits is not: then
+// all records fail, and a record that waited longer each time would wait for hours when the service is back.
+func IsOfRecord(failure error) bool {
+	return !fault.Is(failure, fault.Unavailable) && !fault.Is(failure, fault.RateLimited)
+}
 
 // Wait is how long a record waits after it has failed a number of times in a row: first, and twice as long each time,
 // at most a day. random is from 0 to 1.

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -279,6 +280,78 @@ func TestWaitsGrow(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAServiceThatIsDown has all records fail because a service does. Their waits do not grow, so that they are done
+// soon when it is back. While the model may not be asked, only the work without it goes on.
+func TestAServiceThatIsDown(t *testing.T) {
+	t.Parallel()
+	for _, code := range []fault.Code{fault.Unavailable, fault.RateLimited} {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				s.add("s", "ann", 3, time.Now())
+				isDown := true
+				l := newLambda(t, s, func(context.Context, sweep.Claim) (sweep.Outcome, error) {
+					if isDown {
+						return sweep.Kept, errors.Join(errDown, fault.New(code, ""))
+					}
+					return sweep.Removed, nil
+				})
+				for range 100 {
+					l.invoke(sweep.Task{})
+					if wait := time.Until(s.records["s"].dueAt); wait != firstWait {
+						t.Fatalf("it waits for %v, want %v", wait, firstWait)
+					}
+					time.Sleep(firstWait)
+				}
+				isDown = false
+				if l.invoke(sweep.Task{}); s.due() != 0 {
+					t.Error("it is still due")
+				}
+			})
+		})
+	}
+}
+
+// TestVisitsAtOnce bounds the visits of one queue, and then stops them.
+func TestVisitsAtOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		for i := range 40 {
+			s.add(fmt.Sprint("s", i), conversation.UserID(fmt.Sprint("u", i)), 3, time.Now())
+		}
+		var mu sync.Mutex
+		most, active, atOnce := 0, 0, 4
+		l := newLambda(t, s, func(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+			mu.Lock()
+			active++
+			most = max(most, active)
+			mu.Unlock()
+			defer func() {
+				mu.Lock()
+				defer mu.Unlock()
+				active--
+			}()
+			return work(ctx, sweep.Removed)
+		})
+		l.service.Works[0].AtOnce = func() int { return atOnce }
+		if l.invoke(sweep.Task{}); most != 4 || s.due() != 0 {
+			t.Errorf("%d visits at once, %d left", most, s.due())
+		}
+		atOnce = 0
+		s.add("s", "ann", 3, time.Now())
+		s.add("d", "ann", sweep.Deletions.First, time.Now())
+		if got := l.invoke(sweep.Task{}); got.swept.Visited != 1 || s.due() != 1 || s.records["s"].failures != 0 {
+			t.Errorf("without room: %+v, %d due", got.swept, s.due())
+		}
+		atOnce = 1
+		if l.invoke(sweep.Task{}); s.due() != 0 {
+			t.Error("with room again: it is still due")
+		}
+	})
 }
 
 // TestAWorkerThatDies has a record that ends every invocation that works on it, as a process without memory does. Its

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/invoke/caller"
+	"github.com/throughline/throughline/internal/llm/paced"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/stream"
@@ -43,7 +44,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
-	model, quota, tokens := openai.New(cfg.OpenAI.Background()), dynamo.NewQuotaStore(db), token.New()
+	model := paced.New(openai.New(cfg.OpenAI.Background()), sweep.AtOnce, time.Now)
+	quota, tokens := dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
 		Random: cryptorand.Reader, NewOwner: cryptorand.Text, Report: report, Count: countExtraction,
@@ -52,7 +54,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	service := summary.New(summary.Deps{
 		Store: dynamo.NewSummarySource(db), Model: model, Quota: quota, Index: index, Messages: messages,
 		Memories: memories, Tokens: tokens, Now: time.Now, Random: rand.Float64, Report: report,
-		EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
+		IsFailing: model.IsFailing, EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
 		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
 	})
 	spines := summary.NewSpines(summary.SpineDeps{
@@ -66,11 +68,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	sweeper := sweep.New(sweep.Deps{
 		Store: dynamo.NewDueStore(db),
 		Works: []sweep.Work{
-			{Queue: sweep.Sessions, Visitor: service, FirstWait: cfg.Triggers.Idle},
+			{Queue: sweep.Sessions, Visitor: service, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 			{Queue: sweep.Deletions, Visitor: erasure.NewSweeper(eraser, messages), FirstWait: deletionWait},
 			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
-			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle},
-			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle},
+			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
+			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 		},
 		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.FunctionName)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
