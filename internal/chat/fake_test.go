@@ -156,6 +156,8 @@ func newFake() *fake {
 }
 
 func (f *fake) observe(_ context.Context, o chat.Outcome) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.used = f.used.Add(o.Usage)
 	f.outcomes = append(f.outcomes, o)
 }
