@@ -1,9 +1,13 @@
 package dynamo_test
 
 import (
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
@@ -34,7 +38,7 @@ func messageOf(t *testing.T, s storetest.Stores, session string) conversation.Me
 }
 
 // TestDeletionMeetsNewSummary saves a summary of a message between the read and the write of the message's deletion.
-// The summary may contain the message, so it is deleted too.
+// The summary may contain the message, so it is deleted too, and nothing of it is left in the session's record.
 func TestDeletionMeetsNewSummary(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
@@ -45,7 +49,8 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 			RecordType: conversation.WorkoutSummary, SubjectID: "a", SessionID: "a", Context: "workout_log", CoachID: "c1",
 			Text: "of secret", Kind: conversation.ByModel, InProgress: true, CoveredThrough: 1,
 			CoveredAt: session.LastMessageAt, OccurredAt: session.LastMessageAt, UpdatedAt: storetest.Now,
-			SessionVersion: session.Version,
+			SessionVersion: session.Version, OwnFields: map[string]any{"of": "secret"}, Tags: []string{"secret"},
+			Days: []conversation.DaySummary{{From: storetest.Now, To: storetest.Now, Text: "of secret"}},
 		})
 		if err != nil {
 			t.Error(err)
@@ -58,6 +63,17 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 	after, err := other.Sessions.Session(t.Context(), alice, "a")
 	if err != nil || after.Summary != nil || after.MessageCount != 0 {
 		t.Errorf("session %+v with summary %+v, %v", after, after.Summary, err)
+	}
+	surface, err := conversation.SurfaceOf("workout_log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept map[string]any
+	if err := attributevalue.UnmarshalMap(record(t, table, surface.Prefix+"a"), &kept); err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(kept); strings.Contains(text, "secret") || kept["status"] == nil {
+		t.Errorf("the session's record is %s", text)
 	}
 }
 
