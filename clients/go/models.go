@@ -443,8 +443,12 @@ type Message struct {
 	Content string `json:"content"`
 	// The context of the session.
 	Context string `json:"context"`
+	// Absent for true.
+	Extract *bool `json:"extract,omitzero"`
 	// The user asked to forget it: nothing is drawn from it.
 	Forgotten *bool `json:"forgotten,omitzero"`
+	// Absent for true.
+	Index *bool `json:"index,omitzero"`
 	// The id of the message.
 	MessageID string `json:"messageId"`
 	// Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly,
@@ -549,6 +553,10 @@ type NewMessage struct {
 	AgentID string `json:"agentId,omitzero"`
 	// At most 256 KiB, stored and returned exactly.
 	Content string `json:"content"`
+	// false: no summary or memory is made of it.
+	Extract *bool `json:"extract,omitzero"`
+	// false: no search and no other session hears of it.
+	Index *bool `json:"index,omitzero"`
 	// The app's own data, at most 32 KiB.
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// Default: the session's mode.
@@ -1051,8 +1059,12 @@ type Recalled struct {
 	Content string `json:"content"`
 	// The context of the session.
 	Context string `json:"context"`
+	// Absent for true.
+	Extract *bool `json:"extract,omitzero"`
 	// The user asked to forget it: nothing is drawn from it.
 	Forgotten *bool `json:"forgotten,omitzero"`
+	// Absent for true.
+	Index *bool `json:"index,omitzero"`
 	// The id of the message.
 	MessageID string `json:"messageId"`
 	// Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly,

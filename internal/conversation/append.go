@@ -146,7 +146,7 @@ func (s Session) Extend(messages []NewMessage, now time.Time) ([]Message, Sessio
 		out[i] = s.Message(m, s.LastSeq+i+1, last)
 		if m.Role == RoleUser {
 			userSeq = out[i].Seq
-			if IsUrgent(m.Content) {
+			if !m.NoExtract && IsUrgent(m.Content) {
 				urgentSeq = out[i].Seq
 			}
 		}
@@ -180,8 +180,8 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	return Message{
 		Seq: seq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, AgentID: m.AgentID,
 		Role: m.Role, Content: m.Content, Tokens: m.Tokens, Timestamp: at, Mode: mode,
-		Metadata: m.Metadata, AwaitsAnswer: m.AwaitsAnswer, Generation: s.Generation,
-		SessionCreatedAt: s.CreatedAt,
+		Metadata: m.Metadata, AwaitsAnswer: m.AwaitsAnswer, NoIndex: m.NoIndex, NoExtract: m.NoExtract,
+		Generation: s.Generation, SessionCreatedAt: s.CreatedAt,
 	}
 }
 

@@ -40,11 +40,20 @@ type Message struct {
 	AwaitsAnswer bool
 	// Forgotten marks what the user asked to forget. It stays in the conversation. No summary, no memory and no other
 	// prompt is made of it, and no search finds it.
-	Forgotten  bool
-	Generation int64
+	Forgotten bool
+	// NoIndex keeps the message out of searches and of the prompts of other sessions, NoExtract out of summaries and
+	// memories. It stays in the conversation and in its session's prompts.
+	NoIndex, NoExtract bool
+	Generation         int64
 	// SessionCreatedAt is when the session was created. It tells the session from others of the same id.
 	SessionCreatedAt time.Time
 }
+
+// IsSearched reports whether searches may find the message.
+func (m Message) IsSearched() bool { return !m.Forgotten && !m.NoIndex }
+
+// IsRead reports whether summaries and memories may be made of the message.
+func (m Message) IsRead() bool { return !m.Forgotten && !m.NoExtract }
 
 // NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.
 type NewMessage struct {
@@ -56,6 +65,8 @@ type NewMessage struct {
 	Metadata  map[string]any
 	// AwaitsAnswer says that the caller will append the answer as the next message.
 	AwaitsAnswer bool
+	// NoIndex and NoExtract are those of Message.
+	NoIndex, NoExtract bool
 	// Tokens is the length of Content. The caller counts them, so that stores need no tokenizer.
 	Tokens int
 }

@@ -24,6 +24,8 @@ const (
 	attrMetadata      = "metadata"
 	attrAwaitsAnswer  = "awaitsAnswer" // only where it is true
 	attrForgotten     = "forgotten"    // only where it is true
+	attrNoIndex       = "noIndex"      // only where it is true
+	attrNoExtract     = "noExtract"    // only where it is true
 	// attrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It tells the session from a
 	// deleted one of the same id, whose messages an index may still show.
 	attrSessionCreatedAt = "sessionCreatedAtMs"

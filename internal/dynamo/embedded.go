@@ -164,7 +164,7 @@ func withArray(s conversation.Session, it item) conversation.Session {
 			continue
 		}
 		s.UserSeq = m.Seq
-		if conversation.IsUrgent(m.Content) {
+		if !m.NoExtract && conversation.IsUrgent(m.Content) {
 			s.UrgentSeq = m.Seq
 		}
 	}

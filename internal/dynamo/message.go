@@ -211,11 +211,12 @@ func encodeMessage(user conversation.UserID, s conversation.Session, m conversat
 	it[attrCoachID] = stringAttr(m.CoachID)
 	it.setString(attrAgentID, m.AgentID)
 	it.setString(attrMode, m.Mode)
-	if m.AwaitsAnswer {
-		it[attrAwaitsAnswer] = boolAttr(true)
-	}
-	if m.Forgotten {
-		it[attrForgotten] = boolAttr(true)
+	for name, is := range map[string]bool{
+		attrAwaitsAnswer: m.AwaitsAnswer, attrForgotten: m.Forgotten, attrNoIndex: m.NoIndex, attrNoExtract: m.NoExtract,
+	} {
+		if is {
+			it[name] = boolAttr(true)
+		}
 	}
 	it[attrGeneration] = intAttr(m.Generation)
 	it[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
@@ -235,8 +236,9 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
 		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
 		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
-		Forgotten: it.bool(attrForgotten), SessionCreatedAt: sessionCreatedAt(it),
-		Generation: it.int64(attrGeneration),
+		Forgotten: it.bool(attrForgotten), NoIndex: it.bool(attrNoIndex), NoExtract: it.bool(attrNoExtract),
+		SessionCreatedAt: sessionCreatedAt(it),
+		Generation:       it.int64(attrGeneration),
 	}, true
 }
 

@@ -30,3 +30,21 @@ func TestForgottenMessagesAreNotRead(t *testing.T) {
 		t.Errorf("the model reads:\n%s", last)
 	}
 }
+
+// TestMessagesThatAreNotRead appends a message of which no memory is to be made, though it is urgent.
+func TestMessagesThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.create(t, "a")
+	e.append(t, "a",
+		conversation.NewMessage{Role: conversation.RoleUser, Content: "fact 1: I'm allergic to nuts", NoExtract: true},
+		conversation.NewMessage{Role: conversation.RoleUser, Content: "fact 2"})
+	if s := e.session(t, "a"); s.UrgentSeq != 0 || s.UserSeq != 2 {
+		t.Errorf("the session is %+v", s)
+	}
+	e.extract(t, "a")
+	e.wantValid(t, "fact 2")
+	if strings.Contains(e.inputs[0], "fact 1") {
+		t.Errorf("the model reads:\n%s", e.inputs[0])
+	}
+}

@@ -45,7 +45,7 @@ func nextWindow(all []conversation.Message, after int, r conversation.Reading, e
 	seen, size := map[string]bool{}, 0
 	for i, m := range all {
 		switch {
-		case m.Forgotten, m.Seq <= after && r.Skips(m.Seq):
+		case !m.IsRead(), m.Seq <= after && r.Skips(m.Seq):
 			continue
 		case m.Seq <= after || m.Role != conversation.RoleUser && len(w.messages) == 0:
 			w.earlier = addContext(w.earlier, m, earlierLines)

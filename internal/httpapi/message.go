@@ -38,15 +38,28 @@ type Message struct {
 	Mode      string    `json:"mode"`
 	Metadata  object    `json:"metadata,omitempty"`
 	Forgotten bool      `json:"forgotten,omitempty" doc:"The user asked to forget it: nothing is drawn from it."`
+	Index     *bool     `json:"index,omitempty" doc:"Absent for true."`
+	Extract   *bool     `json:"extract,omitempty" doc:"Absent for true."`
 }
 
 func toMessage(m conversation.Message) Message {
 	return Message{
 		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
 		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
-		Metadata: m.Metadata, Forgotten: m.Forgotten,
+		Metadata: m.Metadata, Forgotten: m.Forgotten, Index: falseIf(m.NoIndex), Extract: falseIf(m.NoExtract),
 	}
 }
+
+// falseIf is false where something is refused, and nil where the default holds.
+func falseIf(refused bool) *bool {
+	if !refused {
+		return nil
+	}
+	return new(bool)
+}
+
+// isFalse reports whether a field says false. Without it the default holds.
+func isFalse(given *bool) bool { return given != nil && !*given }
 
 type newMessage struct {
 	Role      string     `json:"role" enum:"user,assistant,system" doc:"All but user need the scope throughline/app."`
@@ -55,6 +68,8 @@ type newMessage struct {
 	Mode      string     `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
 	AgentID   string     `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
 	Metadata  object     `json:"metadata,omitempty" doc:"The app's own data, at most 32 KiB."`
+	Index     *bool      `json:"index,omitempty" default:"true" doc:"false: no search and no other session hears of it."`
+	Extract   *bool      `json:"extract,omitempty" default:"true" doc:"false: no summary or memory is made of it."`
 }
 
 type newMessages struct {
@@ -180,6 +195,7 @@ func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 		out[i] = conversation.NewMessage{
 			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
 			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(g.Content),
+			NoIndex: isFalse(g.Index), NoExtract: isFalse(g.Extract),
 		}
 	}
 	return out

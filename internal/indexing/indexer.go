@@ -70,6 +70,9 @@ func (b Batch) documents() []document {
 	}
 	var out []document
 	for _, m := range b.Messages {
+		if !m.IsSearched() {
+			continue
+		}
 		out = append(out, messageDocuments(m, previous[m.SessionID])...)
 		if m.Role != conversation.RoleSystem {
 			previous[m.SessionID] = m.Content

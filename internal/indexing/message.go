@@ -191,7 +191,7 @@ func (s *Service) readPrevious(ctx context.Context, b *backlog, before []convers
 	return nil
 }
 
-func isSaid(m conversation.Message) bool { return m.Role != conversation.RoleSystem && !m.Forgotten }
+func isSaid(m conversation.Message) bool { return m.Role != conversation.RoleSystem && m.IsSearched() }
 
 // lastSaid returns the content of the last message that is not the system's, or the text given if there is none.
 func lastSaid(messages []conversation.Message, otherwise string) string {

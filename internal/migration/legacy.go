@@ -23,6 +23,8 @@ const (
 	fieldMetadata     = "metadata"
 	fieldTokens       = "tokens"
 	fieldAwaitsAnswer = "awaitsAnswer"
+	fieldNoIndex      = "noIndex"
+	fieldNoExtract    = "noExtract"
 )
 
 // The names in a message's metadata under which an app's own values are kept.
@@ -161,6 +163,8 @@ func (d *decoder) message(fields map[string]any) conversation.Message {
 		m.ID, m.Timestamp = fields[fieldMessageID].(string), at
 		takeCount(rest, fieldTokens, &m.Tokens)
 		take(rest, fieldAwaitsAnswer, &m.AwaitsAnswer)
+		take(rest, fieldNoIndex, &m.NoIndex)
+		take(rest, fieldNoExtract, &m.NoExtract)
 	} else {
 		m.Timestamp = d.increasing(fields[fieldTime])
 		m.ID = d.ids.New(m.Timestamp, digits)
@@ -257,6 +261,12 @@ func Encode(m conversation.Message) map[string]any {
 	}
 	if m.Tokens > 0 {
 		fields[fieldTokens] = float64(m.Tokens)
+	}
+	if m.NoIndex {
+		fields[fieldNoIndex] = true
+	}
+	if m.NoExtract {
+		fields[fieldNoExtract] = true
 	}
 	if m.AwaitsAnswer {
 		fields[fieldAwaitsAnswer] = true

@@ -245,6 +245,44 @@ func TestForgottenMessagesAreNotFound(t *testing.T) {
 	}
 }
 
+// TestMessagesOutsideOfTheIndex appends a message that the app keeps out of the index. It has no vector, and no search
+// finds it, also while the index does not answer.
+func TestMessagesOutsideOfTheIndex(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.addIndexed("ann", "coach_conversation", "a", time.Hour, "The code of the door is 1234")
+	appended, err := s.store.Messages.Append(t.Context(), "ann", conversation.Append{
+		SessionID: "a", Messages: []conversation.NewMessage{{
+			Role: conversation.RoleUser, Content: "The code of the safe is 5678", NoIndex: true, Tokens: 8,
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, appended.Messages); err != nil {
+		t.Fatal(err)
+	}
+	query := recall.MessageQuery{Query: "What is the code of the safe?"}
+	check := func() {
+		t.Helper()
+		for _, m := range s.recall("ann", query).Messages {
+			if m.ID == appended.Messages[0].ID {
+				t.Errorf("found %+v", m)
+			}
+		}
+	}
+	check()
+	matches, err := s.index.Router.Query(t.Context(), "ann", 0, s.index.queries[0])
+	if err != nil || len(matches) != 1 {
+		t.Errorf("the index has %+v, %v", matches, err)
+	}
+	s.index.fault = func(context.Context) error { return errors.New("down") }
+	check()
+	if len(s.recall("ann", query).Messages) != 1 {
+		t.Error("the other message is not found")
+	}
+}
+
 func TestLongMessagesAreOneHit(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -61,7 +61,7 @@ func (v visibility) allows(h Hit) bool {
 	}
 	switch {
 	case h.Message != nil:
-		return !h.Message.Forgotten && v.wants(vector.MessageRecord) &&
+		return h.Message.IsSearched() && v.wants(vector.MessageRecord) &&
 			v.allowsSession(h.Message.Context, h.Message.SessionID)
 	case h.Summary != nil:
 		return v.allowsSummary(*h.Summary)

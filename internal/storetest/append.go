@@ -225,6 +225,26 @@ func testContentRoundTrip(t *testing.T, s *fixture) {
 	}
 }
 
+// testFlags appends messages that are kept out of the index, or of summaries and memories.
+func testFlags(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	want := []conversation.NewMessage{
+		{Role: conversation.RoleUser, Content: "a", NoIndex: true},
+		{Role: conversation.RoleUser, Content: "b", NoExtract: true},
+		{Role: conversation.RoleUser, Content: "c"},
+	}
+	appendMessages(t, s, alice, "c", want...)
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	for i, m := range got {
+		if m.NoIndex != want[i].NoIndex || m.NoExtract != want[i].NoExtract {
+			t.Errorf("message %s: %v, %v", m.Content, m.NoIndex, m.NoExtract)
+		}
+	}
+}
+
 func testAppendReplays(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "i")
 	in := appendWithKey("i", "k")

@@ -150,7 +150,7 @@ func RunConversations(t *testing.T, open func(t *testing.T, now func() time.Time
 var conversationTests = []string{
 	"Create", "CreateReplays", "CreateConflicts", "UpdateSession", "Append", "AppendTimes",
 	"InvalidAppends", "AppendReplays", "AppendReplaysAfterEdits", "AppendReplaysAfterDeletion", "KeysExpire",
-	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Turn", "TurnWithoutKey", "MessageByID",
+	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Flags", "Turn", "TurnWithoutKey", "MessageByID",
 	"Reopen", "ReopenAtOnce",
 }
 
@@ -210,6 +210,7 @@ var (
 		"ConcurrentAppendsWithOneKey": testConcurrentAppendsWithOneKey,
 		"ConcurrentAppends":           testConcurrentAppends,
 		"ContentRoundTrip":            testContentRoundTrip,
+		"Flags":                       testFlags,
 		"Paging":                      testPaging,
 		"PagesAreBoundedInBytes":      testPagesAreBoundedInBytes,
 		"PagingDuringWrites":          testPagingDuringWrites,

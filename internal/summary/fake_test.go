@@ -77,6 +77,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 			role, text = conversation.RoleSystem, rest
 		}
 		text, isForgotten := strings.CutPrefix(text, "forgotten:")
+		text, isUnread := strings.CutPrefix(text, "unread:")
 		s.LastSeq++
 		if role == conversation.RoleUser {
 			s.UserSeq = s.LastSeq
@@ -89,7 +90,7 @@ func (f *fake) say(id string, texts ...string) conversation.Change {
 		s.LastMessageAt = time.Now()
 		f.messages[id] = append(f.messages[id], conversation.Message{
 			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,
-			Timestamp: s.LastMessageAt, Forgotten: isForgotten,
+			Timestamp: s.LastMessageAt, Forgotten: isForgotten, NoExtract: isUnread,
 		})
 	}
 	f.sessions[id] = s

@@ -119,7 +119,7 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 }
 
 // isLine reports whether a message is part of the conversation.
-func isLine(m conversation.Message) bool { return m.Role != conversation.RoleSystem && !m.Forgotten }
+func isLine(m conversation.Message) bool { return m.Role != conversation.RoleSystem && m.IsRead() }
 
 // shortened returns a message with as much of its text as the model reads, none if it is not part of the conversation.
 // The text is a copy, because a part would keep the whole message in memory while the model works.

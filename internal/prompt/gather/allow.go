@@ -58,7 +58,7 @@ func (src *Sources) allowsTodo(t longterm.Todo) bool {
 func (src *Sources) allowsHit(h recall.Hit) bool {
 	switch {
 	case h.Message != nil:
-		return IsConversational(h.Message.Role) && !h.Message.Forgotten && h.Message.ID != src.MessageID &&
+		return IsConversational(h.Message.Role) && h.Message.IsSearched() && h.Message.ID != src.MessageID &&
 			src.allowsSession(h.Message.SessionID, h.Message.Context)
 	case h.Summary != nil:
 		return h.Summary.CoachID == src.CoachID && h.Summary.SessionID != src.Session.ID &&

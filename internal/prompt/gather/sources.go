@@ -140,7 +140,12 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 
 // mayTell reports whether a stored message may be told.
 func (src *Sources) mayTell(m *conversation.Message) bool {
-	return IsConversational(m.Role) && !m.Forgotten && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
+	return IsConversational(m.Role) && src.mayHear(m) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
+}
+
+// mayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own.
+func (src *Sources) mayHear(m *conversation.Message) bool {
+	return !m.Forgotten && (!m.NoIndex || m.SessionID == src.Session.ID)
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.

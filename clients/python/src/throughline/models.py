@@ -506,8 +506,12 @@ class Message:
     """The text, as it was stored."""
     context: str
     """The context of the session."""
+    extract: bool | None = None
+    """Absent for true."""
     forgotten: bool | None = None
     """The user asked to forget it: nothing is drawn from it."""
+    index: bool | None = None
+    """Absent for true."""
     message_id: str
     """The id of the message."""
     metadata: dict[str, Any] | None = None
@@ -611,6 +615,10 @@ class NewMessage:
     """The part that the model plays."""
     content: str
     """At most 256 KiB, stored and returned exactly."""
+    extract: bool | None = None
+    """false: no summary or memory is made of it."""
+    index: bool | None = None
+    """false: no search and no other session hears of it."""
     metadata: dict[str, Any] | None = None
     """The app's own data, at most 32 KiB."""
     mode: str | None = None
@@ -1109,8 +1117,12 @@ class Recalled:
     """The text, as it was stored."""
     context: str
     """The context of the session."""
+    extract: bool | None = None
+    """Absent for true."""
     forgotten: bool | None = None
     """The user asked to forget it: nothing is drawn from it."""
+    index: bool | None = None
+    """Absent for true."""
     message_id: str
     """The id of the message."""
     metadata: dict[str, Any] | None = None

@@ -1330,8 +1330,12 @@ export interface components {
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description Absent for true. */
+            extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
             forgotten?: boolean;
+            /** @description Absent for true. */
+            index?: boolean;
             /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
@@ -1488,6 +1492,16 @@ export interface components {
             agentId?: string | null;
             /** @description At most 256 KiB, stored and returned exactly. */
             content: string;
+            /**
+             * @description false: no summary or memory is made of it.
+             * @default true
+             */
+            extract?: boolean | null;
+            /**
+             * @description false: no search and no other session hears of it.
+             * @default true
+             */
+            index?: boolean | null;
             /** @description The app's own data, at most 32 KiB. */
             metadata?: {
                 [key: string]: components["schemas"]["Value"];
@@ -2105,8 +2119,12 @@ export interface components {
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description Absent for true. */
+            extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
             forgotten?: boolean;
+            /** @description Absent for true. */
+            index?: boolean;
             /** @description The id of the message. */
             messageId: string;
             /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
