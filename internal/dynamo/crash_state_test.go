@@ -45,7 +45,11 @@ func (s state) changeSession(id string, change func(*sessionState)) {
 	s.Sessions[id] = session
 }
 
+// addMessage adds a message. What the user says in a completed session makes it active again.
 func (s *sessionState) addMessage(role conversation.Role, content string) {
+	if role == conversation.RoleUser && s.Status == conversation.Completed {
+		s.Status = conversation.Active
+	}
 	s.LastSeq++
 	s.Count++
 	s.Messages = append(s.Messages, fmt.Sprintf("%d %s %s", s.LastSeq, role, content))
