@@ -229,16 +229,32 @@ func TestLatestSummaryIsOfTheLatestSession(t *testing.T) {
 	}
 }
 
-// The part of this session that is not told message by message is told by its summary, unless transcripts tell it.
+// The part of this session that is not told message by message is told by its summary, unless transcripts tell it, or
+// block-map has the summary of another session.
 func TestSummaryOfThisSession(t *testing.T) {
 	t.Parallel()
-	for recipe, want := range map[string]bool{prompt.BlockMap: true, prompt.Unified: false} {
+	const own, other = "They compared bands.", "They talked of rest."
+	for _, c := range []struct {
+		recipe             string
+		hasOther           bool
+		wantOwn, wantOther bool
+	}{
+		{prompt.BlockMap, false, true, false},
+		{prompt.BlockMap, true, false, true},
+		{prompt.Unified, false, false, false},
+	} {
 		w := newFixture()
 		r := talkative(w, 12, "motivator")
-		r.Recipe = recipe
-		summarize(&w.user("u").sessions[0], "They compared bands.")
-		if got := strings.Contains(everything(build(t, w.service(now), "u", r)), "They compared bands."); got != want {
-			t.Errorf("%s tells it: %v", recipe, got)
+		r.Recipe = c.recipe
+		p := w.user("u")
+		summarize(&p.sessions[0], own)
+		if c.hasOther {
+			at := now.Add(-50 * time.Hour)
+			summarize(p.converse("other", "coach_conversation", p.sessions[0].CoachID, at, says(0, "hi")), other)
+		}
+		text := everything(build(t, w.service(now), "u", r))
+		if strings.Contains(text, own) != c.wantOwn || strings.Contains(text, other) != c.wantOther {
+			t.Errorf("%s, another session %t: the prompt is\n%s", c.recipe, c.hasOther, text)
 		}
 	}
 }

@@ -161,9 +161,9 @@ func (c historyCase) checkAge(t *testing.T, told toldSummary, at time.Time) {
 }
 
 // checkLatest compares the latest session summary: the one of the session itself if a part of it is told nowhere else,
-// or else the newest other session that has one and is not told in others.
+// or else the newest other session that has one and is not told in others. In block-map the other session comes first.
 func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
-	var newest conversation.Session
+	var own, newest conversation.Session
 	for _, s := range c.visible {
 		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.ID })
 		if s.Summary == nil || isOther || !c.isNeeded(s) {
@@ -171,14 +171,16 @@ func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
 		}
 		if s.ID == c.request.SessionID {
 			if !c.allTold(s) {
-				newest = s
-				break
+				own = s
 			}
 			continue
 		}
 		if c.lastOf(s).After(c.lastOf(newest)) {
 			newest = s
 		}
+	}
+	if own.ID != "" && (c.recipe.Name != prompt.BlockMap || newest.ID == "") {
+		newest = own
 	}
 	switch {
 	case len(latest) > 1:

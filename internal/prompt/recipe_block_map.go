@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
@@ -39,7 +40,7 @@ var blockMap = Recipe{
 		{Block: block.Spine, Style: render.Prefixed("Conversation summary:"), Cap: Cap{Chars: 1200, NoEllipsis: true}},
 		{
 			Block: block.SessionSummary, Style: render.Prefixed("LATEST SESSION SUMMARY:"),
-			Cap: Cap{Chars: 600, NoEllipsis: true},
+			Cap: Cap{Chars: 600, NoEllipsis: true}, Select: choose.LatestSummary,
 		},
 		{Block: block.Seed, Style: render.Prefixed("User context:"), Cap: Cap{Chars: 800, NoEllipsis: true}},
 		{Block: block.State, Style: render.LabelValue},

@@ -158,6 +158,23 @@ func chooseSessionSummary(c *chooser, slot *Slot) []*Candidate {
 	if e := ownSummary(c, slot); e != nil {
 		return []*Candidate{e}
 	}
+	return latestOther(c, slot)
+}
+
+// LatestSummary chooses the summary of this coach's latest other session, or that of this one if no other has any
+// (prompt-assembly-map, "Latest Session Summary").
+func LatestSummary(c *chooser, slot *Slot) []*Candidate {
+	if others := latestOther(c, slot); len(others) > 0 {
+		return others
+	}
+	if e := ownSummary(c, slot); e != nil {
+		return []*Candidate{e}
+	}
+	return nil
+}
+
+// latestOther chooses the summary of this coach's latest other session that no other block has.
+func latestOther(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	for i := range c.Sessions { // the latest first
 		other := &c.Sessions[i]

@@ -6,10 +6,8 @@ import (
 	"math/bits"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"time"
 	"unicode"
 )
 
@@ -40,8 +38,9 @@ var referenceText string
 type Reference struct {
 	// Refers is set if there is one.
 	Refers bool
-	// ago is when its sentence says that this was, as dayName has it, or "".
-	ago string
+	// ago is when its sentence says that this was, as dayName has it, or "". date is the date that it names otherwise.
+	ago  string
+	date date
 	// HasTopic reports whether the message has keywords beside the reference, IsTopical whether its sentence has.
 	HasTopic, IsTopical bool
 }
@@ -66,13 +65,10 @@ type language struct {
 	lists map[string][]string
 }
 
-// dayName says when a day is: how many days ago, "monday" for the last Monday before today, or "week" for the week
-// before this one.
-type dayName struct{ words, ago string }
-
 // examples is reference.txt, indexed. It does not change.
 type examples struct {
-	phrases []phrase
+	phrases   []phrase
+	languages []*language
 	// numbers has the words of the phrases, byPrefix those words by their first letters.
 	numbers  map[string]int
 	byPrefix map[string][]string
@@ -96,23 +92,34 @@ var readExamples = sync.OnceValue(func() *examples {
 		case line == "" || kind == "#":
 		case line[0] == '[':
 			current = &language{lists: map[string][]string{}}
+			ex.languages = append(ex.languages, current)
 		case kind == "+" || kind == "-":
 			ex.add(rest, kind == "+", current)
 		case 'A' <= kind[0] && kind[0] <= 'Z':
-			current.lists[strings.TrimSuffix(kind, ":")] = strings.Fields(rest)
+			name := strings.TrimSuffix(kind, ":")
+			current.lists[name] = strings.Fields(rest)
+			if name == months {
+				current.lists[name] = foldedWords(rest)
+				ex.addDays(current.lists[name])
+			}
 		default:
 			for day := range strings.SplitSeq(rest, ",") {
 				words := foldedWords(day)
 				current.days = append(current.days, dayName{strings.Join(words, " "), strings.TrimSuffix(kind, ":")})
-				for _, word := range words {
-					ex.positive[word] = true
-				}
+				ex.addDays(words)
 			}
 		}
 	}
 	ex.weigh()
 	return ex
 })
+
+// addDays adds the words of days and months to those that are no topic.
+func (ex *examples) addDays(words []string) {
+	for _, word := range words {
+		ex.positive[word] = true
+	}
+}
 
 // weigh gives each place of a phrase the weight of the first word that may stand there: the fewer phrases use a word,
 // the more it says.
@@ -274,14 +281,16 @@ func (p *phrase) align(rows map[int][]float64, ends []aligned) match {
 // FindReference returns the first explicit reference of a message to an earlier conversation: "as we said", "like last
 // time", "continue where we left off".
 func FindReference(message string) (Reference, bool) {
-	message = quoted.ReplaceAllString(ends(message, referenceBytes), " ")
+	message = ordinal.ReplaceAllString(quoted.ReplaceAllString(ends(message, referenceBytes), " "), "$1 ")
 	for sentence := range strings.FieldsFuncSeq(message, endsSentence) {
-		words := foldedWords(sentence)
+		words, named := readExamples().cutDate(foldedWords(sentence))
 		for from := 0; from == 0 || from+overlapWords < len(words); from += windowWords - overlapWords {
 			part := words[from:min(from+windowWords, len(words))]
 			if l := readExamples().referringLanguage(part); l != nil {
 				r := Reference{Refers: true, HasTopic: hasTopic(message), IsTopical: hasTopic(sentence)}
-				r.ago = l.dayIn(words)
+				if r.ago = l.dayIn(words); r.ago == "" {
+					r.date = named
+				}
 				return r, true
 			}
 		}
@@ -324,6 +333,9 @@ func hasTopic(message string) bool { return len(Topic(message)) > 0 }
 // quoted matches what a message quotes. Nobody refers back in somebody else's words.
 var quoted = regexp.MustCompile("\"[^\"\n]*\"|“[^”\n]*”|„[^“”\n]*[“”]|«[^»\n]*»|(?m:^\\s*>.*$)")
 
+// ordinal matches the point of "21. Januar", which ends no sentence.
+var ordinal = regexp.MustCompile(`\b(\d{1,2})\.\s`)
+
 func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n", r) }
 
 // foldedWords returns a text's words in lower case and without accents.
@@ -338,52 +350,3 @@ var unaccented = strings.NewReplacer("à", "a", "á", "a", "â", "a", "ã", "a",
 	"ê", "e", "ë", "e", "ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o",
 	"ö", "o", "ù", "u", "ú", "u", "û", "u", "ü", "u", "ß", "ss", "œ", "oe",
 	"\u0300", "", "\u0301", "", "\u0302", "", "\u0303", "", "\u0308", "", "\u0327", "")
-
-// dayIn returns when a sentence says that something was, as dayName has it, or "". Of several days the one that
-// reference.txt names last decides: "the day before yesterday" stands after "yesterday".
-func (l *language) dayIn(words []string) string {
-	text, ago := " "+strings.Join(words, " ")+" ", ""
-	for _, d := range l.days {
-		if strings.Contains(text, " "+d.words+" ") {
-			ago = d.ago
-		}
-	}
-	return ago
-}
-
-// Covers reports whether a reference names the day or week of a time.
-func (r Reference) Covers(at, now time.Time, zone *time.Location) bool {
-	from, to, named := r.Days(now, zone)
-	return named && !at.Before(from) && at.Before(to)
-}
-
-// Days returns the beginning of the day or week that a reference names and its end, if it names one.
-func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time, named bool) {
-	local := now.In(zone)
-	least, most, named := r.daysAgo(local.Weekday())
-	year, month, day := local.Date()
-	from = time.Date(year, month, day-most, 0, 0, 0, 0, zone)
-	return from, time.Date(year, month, day-least+1, 0, 0, 0, 0, zone), named
-}
-
-// daysAgo returns the least and the most days ago that a reference names, if it names any.
-func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
-	switch r.ago {
-	case "":
-		return 0, 0, false
-	case "week", "2_weeks", "3_weeks":
-		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
-		if n := int(r.ago[0] - '0'); n < 4 {
-			sunday += 7 * (n - 1)
-		}
-		return sunday, sunday + 6, true
-	}
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		if r.ago == strings.ToLower(day.String()) {
-			n := int(today-day+6)%7 + 1
-			return n, n, true
-		}
-	}
-	n, err := strconv.Atoi(r.ago)
-	return n, n, err == nil
-}

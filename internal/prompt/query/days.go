@@ -1,0 +1,196 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// dayName says when a day is: how many days ago, "monday" for the last Monday before today, "week" for the week before
+// this one, or "month" for the month before this one.
+type dayName struct{ words, ago string }
+
+// date is a day of the calendar, such as "21 January". The year is 0 where it is not said, and the day is 0 for a whole
+// month.
+type date struct {
+	year  int
+	month time.Month
+	day   int
+}
+
+// The lists of reference.txt that name dates: the months from January, their short names, and the words in front of a
+// whole month.
+const (
+	months      = "MONTHS"
+	shortMonths = "SHORT"
+	inAMonth    = "IN"
+)
+
+// dayIn returns when a sentence says that something was, as dayName has it, or "". Of several days the one that
+// reference.txt names last decides: "the day before yesterday" stands after "yesterday".
+func (l *language) dayIn(words []string) string {
+	text, ago := " "+strings.Join(words, " ")+" ", ""
+	for _, d := range l.days {
+		if strings.Contains(text, " "+d.words+" ") {
+			ago = d.ago
+		}
+	}
+	return ago
+}
+
+// Covers reports whether a reference names the day or week of a time.
+func (r Reference) Covers(at, now time.Time, zone *time.Location) bool {
+	from, to, named := r.Days(now, zone)
+	return named && !at.Before(from) && at.Before(to)
+}
+
+// Days returns the beginning of the day, week or month that a reference names and its end, if it names one.
+func (r Reference) Days(now time.Time, zone *time.Location) (from, to time.Time, named bool) {
+	local := now.In(zone)
+	year, month, day := local.Date()
+	begins := func(month time.Month, day int) time.Time { return time.Date(year, month, day, 0, 0, 0, 0, zone) }
+	if r.ago == "month" {
+		return begins(month-1, 1), begins(month, 1), true
+	}
+	if r.date.month != 0 {
+		return r.date.days(local)
+	}
+	least, most, named := r.daysAgo(local.Weekday())
+	return begins(month, day-most), begins(month, day-least+1), named
+}
+
+// daysAgo returns the least and the most days ago that a reference names, if it names any.
+func (r Reference) daysAgo(today time.Weekday) (least, most int, named bool) {
+	switch r.ago {
+	case "":
+		return 0, 0, false
+	case "week", "2_weeks", "3_weeks":
+		sunday := (int(today)+6)%7 + 1 // weeks begin on Monday
+		if n := int(r.ago[0] - '0'); n < 4 {
+			sunday += 7 * (n - 1)
+		}
+		return sunday, sunday + 6, true
+	}
+	for day := time.Sunday; day <= time.Saturday; day++ {
+		if r.ago == strings.ToLower(day.String()) {
+			n := int(today-day+6)%7 + 1
+			return n, n, true
+		}
+	}
+	n, err := strconv.Atoi(r.ago)
+	return n, n, err == nil
+}
+
+// cutDate takes the first date out of a sentence's words: "21 January", "Jan 21st, 2026", "2026-01-21", "in January".
+// Its month is 0 where the sentence names none. A phrase then has its words beside each other: "as we discussed, ...".
+func (ex *examples) cutDate(words []string) ([]string, date) {
+	for i := range words {
+		if d := isoDate(words[i:]); d.month != 0 {
+			return slices.Concat(words[:i], words[i+3:]), d
+		}
+		for _, l := range ex.languages {
+			if d, from, to := l.dateAround(words, i); d.month != 0 {
+				return slices.Concat(words[:from], words[to:]), d
+			}
+		}
+	}
+	return words, date{}
+}
+
+// dateAround returns the date whose month is the word i, and the words that it takes: from the word from, before the
+// word to. A month without a day is one only behind a word such as "in": "may" and "march" are no months alone.
+func (l *language) dateAround(words []string, i int) (d date, from, to int) {
+	d.month = time.Month(l.month(words[i]))
+	if d.month == 0 {
+		return date{}, 0, 0
+	}
+	to = i + 1
+	d.day, from = dayBefore(words[:i])
+	if d.day == 0 && to < len(words) {
+		if d.day = dayNumber(words[to]); d.day > 0 {
+			to++
+		}
+	}
+	if d.day == 0 {
+		if i == 0 || !slices.Contains(l.lists[inAMonth], words[i-1]) {
+			return date{}, 0, 0
+		}
+		from = i - 1
+	}
+	for n, word := range words[to:min(len(words), to+2)] {
+		if year, err := strconv.Atoi(word); err == nil && len(word) == 4 {
+			d.year, to = year, to+n+1
+			break
+		}
+	}
+	return d, from, to
+}
+
+// month returns the number of a month, by its name or its short name, or 0.
+func (l *language) month(word string) int {
+	if n := slices.Index(l.lists[months], word); n >= 0 {
+		return n + 1
+	}
+	return slices.Index(l.lists[shortMonths], word) + 1
+}
+
+// isoDate reads the words of "2026-01-21".
+func isoDate(words []string) date {
+	if len(words) < 3 || len(words[0]) != 4 || len(words[1]) != 2 || len(words[2]) != 2 {
+		return date{}
+	}
+	at, err := time.Parse(time.DateOnly, strings.Join(words[:3], "-"))
+	if err != nil {
+		return date{}
+	}
+	return date{at.Year(), at.Month(), at.Day()}
+}
+
+// dayBefore returns the day that stands in front of a month, and its place: "21", "21st of", "21 de". The day is 0
+// where there is none.
+func dayBefore(words []string) (day, at int) {
+	last := len(words) - 1
+	if last > 0 && slices.Contains([]string{"of", "de", "di"}, words[last]) {
+		last--
+	}
+	if last < 0 {
+		return 0, len(words)
+	}
+	if day = dayNumber(words[last]); day == 0 {
+		return 0, len(words)
+	}
+	return day, last
+}
+
+// dayNumber returns the day of a month that a word says, as "21", "21st" or "1er", or 0.
+func dayNumber(word string) int {
+	digits := strings.TrimRight(word, "abcdefghijklmnopqrstuvwxyz")
+	day, err := strconv.Atoi(digits)
+	if err != nil || day < 1 || day > 31 || len(word)-len(digits) > 2 {
+		return 0
+	}
+	return day
+}
+
+// days returns the beginning and the end of a date. Without its year, it is the nearest one. One that is ahead is not
+// named, because nothing was said then: "the race on 12 May".
+func (d date) days(now time.Time) (from, to time.Time, named bool) {
+	year := d.year
+	begin := func() time.Time { return time.Date(year, d.month, max(d.day, 1), 0, 0, 0, 0, now.Location()) }
+	if year == 0 {
+		const halfAYear = 183 * 24 * time.Hour
+		year = now.Year()
+		switch ahead := begin().Sub(now); {
+		case ahead > halfAYear:
+			year--
+		case ahead < -halfAYear:
+			year++
+		}
+	}
+	from = begin()
+	if to = from.AddDate(0, 0, 1); d.day == 0 {
+		to = from.AddDate(0, 1, 0)
+	}
+	return from, to, from.Month() == d.month && from.Before(now)
+}

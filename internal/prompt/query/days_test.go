@@ -1,0 +1,57 @@
+package query_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/prompt/query"
+)
+
+// A reference names a day, a week or a month in the past. What is ahead, or is no date, names none.
+func TestNamedDays(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("zone", 9*60*60)
+	now := time.Date(2026, 2, 5, 20, 0, 0, 0, time.UTC) // 6 February there
+	for message, want := range map[string]string{
+		"What did we decide on 21 January?":             "2026-01-21 1",
+		"What did we decide on January 21st?":           "2026-01-21 1",
+		"What did we decide on the 21st of January?":    "2026-01-21 1",
+		"As we said on Jan 21, I rest.":                 "2026-01-21 1",
+		"As we said on 21 January 2024, I rest.":        "2024-01-21 1",
+		"As we said on 2025-12-27, I rest.":             "2025-12-27 1",
+		"As we said on 6 February, I rest.":             "2026-02-06 1",
+		"As we said on 27 December, I rest.":            "2025-12-27 1",
+		"What did we say in December?":                  "2025-12-01 31",
+		"What did we say last month?":                   "2026-01-01 31",
+		"What did we say in February?":                  "2026-02-01 28",
+		"Was haben wir am 21. Januar besprochen?":       "2026-01-21 1",
+		"Was haben wir im Dezember besprochen?":         "2025-12-01 31",
+		"Tu m'as dit le 1er janvier de me reposer.":     "2026-01-01 1",
+		"Tu m'as dit en décembre de me reposer.":        "2025-12-01 31",
+		"Me dijiste el 21 de enero que descansara.":     "2026-01-21 1",
+		"Como combinamos em 21 de janeiro.":             "2026-01-21 1",
+		"Come abbiamo detto il 21 gennaio.":             "2026-01-21 1",
+		"Zoals we op 21 januari besproken hebben.":      "2026-01-21 1",
+		"What did you say about my race on 12 May?":     "", // it is ahead
+		"What did you say about a race in July?":        "",
+		"As we said on 31 February, I rest.":            "",
+		"As we said, I may march on.":                   "",
+		"What did you tell me, may I do set 3 or out 5": "",
+		"What did we decide about 2026-13-40?":          "",
+		"As we said yesterday, the race was 21 January": "2026-02-05 1",
+	} {
+		r, refers := query.FindReference(message)
+		if !refers {
+			t.Errorf("%q is no reference", message)
+			continue
+		}
+		got := ""
+		if from, to, named := r.Days(now, zone); named {
+			got = fmt.Sprint(from.Format(time.DateOnly), " ", int(to.Sub(from).Hours()/24))
+		}
+		if got != want {
+			t.Errorf("%q names %q, want %q", message, got, want)
+		}
+	}
+}
