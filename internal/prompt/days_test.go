@@ -166,3 +166,31 @@ func TestSummariesOfSeveralDays(t *testing.T) {
 		}
 	}
 }
+
+// Recent activity names each day of a screen whose label names the last one. Two days of a user who has moved to the
+// west may end on one: both are told.
+func TestDaysAreNamedAfterAMove(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	s := summarize(p.converse("design", "program_designer", "c", on(3, 21, 0), says(0, "a"), says(6*time.Hour, "b"),
+		says(16*time.Hour, "c"), says(39*time.Hour, "d")), "All of it.")
+	s.Summary.Days = []conversation.DaySummary{
+		{From: on(3, 21, 0), To: on(4, 3, 0), Text: "The first day there."},
+		{From: on(4, 13, 0), To: on(4, 13, 0), Text: "The first day here."},
+		{From: on(5, 12, 0), To: on(5, 12, 0), Text: "Today."},
+	}
+	p.converse("here", "coach_conversation", "c", now)
+	got := systemText(build(t, w.service(now), "u", request(prompt.Unified)))
+	const want = "[Program Designer - 6 hours ago]: 4 February (yesterday): The first day there. The first day here. " +
+		"today: Today."
+	if !strings.Contains(got, want) {
+		t.Errorf("the prompt lacks %q:\n%s", want, got)
+	}
+	got = build(t, w.service(now), "u", request(prompt.TieredHistory)).System
+	for _, day := range []string{"The first day there.", "The first day here."} {
+		if strings.Count(got, day) != 1 {
+			t.Errorf("%q is not told once:\n%s", day, got)
+		}
+	}
+}

@@ -12,11 +12,12 @@ import (
 	"github.com/throughline/throughline/internal/prompt/history"
 )
 
-// dayKey identifies one day of a session.
-func (c *chooser) dayKey(s *conversation.Session, d *conversation.DaySummary) dedupeKey {
-	return dedupeKey{"day", dayID(c, s, d)}
+// dayKey identifies one day of a session. Of a user who has moved to another zone, two days may end on one.
+func dayKey(s *conversation.Session, d *conversation.DaySummary) dedupeKey {
+	return dedupeKey{"day", s.ID + "#" + conversation.FormatTime(d.To)}
 }
 
+// dayID names a day of a session in the manifest.
 func dayID(c *chooser, s *conversation.Session, d *conversation.DaySummary) string {
 	return s.ID + "#" + calendar.ISO(d.To, c.Zone)
 }
@@ -29,7 +30,7 @@ func dedupedDay(c *chooser, u history.Remainder, slot *Slot) *Candidate {
 	if recentHas(c, u) && e.Left == "" {
 		e.leave("repeats " + block.Recent)
 	}
-	return capChars(c.claimCandidate(c.needed(e), c.dayKey(u.Session, u.Day), slot.Block), slot)
+	return capChars(c.claimCandidate(c.needed(e), dayKey(u.Session, u.Day), slot.Block), slot)
 }
 
 // recentHas reports whether recent_messages has a day of this session from its beginning.
@@ -90,12 +91,13 @@ func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) 
 		return s.Summary.Text, s.Summary.Tokens
 	}
 	var parts []string
+	said := s.LastMessageAt // the candidate's label names its day
 	for _, d := range c.recentDaysOf(s) {
 		part := d.Text
-		if !calendar.IsSameDay(d.To, s.LastMessageAt, c.Zone) { // the candidate's label names another day
+		if !calendar.IsSameDay(d.To, said, c.Zone) {
 			part = calendar.Day(d.To, c.Now, c.Zone) + ": " + part
 		}
-		parts = append(parts, part)
+		parts, said = append(parts, part), d.To
 	}
 	return strings.Join(parts, " "), 0
 }
@@ -104,6 +106,6 @@ func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) 
 func claimDays(c *chooser, sessionID, name string) {
 	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
 	for _, d := range c.recentDaysOf(&c.Sessions[i]) {
-		c.claim(c.dayKey(&c.Sessions[i], d), name)
+		c.claim(dayKey(&c.Sessions[i], d), name)
 	}
 }
