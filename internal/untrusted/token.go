@@ -121,8 +121,11 @@ func bracket(r rune) rune {
 	return 0
 }
 
-// opens reports whether a control token may begin with a character.
-func opens(r rune) bool { return r == ']' || bracket(r) != 0 }
+// opens reports whether a control token may begin with a character. Small letters, most of a text, are behind all of
+// these in ASCII.
+func opens(r rune) bool {
+	return (r <= ']' || r >= utf8.RuneSelf) && (r == ']' || bracket(r) != 0)
+}
 
 // closes reports whether a character looks like the bracket that ends a token.
 func closes(kind, r rune) bool {

@@ -207,6 +207,15 @@ func (got *read) withinSessions(n int) bool {
 // isFilled reports whether what the prompt has in full, through a tier, takes the whole budget, so that nothing
 // before it has room.
 func (p *Plan) isFilled(h *history.History, through history.Tier) bool {
+	// A text has no more characters than bytes. Where the bytes fit, nothing is counted.
+	bytes := func(text string) int { return len(text) }
+	if p.MaxChars > 0 && p.MessageChars == 0 && !p.fills(h, through, bytes) {
+		return false
+	}
+	return p.fills(h, through, utf8.RuneCountInString)
+}
+
+func (p *Plan) fills(h *history.History, through history.Tier, length func(string) int) bool {
 	tokens, chars := 0, 0
 	for _, s := range h.Sittings() {
 		if s.Tier > through {
@@ -216,7 +225,7 @@ func (p *Plan) isFilled(h *history.History, through history.Tier) bool {
 			if !IsConversational(m.Role) {
 				continue
 			}
-			t, c := p.sizeOf(m)
+			t, c := p.sizeOf(m, length)
 			tokens, chars = tokens+t, chars+c
 			if tokens > p.MaxTokens || p.MaxChars > 0 && chars > p.MaxChars {
 				return true
@@ -226,14 +235,15 @@ func (p *Plan) isFilled(h *history.History, through history.Tier) bool {
 	return false
 }
 
-// sizeOf is about what a message takes of a budget. Characters are counted if the budget or the messages have a limit
-// of them.
-func (p *Plan) sizeOf(m *conversation.Message) (tokens, chars int) {
+// sizeOf is about what a message takes of a budget. Characters are counted if the budget has a limit of them, or if the
+// message may be longer than its own limit.
+func (p *Plan) sizeOf(m *conversation.Message, length func(string) int) (tokens, chars int) {
 	tokens = m.Tokens
-	if p.MaxChars > 0 || p.MessageChars > 0 {
-		chars = utf8.RuneCountInString(m.Content)
+	isLong := p.MessageChars > 0 && len(m.Content) > p.MessageChars
+	if p.MaxChars > 0 || isLong {
+		chars = length(m.Content)
 	}
-	if p.MessageChars > 0 && chars > p.MessageChars {
+	if isLong && chars > p.MessageChars {
 		tokens, chars = tokens*p.MessageChars/chars, p.MessageChars
 	}
 	return tokens, chars

@@ -102,9 +102,13 @@ const maxReceiptWords = 6
 
 // IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".
 func IsReceipt(message string) bool {
-	words := strings.FieldsFunc(strings.ToLower(truncate.Bytes(message, maxBytes)), func(r rune) bool {
+	words := 0
+	for word := range strings.FieldsFuncSeq(truncate.Bytes(message, maxBytes), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
-	})
-	isOther := func(w string) bool { return !slices.Contains(receipts, w) }
-	return len(words) > 0 && len(words) <= maxReceiptWords && !slices.ContainsFunc(words, isOther)
+	}) {
+		if words++; words > maxReceiptWords || !slices.Contains(receipts, strings.ToLower(word)) {
+			return false
+		}
+	}
+	return words > 0
 }
