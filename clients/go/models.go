@@ -319,6 +319,89 @@ type FoundMemory struct {
 	ValidUntil time.Time `json:"validUntil,omitzero"`
 }
 
+// FoundRecord is a part of SearchAnswer.
+type FoundRecord struct {
+	// Whom it concerns. Absent for the user.
+	About string `json:"about,omitzero"`
+	// How long ago it was, in the words of prompts.
+	AgeLabel string `json:"ageLabel,omitzero"`
+	// The part that the model played; absent for messages without one.
+	AgentID string `json:"agentId,omitzero"`
+	// The id of the coach.
+	CoachID string `json:"coachId,omitzero"`
+	// Absent if not known.
+	Confidence *float64 `json:"confidence,omitzero"`
+	// The text, as it was stored.
+	Content string `json:"content,omitzero"`
+	// The context of the session.
+	Context string `json:"context,omitzero"`
+	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// Why it ended. One of false, over, forgotten, replaced.
+	EndedReason string `json:"endedReason,omitzero"`
+	// When it is deleted by itself. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// Absent for true.
+	Extract *bool `json:"extract,omitzero"`
+	// The parts of the score by name. With the intercept they add up to the logarithm of its odds.
+	Features map[string]float64 `json:"features,omitzero"`
+	// The record type's own fields.
+	Fields map[string]any `json:"fields,omitzero"`
+	// The user asked to forget it: nothing is drawn from it.
+	Forgotten *bool `json:"forgotten,omitzero"`
+	// The id of the record.
+	ID string `json:"id,omitzero"`
+	// Whether the session went on when it was summarised.
+	InProgress *bool `json:"inProgress,omitzero"`
+	// Absent for true.
+	Index *bool `json:"index,omitzero"`
+	// What the item is. One of message, summary, memory.
+	Kind string `json:"kind"`
+	// The id of the message.
+	MessageID string `json:"messageId,omitzero"`
+	// The messages that it was drawn from.
+	MessageIDs []string `json:"messageIds,omitzero"`
+	// Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly,
+	// from 1e-125 to 1e126.
+	Metadata map[string]any `json:"metadata,omitzero"`
+	// The mode of the conversation, a word of the app's own.
+	Mode string `json:"mode,omitzero"`
+	// When it was said, or when the summary ends.
+	OccurredAt string `json:"occurredAt,omitzero"`
+	// Whether every prompt has it, as injuries and allergies.
+	Pinned *bool `json:"pinned,omitzero"`
+	// The type of the summary.
+	RecordType string `json:"recordType,omitzero"`
+	// Who said it. One of user, assistant, system.
+	Role string `json:"role,omitzero"`
+	// When it was last said.
+	SaidAt time.Time `json:"saidAt,omitzero"`
+	// The estimated probability that it helps to answer the query.
+	Score float64 `json:"score"`
+	// 1 to n within the session.
+	Seq *int `json:"seq,omitzero"`
+	// The id of the session.
+	SessionID string `json:"sessionId,omitzero"`
+	// Whether the app stored it (seeded) or it was read from messages (extracted). One of seeded, extracted.
+	Source string `json:"source,omitzero"`
+	// How it is known. One of stated, planned, reported.
+	Status string `json:"status,omitzero"`
+	// The id of the memory that replaces it.
+	SupersededBy string `json:"supersededBy,omitzero"`
+	// The text.
+	Text string `json:"text,omitzero"`
+	// Increases strictly within the session.
+	Timestamp time.Time `json:"timestamp,omitzero"`
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	Type string `json:"type,omitzero"`
+	// The last day on which it holds, or the time of its end.
+	Until string `json:"until,omitzero"`
+	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+	// The time from which no prompt has it.
+	ValidUntil time.Time `json:"validUntil,omitzero"`
+}
+
 // Goal is the answer of ChangeGoal.
 type Goal struct {
 	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
@@ -1110,6 +1193,32 @@ type RenderMessage struct {
 	Content string `json:"content"`
 	// Who said it.
 	Role string `json:"role"`
+}
+
+// SearchAnswer is the answer of Search.
+type SearchAnswer struct {
+	// The sources that did not answer.
+	Degraded []RecallDegradation `json:"degraded"`
+	// The most relevant first.
+	Items []FoundRecord `json:"items"`
+}
+
+// SearchBody is the body of Search.
+type SearchBody struct {
+	// Only these contexts, no memory or check-in.
+	Contexts []string `json:"contexts,omitzero"`
+	// The earliest time.
+	From time.Time `json:"from,omitzero"`
+	// Only these kinds.
+	Kinds []string `json:"kinds,omitzero"`
+	// Default: 10 without tokens.
+	Limit *int `json:"limit,omitzero"`
+	// The text to search for.
+	Query string `json:"query"`
+	// The first time after the span.
+	To time.Time `json:"to,omitzero"`
+	// The budget for all.
+	Tokens *int `json:"tokens,omitzero"`
 }
 
 // SeedDoc is the answer of GetSeed.

@@ -656,6 +656,17 @@ func (c *Client) Recall(ctx context.Context, body RecallBody, options ...Option)
 	return recallAnswer, err
 }
 
+// Search searches everything. Messages, summaries and memories in one order, the most relevant to the query
+// first. Each item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note
+// counts as a message.
+func (c *Client) Search(ctx context.Context, body SearchBody, options ...Option) (*SearchAnswer, error) {
+	var searchAnswer *SearchAnswer
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/search", body: body,
+	}, options, map[int]any{200: &searchAnswer})
+	return searchAnswer, err
+}
+
 // SearchMemories searches memories. The facts about this user that are most relevant to the query, by the
 // ranking of recall. asOf asks what was known and held at a time. Extracted facts are left out while memory is
 // off.

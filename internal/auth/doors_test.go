@@ -198,6 +198,10 @@ func (c *callers) Memories(context.Context, conversation.UserID, recall.MemoryQu
 	return recall.Memories{}, nil
 }
 
+func (c *callers) Records(context.Context, conversation.UserID, recall.RecordQuery) (recall.Records, error) {
+	return recall.Records{}, nil
+}
+
 func (c *callers) Build(context.Context, conversation.UserID, prompt.Request) (prompt.Prompt, error) {
 	return prompt.Prompt{}, nil
 }

@@ -8,11 +8,17 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// Recaller finds summaries and messages across contexts.
+// Recaller finds summaries, messages and memories across contexts.
 type Recaller interface {
 	Query(ctx context.Context, user conversation.UserID, q recall.ContextQuery) (recall.Summaries, error)
 	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
+	Searcher
+}
+
+// Searcher finds memories, and records of all kinds in one order.
+type Searcher interface {
 	Memories(ctx context.Context, user conversation.UserID, q recall.MemoryQuery) (recall.Memories, error)
+	Records(ctx context.Context, user conversation.UserID, q recall.RecordQuery) (recall.Records, error)
 }
 
 type contextBody struct {
@@ -67,7 +73,7 @@ type memorySearchAnswer struct {
 	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
 }
 
-// contexts serves /v1/context/query, /v1/recall and /v1/memories/search.
+// contexts serves /v1/context/query, /v1/recall, /v1/search and /v1/memories/search.
 type contexts struct {
 	*server
 	recaller Recaller
@@ -93,6 +99,11 @@ func (s contexts) register() {
 		detail: "The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what " +
 			"was known and held at a time. Extracted facts are left out while memory is off.",
 	}, s.searchMemories)
+	register(s.server, operation{
+		method: http.MethodPost, path: "/v1/search", id: "search", tag: tag, summary: "Search everything",
+		detail: "Messages, summaries and memories in one order, the most relevant to the query first. Each item has its " +
+			"kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a message.",
+	}, s.search)
 }
 
 func (s contexts) query(

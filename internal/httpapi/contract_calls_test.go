@@ -124,7 +124,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 			coach.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/v1/prompts"):
 			prompts.ServeHTTP(w, r)
-		case path == "/v1/recall" || path == "/v1/memories/search" || path == "/v1/context/query":
+		case slices.Contains([]string{"/v1/recall", "/v1/search", "/v1/memories/search", "/v1/context/query"}, path):
 			context.ServeHTTP(w, r)
 		default:
 			messages.ServeHTTP(w, r)
@@ -239,6 +239,8 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "POST", "/v1/context/query", object{"context": "workout_log"})
 	do(200, "POST", "/v1/recall", object{"query": "x"})
 	do(200, "POST", "/v1/memories/search", object{"query": "x"})
+	do(200, "POST", "/v1/search", object{"query": "x", "kinds": []string{"message", "summary", "memory"}})
+	do(422, "POST", "/v1/search", object{"query": "x", "kinds": []string{"note"}})
 	do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x"})
 	for _, format := range provider.Formats() {
 		do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": format})

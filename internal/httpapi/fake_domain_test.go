@@ -100,11 +100,30 @@ func (u usage) Usage(context.Context, conversation.UserID) ([]conversation.DayUs
 	return u, nil
 }
 
-// fakeRecaller finds one summary and one message and remembers the queries.
+// fakeRecaller finds one summary, one message and one memory, and remembers the queries.
 type fakeRecaller struct {
 	query    recall.ContextQuery
 	messages recall.MessageQuery
 	memories recall.MemoryQuery
+	records  recall.RecordQuery
+}
+
+// Records finds what the other methods do.
+func (f *fakeRecaller) Records(
+	ctx context.Context, user conversation.UserID, q recall.RecordQuery,
+) (recall.Records, error) {
+	f.records = q
+	messages, _ := f.Messages(ctx, user, recall.MessageQuery{})
+	summaries, _ := f.Query(ctx, user, recall.ContextQuery{})
+	memories, _ := f.Memories(ctx, user, recall.MemoryQuery{})
+	return recall.Records{
+		Records: []recall.Record{
+			{Score: 0.75, Message: &messages.Messages[0].Message},
+			{Score: 0.5, Summary: &summaries.Summaries[0]},
+			{Score: 0.25, Memory: &memories.Memories[0].Memory},
+		},
+		Degraded: messages.Degraded,
+	}, nil
 }
 
 func (f *fakeRecaller) Memories(

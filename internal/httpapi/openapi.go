@@ -55,16 +55,19 @@ func document() *huma.OpenAPI {
 	}
 	doc.Servers = []*huma.Server{{URL: "/", Description: "The address that serves this document."}}
 	describeFeatures(doc)
+	describeRecords(doc)
 	removeUnused(doc)
 	describeProperties(doc)
 	return doc
 }
 
-// describeFeatures corrects the schema of an item's features. They are a list in the code and an object in JSON.
+// describeFeatures corrects the schema of features. They are a list in the code and an object in JSON.
 func describeFeatures(doc *huma.OpenAPI) {
-	doc.Components.Schemas.Map()["PromptItem"].Properties["features"] = &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeNumber, Format: "double"},
-		Description: "The parts of the score by name. With the intercept they add up to the logarithm of its odds.",
+	for _, item := range []string{"PromptItem", "FoundRecord"} {
+		doc.Components.Schemas.Map()[item].Properties["features"] = &huma.Schema{
+			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeNumber, Format: "double"},
+			Description: "The parts of the score by name. With the intercept they add up to the logarithm of its odds.",
+		}
 	}
 }
 

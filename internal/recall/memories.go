@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall/rank"
-	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -96,17 +95,11 @@ func (q MemoryQuery) wants(m longterm.Memory, now time.Time) bool {
 
 // rankMemories orders facts by how likely each helps. The index's likeness is known of those that it found.
 func (s *Service) rankMemories(memories []longterm.Memory, near []Hit, asked *rank.Query) []ScoredMemory {
-	likeness := map[string]float64{}
-	for _, h := range near {
-		likeness[h.ID] = h.Score
-	}
+	likeness := likenessOf(near)
 	candidates, byID := make([]rank.Candidate, len(memories)), map[string]longterm.Memory{}
 	for i, m := range memories {
 		byID[m.ID] = m
-		candidates[i] = rank.Candidate{
-			ID: m.ID, Session: m.ID, Role: string(conversation.RoleUser), Time: m.Said(),
-			Text: truncate.Runes(m.Content, vector.MaxTextChars), Score: likeness[m.ID],
-		}
+		candidates[i] = standsAlone(m.ID, m.Content, likeness[m.ID], m.Said())
 	}
 	out := make([]ScoredMemory, 0, len(memories))
 	for _, r := range s.Weights.Rank(asked, candidates) {

@@ -99,33 +99,38 @@ func (s *Service) Messages(ctx context.Context, user conversation.UserID, q Mess
 			return Messages{}, err
 		}
 	}
-	return Messages{Messages: q.fit(found.Hits), Degraded: visible.degradations(found.Degraded)}, nil
+	messages := make([]ScoredMessage, len(found.Hits))
+	for i, h := range found.Hits {
+		messages[i] = ScoredMessage{h.message(), h.Value()}
+	}
+	messages = fit(messages, q.Tokens, func(m ScoredMessage) (float64, int) { return m.Score, m.Tokens })
+	return Messages{Messages: messages, Degraded: visible.degradations(found.Degraded)}, nil
 }
 
-// fit takes the hits that fit the token budget. The budget is filled by what messages are worth for their tokens, so
-// that one of 900 tokens does not keep out ten of 20 that are nearly as likely. What was taken is ordered best first.
-func (q MessageQuery) fit(hits []Hit) []ScoredMessage {
-	order := make([]int, len(hits))
-	messages := make([]ScoredMessage, len(hits))
-	for i, h := range hits {
-		order[i], messages[i] = i, ScoredMessage{h.message(), h.Value()}
+// fit takes what fits a token budget, if there is one. The budget is filled by what items are worth for their tokens,
+// so that one of 900 tokens does not keep out ten of 20 that are nearly as likely. The items stay in their order, best
+// first. of returns an item's score and its tokens.
+func fit[T any](items []T, budget *int, of func(T) (score float64, tokens int)) []T {
+	if budget == nil {
+		return items
 	}
-	if q.Tokens == nil {
-		return messages
+	order := make([]int, len(items))
+	for i := range order {
+		order[i] = i
 	}
-	value := func(i int) float64 { return rank.Value(messages[i].Score, messages[i].Tokens) }
+	value := func(i int) float64 { return rank.Value(of(items[i])) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(b), value(a)) })
 	taken, used := order[:0], 0
 	for _, i := range order {
-		if used+messages[i].Tokens <= *q.Tokens {
-			used += messages[i].Tokens
+		if _, tokens := of(items[i]); used+tokens <= *budget {
+			used += tokens
 			taken = append(taken, i)
 		}
 	}
 	slices.Sort(taken)
-	out := make([]ScoredMessage, len(taken))
+	out := make([]T, len(taken))
 	for n, i := range taken {
-		out[n] = messages[i]
+		out[n] = items[i]
 	}
 	return out
 }

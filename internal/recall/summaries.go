@@ -266,19 +266,22 @@ func merge(found Found, unindexed []Hit, limit int) []Hit {
 // summaries converts the hits to the form of the API.
 func (v visibility) summaries(hits []Hit, degraded []Degradation) Summaries {
 	out := Summaries{Summaries: make([]SummaryHit, len(hits)), Degraded: v.degradations(degraded)}
-	zone := v.Location()
 	for i, h := range hits {
-		s := h.Summary
-		if s.Fields == nil {
-			s.Fields = map[string]any{}
-		}
-		out.Summaries[i] = SummaryHit{
-			RecordType: string(s.RecordType), Context: s.Context, SessionID: s.SessionID, CoachID: s.CoachID,
-			Text: s.Text, Fields: s.Fields, OccurredAt: conversation.FormatTime(s.OccurredAt),
-			AgeLabel: conversation.Age(s.OccurredAt, v.now, zone), Score: h.Score, InProgress: s.InProgress,
-		}
+		out.Summaries[i] = v.summaryHit(h)
 	}
 	return out
+}
+
+func (v visibility) summaryHit(h Hit) SummaryHit {
+	s := h.Summary
+	if s.Fields == nil {
+		s.Fields = map[string]any{}
+	}
+	return SummaryHit{
+		RecordType: string(s.RecordType), Context: s.Context, SessionID: s.SessionID, CoachID: s.CoachID,
+		Text: s.Text, Fields: s.Fields, OccurredAt: conversation.FormatTime(s.OccurredAt),
+		AgeLabel: conversation.Age(s.OccurredAt, v.now, v.Location()), Score: h.Value(), InProgress: s.InProgress,
+	}
 }
 
 // search converts the query to a search of summaries, or returns an Invalid error.

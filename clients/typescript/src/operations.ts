@@ -27,6 +27,7 @@ export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type FieldProblem = components['schemas']['FieldProblem'];
 export type FoundMemory = components['schemas']['FoundMemory'];
+export type FoundRecord = components['schemas']['FoundRecord'];
 export type Goal = components['schemas']['Goal'];
 export type HealthDoc = components['schemas']['HealthDoc'];
 export type ListCheckIn = components['schemas']['ListCheckIn'];
@@ -89,6 +90,8 @@ export type RecallSummaryHit = components['schemas']['RecallSummaryHit'];
 export type Recalled = components['schemas']['Recalled'];
 export type Receipt = components['schemas']['Receipt'];
 export type RenderMessage = components['schemas']['RenderMessage'];
+export type SearchAnswer = components['schemas']['SearchAnswer'];
+export type SearchBody = components['schemas']['SearchBody'];
 export type SeedDoc = components['schemas']['SeedDoc'];
 export type Session = components['schemas']['Session'];
 export type SessionSummary = components['schemas']['SessionSummary'];
@@ -158,6 +161,7 @@ export const operations: Record<keyof Operations, string> = {
   putUserSummary: 'PUT /v1/user-summary body',
   queryContext: 'POST /v1/context/query body',
   recall: 'POST /v1/recall body',
+  search: 'POST /v1/search body',
   searchMemories: 'POST /v1/memories/search body',
 };
 
@@ -313,6 +317,10 @@ export interface Operations {
   /** Recall messages. Messages of this user, of every role and age unless limited, the most relevant to the query
    * first. A check-in's note counts as a message of the user in the context check_in, without a session. */
   recall(body: RecallBody, options?: Options): Promise<RecallAnswer>;
+  /** Search everything. Messages, summaries and memories in one order, the most relevant to the query first. Each
+   * item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a
+   * message. */
+  search(body: SearchBody, options?: Options): Promise<SearchAnswer>;
   /** Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
    * asks what was known and held at a time. Extracted facts are left out while memory is off. */
   searchMemories(body: MemorySearchBody, options?: Options): Promise<MemorySearchAnswer>;

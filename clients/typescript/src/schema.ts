@@ -389,6 +389,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search everything
+         * @description Messages, summaries and memories in one order, the most relevant to the query first. Each item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a message.
+         */
+        post: operations["search"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/seed": {
         parameters: {
             query?: never;
@@ -1082,6 +1102,143 @@ export interface components {
              * @enum {string}
              */
             type: "PROFILE" | "PEOPLE" | "PROJECT";
+            /** @description The last day on which it holds, or the time of its end. */
+            until?: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description The time from which no prompt has it.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            validUntil?: string;
+        };
+        FoundRecord: {
+            /** @description Whom it concerns. Absent for the user. */
+            about?: string;
+            /** @description How long ago it was, in the words of prompts. */
+            ageLabel?: string;
+            /** @description The part that the model played; absent for messages without one. */
+            agentId?: string;
+            /** @description The id of the coach. */
+            coachId?: string;
+            /**
+             * Format: double
+             * @description Absent if not known.
+             */
+            confidence?: number;
+            /** @description The text, as it was stored. */
+            content?: string;
+            /** @description The context of the session. */
+            context?: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt?: string;
+            /**
+             * @description Why it ended.
+             * @enum {string}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced";
+            /**
+             * Format: date-time
+             * @description When it is deleted by itself. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description Absent for true. */
+            extract?: boolean;
+            /** @description The parts of the score by name. With the intercept they add up to the logarithm of its odds. */
+            features?: {
+                [key: string]: number;
+            };
+            /** @description The record type's own fields. */
+            fields?: {
+                [key: string]: unknown;
+            };
+            /** @description The user asked to forget it: nothing is drawn from it. */
+            forgotten?: boolean;
+            /** @description The id of the record. */
+            id?: string;
+            /** @description Whether the session went on when it was summarised. */
+            inProgress?: boolean;
+            /** @description Absent for true. */
+            index?: boolean;
+            /**
+             * @description What the item is.
+             * @enum {string}
+             */
+            kind: "message" | "summary" | "memory";
+            /** @description The id of the message. */
+            messageId?: string;
+            /** @description The messages that it was drawn from. */
+            messageIds?: string[];
+            /** @description Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly, from 1e-125 to 1e126. */
+            metadata?: {
+                [key: string]: components["schemas"]["Value"];
+            };
+            /** @description The mode of the conversation, a word of the app's own. */
+            mode?: string;
+            /** @description When it was said, or when the summary ends. */
+            occurredAt?: string;
+            /** @description Whether every prompt has it, as injuries and allergies. */
+            pinned?: boolean;
+            /** @description The type of the summary. */
+            recordType?: string;
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
+            role?: "user" | "assistant" | "system";
+            /**
+             * Format: date-time
+             * @description When it was last said.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string;
+            /**
+             * Format: double
+             * @description The estimated probability that it helps to answer the query.
+             */
+            score: number;
+            /**
+             * Format: int64
+             * @description 1 to n within the session.
+             */
+            seq?: number;
+            /** @description The id of the session. */
+            sessionId?: string;
+            /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
+             * @enum {string}
+             */
+            source?: "seeded" | "extracted";
+            /**
+             * @description How it is known.
+             * @enum {string}
+             */
+            status?: "stated" | "planned" | "reported";
+            /** @description The id of the memory that replaces it. */
+            supersededBy?: string;
+            /** @description The text. */
+            text?: string;
+            /**
+             * Format: date-time
+             * @description Increases strictly within the session.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            timestamp?: string;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type?: "PROFILE" | "PEOPLE" | "PROJECT";
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -2199,6 +2356,42 @@ export interface components {
             content: string;
             /** @description Who said it. */
             role: string;
+        };
+        SearchAnswer: {
+            /** @description The sources that did not answer. */
+            degraded: components["schemas"]["RecallDegradation"][];
+            /** @description The most relevant first. */
+            items: components["schemas"]["FoundRecord"][];
+        };
+        SearchBody: {
+            /** @description Only these contexts, no memory or check-in. */
+            contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log")[] | null;
+            /**
+             * Format: date-time
+             * @description The earliest time.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            from?: string | null;
+            /** @description Only these kinds. */
+            kinds?: ("message" | "summary" | "memory")[] | null;
+            /**
+             * Format: int64
+             * @description Default: 10 without tokens.
+             */
+            limit?: number | null;
+            /** @description The text to search for. */
+            query: string;
+            /**
+             * Format: date-time
+             * @description The first time after the span.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            to?: string | null;
+            /**
+             * Format: int64
+             * @description The budget for all.
+             */
+            tokens?: number | null;
         };
         SeedDoc: {
             /** @description A short text about the user that the app sets by hand. */
@@ -5427,6 +5620,113 @@ export interface operations {
             };
             /** @description Not Found */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SearchBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchAnswer"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -319,6 +319,89 @@ class FoundMemory:
 
 
 @dataclass(kw_only=True)
+class FoundRecord:
+    about: str | None = None
+    """Whom it concerns. Absent for the user."""
+    age_label: str | None = None
+    """How long ago it was, in the words of prompts."""
+    agent_id: str | None = None
+    """The part that the model played; absent for messages without one."""
+    coach_id: str | None = None
+    """The id of the coach."""
+    confidence: float | None = None
+    """Absent if not known."""
+    content: str | None = None
+    """The text, as it was stored."""
+    context: str | None = None
+    """The context of the session."""
+    created_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
+    """Why it ended."""
+    expires_at: datetime | None = None
+    """When it is deleted by itself. Absent for never."""
+    extract: bool | None = None
+    """Absent for true."""
+    features: dict[str, float] | None = None
+    """The parts of the score by name. With the intercept they add up to the logarithm of its odds."""
+    fields: dict[str, Any] | None = None
+    """The record type's own fields."""
+    forgotten: bool | None = None
+    """The user asked to forget it: nothing is drawn from it."""
+    id: str | None = None
+    """The id of the record."""
+    in_progress: bool | None = None
+    """Whether the session went on when it was summarised."""
+    index: bool | None = None
+    """Absent for true."""
+    kind: Literal["message", "summary", "memory"]
+    """What the item is."""
+    message_id: str | None = None
+    """The id of the message."""
+    message_ids: list[str] | None = None
+    """The messages that it was drawn from."""
+    metadata: dict[str, Any] | None = None
+    """Any JSON object, at most 16 levels deep, with names of 1 to 255 bytes and numbers that a double holds exactly,
+    from 1e-125 to 1e126."""
+    mode: str | None = None
+    """The mode of the conversation, a word of the app's own."""
+    occurred_at: str | None = None
+    """When it was said, or when the summary ends."""
+    pinned: bool | None = None
+    """Whether every prompt has it, as injuries and allergies."""
+    record_type: str | None = None
+    """The type of the summary."""
+    role: Literal["user", "assistant", "system"] | None = None
+    """Who said it."""
+    said_at: datetime | None = None
+    """When it was last said."""
+    score: float
+    """The estimated probability that it helps to answer the query."""
+    seq: int | None = None
+    """1 to n within the session."""
+    session_id: str | None = None
+    """The id of the session."""
+    source: Literal["seeded", "extracted"] | None = None
+    """Whether the app stored it (seeded) or it was read from messages (extracted)."""
+    status: Literal["stated", "planned", "reported"] | None = None
+    """How it is known."""
+    superseded_by: str | None = None
+    """The id of the memory that replaces it."""
+    text: str | None = None
+    """The text."""
+    timestamp: datetime | None = None
+    """Increases strictly within the session."""
+    type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None = None
+    """What the memory is about."""
+    until: str | None = None
+    """The last day on which it holds, or the time of its end."""
+    updated_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    valid_until: datetime | None = None
+    """The time from which no prompt has it."""
+
+
+@dataclass(kw_only=True)
 class Goal:
     created_at: datetime | None = None
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
@@ -1168,6 +1251,32 @@ class RenderMessage:
     """The text, as it was stored."""
     role: str
     """Who said it."""
+
+
+@dataclass(kw_only=True)
+class SearchAnswer:
+    degraded: list[RecallDegradation]
+    """The sources that did not answer."""
+    items: list[FoundRecord]
+    """The most relevant first."""
+
+
+@dataclass(kw_only=True)
+class SearchBody:
+    contexts: list[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None = None
+    """Only these contexts, no memory or check-in."""
+    from_: datetime | None = None
+    """The earliest time."""
+    kinds: list[Literal["message", "summary", "memory"]] | None = None
+    """Only these kinds."""
+    limit: int | None = None
+    """Default: 10 without tokens."""
+    query: str
+    """The text to search for."""
+    to: datetime | None = None
+    """The first time after the span."""
+    tokens: int | None = None
+    """The budget for all."""
 
 
 @dataclass(kw_only=True)

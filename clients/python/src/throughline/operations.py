@@ -735,6 +735,24 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
 
+    def search(
+        self,
+        *,
+        contexts: Sequence[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None | Unset = UNSET,
+        from_: datetime | None | Unset = UNSET,
+        kinds: Sequence[Literal["message", "summary", "memory"]] | None | Unset = UNSET,
+        limit: int | None | Unset = UNSET,
+        query: str,
+        to: datetime | None | Unset = UNSET,
+        tokens: int | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> m.SearchAnswer:
+        """Search everything. Messages, summaries and memories in one order, the most relevant to the query first. Each
+        item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a
+        message."""
+        return self._call(
+            OPERATIONS["search"], [], {"contexts": contexts, "from": from_, "kinds": kinds, "limit": limit, "query": query, "to": to, "tokens": tokens}, {}, timeout, None)
+
     def search_memories(
         self,
         *,
@@ -1476,6 +1494,24 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
 
+    def search(
+        self,
+        *,
+        contexts: Sequence[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None | Unset = UNSET,
+        from_: datetime | None | Unset = UNSET,
+        kinds: Sequence[Literal["message", "summary", "memory"]] | None | Unset = UNSET,
+        limit: int | None | Unset = UNSET,
+        query: str,
+        to: datetime | None | Unset = UNSET,
+        tokens: int | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Awaitable[m.SearchAnswer]:
+        """Search everything. Messages, summaries and memories in one order, the most relevant to the query first. Each
+        item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a
+        message."""
+        return self._call(
+            OPERATIONS["search"], [], {"contexts": contexts, "from": from_, "kinds": kinds, "limit": limit, "query": query, "to": to, "tokens": tokens}, {}, timeout, None)
+
     def search_memories(
         self,
         *,
@@ -1547,5 +1583,6 @@ OPERATIONS = {
     "put_user_summary": Operation("PUT", "/v1/user-summary", "", False, {200: m.UserSummaryDoc}),
     "query_context": Operation("POST", "/v1/context/query", "", False, {200: m.RecallSummaries}),
     "recall": Operation("POST", "/v1/recall", "", False, {200: m.RecallAnswer}),
+    "search": Operation("POST", "/v1/search", "", False, {200: m.SearchAnswer}),
     "search_memories": Operation("POST", "/v1/memories/search", "", False, {200: m.MemorySearchAnswer}),
 }

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// recordKind is one of recall.Kinds.
+type recordKind string
+
+// Schema lists the kinds.
+func (recordKind) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, kind := range recall.Kinds() {
+		s.Enum = append(s.Enum, kind)
+	}
+	return s
+}
+
+type searchBody struct {
+	Query    searchText    `json:"query"`
+	Kinds    []recordKind  `json:"kinds,omitempty" maxItems:"8" doc:"Only these kinds."`
+	Contexts []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these contexts, no memory or check-in."`
+	From     *timestamp    `json:"from,omitempty" doc:"The earliest time."`
+	To       *timestamp    `json:"to,omitempty" doc:"The first time after the span."`
+	Limit    *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"Default: 10 without tokens."`
+	Tokens   *int          `json:"tokens,omitempty" minimum:"1" maximum:"1000000" doc:"The budget for all."`
+}
+
+// foundRecord is a message, a summary or a memory with its kind and score. The document's schema has the fields of all
+// three (describeRecords).
+type foundRecord struct {
+	Kind     recordKind         `json:"kind" doc:"What the item is."`
+	Score    float64            `json:"score" doc:"The estimated probability that it helps to answer the query."`
+	Features rank.Contributions `json:"features,omitempty"`
+
+	of recall.Record
+}
+
+// MarshalJSON writes the fields of the record beside those of every item.
+func (f foundRecord) MarshalJSON() ([]byte, error) {
+	type item foundRecord // without this method
+	switch {
+	case f.of.Summary != nil:
+		return json.Marshal(struct { // a summary has a score of its own
+			Kind     recordKind         `json:"kind"`
+			Features rank.Contributions `json:"features,omitempty"`
+			recall.SummaryHit
+		}{f.Kind, f.Features, *f.of.Summary})
+	case f.of.Memory != nil:
+		return json.Marshal(struct {
+			item
+			Memory
+		}{item(f), toMemory(*f.of.Memory)})
+	}
+	return json.Marshal(struct {
+		item
+		Message
+	}{item(f), toMessage(*f.of.Message)})
+}
+
+// toFound converts what a search has found.
+func toFound(r recall.Record) foundRecord {
+	kind := recall.MessageKind
+	switch {
+	case r.Summary != nil:
+		kind = recall.SummaryKind
+	case r.Memory != nil:
+		kind = recall.MemoryKind
+	}
+	return foundRecord{Kind: recordKind(kind), Score: r.Score, Features: r.Contributions, of: r}
+}
+
+type searchAnswer struct {
+	Items    []foundRecord        `json:"items" doc:"The most relevant first."`
+	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
+}
+
+func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]) (*docOutput[searchAnswer], error) {
+	b := in.Body
+	from, to := exactTime(b.From), exactTime(b.To)
+	if err := invalidFields(b.From.check("from"), b.To.check("to"), checkSpan(from, to)); err != nil {
+		return nil, err
+	}
+	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{
+		Query: string(b.Query), Kinds: toStrings(b.Kinds), Contexts: toStrings(b.Contexts), From: from, To: to,
+		Limit: b.Limit, Tokens: b.Tokens,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := searchAnswer{Items: make([]foundRecord, len(found.Records)), Degraded: found.Degraded}
+	for i, r := range found.Records {
+		out.Items[i] = toFound(r)
+	}
+	return &docOutput[searchAnswer]{Body: out}, nil
+}
+
+// describeRecords adds the fields of the three kinds to the schema of an item of a search.
+func describeRecords(doc *huma.OpenAPI) {
+	schemas := doc.Components.Schemas.Map()
+	item := schemas["FoundRecord"]
+	for _, kind := range []string{"Memory", "RecallSummaryHit", "Message"} {
+		for name, property := range schemas[kind].Properties {
+			if item.Properties[name] == nil {
+				item.Properties[name] = property
+			}
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package recall
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// The kinds of records that a search of all of them returns. A check-in's note counts as a message.
+const (
+	MessageKind = "message"
+	SummaryKind = "summary"
+	MemoryKind  = "memory"
+)
+
+// Kinds returns the kinds of records.
+func Kinds() []string { return []string{MessageKind, SummaryKind, MemoryKind} }
+
+// RecordQuery asks for the messages, summaries and facts that help to answer a text, in one order.
+type RecordQuery struct {
+	Query string
+	// Kinds, where set, limits the records to those of Kinds.
+	Kinds []string
+	// Contexts, From and To limit what is found. From is inclusive, To is exclusive. With Contexts, what belongs to no
+	// context is left out: facts and check-ins.
+	Contexts []string
+	From, To time.Time
+	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
+	Limit *int
+	// Tokens is the maximum number of tokens in the texts of all records together.
+	Tokens *int
+}
+
+// Record is what a search of all kinds has found. Exactly one of the pointers is set.
+type Record struct {
+	// Score is the estimated probability that the record helps to answer the query. With the intercept, the
+	// contributions add up to the logarithm of its odds.
+	Score         float64
+	Contributions rank.Contributions
+
+	Message *conversation.Message
+	Summary *SummaryHit
+	Memory  *longterm.Memory
+}
+
+// Records is the answer to a search of all kinds, most relevant first.
+type Records struct {
+	Records  []Record
+	Degraded []Degradation
+}
+
+// Records returns the user's messages, summaries and facts that are most relevant to a query. One ranking orders all of
+// them. The table has all facts, so none is missing where the index has no vector of it yet. When the embedding or the
+// index does not answer, facts and the newest messages are ranked by their words, and the answer is degraded.
+// Its errors are Invalid, with the fields, and those of the store.
+func (s *Service) Records(ctx context.Context, user conversation.UserID, q RecordQuery) (Records, error) {
+	search, err := MessageQuery{
+		Query: q.Query, Contexts: q.Contexts, From: q.From, To: q.To, Limit: q.Limit, Tokens: q.Tokens,
+	}.search()
+	if err != nil {
+		return Records{}, err
+	}
+	limit := search.Limit
+	search.RecordTypes, search.Limit = q.recordTypes(), max(limit, oneRead)
+	found, visible, err := s.search(ctx, user, search)
+	if err != nil {
+		return Records{}, err
+	}
+	if len(found.Degraded) > 0 && visible.wants(vector.MessageRecord) && !visible.allowsNothing() {
+		if found.Hits, err = s.newestMessages(ctx, user, visible); err != nil {
+			return Records{}, err
+		}
+	}
+	hits, err := s.withFacts(ctx, user, visible, found.Hits)
+	if err != nil {
+		return Records{}, err
+	}
+	hits = s.rankHits(visible.currentSummaries(hits), visible.asked)
+	hits = fit(hits[:min(limit, len(hits))], q.Tokens, func(h Hit) (float64, int) { return h.Rank, h.tokens() })
+	out := Records{Records: make([]Record, len(hits)), Degraded: visible.degradations(found.Degraded)}
+	for i, h := range hits {
+		out.Records[i] = visible.record(h)
+	}
+	return out, nil
+}
+
+// record converts a hit to the form of the answer.
+func (v visibility) record(h Hit) Record {
+	r := Record{Score: h.Rank, Contributions: h.Contributions, Memory: h.Memory}
+	switch {
+	case h.Summary != nil:
+		summary := v.summaryHit(h)
+		r.Summary = &summary
+	case h.Memory == nil:
+		message := h.message()
+		r.Message = &message
+	}
+	return r
+}
+
+// recordTypes are the index's types of the kinds, or none for all.
+func (q RecordQuery) recordTypes() []string {
+	var types []string
+	for _, kind := range q.Kinds {
+		switch kind {
+		case MessageKind:
+			types = append(types, rankedTypes...)
+		case SummaryKind:
+			types = append(types, vector.SummaryRecords()...)
+		case MemoryKind:
+			types = append(types, vector.MemoryRecord)
+		}
+	}
+	return types
+}
+
+// withFacts returns hits with all of the user's facts that the search may see, in place of those that the index found.
+func (s *Service) withFacts(
+	ctx context.Context, user conversation.UserID, visible visibility, hits []Hit,
+) ([]Hit, error) {
+	if !visible.wants(vector.MemoryRecord) || !visible.wantsUserLevel() {
+		return hits, nil
+	}
+	facts, err := s.store.Memories(ctx, user, visible.generation, false)
+	if err != nil {
+		return nil, err
+	}
+	likeness := likenessOf(hits)
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory != nil })
+	for i := range facts {
+		if h := (Hit{ID: facts[i].ID, Score: likeness[facts[i].ID], Memory: &facts[i]}); visible.allows(h) {
+			hits = append(hits, h)
+		}
+	}
+	return hits, nil
+}
+
+// likenessOf returns the scores of hits by their ids.
+func likenessOf(hits []Hit) map[string]float64 {
+	likeness := make(map[string]float64, len(hits))
+	for _, h := range hits {
+		likeness[h.ID] = h.Score
+	}
+	return likeness
+}
+
+// currentSummaries drops the summaries that are not the newest of their subjects.
+func (v visibility) currentSummaries(hits []Hit) []Hit {
+	var summaries []Hit
+	for _, h := range hits {
+		if h.Summary != nil {
+			summaries = append(summaries, h)
+		}
+	}
+	newest := newestOfSubjects(summaries)
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Summary != nil && newest[subjectOf(h)] != h.ID })
+}
+
+// rankHits orders hits of all kinds by how likely each helps.
+func (s *Service) rankHits(hits []Hit, asked *rank.Query) []Hit {
+	byID, candidates := make(map[string]Hit, len(hits)), make([]rank.Candidate, len(hits))
+	for i, h := range hits {
+		byID[h.ID], candidates[i] = h, h.candidate()
+	}
+	out := make([]Hit, 0, len(hits))
+	for _, r := range s.Weights.Rank(asked, candidates) {
+		h := byID[r.ID]
+		h.Rank, h.Contributions = r.Probability, r.Contributions
+		out = append(out, h)
+	}
+	sortHits(out)
+	return out
+}
+
+// candidate is the hit as the ranking takes it. A summary and a fact stand alone, as a session of their own would.
+func (h Hit) candidate() rank.Candidate {
+	switch {
+	case h.Summary != nil:
+		return standsAlone(h.ID, h.Summary.Text, h.Score, h.Summary.OccurredAt)
+	case h.Memory != nil:
+		return standsAlone(h.ID, h.Memory.Content, h.Score, h.Memory.Said())
+	}
+	c := candidateOf(h.message(), h.Score)
+	c.ID = h.ID
+	return c
+}
+
+func standsAlone(id, text string, score float64, at time.Time) rank.Candidate {
+	return rank.Candidate{
+		ID: id, Session: id, Role: string(conversation.RoleUser), Time: at,
+		Text: truncate.Runes(text, vector.MaxTextChars), Score: score,
+	}
+}
+
+// tokens is how many tokens the text of a hit has. What was never counted is estimated.
+func (h Hit) tokens() int {
+	switch {
+	case h.Summary != nil:
+		return cmp.Or(h.Summary.Tokens, (len(h.Summary.Text)+3)/4)
+	case h.Memory != nil:
+		return cmp.Or(h.Memory.Tokens, (len(h.Memory.Content)+3)/4)
+	}
+	return h.message().Tokens
+}
