@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -67,4 +68,23 @@ func TestDailyTokens(t *testing.T) {
 	open(t, ann, "coach_conversation", "s")
 	err = ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(client.Event) error { return nil })
 	wantProblem(t, err, 429, "rate_limited", "")
+}
+
+// TestAnswerTokens limits the length of an answer. It ends at the limit, and is stored as the user saw it.
+func TestAnswerTokens(t *testing.T) {
+	t.Parallel()
+	ann, err := client.New(startStack(t, "ANSWER_TOKENS=20", "OPENAI_CHAT_EFFORT=none").Base).As(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, ann, "coach_conversation", "s")
+	var a answer
+	if err := ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, a.read); err != nil {
+		t.Fatal(err)
+	}
+	stored := messages(t, ann, "s")
+	if a.Last != "done" || a.FinishReason != "length" || len(stored) != 2 || stored[1].Content != a.Text ||
+		len(strings.Fields(a.Text)) > 20 {
+		t.Errorf("the answer %q ended with %s, %q: %+v", a.Text, a.Last, a.FinishReason, stored)
+	}
 }

@@ -111,6 +111,9 @@ type Deps struct {
 	Now     func() time.Time
 	// Timeout limits one generation.
 	Timeout time.Duration
+	// AnswerTokens limits the text of one answer. 0 means any length. An answer that reaches it is stored as it is, with
+	// the finish reason "length".
+	AnswerTokens int
 	// StoreText keeps rendered prompts beside their manifests; Retention is how long both are kept.
 	StoreText bool
 	Retention time.Duration

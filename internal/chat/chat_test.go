@@ -253,6 +253,9 @@ func TestOneRoundOfSearch(t *testing.T) {
 	}
 	second := f.asked[1]
 	result := second.Messages[len(second.Messages)-1]
+	if first := f.asked[0]; first.MaxTokens != 300 || second.MaxTokens != 300 {
+		t.Errorf("answers of %d and %d tokens are asked for", first.MaxTokens, second.MaxTokens)
+	}
 	if len(second.Tools) != 0 || result.Role != "tool" || result.ToolCallID != "c1" {
 		t.Errorf("the second request is %+v", second)
 	}
@@ -433,5 +436,20 @@ func TestSearchesAreBounded(t *testing.T) {
 	}
 	if len(asked[len(asked)-4].ToolCalls) != 3 || found != 15 || size > 8_000 {
 		t.Errorf("the model gets %d messages of %d calls, %d bytes", found, len(asked[len(asked)-4].ToolCalls), size)
+	}
+}
+
+// TestAnswerThatReachesItsLimit stores an answer that has as many tokens as it may, and says why it ended.
+func TestAnswerThatReachesItsLimit(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
+		return llm.Completion{FinishReason: "length"}, emit("Rest your")
+	}
+	_, text, last := run(t, t.Context(), f)
+	stored := f.finished[0]
+	if text != "Rest your" || last.(chat.Done).FinishReason != "length" || stored.Content != text ||
+		stored.Metadata["finishReason"] != "length" || stored.Metadata["interrupted"] != nil {
+		t.Errorf("%q ended with %+v, stored as %+v", text, last, stored)
 	}
 }

@@ -10,7 +10,7 @@ import (
 func (g *generation) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
 	request := llm.Request{
 		Model: g.prompt.Model, Messages: g.prompt.ModelMessages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user)),
-		CacheKey: llm.SessionKey(string(g.user), g.turn.Session.ID),
+		CacheKey: llm.SessionKey(string(g.user), g.turn.Session.ID), MaxTokens: g.AnswerTokens,
 	}
 	completion, err := g.Model.Stream(ctx, request, emit)
 	if err != nil || len(completion.ToolCalls) == 0 || g.text.Len() > 0 {

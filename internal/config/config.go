@@ -72,7 +72,9 @@ type Config struct {
 	AnswersAtOnce int `env:"ANSWERS_AT_ONCE"`
 	// ChatTimeout limits one generation of the coach.
 	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
-	LogLevel    string        `env:"LOG_LEVEL" envDefault:"INFO"`
+	// AnswerTokens limits the text of one answer of the coach. 0 means any length.
+	AnswerTokens int    `env:"ANSWER_TOKENS" envDefault:"4096"`
+	LogLevel     string `env:"LOG_LEVEL" envDefault:"INFO"`
 	// RecallWeights names a file of weights for the ranking of recall, for benchmarks. Empty means those that ship.
 	RecallWeights string `env:"RECALL_WEIGHTS"`
 }

@@ -83,7 +83,8 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 		Turns: turns, Watch: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
 		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
-		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		AnswerTokens: cfg.AnswerTokens,
+		StoreText:    cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Observe: observe, Report: function.Report(rt.Log),
 	}), nil
 }
