@@ -1327,6 +1327,26 @@ type Todo struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 }
 
+// UiMessage is an item of ListUiMessages.
+type UiMessage struct {
+	// The message's messageId.
+	ID string `json:"id"`
+	// The message's metadata, and its timestamp if there is no other of this name.
+	Metadata map[string]any `json:"metadata"`
+	// One part with the content.
+	Parts []UiPart `json:"parts"`
+	// Who said it. One of user, assistant, system.
+	Role string `json:"role"`
+}
+
+// UiPart is a part of UiMessage.
+type UiPart struct {
+	// The text.
+	Text string `json:"text"`
+	// What the memory is about. One of text.
+	Type string `json:"type"`
+}
+
 // UsageDoc is the answer of GetUsage.
 type UsageDoc struct {
 	// The tokens of a day, or null where there is no limit.

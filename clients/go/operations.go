@@ -581,6 +581,29 @@ func (c *Client) ListTodos(ctx context.Context, query ListTodosQuery, options ..
 	}, options)
 }
 
+// ListUiMessagesQuery is the query of ListUiMessages.
+type ListUiMessagesQuery struct {
+	// The most items to return.
+	Limit int `json:"limit,omitzero"`
+	// The nextCursor of the page before, with the same query.
+	Cursor string `json:"cursor,omitzero"`
+	// By seq.
+	Order string `json:"order,omitzero"`
+}
+
+// ListUiMessages lists a session's messages for a chat page. The messages in the form of the AI SDK's useChat,
+// which takes them as its initial messages. With order desc the newest come first.
+func (c *Client) ListUiMessages(
+	ctx context.Context,
+	id string,
+	query ListUiMessagesQuery,
+	options ...Option,
+) Pages[UiMessage] {
+	return pages[UiMessage](ctx, c, request{
+		method: "GET", path: "/v1/sessions/{id}/ui-messages", in: []string{id}, query: query,
+	}, options)
+}
+
 // PutCoach creates or replace a coach.
 func (c *Client) PutCoach(ctx context.Context, coachID string, body CoachDoc, options ...Option) (*Coach, error) {
 	var coach *Coach

@@ -191,7 +191,8 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(404, "DELETE", "/v1/sessions/s1/messages/x?quotes=delete", nil)
 	do(202, "POST", "/v1/sessions/s1/leave", nil)
 	for _, path := range []string{
-		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc", "/v1/export",
+		"/v1/sessions?limit=1", "/v1/sessions/s1", "/v1/sessions/s1/messages?limit=1", "/v1/messages?order=asc",
+		"/v1/sessions/s1/ui-messages?order=desc", "/v1/export",
 		"/v1/preferences", "/v1/coaches", "/v1/goals", "/v1/check-ins", "/v1/memories", "/v1/todos", "/v1/prompts",
 		"/v1/prompts/prm_1", "/v1/spines", "/v1/usage", "/v1/health", "/v1/app",
 	} {

@@ -235,6 +235,7 @@ var wantOperations = map[string]string{
 	"POST /v1/recall":                               "user",
 	"POST /v1/memories/search":                      "user",
 	"POST /v1/search":                               "user",
+	"GET /v1/sessions/{id}/ui-messages":             "user",
 	"POST /v1/prompts":                              "app",
 	"GET /v1/prompts":                               "app",
 	"GET /v1/prompts/{promptId}":                    "app",

@@ -142,6 +142,7 @@ func (m messages) register() {
 		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,
 		summary: "List a session's messages", detail: "Messages that a 201 acknowledged are listed at once.",
 	}, m.list)
+	m.registerUI(tag)
 	m.registerQuotes(tag)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
@@ -202,18 +203,7 @@ func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 }
 
 func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[Message], error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	page, scope, err := m.page(c, in.ListInput, in.Order == "desc")
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := m.store.Messages(ctx, c.User, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(m.server, scope, found, next, toMessage), nil
+	return listMessages(ctx, m, c, in, toMessage)
 }
 
 // unescapedID returns the message id of the path. The id may still be escaped: some gateways do not decode paths, and a

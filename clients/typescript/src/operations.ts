@@ -38,6 +38,7 @@ export type ListMessage = components['schemas']['ListMessage'];
 export type ListRecord = components['schemas']['ListRecord'];
 export type ListSession = components['schemas']['ListSession'];
 export type ListTodo = components['schemas']['ListTodo'];
+export type ListUiMessage = components['schemas']['ListUiMessage'];
 export type LlmTool = components['schemas']['LlmTool'];
 export type LlmUsage = components['schemas']['LlmUsage'];
 export type Memory = components['schemas']['Memory'];
@@ -100,6 +101,8 @@ export type Spine = components['schemas']['Spine'];
 export type SpineList = components['schemas']['SpineList'];
 export type TimelinePage = components['schemas']['TimelinePage'];
 export type Todo = components['schemas']['Todo'];
+export type UiMessage = components['schemas']['UiMessage'];
+export type UiPart = components['schemas']['UiPart'];
 export type UsageDoc = components['schemas']['UsageDoc'];
 export type UserSummaryDoc = components['schemas']['UserSummaryDoc'];
 export type UserSummaryInput = components['schemas']['UserSummaryInput'];
@@ -154,6 +157,7 @@ export const operations: Record<keyof Operations, string> = {
   listSpines: 'GET /v1/spines',
   listTimeline: 'GET /v1/messages query page',
   listTodos: 'GET /v1/todos query page',
+  listUiMessages: 'GET /v1/sessions/{id}/ui-messages query page',
   putCoach: 'PUT /v1/coaches/{coachId} body',
   putPreferences: 'PUT /v1/preferences body',
   putProfile: 'PUT /v1/profile body',
@@ -300,6 +304,9 @@ export interface Operations {
   /** List todos. The newest first, current and past records alike. A page of a filtered list may have fewer items
    * than the limit, or none, and still a nextCursor. */
   listTodos(query?: shapes['listTodos']['parameters']['query'], options?: Options): Pages<ListTodo['items'][number]>;
+  /** List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
+   * as its initial messages. With order desc the newest come first. */
+  listUiMessages(id: string, query?: shapes['listUiMessages']['parameters']['query'], options?: Options): Pages<ListUiMessage['items'][number]>;
   /** Create or replace a coach. */
   putCoach(coachId: string, body: CoachDoc, options?: Options): Promise<Coach>;
   /** Replace the preferences. A change takes effect at once, for older data too. Switching back restores it. */

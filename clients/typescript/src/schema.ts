@@ -564,6 +564,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sessions/{id}/ui-messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List a session's messages for a chat page
+         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first.
+         */
+        get: operations["listUiMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/spines": {
         parameters: {
             query?: never;
@@ -1348,6 +1368,12 @@ export interface components {
         ListTodo: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
             items: components["schemas"]["Todo"][];
+            /** @description The cursor of the next page; absent on the last page. */
+            nextCursor?: string;
+        };
+        ListUiMessage: {
+            /** @description The items of the page, which ends at the limit or at 1 MiB. */
+            items: components["schemas"]["UiMessage"][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
@@ -2545,6 +2571,30 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             updatedAt?: string;
+        };
+        UiMessage: {
+            /** @description The message's messageId. */
+            id: string;
+            /** @description The message's metadata, and its timestamp if there is no other of this name. */
+            metadata: {
+                [key: string]: components["schemas"]["Value"];
+            };
+            /** @description One part with the content. */
+            parts: components["schemas"]["UiPart"][];
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
+            role: "user" | "assistant" | "system";
+        };
+        UiPart: {
+            /** @description The text. */
+            text: string;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type: "text";
         };
         UsageDoc: {
             /**
@@ -7070,6 +7120,101 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Quotes"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listUiMessages: {
+        parameters: {
+            query?: {
+                /** @description The most items to return. */
+                limit?: number;
+                /** @description The nextCursor of the page before, with the same query. */
+                cursor?: string;
+                /** @description By seq. */
+                order?: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListUiMessage"];
                 };
             };
             /** @description Unauthorized */

@@ -498,6 +498,14 @@ class ListTodo:
 
 
 @dataclass(kw_only=True)
+class ListUiMessage:
+    items: list[UiMessage]
+    """The items of the page, which ends at the limit or at 1 MiB."""
+    next_cursor: str | None = None
+    """The cursor of the next page; absent on the last page."""
+
+
+@dataclass(kw_only=True)
 class LlmTool:
     description: str
     """What the tool does, for the model."""
@@ -1393,6 +1401,26 @@ class Todo:
     """The state of the record."""
     updated_at: datetime | None = None
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+
+
+@dataclass(kw_only=True)
+class UiMessage:
+    id: str
+    """The message's messageId."""
+    metadata: dict[str, Any]
+    """The message's metadata, and its timestamp if there is no other of this name."""
+    parts: list[UiPart]
+    """One part with the content."""
+    role: Literal["user", "assistant", "system"]
+    """Who said it."""
+
+
+@dataclass(kw_only=True)
+class UiPart:
+    text: str
+    """The text."""
+    type: Literal["text"]
+    """What the memory is about."""
 
 
 @dataclass(kw_only=True)

@@ -635,6 +635,21 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["list_todos"], [], None, {"limit": limit, "cursor": cursor, "status": status}, timeout, None)
 
+    def list_ui_messages(
+        self,
+        id: str,
+        /,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        order: Literal["asc", "desc"] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Pages[m.UiMessage]:
+        """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
+        as its initial messages. With order desc the newest come first."""
+        return self._call(
+            OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, timeout, None)
+
     def put_coach(
         self,
         coach_id: str,
@@ -1394,6 +1409,21 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["list_todos"], [], None, {"limit": limit, "cursor": cursor, "status": status}, timeout, None)
 
+    def list_ui_messages(
+        self,
+        id: str,
+        /,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        order: Literal["asc", "desc"] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> AsyncPages[m.UiMessage]:
+        """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
+        as its initial messages. With order desc the newest come first."""
+        return self._call(
+            OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, timeout, None)
+
     def put_coach(
         self,
         coach_id: str,
@@ -1576,6 +1606,7 @@ OPERATIONS = {
     "list_spines": Operation("GET", "/v1/spines", "", False, {200: m.SpineList}),
     "list_timeline": Operation("GET", "/v1/messages", "page", False, {200: m.TimelinePage}),
     "list_todos": Operation("GET", "/v1/todos", "page", False, {200: m.ListTodo}),
+    "list_ui_messages": Operation("GET", "/v1/sessions/{id}/ui-messages", "page", False, {200: m.ListUiMessage}),
     "put_coach": Operation("PUT", "/v1/coaches/{coachId}", "", False, {200: m.Coach}),
     "put_preferences": Operation("PUT", "/v1/preferences", "", False, {200: m.PreferencesDoc}),
     "put_profile": Operation("PUT", "/v1/profile", "", False, {200: m.ProfileDoc}),

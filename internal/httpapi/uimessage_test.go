@@ -1,0 +1,41 @@
+package httpapi_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestUIMessages lists a session's messages as useChat holds them, page by page.
+func TestUIMessages(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	newSession(t, h, "s")
+	at := "2026-02-05T12:00:00.000Z"
+	stored := decodeObject(t, expect(t, h, 201, call{
+		method: "POST", path: "/v1/sessions/s/messages", user: "ann", body: object{"messages": []any{
+			object{"role": "user", "content": "Rest?", "timestamp": at, "metadata": object{"page": "home"}},
+			object{"role": "user", "content": "Or \n not?", "metadata": object{"timestamp": "its own"}},
+		}},
+	}))["messages"].([]any)
+	text := func(text string) []any { return []any{object{"type": "text", "text": text}} }
+	want := []any{
+		object{
+			"id": stored[0].(object)["messageId"], "role": "user", "metadata": object{"page": "home", "timestamp": at},
+			"parts": text("Rest?"),
+		},
+		object{
+			"id": stored[1].(object)["messageId"], "role": "user", "metadata": object{"timestamp": "its own"},
+			"parts": text("Or \n not?"),
+		},
+	}
+	const path = "/v1/sessions/s/ui-messages?limit=1"
+	first := decodeObject(t, expect(t, h, 200, call{method: "GET", path: path, user: "ann"}))
+	next := path + "&cursor=" + first["nextCursor"].(string)
+	second := decodeObject(t, expect(t, h, 200, call{method: "GET", path: next, user: "ann"}))
+	got := append(first["items"].([]any), second["items"].([]any)...)
+	if diff := cmp.Diff(want, got); diff != "" || second["nextCursor"] != nil {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: path, user: "bob"})
+}
