@@ -57,8 +57,9 @@ type Records struct {
 }
 
 // Records returns the user's messages, summaries and facts that are most relevant to a query. One ranking orders all of
-// them. The table has all facts, so none is missing where the index has no vector of it yet. When the embedding or the
-// index does not answer, facts and the newest messages are ranked by their words, and the answer is degraded.
+// them. Where even the best is noise, as for a greeting, it finds nothing. The table has all facts, so none is missing
+// where the index has no vector of it yet. When the embedding or the index does not answer, facts and the newest
+// messages are ranked by their words, and the answer is degraded.
 // Its errors are Invalid, with the fields, and those of the store.
 func (s *Service) Records(ctx context.Context, user conversation.UserID, q RecordQuery) (Records, error) {
 	search, err := MessageQuery{
@@ -163,7 +164,7 @@ func (v visibility) currentSummaries(hits []Hit) []Hit {
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Summary != nil && newest[subjectOf(h)] != h.ID })
 }
 
-// rankHits orders hits of all kinds by how likely each helps.
+// rankHits orders hits of all kinds by how likely each helps. Where even the best is noise, it returns none.
 func (s *Service) rankHits(hits []Hit, asked *rank.Query) []Hit {
 	byID, candidates := make(map[string]Hit, len(hits)), make([]rank.Candidate, len(hits))
 	for i, h := range hits {
@@ -176,6 +177,9 @@ func (s *Service) rankHits(hits []Hit, asked *rank.Query) []Hit {
 		out = append(out, h)
 	}
 	sortHits(out)
+	if len(out) > 0 && s.Weights.IsNoise(out[0].Rank) {
+		return nil
+	}
 	return out
 }
 

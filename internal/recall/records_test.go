@@ -70,6 +70,9 @@ func TestRecords(t *testing.T) {
 	if slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, "too") }) {
 		t.Errorf("found another user's message: %q", all)
 	}
+	if got := s.records(recall.RecordQuery{Query: "hello"}); len(got) > 0 {
+		t.Errorf("a greeting finds %q", got)
+	}
 	one := 1
 	for name, tt := range map[string]struct {
 		q    recall.RecordQuery
