@@ -55,9 +55,9 @@ func document() *huma.OpenAPI {
 	}
 	doc.Servers = []*huma.Server{{URL: "/", Description: "The address that serves this document."}}
 	describeFeatures(doc)
-	describeRecords(doc)
 	removeUnused(doc)
 	describeProperties(doc)
+	describeRecords(doc)
 	return doc
 }
 

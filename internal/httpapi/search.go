@@ -101,7 +101,7 @@ func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]
 	return &docOutput[searchAnswer]{Body: out}, nil
 }
 
-// describeRecords adds the fields of the three kinds to the schema of an item of a search.
+// describeRecords adds the fields of the three kinds, with their descriptions, to the schema of an item of a search.
 func describeRecords(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	item := schemas["FoundRecord"]
