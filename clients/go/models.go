@@ -1074,7 +1074,7 @@ type RecallAnswer struct {
 
 // RecallBody is the body of Recall.
 type RecallBody struct {
-	// Only these contexts, and no check-ins.
+	// Only these. Memories and check-ins have none.
 	Contexts []string `json:"contexts,omitzero"`
 	// Leaves this session out.
 	ExcludeSessionID string `json:"excludeSessionId,omitzero"`
@@ -1205,7 +1205,7 @@ type SearchAnswer struct {
 
 // SearchBody is the body of Search.
 type SearchBody struct {
-	// Only these contexts, no memory or check-in.
+	// Only these. Memories and check-ins have none.
 	Contexts []string `json:"contexts,omitzero"`
 	// The earliest time.
 	From time.Time `json:"from,omitzero"`

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
@@ -33,14 +34,25 @@ type contextBody struct {
 }
 
 type recallBody struct {
-	Query            searchText    `json:"query"`
-	SessionID        id            `json:"sessionId,omitempty" doc:"The current session."`
-	ExcludeSessionID id            `json:"excludeSessionId,omitempty" doc:"Leaves this session out."`
-	Contexts         []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these contexts, and no check-ins."`
-	From             *timestamp    `json:"from,omitempty" doc:"The earliest time."`
-	To               *timestamp    `json:"to,omitempty" doc:"The first time after the span."`
-	Limit            *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"Default: 10 without tokens."`
-	Tokens           *int          `json:"tokens,omitempty" minimum:"1" maximum:"1000000" doc:"The budget for all."`
+	Query            searchText `json:"query"`
+	SessionID        id         `json:"sessionId,omitempty" doc:"The current session."`
+	ExcludeSessionID id         `json:"excludeSessionId,omitempty" doc:"Leaves this session out."`
+	SearchLimits
+}
+
+// SearchLimits limit what a search finds. It is exported so that huma finds its fields where it is embedded.
+type SearchLimits struct {
+	Contexts []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these. Memories and check-ins have none."`
+	From     *timestamp    `json:"from,omitempty" doc:"The earliest time."`
+	To       *timestamp    `json:"to,omitempty" doc:"The first time after the span."`
+	Limit    *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"Default: 10 without tokens."`
+	Tokens   *int          `json:"tokens,omitempty" minimum:"1" maximum:"1000000" doc:"The budget for all."`
+}
+
+// span returns the times from and to, or an error for each that is not valid.
+func (l SearchLimits) span() (from, to time.Time, err error) {
+	from, to = exactTime(l.From), exactTime(l.To)
+	return from, to, invalidFields(l.From.check("from"), l.To.check("to"), checkSpan(from, to))
 }
 
 // recalled is a message and its score.
@@ -122,8 +134,8 @@ func (s contexts) query(
 
 func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (*docOutput[recallAnswer], error) {
 	b := in.Body
-	from, to := exactTime(b.From), exactTime(b.To)
-	if err := invalidFields(b.From.check("from"), b.To.check("to"), checkSpan(from, to)); err != nil {
+	from, to, err := b.span()
+	if err != nil {
 		return nil, err
 	}
 	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{

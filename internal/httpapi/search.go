@@ -23,13 +23,9 @@ func (recordKind) Schema(huma.Registry) *huma.Schema {
 }
 
 type searchBody struct {
-	Query    searchText    `json:"query"`
-	Kinds    []recordKind  `json:"kinds,omitempty" maxItems:"8" doc:"Only these kinds."`
-	Contexts []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these contexts, no memory or check-in."`
-	From     *timestamp    `json:"from,omitempty" doc:"The earliest time."`
-	To       *timestamp    `json:"to,omitempty" doc:"The first time after the span."`
-	Limit    *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"Default: 10 without tokens."`
-	Tokens   *int          `json:"tokens,omitempty" minimum:"1" maximum:"1000000" doc:"The budget for all."`
+	Query searchText   `json:"query"`
+	Kinds []recordKind `json:"kinds,omitempty" maxItems:"8" doc:"Only these kinds."`
+	SearchLimits
 }
 
 // foundRecord is a message, a summary or a memory with its kind and score. The document's schema has the fields of all
@@ -83,8 +79,8 @@ type searchAnswer struct {
 
 func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]) (*docOutput[searchAnswer], error) {
 	b := in.Body
-	from, to := exactTime(b.From), exactTime(b.To)
-	if err := invalidFields(b.From.check("from"), b.To.check("to"), checkSpan(from, to)); err != nil {
+	from, to, err := b.span()
+	if err != nil {
 		return nil, err
 	}
 	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{

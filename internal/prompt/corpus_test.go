@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -125,6 +126,16 @@ func TestWhatMessagesReferTo(t *testing.T) {
 	}
 	for set, n := range map[string]counts{"all": all, "held out": heldOut} {
 		t.Logf("%s: %d messages, precision %d of %d, recall %d of %d", set, n.cases, n.right, n.pulled, n.right, n.referring)
+	}
+	var table strings.Builder
+	for _, language := range []string{"en", "de", "es", "fr", "pt", "it", "nl"} {
+		n, held := languages[language], languages[language+" held out"]
+		fmt.Fprintf(&table, "| %s | %d | %d of %d | %d of %d | %d | %d of %d | %d of %d |\n", language, n.cases, n.right,
+			n.pulled, n.right, n.referring, held.cases, held.right, held.pulled, held.right, held.referring)
+	}
+	page, err := os.ReadFile("../../docs/languages.md")
+	if err != nil || !strings.Contains(string(page), table.String()) {
+		t.Errorf("docs/languages.md (%v) lacks what is measured:\n%s", err, &table)
 	}
 	if all.cases < 200 || len(languages) < 7 {
 		t.Errorf("%d messages in %d languages", all.cases, len(languages))

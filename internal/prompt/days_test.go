@@ -167,8 +167,8 @@ func TestSummariesOfSeveralDays(t *testing.T) {
 	}
 }
 
-// Recent activity names each day of a screen whose label names the last one. Two days of a user who has moved to the
-// west may end on one: both are told.
+// Recent activity names each day of a screen whose label names the last one. After the user has moved to the west, two
+// days of the old zone have the same date: both are told.
 func TestDaysAreNamedAfterAMove(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -68,10 +66,14 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool {
 		return !q.wants(m, visible.now) || !visible.Memory && m.Source == longterm.Extracted
 	})
-	return Memories{
-		Memories: s.rankMemories(stored, found.Hits, visible.asked)[:min(q.limit(), len(stored))],
-		Degraded: visible.degradations(found.Degraded),
-	}, nil
+	hits := s.rankHits(factHits(stored, found.Hits), visible.asked)
+	out := Memories{
+		Memories: make([]ScoredMemory, min(q.limit(), len(hits))), Degraded: visible.degradations(found.Degraded),
+	}
+	for i := range out.Memories {
+		out.Memories[i] = ScoredMemory{*hits[i].Memory, hits[i].Rank}
+	}
+	return out, nil
 }
 
 func (q MemoryQuery) limit() int {
@@ -91,22 +93,4 @@ func (q MemoryQuery) wants(m longterm.Memory, now time.Time) bool {
 		at = q.AsOf.In(now.Location())
 	}
 	return m.KnownAt(at) && (q.IncludeEnded || m.HeldAt(at))
-}
-
-// rankMemories orders facts by how likely each helps. The index's likeness is known of those that it found.
-func (s *Service) rankMemories(memories []longterm.Memory, near []Hit, asked *rank.Query) []ScoredMemory {
-	likeness := likenessOf(near)
-	candidates, byID := make([]rank.Candidate, len(memories)), map[string]longterm.Memory{}
-	for i, m := range memories {
-		byID[m.ID] = m
-		candidates[i] = standsAlone(m.ID, m.Content, likeness[m.ID], m.Said())
-	}
-	out := make([]ScoredMemory, 0, len(memories))
-	for _, r := range s.Weights.Rank(asked, candidates) {
-		out = append(out, ScoredMemory{byID[r.ID], r.Probability})
-	}
-	slices.SortStableFunc(out, func(a, b ScoredMemory) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), b.Said().Compare(a.Said()), cmp.Compare(a.ID, b.ID))
-	})
-	return out
 }

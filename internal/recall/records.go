@@ -69,6 +69,7 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 		return Records{}, err
 	}
 	limit := search.Limit
+	// One order of several kinds needs more records than it returns. One batch read brings so many.
 	search.RecordTypes, search.Limit = q.recordTypes(), max(limit, oneRead)
 	found, visible, err := s.search(ctx, user, search)
 	if err != nil {
@@ -84,6 +85,9 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 		return Records{}, err
 	}
 	hits = s.rankHits(visible.currentSummaries(hits), visible.asked)
+	if len(hits) > 0 && s.Weights.IsNoise(hits[0].Rank) {
+		hits = nil
+	}
 	hits = fit(hits[:min(limit, len(hits))], q.Tokens, func(h Hit) (float64, int) { return h.Rank, h.tokens() })
 	out := Records{Records: make([]Record, len(hits)), Degraded: visible.degradations(found.Degraded)}
 	for i, h := range hits {
@@ -133,23 +137,26 @@ func (s *Service) withFacts(
 	if err != nil {
 		return nil, err
 	}
-	likeness := likenessOf(hits)
-	hits = slices.DeleteFunc(hits, func(h Hit) bool { return h.Memory != nil })
-	for i := range facts {
-		if h := (Hit{ID: facts[i].ID, Score: likeness[facts[i].ID], Memory: &facts[i]}); visible.allows(h) {
-			hits = append(hits, h)
+	others := slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool { return h.Memory != nil })
+	for _, h := range factHits(facts, hits) {
+		if visible.allows(h) {
+			others = append(others, h)
 		}
 	}
-	return hits, nil
+	return others, nil
 }
 
-// likenessOf returns the scores of hits by their ids.
-func likenessOf(hits []Hit) map[string]float64 {
-	likeness := make(map[string]float64, len(hits))
-	for _, h := range hits {
-		likeness[h.ID] = h.Score
+// factHits returns facts of the table as hits, with the index's score of those that it found.
+func factHits(facts []longterm.Memory, found []Hit) []Hit {
+	scores := make(map[string]float64, len(found))
+	for _, h := range found {
+		scores[h.ID] = h.Score
 	}
-	return likeness
+	hits := make([]Hit, len(facts))
+	for i := range facts {
+		hits[i] = Hit{ID: facts[i].ID, Score: scores[facts[i].ID], Memory: &facts[i]}
+	}
+	return hits
 }
 
 // currentSummaries drops the summaries that are not the newest of their subjects.
@@ -164,7 +171,7 @@ func (v visibility) currentSummaries(hits []Hit) []Hit {
 	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Summary != nil && newest[subjectOf(h)] != h.ID })
 }
 
-// rankHits orders hits of all kinds by how likely each helps. Where even the best is noise, it returns none.
+// rankHits orders hits of all kinds by how likely each helps.
 func (s *Service) rankHits(hits []Hit, asked *rank.Query) []Hit {
 	byID, candidates := make(map[string]Hit, len(hits)), make([]rank.Candidate, len(hits))
 	for i, h := range hits {
@@ -177,26 +184,21 @@ func (s *Service) rankHits(hits []Hit, asked *rank.Query) []Hit {
 		out = append(out, h)
 	}
 	sortHits(out)
-	if len(out) > 0 && s.Weights.IsNoise(out[0].Rank) {
-		return nil
-	}
 	return out
 }
 
-// candidate is the hit as the ranking takes it. A summary and a fact stand alone, as a session of their own would.
+// candidate is the hit as the ranking takes it. A summary and a fact have no neighbours: each is a session of its own.
 func (h Hit) candidate() rank.Candidate {
 	switch {
 	case h.Summary != nil:
-		return standsAlone(h.ID, h.Summary.Text, h.Score, h.Summary.OccurredAt)
+		return newCandidate(h.ID, h.Summary.Text, h.Score, h.Summary.OccurredAt)
 	case h.Memory != nil:
-		return standsAlone(h.ID, h.Memory.Content, h.Score, h.Memory.Said())
+		return newCandidate(h.ID, h.Memory.Content, h.Score, h.Memory.Said())
 	}
-	c := candidateOf(h.message(), h.Score)
-	c.ID = h.ID
-	return c
+	return candidateOf(h.message(), h.Score)
 }
 
-func standsAlone(id, text string, score float64, at time.Time) rank.Candidate {
+func newCandidate(id, text string, score float64, at time.Time) rank.Candidate {
 	return rank.Candidate{
 		ID: id, Session: id, Role: string(conversation.RoleUser), Time: at,
 		Text: truncate.Runes(text, vector.MaxTextChars), Score: score,

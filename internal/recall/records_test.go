@@ -140,3 +140,19 @@ func TestRecordsWithoutTheIndex(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsHaveTheNewestOfEachSubject finds one summary of a program that two sessions were about.
+func TestRecordsHaveTheNewestOfEachSubject(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.attributes = map[string]any{"programId": "p"}
+	for i, text := range []string{"The program has squats at 80%.", "The program has squats at 90%."} {
+		session := []string{"first", "second"}[i]
+		s.addIndexed("ann", "training_program", session, time.Duration(48-24*i)*time.Hour, "More squats, please.")
+		s.summarise("ann", "training_program", session, text, false)
+	}
+	got := s.records(recall.RecordQuery{Query: "squats in the program", Kinds: []string{recall.SummaryKind}})
+	if !slices.Equal(got, []string{"summary The program has squats at 90%."}) {
+		t.Errorf("found %q", got)
+	}
+}

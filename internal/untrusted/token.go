@@ -121,8 +121,8 @@ func bracket(r rune) rune {
 	return 0
 }
 
-// opens reports whether a control token may begin with a character. Small letters, most of a text, are behind all of
-// these in ASCII.
+// opens reports whether a control token may begin with a character. Most of a text is small letters, which come after
+// these in ASCII. The first comparison decides them.
 func opens(r rune) bool {
 	return (r <= ']' || r >= utf8.RuneSelf) && (r == ']' || bracket(r) != 0)
 }

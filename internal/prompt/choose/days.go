@@ -12,7 +12,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt/history"
 )
 
-// dayKey identifies one day of a session. Of a user who has moved to another zone, two days may end on one.
+// dayKey identifies one day of a session, by its end. Its date would not do: after the user has moved to another time
+// zone, two days of the old zone may have the same date.
 func dayKey(s *conversation.Session, d *conversation.DaySummary) dedupeKey {
 	return dedupeKey{"day", s.ID + "#" + conversation.FormatTime(d.To)}
 }
@@ -91,7 +92,7 @@ func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) 
 		return s.Summary.Text, s.Summary.Tokens
 	}
 	var parts []string
-	said := s.LastMessageAt // the candidate's label names its day
+	said := s.LastMessageAt // the candidate's label names this day already
 	for _, d := range c.recentDaysOf(s) {
 		part := d.Text
 		if !calendar.IsSameDay(d.To, said, c.Zone) {

@@ -1141,7 +1141,7 @@ class RecallAnswer:
 @dataclass(kw_only=True)
 class RecallBody:
     contexts: list[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None = None
-    """Only these contexts, and no check-ins."""
+    """Only these. Memories and check-ins have none."""
     exclude_session_id: str | None = None
     """Leaves this session out."""
     from_: datetime | None = None
@@ -1272,7 +1272,7 @@ class SearchAnswer:
 @dataclass(kw_only=True)
 class SearchBody:
     contexts: list[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None = None
-    """Only these contexts, no memory or check-in."""
+    """Only these. Memories and check-ins have none."""
     from_: datetime | None = None
     """The earliest time."""
     kinds: list[Literal["message", "summary", "memory"]] | None = None

@@ -2223,7 +2223,7 @@ export interface components {
             messages: components["schemas"]["Recalled"][];
         };
         RecallBody: {
-            /** @description Only these contexts, and no check-ins. */
+            /** @description Only these. Memories and check-ins have none. */
             contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log")[] | null;
             /** @description Leaves this session out. */
             excludeSessionId?: string | null;
@@ -2390,7 +2390,7 @@ export interface components {
             items: components["schemas"]["FoundRecord"][];
         };
         SearchBody: {
-            /** @description Only these contexts, no memory or check-in. */
+            /** @description Only these. Memories and check-ins have none. */
             contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log")[] | null;
             /**
              * Format: date-time
