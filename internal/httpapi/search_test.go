@@ -42,6 +42,7 @@ func TestSearch(t *testing.T) {
 	}
 	for body, field := range map[string]string{
 		`{"query":" "}`: "query", `{"query":"x","kinds":["document"]}`: "kinds[0]", `{"query":"x","limit":101}`: "limit",
+		`{"query":"x","from":"0001-01-01T00:00:00Z"}`: "from", `{"query":"x","to":"0001-01-01T00:00:00Z"}`: "to",
 		`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
 	} {
 		expectProblem(t, h, 422, "invalid", field, call{method: "POST", path: "/v1/search", user: "ann", body: body})

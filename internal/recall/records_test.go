@@ -125,7 +125,19 @@ func TestRecords(t *testing.T) {
 func TestRecordsWithoutTheIndex(t *testing.T) {
 	t.Parallel()
 	s := kneeHistory(t)
+	best := func() recall.Record {
+		facts := recall.RecordQuery{Query: "knee", Kinds: []string{recall.MemoryKind}}
+		answer, err := s.Records(t.Context(), "ann", facts)
+		if err != nil || "memory "+answer.Records[0].Memory.Content != kneeFact {
+			t.Fatalf("found %+v, %v", answer.Records, err)
+		}
+		return answer.Records[0]
+	}
+	near := best()
 	s.index.fault = func(context.Context) error { return errors.New("down") }
+	if near.Score == best().Score {
+		t.Errorf("a fact has the score %g with the index and without", near.Score)
+	}
 	got := s.records(recall.RecordQuery{Query: "knee"})
 	if !slices.Contains(got, kneeMessage) || !slices.Contains(got, kneeFact) {
 		t.Errorf("found %q", got)
