@@ -12,6 +12,18 @@ type AppAgent struct {
 	Messages int `json:"messages"`
 }
 
+// AppCoach is a part of AppDoc.
+type AppCoach struct {
+	// The id of the record.
+	ID string `json:"id"`
+	// Default: the configured chat model.
+	Model string `json:"model,omitzero"`
+	// The name.
+	Name string `json:"name"`
+	// Who the model is, in words for the model.
+	Persona string `json:"persona"`
+}
+
 // AppContext is a part of AppDoc.
 type AppContext struct {
 	// The mode of a session that names none.
@@ -24,6 +36,10 @@ type AppContext struct {
 	Name string `json:"name"`
 	// The record types that its sessions read at their start.
 	Reads []string `json:"reads"`
+	// The recipe of prompts that name none.
+	Recipe string `json:"recipe"`
+	// Whether it shares with the others where the preferences do not say.
+	Share bool `json:"share"`
 	// The record type of its summaries.
 	Writes string `json:"writes"`
 }
@@ -32,6 +48,8 @@ type AppContext struct {
 type AppDoc struct {
 	// The parts that the model can play.
 	Agents []AppAgent `json:"agents"`
+	// The personas of coach ids that a user has no coach of.
+	Coaches []AppCoach `json:"coaches"`
 	// The surfaces of the app.
 	Contexts []AppContext `json:"contexts"`
 	// The kinds of facts that are remembered.
@@ -46,6 +64,8 @@ type AppDoc struct {
 type AppField struct {
 	// What prompts call it. Prompts leave out fields without a label.
 	Label string `json:"label,omitzero"`
+	// What the model writes into it. Absent: the session's attribute.
+	Means string `json:"means,omitzero"`
 	// The name.
 	Name string `json:"name"`
 }
@@ -58,6 +78,8 @@ type AppMemoryType struct {
 	Means string `json:"means"`
 	// The name.
 	Name string `json:"name"`
+	// Every prompt has its facts.
+	Safety bool `json:"safety"`
 }
 
 // AppRecipe is a part of AppDoc.

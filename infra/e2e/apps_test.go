@@ -23,7 +23,13 @@ type scene struct {
 	Ends       bool           `yaml:"ends"`
 	Asks       string         `yaml:"asks"`
 	Hears      []string       `yaml:"hears"`
+	HearsNot   []string       `yaml:"hearsNot"`
 	MemoryType string         `yaml:"memoryType"`
+	// Recipe is that of the prompt. Field is what a summary that this context reads has in a field of its own.
+	Recipe string `yaml:"recipe"`
+	Field  struct {
+		Type, Name, Has string
+	} `yaml:"field"`
 }
 
 // TestExamplesOfApps starts the stack with the registry of each example, and plays its conversation: another context's
@@ -68,8 +74,8 @@ func readScenes(t *testing.T, file string) []scene {
 // play says or asks what a scene has. A session has the name of its context.
 func (s scene) play(t *testing.T, api *client.Client) {
 	t.Helper()
-	session := map[string]any{"context": s.In, "coachId": "coach", "sessionId": s.In, "attributes": s.Attributes}
-	do(t, api, http.MethodPost, "/v1/sessions", session, nil)
+	session := map[string]any{"context": s.In, "coachId": "coach", "attributes": s.Attributes}
+	do(t, api, http.MethodPut, "/v1/sessions/"+s.In, session, nil)
 	for _, text := range s.Says {
 		talk(t, api, s.In, text)
 	}
@@ -79,14 +85,65 @@ func (s scene) play(t *testing.T, api *client.Client) {
 	if s.Asks == "" {
 		return
 	}
+	var p builtPrompt
 	eventually(t, 20*time.Second, "a prompt of "+s.In+" with "+strings.Join(s.Hears, ", "), func() bool {
-		var p builtPrompt
 		in := map[string]any{"context": s.In, "sessionId": s.In, "message": s.Asks}
 		do(t, api, http.MethodPost, "/v1/prompts", in, &p)
 		text := p.withLate().System
 		return !slices.ContainsFunc(s.Hears, func(part string) bool { return !strings.Contains(text, part) })
 	})
-	if known := memories(t, api); !slices.ContainsFunc(known, func(m memory) bool { return m.Type == s.MemoryType }) {
+	for _, part := range s.HearsNot {
+		if strings.Contains(p.withLate().System, part) {
+			t.Errorf("a prompt of %s has %q", s.In, part)
+		}
+	}
+	if s.Recipe != "" && p.Recipe != s.Recipe {
+		t.Errorf("a prompt of %s is by the recipe %s, want %s", s.In, p.Recipe, s.Recipe)
+	}
+	s.checkField(t, api)
+	if known := memories(t, api); s.MemoryType != "" && !slices.ContainsFunc(known, func(m memory) bool { return m.Type == s.MemoryType }) {
 		t.Errorf("no memory of the type %s in %+v", s.MemoryType, known)
 	}
+}
+
+// checkField looks for a field of a summary that the scene's context reads.
+func (s scene) checkField(t *testing.T, api *client.Client) {
+	t.Helper()
+	if s.Field.Name == "" {
+		return
+	}
+	var found struct {
+		Summaries []struct {
+			RecordType string
+			Fields     map[string]any
+		}
+	}
+	do(t, api, http.MethodPost, "/v1/context/query", map[string]any{"context": s.In}, &found)
+	for _, summary := range found.Summaries {
+		if text, _ := summary.Fields[s.Field.Name].(string); summary.RecordType == s.Field.Type &&
+			strings.Contains(text, s.Field.Has) {
+			return
+		}
+	}
+	t.Errorf("no %s with %q in %s: %+v", s.Field.Type, s.Field.Has, s.Field.Name, found)
+}
+
+// TestTypeOfSafety pins the facts of a type that the registry calls safety.
+func TestTypeOfSafety(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "app.yaml")
+	const app = "contexts: [{name: ward, label: Ward}]\n" +
+		"memoryTypes: [{name: PATIENT, means: the patient, safety: true}]\n"
+	if err := os.WriteFile(file, []byte(app), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	api, err := client.New(startStack(t, "APP="+file).Base).As(t.Context(), "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
+	scene{In: "ward", Says: []string{"My name is Omar."}, Ends: true}.play(t, api)
+	eventually(t, 20*time.Second, "a pinned memory", func() bool {
+		known := memories(t, api)
+		return len(known) == 1 && known[0].Type == "PATIENT" && known[0].Pinned
+	})
 }

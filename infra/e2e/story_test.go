@@ -62,6 +62,7 @@ func (a *answer) read(e client.Event) error {
 
 type builtPrompt struct {
 	PromptID string
+	Recipe   string
 	System   string
 	Messages []struct{ Role, Content string }
 	Tools    []struct{ Name string }

@@ -175,5 +175,6 @@ const (
 	attrCrossContext = "crossContext"
 	attrMemory       = "memory"
 	attrUnshared     = "unshared"
+	attrShared       = "shared"
 	attrTimezone     = "timezone"
 )

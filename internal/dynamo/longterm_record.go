@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // Each kind of long-term record has an encoder and a decoder of its attributes. The stores add key, version and
@@ -58,18 +59,26 @@ func encodePreferences(p longterm.Preferences) item {
 		attrCrossContext: boolAttr(p.CrossContext), attrMemory: boolAttr(p.Memory), attrTimezone: stringAttr(p.Timezone),
 	}
 	it.setStrings(attrUnshared, unshared)
+	var shared []string
+	for _, context := range registry.Live().Unshared() {
+		if !p.Unshared[context] {
+			shared = append(shared, context)
+		}
+	}
+	it.setStrings(attrShared, shared)
 	return it
 }
 
+// decodePreferences reads a user's preferences. Of a context that the record does not name, the registry decides.
 func decodePreferences(it item) longterm.Preferences {
 	p := longterm.Preferences{
 		CrossContext: it.bool(attrCrossContext), Memory: it.bool(attrMemory), Timezone: it.string(attrTimezone),
 	}
-	for _, context := range it.strings(attrUnshared) {
-		if p.Unshared == nil {
-			p.Unshared = map[string]bool{}
+	shared := it.strings(attrShared)
+	for _, context := range slices.Concat(registry.Live().Unshared(), it.strings(attrUnshared)) {
+		if !slices.Contains(shared, context) {
+			p.Separate(context)
 		}
-		p.Unshared[context] = true
 	}
 	return p
 }

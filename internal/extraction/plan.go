@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -165,9 +166,11 @@ func (p *planner) newMemory(f fact, until longterm.Moment, ids []string, at time
 	return m
 }
 
-// pins reports whether every prompt has a fact: it is about safety, no plan, and sure enough.
+// pins reports whether every prompt has a fact: it is about safety, as the model says or by its type, no plan, and sure
+// enough.
 func (p *planner) pins(f fact) bool {
-	return f.isSafety() && f.Status != longterm.Planned && f.Confidence >= minPinned && p.mayPin()
+	isSafety := f.isSafety() || registry.Live().IsSafetyType(string(f.Type))
+	return isSafety && f.Status != longterm.Planned && f.Confidence >= minPinned && p.mayPin()
 }
 
 func (p *planner) mayPin() bool {

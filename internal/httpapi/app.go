@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -13,6 +14,7 @@ type appDoc struct {
 	Version     string          `json:"version" doc:"Of the registry's file. Derived records carry it."`
 	Contexts    []appContext    `json:"contexts" doc:"The surfaces of the app."`
 	Agents      []appAgent      `json:"agents" doc:"The parts that the model can play."`
+	Coaches     []appCoach      `json:"coaches" doc:"The personas of coach ids that a user has no coach of."`
 	MemoryTypes []appMemoryType `json:"memoryTypes" doc:"The kinds of facts that are remembered."`
 	Recipes     []appRecipe     `json:"recipes" doc:"The ways to build a prompt."`
 }
@@ -21,6 +23,8 @@ type appContext struct {
 	Name        string     `json:"name"`
 	Label       string     `json:"label" doc:"The name for people."`
 	DefaultMode string     `json:"defaultMode" doc:"The mode of a session that names none."`
+	Share       bool       `json:"share" doc:"Whether it shares with the others where the preferences do not say."`
+	Recipe      string     `json:"recipe" doc:"The recipe of prompts that name none."`
 	Writes      string     `json:"writes" doc:"The record type of its summaries."`
 	Reads       []string   `json:"reads" doc:"The record types that its sessions read at their start."`
 	Fields      []appField `json:"fields" doc:"The attributes that its summaries have as own fields."`
@@ -29,6 +33,14 @@ type appContext struct {
 type appField struct {
 	Name  string `json:"name"`
 	Label string `json:"label,omitempty" doc:"What prompts call it. Prompts leave out fields without a label."`
+	Means string `json:"means,omitempty" doc:"What the model writes into it. Absent: the session's attribute."`
+}
+
+type appCoach struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Persona string `json:"persona" doc:"Who the model is, in words for the model."`
+	Model   string `json:"model,omitempty" doc:"Default: the configured chat model."`
 }
 
 type appAgent struct {
@@ -40,6 +52,7 @@ type appMemoryType struct {
 	Name     string `json:"name"`
 	Means    string `json:"means" doc:"What its facts are about, as the model is told."`
 	InPrompt int    `json:"inPrompt" doc:"How many of it are among the most relevant memories of a prompt."`
+	Safety   bool   `json:"safety" doc:"Every prompt has its facts."`
 }
 
 type appRecipe struct {
@@ -64,16 +77,20 @@ func (s apps) get(context.Context, Caller, *noInput) (*docOutput[appDoc], error)
 }
 
 func toApp(app *registry.App) appDoc {
-	out := appDoc{Version: app.Version}
+	out := appDoc{Version: app.Version, Coaches: []appCoach{}}
 	for _, c := range app.Contexts {
 		shown := appContext{
 			Name: c.Name, Label: c.Label, DefaultMode: c.DefaultMode, Writes: string(c.Summary.Type),
+			Share: c.Shares(), Recipe: cmp.Or(c.Recipe, prompt.Unified),
 			Reads: append([]string{}, toStrings(c.Reads)...), Fields: []appField{},
 		}
 		for _, f := range c.Summary.Fields {
 			shown.Fields = append(shown.Fields, appField(f))
 		}
 		out.Contexts = append(out.Contexts, shown)
+	}
+	for _, coach := range app.Coaches {
+		out.Coaches = append(out.Coaches, appCoach(coach))
 	}
 	for _, a := range registry.Live().Agents {
 		out.Agents = append(out.Agents, appAgent{ID: a.ID, Messages: a.Messages})

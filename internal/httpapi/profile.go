@@ -140,7 +140,7 @@ type preferencesInput struct {
 }
 
 type sharedInput struct {
-	Share *bool `json:"share,omitempty" doc:"Default: true."`
+	Share *bool `json:"share,omitempty" doc:"Default: what the app's registry says, true."`
 }
 
 type sharedInputByName map[string]sharedInput
@@ -177,10 +177,11 @@ func readPreferences(d preferencesInput) (longterm.Preferences, error) {
 	if _, err := time.LoadLocation(p.Timezone); err != nil || p.Timezone == "Local" {
 		return p, fault.InvalidField("timezone", "is not the IANA name of a time zone")
 	}
-	p.Unshared = map[string]bool{}
 	for context, shared := range d.Contexts {
-		if shared.Share != nil && !*shared.Share {
-			p.Unshared[context] = true
+		if isFalse(shared.Share) {
+			p.Separate(context)
+		} else if shared.Share != nil {
+			delete(p.Unshared, context)
 		}
 	}
 	return p, nil

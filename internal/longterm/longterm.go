@@ -2,7 +2,11 @@
 // coaches, goals, check-ins, memories, todos and preferences.
 package longterm
 
-import "time"
+import (
+	"time"
+
+	"github.com/throughline/throughline/internal/registry"
+)
 
 // Profile is the user's profile.
 type Profile struct {
@@ -24,7 +28,16 @@ type Coach struct {
 	Model string
 }
 
-// DefaultCoach is the coach for a coach id that the user does not have.
+// CoachOf returns the coach of an id that the user has no coach of: the app's, or DefaultCoach for an app without
+// coaches.
+func CoachOf(id string) Coach {
+	if c, ok := registry.Live().Coach(id); ok {
+		return Coach{ID: id, Name: c.Name, Persona: c.Persona, Model: c.Model}
+	}
+	return DefaultCoach
+}
+
+// DefaultCoach is the coach of an app that names none.
 var DefaultCoach = Coach{
 	Name: "Coach",
 	Persona: "You are a supportive, practical coach. Be warm, concise and specific, " +
@@ -98,9 +111,22 @@ type Preferences struct {
 	Timezone string
 }
 
-// DefaultPreferences returns the preferences of a user who has set none. They allow everything, in UTC.
+// DefaultPreferences returns the preferences of a user who has set none. They allow everything that the app's registry
+// does not keep apart, in UTC.
 func DefaultPreferences() Preferences {
-	return Preferences{CrossContext: true, Memory: true, Timezone: "UTC"}
+	p := Preferences{CrossContext: true, Memory: true, Timezone: "UTC"}
+	for _, context := range registry.Live().Unshared() {
+		p.Separate(context)
+	}
+	return p
+}
+
+// Separate keeps a context from sharing with the others.
+func (p *Preferences) Separate(context string) {
+	if p.Unshared == nil {
+		p.Unshared = map[string]bool{}
+	}
+	p.Unshared[context] = true
 }
 
 // Shares reports whether one context may see the records of another. A context may always see its own, unless

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -165,15 +166,15 @@ func check(r Request) (checkedRequest, error) {
 		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
 	}
 	var ok bool
-	if o.recipe, ok = findRecipe(r.Recipe); !ok {
-		refuse("recipe", "must be one of %s", recipeNames())
-	}
 	if o.agent, ok = registry.Live().Agent(r.AgentID); !ok {
 		refuse("agentId", "must be one of %s", agentNames())
 	}
 	var err error
 	if o.surface, err = conversation.SurfaceOf(r.Context); err != nil {
 		refuse("context", "must be one of %s", strings.Join(conversation.Contexts(), ", "))
+	}
+	if o.recipe, ok = findRecipe(cmp.Or(r.Recipe, o.surface.Recipe)); !ok {
+		refuse("recipe", "must be one of %s", recipeNames())
 	}
 	if !conversation.ValidID(r.SessionID) {
 		refuse("sessionId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
@@ -239,11 +240,27 @@ func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
 // Strategies returns the names of the strategies that a request may name.
 func Strategies() []string { return scoping.Names() }
 
+// roomiest returns the recipe of a name. Without a name the session's context decides, which is not read yet: it is the
+// recipe of the contexts' that takes the longest message.
+func roomiest(name string) (Recipe, bool) {
+	r, ok := findRecipe(name)
+	if name != "" {
+		return r, ok
+	}
+	for _, surface := range conversation.Surfaces() {
+		other, _ := findRecipe(surface.Recipe)
+		if other.MessageExcluded || !r.MessageExcluded && other.Budget.Tokens > r.Budget.Tokens {
+			r = other
+		}
+	}
+	return r, true
+}
+
 // CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or
 // agent, or a message that alone has more tokens than the recipe's budget. Its error is Invalid, with the fields.
 func CheckTurn(recipe, agent string, messageTokens int) error {
 	var wrong []fault.Field
-	r, ok := findRecipe(recipe)
+	r, ok := roomiest(recipe)
 	if !ok {
 		wrong = append(wrong, fault.Field{Field: "recipe", Message: "must be one of " + recipeNames()})
 	}

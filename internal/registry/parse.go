@@ -27,6 +27,8 @@ const (
 	maxModuleRunes   = 8000
 	maxFields        = 50
 	maxPhrases       = 200
+	maxCoaches       = 50
+	maxPersonaRunes  = 32000
 	maxLabelRunes    = 64
 	maxMeansRunes    = 400
 	maxInPrompt      = 8
@@ -37,6 +39,7 @@ const (
 var (
 	contextPattern = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 	memoryPattern  = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,31}$`)
+	coachPattern   = regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,128}$`)
 	modulePattern  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,62}$`)
 	// namePattern is that of modes, entity types, attributes and agents.
 	namePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,62}$`)
@@ -54,6 +57,11 @@ var reportedPrefixes = []string{
 // StreamPrefixes returns what the keys of sessions begin with that the table's stream reports: in the filter of the
 // function summarize in template.yaml.
 func StreamPrefixes() []string { return append(slices.Clone(reportedPrefixes), OwnPrefix) }
+
+// RecipeNames are the recipes that a context may name. The package prompt has them, and a test compares the two.
+var RecipeNames = []string{
+	"unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map",
+}
 
 // reservedTypes are the record types that are no summaries.
 var reservedTypes = []RecordType{"message", "memory", "check_in", "document"}
@@ -76,6 +84,7 @@ func Parse(file []byte) (*App, error) {
 	c := checker{root: &root}
 	c.checkContexts(app.Contexts)
 	c.checkAgents(app.Agents)
+	c.checkCoaches(app.Coaches)
 	c.checkMemoryTypes(app.MemoryTypes)
 	c.checkPhrases(app.UrgentPhrases)
 	if err := errors.Join(c.problems...); err != nil {
@@ -144,6 +153,9 @@ func (a *App) complete() {
 			a.Agents[i].Modules[n].Text = strings.TrimSpace(a.Agents[i].Modules[n].Text)
 		}
 	}
+	for i := range a.Coaches {
+		a.Coaches[i].Persona = strings.TrimSpace(a.Coaches[i].Persona)
+	}
 	for i := range a.MemoryTypes {
 		a.MemoryTypes[i].InPrompt = cmp.Or(a.MemoryTypes[i].InPrompt, usualInPrompt)
 	}
@@ -209,6 +221,9 @@ func (c *checker) checkContexts(contexts []Context) {
 				c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at(name)...)
 			}
 		}
+		if context.Recipe != "" && !slices.Contains(RecipeNames, context.Recipe) {
+			c.wrong("must be one of "+strings.Join(RecipeNames, ", "), at("recipe")...)
+		}
 		c.checkPrefix(context, at("prefix"))
 		c.checkSummary(context.Summary, at("summary"))
 		for n, read := range context.Reads {
@@ -261,6 +276,7 @@ func (c *checker) checkSummary(s Summary, path []any) {
 			c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at("fields", i, "name")...)
 		}
 		c.checkLabel(f.Label, false, at("fields", i, "label"))
+		c.checkMeans(f.Means, false, at("fields", i, "means"))
 		if slices.ContainsFunc(s.Fields[:i], func(other Field) bool { return other.Name == f.Name }) {
 			c.wrong("is the name of another field, too", at("fields", i, "name")...)
 		}
@@ -306,6 +322,25 @@ func (c *checker) checkModules(modules []Module, path []any) {
 	}
 }
 
+func (c *checker) checkCoaches(coaches []Coach) {
+	if len(coaches) > maxCoaches {
+		c.wrong(fmt.Sprintf("must have at most %d entries", maxCoaches), "coaches")
+	}
+	for i, coach := range coaches {
+		if !coachPattern.MatchString(coach.ID) {
+			c.wrong("must be 1 to 128 of A-Z a-z 0-9 _ . : -", "coaches", i, "id")
+		}
+		if slices.ContainsFunc(coaches[:i], func(other Coach) bool { return other.ID == coach.ID }) {
+			c.wrong("is the id of another coach, too", "coaches", i, "id")
+		}
+		c.checkLabel(coach.Name, true, []any{"coaches", i, "name"})
+		if n := utf8.RuneCountInString(coach.Persona); n == 0 || n > maxPersonaRunes {
+			c.wrong(fmt.Sprintf("must have 1 to %d characters", maxPersonaRunes), "coaches", i, "persona")
+		}
+		c.checkLabel(coach.Model, false, []any{"coaches", i, "model"})
+	}
+}
+
 func (c *checker) checkMemoryTypes(types []MemoryType) {
 	if len(types) == 0 || len(types) > maxMemoryTypes {
 		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxMemoryTypes), "memoryTypes")
@@ -317,9 +352,7 @@ func (c *checker) checkMemoryTypes(types []MemoryType) {
 		if slices.ContainsFunc(types[:i], func(other MemoryType) bool { return other.Name == t.Name }) {
 			c.wrong("is the name of another type, too", "memoryTypes", i, "name")
 		}
-		if n := utf8.RuneCountInString(t.Means); n == 0 || n > maxMeansRunes || !isLine(t.Means) {
-			c.wrong(fmt.Sprintf("must be one line of 1 to %d characters", maxMeansRunes), "memoryTypes", i, "means")
-		}
+		c.checkMeans(t.Means, true, []any{"memoryTypes", i, "means"})
 		if t.InPrompt < 1 || t.InPrompt > maxInPrompt {
 			c.wrong(fmt.Sprintf("must be 1 to %d", maxInPrompt), "memoryTypes", i, "inPrompt")
 		}
@@ -334,6 +367,12 @@ func (c *checker) checkPhrases(phrases []string) {
 		if strings.Trim(phrase, "~ ") == "" || phrase != strings.ToLower(phrase) || !isLine(phrase) {
 			c.wrong("must be a phrase in lower case", "urgentPhrases", i)
 		}
+	}
+}
+
+func (c *checker) checkMeans(means string, required bool, path []any) {
+	if n := utf8.RuneCountInString(means); (required && n == 0) || n > maxMeansRunes || !isLine(means) {
+		c.wrong(fmt.Sprintf("must be one line of 1 to %d characters", maxMeansRunes), path...)
 	}
 }
 

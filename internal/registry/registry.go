@@ -22,6 +22,8 @@ type App struct {
 	Contexts []Context `yaml:"contexts"`
 	// Agents are the parts that the model can play. The first is that of requests that name none.
 	Agents []Agent `yaml:"agents"`
+	// Coaches are the personas of users who have no coach of that id. The first is that of every other id.
+	Coaches []Coach `yaml:"coaches"`
 	// MemoryTypes are the kinds of facts that are remembered of a user. The first is that of facts about the user.
 	MemoryTypes []MemoryType `yaml:"memoryTypes"`
 	// UrgentPhrases are phrases of the app's field by which a message is read for memories at once, besides those that
@@ -44,6 +46,10 @@ type Context struct {
 	EntityType string `yaml:"entityType"`
 	// DefaultMode is the mode of a session that names none.
 	DefaultMode string `yaml:"defaultMode"`
+	// Share is whether the context shares with the others where the user's preferences do not say. Absent is true.
+	Share *bool `yaml:"share"`
+	// Recipe is that of prompts that name none. Empty is the recipe that ships as the default.
+	Recipe string `yaml:"recipe"`
 	// Retired contexts get no new sessions. Those that they have are read, exported and erased as before.
 	Retired bool `yaml:"retired"`
 	// Summary describes the summaries of its sessions.
@@ -51,6 +57,9 @@ type Context struct {
 	// Reads are the record types of the summaries that its sessions read at their start.
 	Reads []RecordType `yaml:"reads"`
 }
+
+// Shares reports whether the context shares with the others where the user's preferences do not say.
+func (c Context) Shares() bool { return c.Share == nil || *c.Share }
 
 // Summary describes the summaries of a context.
 type Summary struct {
@@ -63,16 +72,33 @@ type Summary struct {
 	IDField string `yaml:"idField"`
 	// Rated is true if the model rates the conversation: its summaries have the fields of conversation.RatingFields.
 	Rated bool `yaml:"rated"`
-	// Fields are the session attributes that a summary has as fields of its own.
+	// Fields are what a summary has as fields of its own.
 	Fields []Field `yaml:"fields"`
 }
 
-// Field is a session attribute that summaries have as a field of their own.
+// Written are the fields that the model writes from the conversation.
+func (s Summary) Written() []Field {
+	return slices.DeleteFunc(slices.Clone(s.Fields), func(f Field) bool { return f.Means == "" })
+}
+
+// Field is a field of a summary: the session's attribute of that name, or else what the model writes.
 type Field struct {
 	// Name is the attribute's name. It also covers attributes with dotted names: "metrics" covers "metrics.distanceKm".
 	Name string `yaml:"name"`
 	// Label is what prompts call the field. Prompts leave out fields without a label.
 	Label string `yaml:"label"`
+	// Means, if set, has the model write the field, and says to it what the field is about. An attribute of the session
+	// takes its place.
+	Means string `yaml:"means"`
+}
+
+// Coach is a persona that the app gives to all users.
+type Coach struct {
+	ID      string `yaml:"id"`
+	Name    string `yaml:"name"`
+	Persona string `yaml:"persona"`
+	// Model, if set, is the chat model of this coach.
+	Model string `yaml:"model"`
 }
 
 // Agent is a part that the model can play (working-context-builder).
@@ -102,6 +128,8 @@ type MemoryType struct {
 	// InPrompt is how many memories of the type a prompt has that chooses the most relevant ones
 	// (prompt-assembly-map, chooseRelevantMemories).
 	InPrompt int `yaml:"inPrompt"`
+	// Safety marks facts that can hurt somebody if they are forgotten: every prompt has them.
+	Safety bool `yaml:"safety"`
 }
 
 //go:embed app.yaml
@@ -137,6 +165,31 @@ func (a *App) Agent(id string) (Agent, bool) {
 		}
 	}
 	return Agent{}, false
+}
+
+// Coach returns the persona of a coach id that the user has no coach of: the app's of that id, else the app's first. ok
+// is false for an app without coaches.
+func (a *App) Coach(id string) (coach Coach, ok bool) {
+	for _, c := range a.Coaches {
+		if c.ID == id {
+			return c, true
+		}
+	}
+	if len(a.Coaches) == 0 {
+		return Coach{}, false
+	}
+	return a.Coaches[0], true
+}
+
+// Unshared are the contexts that share nothing with the others where the user's preferences do not say.
+func (a *App) Unshared() []string {
+	var names []string
+	for _, c := range a.Contexts {
+		if !c.Shares() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // Context returns the context of that name. For an unknown one it returns an Invalid error that names the known ones.
@@ -189,6 +242,11 @@ func (a *App) MemoryTypeNames() []string {
 // HasMemoryType reports whether the app remembers facts of that type.
 func (a *App) HasMemoryType(name string) bool {
 	return slices.ContainsFunc(a.MemoryTypes, func(t MemoryType) bool { return t.Name == name })
+}
+
+// IsSafetyType reports whether facts of a type can hurt somebody if they are forgotten.
+func (a *App) IsSafetyType(name string) bool {
+	return slices.ContainsFunc(a.MemoryTypes, func(t MemoryType) bool { return t.Name == name && t.Safety })
 }
 
 // MemoriesInPrompt returns how many memories of a type a prompt has among the most relevant ones, and 0 for a type that

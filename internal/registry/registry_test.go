@@ -79,6 +79,36 @@ func TestLookups(t *testing.T) {
 	}
 }
 
+// TestDefaultsOfUsers asks for what the app decides where a user has not.
+func TestDefaultsOfUsers(t *testing.T) {
+	t.Parallel()
+	app := parse(t, `
+contexts:
+  - {name: lesson, label: Lesson, recipe: tiered-history}
+  - {name: parents, label: Parents, share: false}
+coaches:
+  - {id: tutor, name: Tutor, persona: " You teach. "}
+  - {id: planner, name: Planner, persona: You plan.}
+memoryTypes:
+  - {name: LEARNER, means: the learner}
+  - {name: HEALTH, means: what can harm the learner, safety: true}
+`)
+	if diff := cmp.Diff([]string{"parents"}, app.Unshared()); diff != "" {
+		t.Errorf("unshared (-want +got)\n%s", diff)
+	}
+	for id, want := range map[string]string{"planner": "You plan.", "tutor": "You teach.", "nobody": "You teach."} {
+		if c, ok := app.Coach(id); !ok || c.Persona != want {
+			t.Errorf("coach %s: %q, want %q", id, c.Persona, want)
+		}
+	}
+	if _, ok := parse(t, small).Coach("tutor"); ok {
+		t.Error("a coach of an app without coaches")
+	}
+	if !app.IsSafetyType("HEALTH") || app.IsSafetyType("LEARNER") || app.IsSafetyType("OTHER") {
+		t.Error("types of safety are not those of the file")
+	}
+}
+
 // TestProblemsHaveTheirLine names the line and the field of each problem of a file.
 func TestProblemsHaveTheirLine(t *testing.T) {
 	t.Parallel()
@@ -106,6 +136,10 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"messages":         {"memoryTypes:", "agents: [{id: a, messages: 51}]\nmemoryTypes:", "messages must be 1 to 50"},
 		"role":             {"memoryTypes:", "agents: [{id: a, hears: [tool]}]\nmemoryTypes:", "hears[0] must be user or"},
 		"empty module":     {"memoryTypes:", "agents: [{id: a, modules: [{name: m}]}]\nmemoryTypes:", "modules[0].text must"},
+		"recipe":           {label, "label: L\n    recipe: mine", "line 5: contexts[0].recipe must be one of unified"},
+		"field's meaning":  {label, `label: "L"` + "\n    summary: {fields: [{name: a, means: \" \"}]}", "fields[0].means must"},
+		"coach":            {"memoryTypes:", "coaches: [{id: a b, name: A, persona: p}]\nmemoryTypes:", "coaches[0].id must"},
+		"no persona":       {"memoryTypes:", "coaches: [{id: a, name: A}]\nmemoryTypes:", "coaches[0].persona must"},
 		"hidden character": {label, `label: "L\u0007"`, "contexts[0].label must be one line"},
 		"no YAML":          {"contexts:", "contexts: [", "line 3: "},
 		"no mapping":       {small, "- 1", "line 1: "},
@@ -191,6 +225,7 @@ func TestSchemaHasTheFields(t *testing.T) {
 		{registry.Summary{}, schema.Defs["summary"]},
 		{registry.Agent{}, schema.Defs["agent"]},
 		{registry.MemoryType{}, schema.Defs["memoryType"]},
+		{registry.Coach{}, schema.Defs["coach"]},
 	} {
 		var want []string
 		for field := range reflect.TypeOf(tt.of).Fields() {

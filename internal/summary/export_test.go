@@ -6,3 +6,9 @@ import "github.com/throughline/throughline/internal/conversation"
 func AttributesDigestOf(s conversation.Session) string {
 	return attributesDigest + digest(s.Attributes)
 }
+
+// Question returns what the model is asked for a record type, WrittenFields what is kept of its answer's own fields.
+var (
+	Question      = question
+	WrittenFields = writtenFields
+)

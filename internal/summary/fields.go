@@ -47,10 +47,12 @@ func (r rating) fields() map[string]any {
 	}
 }
 
-// fields are the fields of the session's record type: attributes, the session's id, and what the summary itself has.
+// fields are the fields of the session's record type: what the summary itself has, the attributes, and the session's id.
+// An attribute takes the place of what the model wrote.
 func fields(s conversation.Session, surface conversation.Surface, own map[string]any) map[string]any {
-	out := ownAttributes(s, surface)
+	out := map[string]any{}
 	maps.Copy(out, own)
+	maps.Copy(out, ownAttributes(s, surface))
 	if surface.Summary.IDField != "" {
 		out[surface.Summary.IDField] = s.ID
 	}

@@ -170,7 +170,7 @@ func (s *Service) saveAnswer(
 ) (conversation.Session, error) {
 	if a.err == nil {
 		d := in.draft(a.text, a.day, conversation.ByModel)
-		d.tags, d.model, d.rating = a.tags, a.model, a.rating
+		d.tags, d.model, d.rating, d.written = a.tags, a.model, a.rating, a.fields
 		return s.save(ctx, user, session, d)
 	}
 	s.Report(ctx, "summarize session", a.err)
@@ -205,6 +205,8 @@ type draft struct {
 	// rating is the model's, or else kept is that of the summary before.
 	rating *rating
 	kept   map[string]any
+	// written are the fields that the model wrote.
+	written map[string]string
 	// ofAttributes is true if the text was made from the session's attributes.
 	ofAttributes bool
 	days         []conversation.DaySummary
@@ -231,11 +233,18 @@ func carryOver(session conversation.Session, through conversation.Watermark, rea
 
 // ownFields are the fields of a summary that are not attributes of its session.
 func (d draft) ownFields(session conversation.Session, surface conversation.Surface) map[string]any {
-	if !surface.Summary.Rated {
+	of := surface.Summary
+	if !of.Rated && len(of.Written()) == 0 {
 		return nil
 	}
 	out := map[string]any{}
 	maps.Copy(out, d.kept)
+	for name, value := range d.written {
+		out[name] = value
+	}
+	if !of.Rated {
+		return out
+	}
 	if d.rating != nil {
 		maps.Copy(out, d.rating.fields())
 	}

@@ -3,6 +3,7 @@ import type { ChatEvent, Line, Options, Pages } from './client.js';
 import type { components, operations as shapes } from './schema.js';
 
 export type AppAgent = components['schemas']['AppAgent'];
+export type AppCoach = components['schemas']['AppCoach'];
 export type AppContext = components['schemas']['AppContext'];
 export type AppDoc = components['schemas']['AppDoc'];
 export type AppField = components['schemas']['AppField'];

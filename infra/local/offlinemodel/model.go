@@ -48,7 +48,10 @@ func (m *model) Fill(c openaiserver.Conversation, format string) (values map[str
 	case "spine":
 		return writer{m}.spine(readSpineInput(input)), ""
 	case "session_summary":
-		return writer{m}.summary(readTranscript(input)), ""
+		t := readTranscript(input)
+		values := writer{m}.summary(t)
+		values["fields"] = writer{m}.fields(t, c.Messages[0].Text)
+		return values, ""
 	}
 	t := readTranscript(input)
 	if len(t.turns) == 0 && t.previous == "" {

@@ -135,7 +135,7 @@ func chooseRole(c *chooser, _ *Slot) []*Candidate {
 func Persona(c longterm.Coach) string {
 	text := c.Persona
 	if !untrusted.HasVisible(text) {
-		text = longterm.DefaultCoach.Persona
+		text = longterm.CoachOf(c.ID).Persona
 	}
 	name := untrusted.FoldLines(untrusted.Clean(c.Name))
 	if !untrusted.HasVisible(name) || name == longterm.DefaultCoach.Name || strings.Contains(text, name) {

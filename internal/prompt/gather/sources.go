@@ -92,7 +92,7 @@ func (src *Sources) complete(got *read) {
 
 // addLongTerm adds the long-term memory that the user allows.
 func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
-	src.Coach = longterm.DefaultCoach
+	src.Coach = longterm.CoachOf(src.CoachID)
 	if snapshot == nil {
 		return
 	}

@@ -15,6 +15,18 @@ class AppAgent:
 
 
 @dataclass(kw_only=True)
+class AppCoach:
+    id: str
+    """The id of the record."""
+    model: str | None = None
+    """Default: the configured chat model."""
+    name: str
+    """The name."""
+    persona: str
+    """Who the model is, in words for the model."""
+
+
+@dataclass(kw_only=True)
 class AppContext:
     default_mode: str
     """The mode of a session that names none."""
@@ -26,6 +38,10 @@ class AppContext:
     """The name."""
     reads: list[str]
     """The record types that its sessions read at their start."""
+    recipe: str
+    """The recipe of prompts that name none."""
+    share: bool
+    """Whether it shares with the others where the preferences do not say."""
     writes: str
     """The record type of its summaries."""
 
@@ -34,6 +50,8 @@ class AppContext:
 class AppDoc:
     agents: list[AppAgent]
     """The parts that the model can play."""
+    coaches: list[AppCoach]
+    """The personas of coach ids that a user has no coach of."""
     contexts: list[AppContext]
     """The surfaces of the app."""
     memory_types: list[AppMemoryType]
@@ -48,6 +66,8 @@ class AppDoc:
 class AppField:
     label: str | None = None
     """What prompts call it. Prompts leave out fields without a label."""
+    means: str | None = None
+    """What the model writes into it. Absent: the session's attribute."""
     name: str
     """The name."""
 
@@ -60,6 +80,8 @@ class AppMemoryType:
     """What its facts are about, as the model is told."""
     name: str
     """The name."""
+    safety: bool
+    """Every prompt has its facts."""
 
 
 @dataclass(kw_only=True)

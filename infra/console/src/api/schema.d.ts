@@ -741,6 +741,16 @@ export interface components {
              */
             messages: number;
         };
+        AppCoach: {
+            /** @description The id of the record. */
+            id: string;
+            /** @description Default: the configured chat model. */
+            model?: string;
+            /** @description The name. */
+            name: string;
+            /** @description Who the model is, in words for the model. */
+            persona: string;
+        };
         AppContext: {
             /** @description The mode of a session that names none. */
             defaultMode: string;
@@ -752,12 +762,18 @@ export interface components {
             name: string;
             /** @description The record types that its sessions read at their start. */
             reads: string[];
+            /** @description The recipe of prompts that name none. */
+            recipe: string;
+            /** @description Whether it shares with the others where the preferences do not say. */
+            share: boolean;
             /** @description The record type of its summaries. */
             writes: string;
         };
         AppDoc: {
             /** @description The parts that the model can play. */
             agents: components["schemas"]["AppAgent"][];
+            /** @description The personas of coach ids that a user has no coach of. */
+            coaches: components["schemas"]["AppCoach"][];
             /** @description The surfaces of the app. */
             contexts: components["schemas"]["AppContext"][];
             /** @description The kinds of facts that are remembered. */
@@ -770,6 +786,8 @@ export interface components {
         AppField: {
             /** @description What prompts call it. Prompts leave out fields without a label. */
             label?: string;
+            /** @description What the model writes into it. Absent: the session's attribute. */
+            means?: string;
             /** @description The name. */
             name: string;
         };
@@ -783,6 +801,8 @@ export interface components {
             means: string;
             /** @description The name. */
             name: string;
+            /** @description Every prompt has its facts. */
+            safety: boolean;
         };
         AppRecipe: {
             /**
@@ -1784,23 +1804,23 @@ export interface components {
             /** @description What each context shares with the others. */
             contexts?: {
                 coach_conversation?: {
-                    /** @description Default: true. */
+                    /** @description Default: what the app's registry says, true. */
                     share?: boolean | null;
                 } | null;
                 coach_creator?: {
-                    /** @description Default: true. */
+                    /** @description Default: what the app's registry says, true. */
                     share?: boolean | null;
                 } | null;
                 program_designer?: {
-                    /** @description Default: true. */
+                    /** @description Default: what the app's registry says, true. */
                     share?: boolean | null;
                 } | null;
                 training_program?: {
-                    /** @description Default: true. */
+                    /** @description Default: what the app's registry says, true. */
                     share?: boolean | null;
                 } | null;
                 workout_log?: {
-                    /** @description Default: true. */
+                    /** @description Default: what the app's registry says, true. */
                     share?: boolean | null;
                 } | null;
             } | null;
