@@ -47,8 +47,8 @@ func (r rating) fields() map[string]any {
 	}
 }
 
-// fields are the fields of the session's record type: what the summary itself has, the attributes, and the session's id.
-// An attribute takes the place of what the model wrote.
+// fields are the fields of the session's record type: what the summary itself has, the attributes, and the session's
+// id. An attribute takes the place of what the model wrote.
 func fields(s conversation.Session, surface conversation.Surface, own map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, own)

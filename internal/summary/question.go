@@ -29,8 +29,8 @@ const (
 	fieldTokens   = 80
 )
 
-// question returns the system text of the one model call, and the form of its answer. The model writes the properties in
-// the order of the form, the summary first.
+// question returns the system text of the one model call, and the form of its answer. The model writes the properties
+// in the order of the form, the summary first.
 func question(of registry.Summary) (system string, form llm.Schema) {
 	system = rules
 	properties := []property{{"summary", aText}, {"day", aText}, {"tags", `{"type":"array","items":` + aText + `}`}}
