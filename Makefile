@@ -165,6 +165,13 @@ clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test t
 	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc
 	@go run ./clients/check clients/test $(PYTHON)
 
+# One stack is shared by all of them. Examples with a check are run, too.
+.PHONY: adapters
+adapters: $(TYPESCRIPT_MODULES) ## Test the adapters for frameworks, and the examples: make adapters [ADAPTER=name] [NEWEST=1]
+	@tools/need go java node python chromium
+	@cd $(TYPESCRIPT) && rm -rf dist && node_modules/.bin/tsc
+	@NEWEST="$(NEWEST)" go run ./clients/check adapters/check $(CACHE)/adapters $(ADAPTER)
+
 .PHONY: clients-packages
 clients-packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack the clients into dist
 	@tools/need node python
@@ -233,14 +240,18 @@ fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBE
 	@go run ./infra/fitrecall -data "$(DATA)" -robust $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
 	  $(if $(FEATURES),-features) $(if $(OUT),-out "$(OUT)")
 
+# Adapters and examples in Go are modules of their own.
+OWN_MODULES := $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
+
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@tools/need go
-	@for module in . clients/go; do go -C $$module mod tidy -diff >/dev/null || \
+	@for module in . clients/go $(OWN_MODULES); do go -C $$module mod tidy -diff >/dev/null || \
 	  { echo "$$module/go.mod is not tidy: run go mod tidy there" >&2; exit 1; }; done
 	$(BIN)/golangci-lint run --allow-serial-runners ./...
 	cd tools && $(BIN)/golangci-lint run --allow-serial-runners --config ../.golangci.yml ./strict
-	cd clients/go && $(BIN)/golangci-lint run --allow-serial-runners --config ../../.golangci.yml ./...
+	@for module in clients/go $(OWN_MODULES); do (cd $$module && \
+	  $(BIN)/golangci-lint run --allow-serial-runners --config $(CURDIR)/.golangci.yml ./...) || exit 1; done
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l); \
 	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
 	@tools/vulncheck $(BIN)/govulncheck ./...
@@ -428,7 +439,8 @@ pin-python:
 	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
 	    rm $(CACHE)/pin/pinned.txt; }; \
 	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/clients $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
-	  pin tools/embeddings $(PIN_MODEL)
+	  pin tools/embeddings $(PIN_MODEL) && \
+	  for in in $(wildcard adapters/*/requirements.in); do pin "$${in%/*}" $(PIN_COMPILE) || exit 1; done
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools

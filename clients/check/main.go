@@ -1,5 +1,5 @@
-// Command check runs the tests of the clients beside what they need: the server of the test vectors, whose address is
-// in VECTORS, and a fresh local stack, whose address is in THROUGHLINE.
+// Command check runs the tests of the clients, or of the adapters, beside what they need: the server of the test
+// vectors, whose address is in VECTORS, and a fresh local stack, whose address is in THROUGHLINE.
 //
 //	go run ./clients/check COMMAND [ARGUMENT...]
 package main
@@ -30,7 +30,7 @@ func main() {
 
 func run(ctx context.Context, command []string) (err error) {
 	if len(command) == 0 {
-		return errors.New("name the command that tests the clients")
+		return errors.New("name the command that tests the clients or the adapters")
 	}
 	played, err := vectors.New()
 	if err != nil {

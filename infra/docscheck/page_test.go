@@ -55,6 +55,12 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
+// hasOwnCheck reports whether make adapters runs the programs of a page, with the versions of its folder.
+func hasOwnCheck(path string) bool {
+	_, err := os.Stat(filepath.Join(root, filepath.Dir(path), "check"))
+	return err == nil && (strings.HasPrefix(path, "adapters/") || strings.HasPrefix(path, "examples/"))
+}
+
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, path))

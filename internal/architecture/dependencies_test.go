@@ -19,24 +19,33 @@ var reviewed = regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (\\S+) \\| [0-9]{4}-[0
 // TestDependenciesAreReviewed compares docs/dependencies.md with the direct dependencies and their versions.
 func TestDependenciesAreReviewed(t *testing.T) {
 	t.Parallel()
-	pinned := modules(t, "../..", func(m goMod) []string { return m.direct() })
+	pinned := map[string]bool{}
+	add := func(versions map[string]string) {
+		for name, version := range versions {
+			pinned[name+" "+version] = true
+		}
+	}
+	add(modules(t, "../..", func(m goMod) []string { return m.direct() }))
 	for _, dir := range []string{"../../tools", "../../tools/generators"} {
-		maps.Copy(pinned, modules(t, dir, func(m goMod) []string { return m.tools() }))
+		add(modules(t, dir, func(m goMod) []string { return m.tools() }))
+	}
+	for _, dir := range moduleFolders(t) {
+		add(modules(t, dir, func(m goMod) []string { return m.direct() }))
 	}
 	for _, file := range requirementFiles(t) {
-		maps.Copy(pinned, requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
+		add(requirements(t, strings.TrimSuffix(file, ".txt")+".in"))
 	}
-	for _, folder := range npmFolders {
-		maps.Copy(pinned, npmPackages(t, folder))
+	for _, folder := range npmFolders(t) {
+		add(npmPackages(t, folder))
 	}
 	engine := string(read(t, "../../infra/local/dynamodblocal/install.go"))
 	name := regexp.MustCompile(`packageName\s+= "(.+)"`).FindStringSubmatch(engine)
 	version := regexp.MustCompile(`packageVersion\s+= "(.+)"`).FindStringSubmatch(engine)
-	pinned[name[1]] = version[1]
+	add(map[string]string{name[1]: version[1]})
 
-	documented := map[string]string{}
+	documented := map[string]bool{}
 	for _, row := range reviewed.FindAllStringSubmatch(string(read(t, "../../docs/dependencies.md")), -1) {
-		documented[row[1]] = row[2]
+		documented[row[1]+" "+row[2]] = true
 	}
 	if diff := cmp.Diff(pinned, documented); diff != "" {
 		t.Errorf("the dependencies (-) and docs/dependencies.md (+) differ:\n%s", diff)
@@ -117,7 +126,7 @@ func TestDependenciesArePinned(t *testing.T) {
 			}
 		}
 	}
-	for _, folder := range npmFolders {
+	for _, folder := range npmFolders(t) {
 		checkLock(t, folder)
 	}
 	install := regexp.MustCompile(`pip3? install .*--require-hashes --no-deps `)
@@ -135,10 +144,39 @@ func TestDependenciesArePinned(t *testing.T) {
 	}
 }
 
-// npmFolders are the folders with packages of npm.
-var npmFolders = []string{"clients/typescript", "infra/console", "tools/sdk"}
+// npmFolders returns the folders with packages of npm.
+func npmFolders(t *testing.T) []string {
+	folders := []string{"clients/typescript", "infra/console", "tools/sdk"}
+	for _, file := range frameworkFiles(t, "package.json") {
+		folders = append(folders, strings.TrimPrefix(filepath.Dir(file), "../../"))
+	}
+	return folders
+}
 
-// npmPackages returns the versions of the packages that a folder names.
+// moduleFolders returns the adapters and examples that are Go modules.
+func moduleFolders(t *testing.T) []string {
+	var folders []string
+	for _, file := range frameworkFiles(t, "go.mod") {
+		folders = append(folders, filepath.Dir(file))
+	}
+	return folders
+}
+
+// frameworkFiles returns the files of a name in the folders of adapters and examples.
+func frameworkFiles(t *testing.T, name string) []string {
+	t.Helper()
+	var files []string
+	for _, folder := range []string{"adapters", "examples"} {
+		found, err := filepath.Glob("../../" + folder + "/*/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	return files
+}
+
+// npmPackages returns the versions of the packages that a folder names, but for those of this repository.
 func npmPackages(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	var named struct{ Dependencies, DevDependencies map[string]string }
@@ -148,6 +186,7 @@ func npmPackages(t *testing.T, folder string) map[string]string {
 	versions := map[string]string{}
 	maps.Copy(versions, named.Dependencies)
 	maps.Copy(versions, named.DevDependencies)
+	maps.DeleteFunc(versions, func(_, version string) bool { return strings.HasPrefix(version, "file:") })
 	return versions
 }
 
@@ -155,7 +194,10 @@ func npmPackages(t *testing.T, folder string) map[string]string {
 func checkLock(t *testing.T, folder string) {
 	t.Helper()
 	var lock struct {
-		Packages map[string]struct{ Version, Integrity, Resolved string }
+		Packages map[string]struct {
+			Version, Integrity, Resolved string
+			Link                         bool
+		}
 	}
 	if err := json.Unmarshal(read(t, "../../"+folder+"/package-lock.json"), &lock); err != nil {
 		t.Fatal(err)
@@ -166,7 +208,8 @@ func checkLock(t *testing.T, folder string) {
 		}
 	}
 	for name, locked := range lock.Packages {
-		if name != "" && (locked.Integrity == "" || locked.Resolved != "") {
+		own := name == "" || strings.HasPrefix(name, "../") || locked.Link
+		if !own && (locked.Integrity == "" || locked.Resolved != "") {
 			t.Errorf("the lock of %s has no hash of %s, or the address of a registry", folder, name)
 		}
 	}
@@ -178,6 +221,7 @@ func requirementFiles(t *testing.T) []string {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no requirements: %v", err)
 	}
+	files = append(files, frameworkFiles(t, "requirements.txt")...)
 	return append(files, "../../tools/requirements.txt")
 }
 

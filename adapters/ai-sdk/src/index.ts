@@ -1,0 +1,3 @@
+export { memoryMiddleware, withMemory } from './middleware.js';
+export type { CallOptions, MemoryOptions } from './options.js';
+export { memoryTools, type ToolOptions } from './tools.js';
