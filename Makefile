@@ -327,6 +327,17 @@ teardown: $(VENV)/.stamp ## Delete a stage but for its table and secrets: make t
 	$(SAM) delete --config-file $(CONFIG) --config-env $(ENV) --stack-name "$(STACK)" --no-prompts
 	@echo "The table and the secrets of $(STACK) are kept: docs/deploying.md says how to use them again, or to delete them."
 
+.PHONY: read-only
+read-only: ## Make a stage read-only at once, or end it: make read-only ENV=dev|prod [OFF=1]
+	@tools/need go
+	@go run ./infra/restore -env $(ENV) -config $(CONFIG) $(if $(filter 1,$(OFF)),-open,-close)
+
+.PHONY: restore
+restore: ## Restore a stage's table to a time, into a new table: make restore AT=2026-02-05T18:30:00Z ENV=dev|prod
+	@tools/need go
+	@test -n "$(AT)" || { echo "make restore: name the time: make restore AT=2026-02-05T18:30:00Z ENV=prod" >&2; exit 2; }
+	@go run ./infra/restore -at "$(AT)" -env $(ENV) -config $(CONFIG)
+
 .PHONY: smoke
 smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
 	@tools/need go

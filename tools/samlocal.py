@@ -12,7 +12,11 @@ import tomlkit
 from botocore.exceptions import BotoCoreError, ClientError
 
 # The environment variables that name resources, and the stack outputs with the names.
-VARIABLES = {"TABLE_NAME": "TableName", "PROMPT_FUNCTION": "PromptFunctionName"}
+VARIABLES = {
+    "TABLE_NAME": "TableName",
+    "ERASURES_TABLE": "ErasuresTableName",
+    "PROMPT_FUNCTION": "PromptFunctionName",
+}
 
 
 def outputs(stack, region):

@@ -36,6 +36,8 @@ type fakeAccount struct {
 	held       map[string]int
 	// stack is the status of the stage's stack, empty where there is none.
 	stack string
+	// table is the table that the stack has adopted.
+	table string
 }
 
 func (a fakeAccount) describeStacks(w http.ResponseWriter) {
@@ -45,7 +47,9 @@ func (a fakeAccount) describeStacks(w http.ResponseWriter) {
 		return
 	}
 	fmt.Fprintf(w, `<DescribeStacksResponse><DescribeStacksResult><Stacks><member><StackName>app-dev</StackName>`+
-		`<StackStatus>%s</StackStatus></member></Stacks></DescribeStacksResult></DescribeStacksResponse>`, a.stack)
+		`<StackStatus>%s</StackStatus><Parameters><member><ParameterKey>ExistingTableName</ParameterKey>`+
+		`<ParameterValue>%s</ParameterValue></member></Parameters></member></Stacks></DescribeStacksResult>`+
+		`</DescribeStacksResponse>`, a.stack, a.table)
 }
 
 func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -165,6 +169,13 @@ func TestDeploy(t *testing.T) {
 				"SummarizeConcurrency=-1", "RememberConcurrency=0", "SecretPrefix`, 1),
 		},
 		{name: "an update", config: ready, account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_COMPLETE"}},
+		{
+			name: "after a restore", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", table: "app-dev-restored"},
+			says: []string{
+				`the stack app-dev uses the table app-dev-restored, and the configuration has ExistingTableName=""`,
+			},
+		},
 		{
 			name: "a first deployment that failed", config: ready, code: 1,
 			account: fakeAccount{unreserved: 450, stack: "ROLLBACK_COMPLETE"},

@@ -12,18 +12,33 @@ import (
 	"github.com/throughline/throughline/infra/deployment"
 )
 
-// stackStatus returns the status of the stage's stack. It is empty where there is none, or no right to look.
-func stackStatus(ctx context.Context, client *cloudformation.Client, s deployment.Stage) types.StackStatus {
-	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: aws.String(s.Stack)})
-	if err != nil || len(out.Stacks) == 0 {
-		return ""
+// adopted says whether the stack uses another table than the configuration names, as after a restore. A deployment
+// would take the stage to the other one, or to a new and empty one.
+func adopted(of types.Stack, s deployment.Stage) []string {
+	const parameter = "ExistingTableName"
+	for _, p := range of.Parameters {
+		has := aws.ToString(p.ParameterValue)
+		if aws.ToString(p.ParameterKey) != parameter || has == "" || has == s.Value(parameter) {
+			continue
+		}
+		return []string{fmt.Sprintf("the stack %s uses the table %s, and the configuration has %s=%q: put the stack's "+
+			"table and its stream (ExistingTableStreamArn) into parameter_overrides, or the stage loses its data",
+			s.Stack, has, parameter, s.Value(parameter))}
 	}
-	return out.Stacks[0].StackStatus
+	return nil
 }
 
-// stack says whether the stack is in a state that CloudFormation does not update, and how it gets out of it.
+// stack says whether the stack is in a state that CloudFormation does not update, and how it gets out of it. It also
+// says whether it uses another table than the configuration.
 func stack(ctx context.Context, client *cloudformation.Client, s deployment.Stage) []string {
-	status := stackStatus(ctx, client, s)
+	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: aws.String(s.Stack)})
+	if err != nil || len(out.Stacks) == 0 {
+		return nil
+	}
+	if problems := adopted(out.Stacks[0], s); len(problems) > 0 {
+		return problems
+	}
+	status := out.Stacks[0].StackStatus
 	is := fmt.Sprintf("the stack %s is %s", s.Stack, status)
 	switch {
 	case status == types.StackStatusRollbackComplete, status == types.StackStatusRollbackFailed,

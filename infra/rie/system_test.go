@@ -30,8 +30,8 @@ const user = "user-1"
 // system is every function of the template, each in its emulator. Their variables name local servers, and the table's
 // server checks the permissions of each function's role.
 type system struct {
-	table, token string
-	functions    map[string]*rie.Emulator
+	table, erasures, token string
+	functions              map[string]*rie.Emulator
 }
 
 // newSystem starts what the events need. Nothing polls the table's stream: the tests send its events.
@@ -51,6 +51,7 @@ func newSystem(t *testing.T) *system {
 	}
 	s := &system{
 		token: token, table: dynamodbtest.Table(t, dynamo.CreateTableInput("")),
+		erasures:  dynamodbtest.Table(t, dynamo.CreateLedgerInput("")),
 		functions: map[string]*rie.Emulator{},
 	}
 	for i, bootstrap := range build(t, deployed.Functions) {
@@ -78,8 +79,9 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 	t.Helper()
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
-		"TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": serve(t, newPermissionCheck(t, f.Name)),
-		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
+		"TABLE_NAME": s.table, "ERASURES_TABLE": s.erasures,
+		"AWS_ENDPOINT_URL_DYNAMODB": serve(t, newPermissionCheck(t, f.Name)),
+		"AWS_ACCESS_KEY_ID":         "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"SECRET_PREFIX": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/dynamo"
 )
 
@@ -86,7 +87,13 @@ func sortShape(s *tableShape) {
 
 func TestTableIsProtected(t *testing.T) {
 	t.Parallel()
-	table := readTemplate(t).Resources["Table"]
+	for _, name := range []string{"Table", "ErasuresTable"} {
+		checkProtection(t, name, readTemplate(t).Resources[name])
+	}
+}
+
+func checkProtection(t *testing.T, id string, table template.Resource) {
+	t.Helper()
 	var p struct {
 		DeletionProtectionEnabled        bool
 		PointInTimeRecoverySpecification struct{ PointInTimeRecoveryEnabled bool }
@@ -97,7 +104,7 @@ func TestTableIsProtected(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal(table.Properties, &p); err != nil {
-		t.Fatalf("decode Table: %v", err)
+		t.Fatalf("decode %s: %v", id, err)
 	}
 	for name, holds := range map[string]bool{
 		"DeletionPolicy is Retain":      table.DeletionPolicy == "Retain",
@@ -109,7 +116,7 @@ func TestTableIsProtected(t *testing.T) {
 		"TTL is enabled":                p.TimeToLiveSpecification.Enabled,
 	} {
 		if !holds {
-			t.Errorf("not true: %s", name)
+			t.Errorf("not true of %s: %s", id, name)
 		}
 	}
 }

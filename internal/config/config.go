@@ -18,7 +18,10 @@ import (
 // Config is the configuration of all functions. Each function uses a part of it.
 type Config struct {
 	TableName string `env:"TABLE_NAME,required,notEmpty"`
-	Region    string `env:"AWS_REGION" envDefault:"us-east-1"`
+	// ErasuresTable is the table of the ledger of erasures, which a restore of the other does not touch. Empty means that
+	// there is none.
+	ErasuresTable string `env:"ERASURES_TABLE"`
+	Region        string `env:"AWS_REGION" envDefault:"us-east-1"`
 	// DynamoDBEndpoint and the other endpoints replace those of AWS unless they are empty.
 	DynamoDBEndpoint string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	LambdaEndpoint   string `env:"AWS_ENDPOINT_URL_LAMBDA"`

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"hash/fnv"
 	"io"
 	"strconv"
@@ -14,8 +13,9 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// Every key is built and parsed in this file. The separator is '#'. A user id may hold one, so it stands last, or the
-// parser cuts it off as a whole. All other parts are checked to hold none before they are stored.
+// Every key is built and parsed in this file, those of deletions in keys_deletion.go. The separator is '#'. A user id
+// may hold one, so it stands last, or the parser cuts it off as a whole. All other parts are checked to hold none
+// before they are stored.
 
 const (
 	userPrefix        = "user#"
@@ -48,6 +48,9 @@ const (
 	erasingSK = livePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
+
+	// erasedPrefix is that of the entries of the ledger of erasures.
+	erasedPrefix = "erased#"
 
 	// migrationPK is the pk of the records about the migration of the table.
 	migrationPK = "migration"
@@ -273,31 +276,6 @@ func parseFreshSK(sk string) (string, bool) {
 	rest, ok := strings.CutPrefix(sk, freshPrefix)
 	_, session, found := strings.Cut(rest, "#")
 	return session, ok && found
-}
-
-// sessionTombstoneSK is the sk of a deleted session's tombstone. It holds the time of creation, because there may have
-// been several sessions of the same id.
-func sessionTombstoneSK(sessionSK string, s conversation.Session) string {
-	return sessionTombstonePrefix(sessionSK) + conversation.FormatTime(s.CreatedAt)
-}
-
-func sessionTombstonePrefix(sessionSK string) string { return tombstonePrefix + sessionSK + "#" }
-
-// descriptionSK is the sk of the title and attributes that a session had until a version. Versions sort as numbers.
-func descriptionSK(sessionSK string, s conversation.Session, version int64) string {
-	return descriptionsOf(sessionSK, s) + fmt.Sprintf("%019d", version)
-}
-
-func descriptionsOf(sessionSK string, s conversation.Session) string {
-	return descriptionPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
-}
-
-// messageTombstoneSK is the sk of a deleted message's tombstone.
-func messageTombstoneSK(messageSK string) string { return tombstonePrefix + messageSK }
-
-// vectorTombstoneSK is the sk of the tombstone of vectors that could not be deleted.
-func vectorTombstoneSK(ids []string) string {
-	return tombstonePrefix + "vectors#" + shortHash(strings.Join(ids, "\n"))
 }
 
 // promptSK is the sk of a stored prompt. The time in it comes from the id, "prompt_<epoch milliseconds>_<random>".

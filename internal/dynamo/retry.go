@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -93,6 +94,18 @@ func classifyCancellation(cancelled *types.TransactionCanceledException) errorCl
 	return class
 }
 
+// readOnlyRetryAfter is what a client is told while the table is read-only.
+const readOnlyRetryAfter = time.Minute
+
+// isReadOnly reports whether a write was refused because the table's resource policy denies it, which is how an
+// operator makes a stage read-only (docs/adr/0048). A right that a role lacks is another refusal: it has no explicit
+// deny.
+func isReadOnly(err error) bool {
+	var api smithy.APIError
+	return errors.As(err, &api) && api.ErrorCode() == "AccessDeniedException" &&
+		strings.Contains(api.ErrorMessage(), "explicit deny in a resource-based policy")
+}
+
 // failed gives an error of the SDK a code: Unavailable where a repeat may succeed, Internal otherwise. It returns nil
 // for nil, and an error that has a code as it is.
 func failed(op string, err error) error {
@@ -101,6 +114,11 @@ func failed(op string, err error) error {
 	}
 	if coded := (*fault.Error)(nil); errors.As(err, &coded) {
 		return err
+	}
+	if isReadOnly(err) {
+		f := fault.Wrap(fault.Unavailable, op, err)
+		f.Message, f.RetryAfter = "nothing can be written for the time being", readOnlyRetryAfter
+		return f
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || classify(err) != permanent {
 		f := fault.Wrap(fault.Unavailable, op, err)

@@ -62,6 +62,7 @@ func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
 	switch {
 	case inSession && it.int64(attrSeq) > 0:
 		t.Message = &conversation.Message{
+			ID:      messageOfTombstone(user, k.sk),
 			Context: context, SessionID: id, Seq: int(it.int64(attrSeq)), Timestamp: it.time(attrTimestamp),
 			Generation: t.Generation,
 		}

@@ -181,7 +181,8 @@ type Receipt struct {
 	BackupsUntil time.Time
 }
 
-// Deps are what a Service works with. All are needed. Backups is how long point-in-time recovery reaches back.
+// Deps are what a Service works with. All but Ledger are needed. Backups is how long point-in-time recovery reaches
+// back.
 type Deps struct {
 	Messages   MessageStore
 	Sessions   SessionStore
@@ -195,8 +196,10 @@ type Deps struct {
 	Memories longterm.Collection[longterm.Memory]
 	Todos    longterm.Collection[longterm.Todo]
 	Index    Index
-	Now      func() time.Time
-	Backups  time.Duration
+	// Ledger is nil where nothing is to be erased again after a restore.
+	Ledger  Ledger
+	Now     func() time.Time
+	Backups time.Duration
 }
 
 // DefaultBackups is the longest point-in-time recovery of DynamoDB.

@@ -23,6 +23,9 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	if err != nil {
 		return err
 	}
+	if err := s.recordDeletion(ctx, t); err != nil {
+		return err
+	}
 	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
 	if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
 		return err

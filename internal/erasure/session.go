@@ -33,6 +33,9 @@ func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, i
 
 // empty deletes what is left of a deleted session. It deletes vectors before the messages from which their ids follow.
 func (s *Service) empty(ctx context.Context, t Tombstone) error {
+	if err := s.recordDeletion(ctx, t); err != nil {
+		return err
+	}
 	index := &vectorDeleter{Service: s, user: t.User, generation: t.Generation}
 	memories, err := s.deleteDrawn(ctx, index, func(_ string, from Source) bool {
 		return from.SessionID == t.Session.ID && from.CreatedAt.Equal(t.Session.CreatedAt)

@@ -81,6 +81,9 @@ func (s *Sweeper) continueDeletion(ctx context.Context, t Tombstone) error {
 		return err
 	}
 	if !t.Emptied && !t.Namespace {
+		if err := s.recordDeletion(ctx, t); err != nil {
+			return err
+		}
 		return s.saveEmptied(ctx, t)
 	}
 	if t.Sweeps++; t.Sweeps >= neededSweeps {

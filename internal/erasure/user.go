@@ -66,9 +66,12 @@ func (s *Service) continueErasure(ctx, working context.Context, user conversatio
 	return s.receipt(p), eraseErr
 }
 
-// erase deletes the records, then the vectors. The deletion of vectors may be cut off at until, because a repeat drops
-// the rest of the namespace.
+// erase enters the erasure into the ledger, and deletes the records, then the vectors. The deletion of vectors may be
+// cut off at until, because a repeat drops the rest of the namespace.
 func (s *Service) erase(ctx context.Context, user conversation.UserID, p *Progress, until time.Time) error {
+	if err := s.record(ctx, Erased{User: user, Generation: p.Generation}); err != nil {
+		return err
+	}
 	count := func(kind string, n int) { p.Counts[kind] += n }
 	emptied, err := s.Users.EraseRecords(ctx, user, p.Generation, until, count)
 	if err != nil || !emptied {

@@ -84,13 +84,17 @@ func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
 		return nil, err
 	}
 	deletion := dynamo.NewDeletionStore(db)
-	return erasure.New(erasure.Deps{
+	d := erasure.Deps{
 		Messages: deletion, Sessions: deletion, Sources: deletion, Forgetting: deletion, Prompts: dynamo.NewPromptStore(db),
 		Timeline:   dynamo.NewMessageStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db),
 		Memories: dynamo.NewMemoryStore(db).WithoutTrace(), Todos: dynamo.NewTodoStore(db).WithoutTrace(),
 		Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
-	}), nil
+	}
+	if cfg.ErasuresTable != "" {
+		d.Ledger = dynamo.NewLedgerStore(dynamo.New(DynamoDB(cfg), cfg.ErasuresTable))
+	}
+	return erasure.New(d), nil
 }
 
 // Limiter builds the bound of what users ask for, over all functions.

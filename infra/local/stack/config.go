@@ -37,6 +37,8 @@ type Config struct {
 	DataDir string `env:"DATA_DIR"`
 	// TableName is the table. It is made unless it exists.
 	TableName string `env:"TABLE_NAME" envDefault:"throughline"`
+	// ErasuresTable is the ledger of erasures. It is made unless it exists.
+	ErasuresTable string `env:"ERASURES_TABLE" envDefault:"throughline-erasures"`
 	// Triggers replace the template's values, as in "messages=20,idle=15m,sweep=1m".
 	Triggers Triggers `env:"TRIGGERS"`
 	// InitialStage is the migration stage of a table that has no state yet.

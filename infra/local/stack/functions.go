@@ -109,7 +109,8 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		return nil, err
 	}
 	out := map[string]string{
-		"TABLE_NAME": s.cfg.TableName, "AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
+		"TABLE_NAME": s.cfg.TableName, "ERASURES_TABLE": s.cfg.ErasuresTable,
+		"AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
 		"AWS_ENDPOINT_URL_SQS": s.queueURL, "DEAD_LETTER_QUEUES": s.deadLetterURLs(),

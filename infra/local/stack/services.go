@@ -149,43 +149,57 @@ func (s *services) connect() {
 	s.streams = dynamodbstreams.New(options)
 }
 
-// openTable makes the table unless it exists, and finds its stream. A table that was there keeps its TTL.
+// openTable makes the table unless it exists, and finds its stream. A table that was there keeps its TTL. It makes the
+// ledger of erasures beside it.
 func (s *services) openTable(ctx context.Context) error {
-	_, err := s.tables.CreateTable(ctx, dynamo.CreateTableInput(s.cfg.TableName))
-	var exists *types.ResourceInUseException
-	isNew := err == nil
-	if err != nil && !errors.As(err, &exists) {
-		return fmt.Errorf("create table %s: %w", s.cfg.TableName, err)
-	}
-	input := &dynamodb.DescribeTableInput{TableName: &s.cfg.TableName}
-	if err := dynamodb.NewTableExistsWaiter(s.tables).Wait(ctx, input, tableTimeout); err != nil {
-		return fmt.Errorf("wait for table %s: %w", s.cfg.TableName, err)
-	}
-	if isNew {
-		if err := s.expireRecords(ctx); err != nil {
-			return err
-		}
-	}
-	out, err := s.tables.DescribeTable(ctx, input)
+	out, err := s.makeTable(ctx, dynamo.CreateTableInput(s.cfg.TableName))
 	if err != nil {
-		return fmt.Errorf("describe table %s: %w", s.cfg.TableName, err)
+		return err
 	}
-	if s.streamARN = aws.ToString(out.Table.LatestStreamArn); s.streamARN == "" {
+	if _, err := s.makeTable(ctx, dynamo.CreateLedgerInput(s.cfg.ErasuresTable)); err != nil {
+		return err
+	}
+	if s.streamARN = aws.ToString(out.LatestStreamArn); s.streamARN == "" {
 		return fmt.Errorf("table %s has no stream: enable one with new and old images", s.cfg.TableName)
 	}
 	s.due = dynamo.NewDueStore(dynamo.New(s.tables, s.cfg.TableName))
 	return nil
 }
 
-// expireRecords turns the table's TTL on, as the template does.
-func (s *services) expireRecords(ctx context.Context) error {
+// makeTable makes a table, with a TTL as in the template, unless there is one of that name.
+func (s *services) makeTable(ctx context.Context, in *dynamodb.CreateTableInput) (*types.TableDescription, error) {
+	name := aws.ToString(in.TableName)
+	_, err := s.tables.CreateTable(ctx, in)
+	var exists *types.ResourceInUseException
+	isNew := err == nil
+	if err != nil && !errors.As(err, &exists) {
+		return nil, fmt.Errorf("create table %s: %w", name, err)
+	}
+	input := &dynamodb.DescribeTableInput{TableName: &name}
+	if err := dynamodb.NewTableExistsWaiter(s.tables).Wait(ctx, input, tableTimeout); err != nil {
+		return nil, fmt.Errorf("wait for table %s: %w", name, err)
+	}
+	if isNew {
+		if err := s.expireRecords(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	out, err := s.tables.DescribeTable(ctx, input)
+	if err != nil {
+		return nil, fmt.Errorf("describe table %s: %w", name, err)
+	}
+	return out.Table, nil
+}
+
+// expireRecords turns a table's TTL on, as the template does.
+func (s *services) expireRecords(ctx context.Context, table string) error {
 	_, err := s.tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName: &s.cfg.TableName, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+		TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{
 			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("turn on the TTL of table %s: %w", s.cfg.TableName, err)
+		return fmt.Errorf("turn on the TTL of table %s: %w", table, err)
 	}
 	return nil
 }

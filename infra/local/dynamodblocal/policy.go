@@ -1,0 +1,165 @@
+package dynamodblocal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Policies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each table,
+// and refuses the writes that a statement with the effect Deny names, as the service does. The principal of a request
+// is the role that has the name of its access key.
+func Policies(engine http.Handler) http.Handler {
+	return &policies{engine: engine, texts: map[string]string{}}
+}
+
+type policies struct {
+	engine http.Handler
+
+	mu    sync.Mutex
+	texts map[string]string // by the table's name
+}
+
+// account is the one of all resources and roles of the engine.
+const account = "000000000000"
+
+// accessKey finds the access key in a request's signature.
+var accessKey = regexp.MustCompile(`Credential=([^/]+)/`)
+
+// Principal returns the ARN of the role that an access key stands for.
+func Principal(key string) string { return "arn:aws:iam::" + account + ":role/" + key }
+
+func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
+	if err != nil {
+		panic(http.ErrAbortHandler) // the client went away
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	switch operation {
+	case "PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy":
+		p.policy(w, operation, body)
+		return
+	}
+	principal := Principal("")
+	if m := accessKey.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
+		principal = Principal(m[1])
+	}
+	for _, c := range writes(operation, body) {
+		if p.denies(c, principal) {
+			refuse(w, "AccessDeniedException", fmt.Sprintf("User: %s is not authorized to perform: %s on resource: %s with an "+
+				"explicit deny in a resource-based policy", principal, c.action, c.table))
+			return
+		}
+	}
+	p.engine.ServeHTTP(w, r)
+}
+
+// policy keeps, returns or deletes the policy of a table.
+func (p *policies) policy(w http.ResponseWriter, operation string, body []byte) {
+	var in struct {
+		Policy      string
+		ResourceARN string `json:"ResourceArn"`
+	}
+	if json.Unmarshal(body, &in) != nil {
+		refuse(w, "SerializationException", "the body is no JSON")
+		return
+	}
+	table := path.Base(in.ResourceARN)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text, ok := p.texts[table]
+	switch operation {
+	case "PutResourcePolicy":
+		p.texts[table] = in.Policy
+		text = in.Policy
+	case "DeleteResourcePolicy":
+		delete(p.texts, table)
+	default:
+		if !ok {
+			refuse(w, "PolicyNotFoundException", "there is no policy on "+table)
+			return
+		}
+	}
+	answer, _ := json.Marshal(map[string]string{"Policy": text, "RevisionId": "1"}) // strings only
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	_, _ = w.Write(answer)
+}
+
+// refuse answers with an error of the service.
+func refuse(w http.ResponseWriter, code, message string) {
+	answer, _ := json.Marshal(map[string]string{"__type": "com.amazon.coral.service#" + code, "message": message})
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(answer)
+}
+
+// call is an action on a table.
+type call struct{ action, table string }
+
+// writes lists the actions on tables that a request of a write takes. A transaction takes those of its parts.
+func writes(operation string, body []byte) []call {
+	var in struct {
+		TableName     string
+		RequestItems  map[string]json.RawMessage
+		TransactItems []map[string]struct{ TableName string }
+	}
+	if json.Unmarshal(body, &in) != nil {
+		return nil
+	}
+	switch operation {
+	case "PutItem", "UpdateItem", "DeleteItem":
+		return []call{{"dynamodb:" + operation, in.TableName}}
+	case "BatchWriteItem":
+		var out []call
+		for table := range in.RequestItems {
+			out = append(out, call{"dynamodb:" + operation, table})
+		}
+		return out
+	case "TransactWriteItems":
+		var out []call
+		for _, item := range in.TransactItems {
+			for part, of := range item {
+				if part != "ConditionCheck" {
+					out = append(out, call{"dynamodb:" + part + "Item", of.TableName})
+				}
+			}
+		}
+		return out
+	}
+	return nil
+}
+
+// denies reports whether a statement of the table's policy denies an action to a principal.
+func (p *policies) denies(c call, principal string) bool {
+	p.mu.Lock()
+	text := p.texts[path.Base(c.table)]
+	p.mu.Unlock()
+	var policy struct {
+		Statement []struct {
+			Effect    string
+			Action    []string
+			Condition struct{ ArnNotLike map[string][]string }
+		}
+	}
+	if text == "" || json.Unmarshal([]byte(text), &policy) != nil {
+		return false
+	}
+	for _, s := range policy.Statement {
+		spared := slices.ContainsFunc(s.Condition.ArnNotLike["aws:PrincipalArn"], func(pattern string) bool {
+			is, err := path.Match(pattern, principal)
+			return err == nil && is
+		})
+		if s.Effect == "Deny" && slices.Contains(s.Action, c.action) && !spared {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/internal/delay"
+)
+
+// fenceSID names the statement of a table's resource policy that makes the table read-only.
+const fenceSID = "ThroughlineReadOnly"
+
+// writeActions are all actions that write records. A transaction takes those of its parts.
+var writeActions = []string{
+	"dynamodb:BatchWriteItem", "dynamodb:DeleteItem", "dynamodb:PartiQLDelete", "dynamodb:PartiQLInsert",
+	"dynamodb:PartiQLUpdate", "dynamodb:PutItem", "dynamodb:UpdateItem",
+}
+
+// statement is the part of a policy's statement that is written here. Statements of others are kept as they are.
+type statement struct {
+	SID       string `json:"Sid"`
+	Effect    string
+	Principal string
+	Action    []string
+	Resource  string
+	Condition map[string]map[string][]string
+}
+
+// policy is a resource policy.
+type policy struct {
+	Version   string            `json:"Version"`
+	ID        string            `json:"Id,omitempty"`
+	Statement []json.RawMessage `json:"Statement"`
+}
+
+// fence returns the statement that denies writes to everybody but the operator.
+func fence(table string, operator []string) json.RawMessage {
+	raw, _ := json.Marshal(statement{ // strings only
+		SID: fenceSID, Effect: "Deny", Principal: "*", Action: writeActions, Resource: table,
+		Condition: map[string]map[string][]string{"ArnNotLike": {"aws:PrincipalArn": operator}},
+	})
+	return raw
+}
+
+// isFence reports whether a statement is the fence.
+func isFence(s json.RawMessage) bool {
+	var named struct {
+		SID string `json:"Sid"`
+	}
+	return json.Unmarshal(s, &named) == nil && named.SID == fenceSID
+}
+
+var assumedRole = regexp.MustCompile(`^(arn:[\w-]+):sts::(\d{12}):assumed-role/([^/]+)/`)
+
+// principals returns the patterns of aws:PrincipalArn that a caller's ARN has. That of a session of a role is the
+// role's, whose path the session does not say.
+func principals(caller string) []string {
+	if m := assumedRole.FindStringSubmatch(caller); m != nil {
+		role := fmt.Sprintf("%s:iam::%s:role/", m[1], m[2])
+		return []string{role + m[3], role + "*/" + m[3]}
+	}
+	return []string{caller}
+}
+
+// readPolicy returns a table's policy, empty where it has none.
+func (r *restore) readPolicy(ctx context.Context, table string) (policy, error) {
+	p := policy{Version: "2012-10-17"}
+	out, err := r.tables.GetResourcePolicy(ctx, &dynamodb.GetResourcePolicyInput{ResourceArn: &table})
+	if _, none := errors.AsType[*types.PolicyNotFoundException](err); none {
+		return p, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("read the policy of %s: %w", table, err)
+	}
+	if err := json.Unmarshal([]byte(aws.ToString(out.Policy)), &p); err != nil {
+		return p, fmt.Errorf("read the policy of %s: %w", table, err)
+	}
+	return p, nil
+}
+
+// close makes a table read-only, and reports whether it was. What its owner has in its policy stays.
+func (r *restore) close(ctx context.Context, table string) (was bool, err error) {
+	p, err := r.readPolicy(ctx, table)
+	if err != nil || slices.ContainsFunc(p.Statement, isFence) {
+		return err == nil, err
+	}
+	p.Statement = append(p.Statement, fence(table, r.operator))
+	return false, r.writePolicy(ctx, table, p)
+}
+
+// open lets a table be written again, and reports whether it could be.
+func (r *restore) open(ctx context.Context, table string) (was bool, err error) {
+	p, err := r.readPolicy(ctx, table)
+	if err != nil || !slices.ContainsFunc(p.Statement, isFence) {
+		return err == nil, err
+	}
+	p.Statement = slices.DeleteFunc(p.Statement, isFence)
+	return false, r.writePolicy(ctx, table, p)
+}
+
+// writePolicy replaces a table's policy and waits until it is read back. DynamoDB takes another change of the same
+// policy only 15 s later, and applies a change within seconds.
+func (r *restore) writePolicy(ctx context.Context, table string, p policy) error {
+	raw, err := json.Marshal(p)
+	if err != nil {
+		return err
+	}
+	if len(p.Statement) == 0 {
+		_, err = r.tables.DeleteResourcePolicy(ctx, &dynamodb.DeleteResourcePolicyInput{ResourceArn: &table})
+	} else {
+		_, err = r.tables.PutResourcePolicy(ctx, &dynamodb.PutResourcePolicyInput{
+			ResourceArn: &table, Policy: aws.String(string(raw)),
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("write the policy of %s: %w", table, err)
+	}
+	return r.wait(ctx, "the policy of "+table, func() (bool, error) {
+		now, err := r.readPolicy(ctx, table)
+		return len(now.Statement) == len(p.Statement), err
+	})
+}
+
+// ofTable returns a policy with another table in the place of one.
+func (p policy) ofTable(from, to string) policy {
+	for i, s := range p.Statement {
+		p.Statement[i] = json.RawMessage(strings.ReplaceAll(string(s), from, to))
+	}
+	return p
+}
+
+// wait asks until something has come about.
+func (r *restore) wait(ctx context.Context, what string, isDone func() (bool, error)) error {
+	for began := time.Now(); ; {
+		done, err := isDone()
+		if err != nil || done {
+			return err
+		}
+		fmt.Fprintf(r.out, "   … %s: waiting for %s\n", what, time.Since(began).Round(time.Second))
+		if err := delay.Sleep(ctx, r.poll); err != nil {
+			return fmt.Errorf("wait for %s: %w", what, err)
+		}
+	}
+}
