@@ -19,7 +19,7 @@ import (
 // timeout is how long a page's commands may take together.
 const timeout = 2 * time.Minute
 
-// TestCommands runs the commands of all pages but those of the hour, of one's own app and of make adapters, and compares
+// TestCommands runs the commands of all pages but those of the hour, of one's own app and of make adapters. It compares
 // what they print with what the pages show.
 func TestCommands(t *testing.T) {
 	t.Parallel()
