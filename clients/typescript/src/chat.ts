@@ -10,6 +10,8 @@ export type ChatEvent =
 
 /** Leaves out of a repeated stream what the app has already. A repeat has the same text, in other tokens perhaps. */
 export class Replay {
+  /** Whether the answer has ended. */
+  done = false;
   #prompted = false;
   #text = '';
   #position = 0;
@@ -30,6 +32,7 @@ export class Replay {
       case 'token':
         return this.#rest((event.data as ChatToken).text);
       case 'done':
+        this.done = true;
         return event as ChatEvent;
     }
     return undefined; // an event of a later version

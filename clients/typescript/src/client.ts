@@ -1,9 +1,9 @@
-import { Replay, type ChatEvent } from './chat.js';
+import { Replay } from './chat.js';
 import { Deadline } from './deadline.js';
 import { ConnectionError, ProblemError } from './errors.js';
 import { operations, type Operations, type Problem } from './operations.js';
 import { Pages, type Page } from './pages.js';
-import { lines, serverEvents } from './stream.js';
+import { lines, serverEvents, type ServerEvent } from './stream.js';
 import { Tokens, type TokenSource } from './tokens.js';
 import { Attempts, Transport, type Outgoing } from './transport.js';
 
@@ -46,6 +46,20 @@ interface Call {
   options: Options;
 }
 
+/** Makes what the app gets of the events of a stream, which may begin again after a cut. */
+interface Repeatable<T> {
+  restart(): void;
+  next(event: ServerEvent): T | undefined;
+  /** Whether the stream has ended as it should. */
+  readonly done: boolean;
+}
+
+/** What the transport of useChat needs besides the methods. It is no part of the package's interface. */
+export const internals = {} as {
+  events<T>(client: Client, row: string, args: unknown[], replay: Repeatable<T>): AsyncGenerator<T, void, undefined>;
+  json(client: Client, row: string, args: unknown[]): Promise<unknown>;
+};
+
 /** Calls the API. Each operation of the API is a method: path parameters first, then the body, the query, the options. */
 export interface Client extends Operations {}
 export class Client {
@@ -73,6 +87,9 @@ export class Client {
   }
 
   static {
+    internals.events = (client, row, args, replay) =>
+      client.#call(row.split(' '), args, replay) as AsyncGenerator<never, void, undefined>;
+    internals.json = (client, row, args) => client.#call(row.split(' '), args) as Promise<unknown>;
     for (const [name, row] of Object.entries(operations)) {
       Object.defineProperty(this.prototype, name, {
         value(this: Client, ...args: unknown[]) { return this.#call(row.split(' '), args); },
@@ -80,7 +97,7 @@ export class Client {
     }
   }
 
-  #call([method = '', path = '', ...words]: string[], args: unknown[]): unknown {
+  #call([method = '', path = '', ...words]: string[], args: unknown[], replay?: Repeatable<unknown>): unknown {
     const given = args.slice();
     const filled = path.replaceAll(/\{\w+\}/g, () => encodeURIComponent(String(given.shift())));
     const body = words.includes('body') ? JSON.stringify(given.shift()) : undefined;
@@ -98,7 +115,7 @@ export class Client {
     });
     switch (kind) {
       case 'page': return new Pages((cursor) => this.#json(call(cursor === undefined ? {} : { cursor })) as Promise<Page<unknown>>);
-      case 'events': return this.#events(call());
+      case 'events': return this.#events(call(), replay ?? new Replay());
       case 'lines': return this.#lines(call());
     }
     return this.#json(call());
@@ -120,19 +137,19 @@ export class Client {
   }
 
   /** Yields the events of a chat. After a cut it asks again with the same key, and goes on where the text ended. */
-  async *#events(call: Call): AsyncGenerator<ChatEvent, void, undefined> {
+  async *#events<T>(call: Call, replay: Repeatable<T>): AsyncGenerator<T, void, undefined> {
     const { deadline, attempts } = this.#begin(call);
-    const replay = new Replay();
     try {
       for (;;) {
         const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
+        if (answer.status === 204) return; // There is no answer to join.
         replay.restart();
         try {
           for await (const from of serverEvents(answer)) {
             deadline.extend();
             const event = replay.next(from);
             if (event) yield event;
-            if (event?.event === 'done') return;
+            if (replay.done) return;
           }
           throw new ConnectionError('the answer was cut');
         } catch (error) {
