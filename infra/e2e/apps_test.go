@@ -101,7 +101,8 @@ func (s scene) play(t *testing.T, api *client.Client) {
 		t.Errorf("a prompt of %s is by the recipe %s, want %s", s.In, p.Recipe, s.Recipe)
 	}
 	s.checkField(t, api)
-	if known := memories(t, api); s.MemoryType != "" && !slices.ContainsFunc(known, func(m memory) bool { return m.Type == s.MemoryType }) {
+	isType := func(m memory) bool { return m.Type == s.MemoryType }
+	if known := memories(t, api); s.MemoryType != "" && !slices.ContainsFunc(known, isType) {
 		t.Errorf("no memory of the type %s in %+v", s.MemoryType, known)
 	}
 }

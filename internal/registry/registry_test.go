@@ -137,7 +137,7 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"role":             {"memoryTypes:", "agents: [{id: a, hears: [tool]}]\nmemoryTypes:", "hears[0] must be user or"},
 		"empty module":     {"memoryTypes:", "agents: [{id: a, modules: [{name: m}]}]\nmemoryTypes:", "modules[0].text must"},
 		"recipe":           {label, "label: L\n    recipe: mine", "line 5: contexts[0].recipe must be one of unified"},
-		"field's meaning":  {label, `label: "L"` + "\n    summary: {fields: [{name: a, means: \" \"}]}", "fields[0].means must"},
+		"field's meaning":  {label, "label: L\n    summary: {fields: [{name: a, means: \" \"}]}", "fields[0].means must"},
 		"coach":            {"memoryTypes:", "coaches: [{id: a b, name: A, persona: p}]\nmemoryTypes:", "coaches[0].id must"},
 		"no persona":       {"memoryTypes:", "coaches: [{id: a, name: A}]\nmemoryTypes:", "coaches[0].persona must"},
 		"hidden character": {label, `label: "L\u0007"`, "contexts[0].label must be one line"},
