@@ -61,11 +61,11 @@ type goMod struct {
 	Tool []struct{ Path string }
 }
 
-// direct lists the direct dependencies.
+// direct lists the direct dependencies, but for the modules of this repository.
 func (m goMod) direct() []string {
 	var out []string
 	for _, r := range m.Require {
-		if !r.Indirect {
+		if !r.Indirect && !strings.HasPrefix(r.Path, "github.com/throughline/") {
 			out = append(out, r.Path)
 		}
 	}
