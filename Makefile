@@ -24,7 +24,7 @@ export GOFLAGS     := -trimpath -buildvcs=false
 # Lambda binaries are built without RPC mode and the symbol table, too.
 LAMBDA_ENV := GOFLAGS="-tags=lambda.norpc -ldflags=-s $(GOFLAGS)"
 SAM        := SAM_CLI_TELEMETRY=0 $(VENV)/bin/sam
-TEMPLATES  := template.yaml infra/alarms/template.yaml infra/dashboard/template.yaml infra/console/template.yaml
+TEMPLATES  := template.yaml infra/alarms/template.yaml infra/alarms/release.yaml infra/dashboard/template.yaml infra/console/template.yaml
 
 ENV      ?= dev
 # Values that are yours go into a copy of samconfig.toml, which git ignores.
@@ -301,7 +301,8 @@ deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an acco
 	@tools/need go
 	@go run ./infra/deploy -env $(ENV) -config $(CONFIG)
 	@$(MAKE) --no-print-directory build
-	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV)
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -release .aws-sam/build > .aws-sam/parameters.yaml
+	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV) --parameter-overrides file://.aws-sam/parameters.yaml
 
 # A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
 # that make does not install the tools again. Another commit installs its own tools in its own folder.

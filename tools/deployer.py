@@ -22,6 +22,10 @@ NEEDS = {
     "AWS::CloudWatch::Alarm": "cloudwatch: DeleteAlarms DescribeAlarms ListTagsForResource PutMetricAlarm TagResource "
     "UntagResource",
     "AWS::CloudWatch::Dashboard": "cloudwatch: DeleteDashboards GetDashboard PutDashboard",
+    "AWS::CodeDeploy::Application": "codedeploy: CreateApplication DeleteApplication GetApplication ListTagsForResource "
+    "TagResource UntagResource",
+    "AWS::CodeDeploy::DeploymentGroup": "codedeploy: CreateDeploymentGroup DeleteDeploymentGroup GetDeploymentConfig "
+    "GetDeploymentGroup ListDeployments ListTagsForResource TagResource UntagResource UpdateDeploymentGroup iam: PassRole",
     # A table is retained, so no right to delete one.
     "AWS::DynamoDB::Table": "dynamodb: CreateTable DescribeContinuousBackups DescribeContributorInsights "
     "DescribeKinesisStreamingDestination DescribeTable DescribeTimeToLive GetResourcePolicy ListTagsOfResource "
@@ -29,6 +33,10 @@ NEEDS = {
     "AWS::IAM::Policy": "iam: DeleteRolePolicy GetRolePolicy PutRolePolicy",
     "AWS::IAM::Role": "iam: CreateRole DeleteRole DeleteRolePolicy GetRole GetRolePolicy ListAttachedRolePolicies "
     "ListRolePolicies PutRolePolicy TagRole UntagRole UpdateAssumeRolePolicy UpdateRole UpdateRoleDescription",
+    # An update of an alias with a deployment group is a deployment.
+    "AWS::Lambda::Alias": "codedeploy: CreateDeployment GetApplicationRevision GetDeployment GetDeploymentConfig "
+    "GetDeploymentGroup RegisterApplicationRevision StopDeployment "
+    "lambda: CreateAlias DeleteAlias GetAlias GetProvisionedConcurrencyConfig UpdateAlias",
     "AWS::Lambda::EventInvokeConfig": "lambda: DeleteFunctionEventInvokeConfig GetFunctionEventInvokeConfig "
     "PutFunctionEventInvokeConfig UpdateFunctionEventInvokeConfig",
     "AWS::Lambda::EventSourceMapping": "lambda: CreateEventSourceMapping DeleteEventSourceMapping "
@@ -41,6 +49,9 @@ NEEDS = {
     "AWS::Lambda::Permission": "lambda: AddPermission GetPolicy RemovePermission",
     "AWS::Lambda::Url": "lambda: CreateFunctionUrlConfig DeleteFunctionUrlConfig GetFunctionUrlConfig "
     "UpdateFunctionUrlConfig",
+    # Versions are retained, too: they go with their function.
+    "AWS::Lambda::Version": "lambda: GetFunctionConfiguration GetProvisionedConcurrencyConfig "
+    "GetRuntimeManagementConfig ListVersionsByFunction PublishVersion",
     "AWS::Logs::LogGroup": "logs: CreateLogGroup DeleteLogGroup DeleteRetentionPolicy DescribeLogGroups "
     "ListTagsForResource PutRetentionPolicy TagResource UntagResource",
     "AWS::SQS::Queue": "sqs: CreateQueue DeleteQueue GetQueueAttributes GetQueueUrl ListQueueTags SetQueueAttributes "

@@ -1,11 +1,12 @@
 """Checks the CloudFormation template that SAM makes of template.yaml, because that one is deployed.
 
 SAM adds resources. These decide who may do what: the two permissions of the public function URL, the authorizer of
-every route, the names of schedules, and the roles. The outputs have to name what there is to operate. Of the templates of
+every route, the names of schedules, the roles, and the aliases that all callers invoke. The outputs have to name what there is to operate. Of the templates of
 nested stacks, which follow, only names are checked. The deployer's policy has to cover what all but the console need.
 """
 
 import json
+import logging
 import os
 import sys
 
@@ -18,13 +19,16 @@ import deployer
 # The ways in which a name can contain the stack's, as JSON.
 STACK_NAMES = ('"AWS::StackName"', "${AWS::StackName}", "${Prefix}", '{"Ref": "Prefix"}')
 # The names of these are names within another resource.
-NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGatewayV2::Stage"}
+NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGatewayV2::Stage", "AWS::Lambda::Alias"}
+
+# What SAM adds to the logical id of a function for that of its alias live.
+ALIAS = "Aliaslive"
 
 PUBLIC = {(path, method) for path in ("/openapi.json", "/docs") for method in ("get", "head")}
 
 
-def transformed(path):
-    """Returns the CloudFormation template that SAM makes of the template at path."""
+def transformed(path, **parameters):
+    """Returns the CloudFormation template that SAM makes of the template at path, with values of its parameters."""
     with open(path, encoding="utf-8") as file:
         template = yaml_parse(file.read())
     for resource in template["Resources"].values():
@@ -32,7 +36,7 @@ def transformed(path):
             resource["Properties"]["CodeUri"] = "s3://bucket/key"
         if resource["Type"] == "AWS::Serverless::StateMachine":
             resource["Properties"]["DefinitionUri"] = "s3://bucket/key"
-    return Translator({}, Parser()).translate(template, {})
+    return Translator({}, Parser()).translate(template, parameters)
 
 
 def of_type(template, kind):
@@ -80,10 +84,71 @@ def role_problems(template):
 def output_problems(template):
     """Every function, queue and state machine of the stack is named by an output, for who operates it."""
     named = {o["Value"]["Ref"] for o in template["Outputs"].values() if isinstance(o["Value"], dict) and "Ref" in o["Value"]}
+    named |= {name.removesuffix(ALIAS) for name in named}
     for kind in ("AWS::Lambda::Function", "AWS::SQS::Queue", "AWS::StepFunctions::StateMachine"):
         for name, _ in of_type(template, kind):
             if name not in named:
                 yield f"no output names {name}"
+
+
+def alias_problems(template):
+    """Whatever invokes a function invokes its alias, so that a release reaches all callers in the same steps."""
+    functions = [name for name, _ in of_type(template, "AWS::Lambda::Function")]
+    for function in functions:
+        alias = template["Resources"].get(function + ALIAS, {}).get("Properties", {})
+        if alias.get("Name") != "live":
+            yield f"{function} has no alias live"
+    targets = [(n, p["FunctionName"]) for n, p in of_type(template, "AWS::Lambda::EventSourceMapping")]
+    targets += [(n, p["FunctionName"]) for n, p in of_type(template, "AWS::Lambda::Permission")]
+    targets += [(n, p["Target"]["Arn"]) for n, p in of_type(template, "AWS::Scheduler::Schedule")]
+    targets += [(n, p["TargetFunctionArn"]) for n, p in of_type(template, "AWS::Lambda::Url")]
+    for name, machine in of_type(template, "AWS::StepFunctions::StateMachine"):
+        targets += [(name, value) for value in machine["DefinitionSubstitutions"].values()]
+    for name, target in targets:
+        if target.get("Ref", "").removesuffix(ALIAS) not in functions or not target["Ref"].endswith(ALIAS):
+            yield f"{name} is about {json.dumps(target)}, which is no alias"
+    for name, config in of_type(template, "AWS::Lambda::EventInvokeConfig"):
+        if config["Qualifier"] != "live":
+            yield f"{name} has not the qualifier live"
+    yield from (f"{problem} invokes no alias" for problem in bare_invocations(template))
+
+
+def bare_invocations(template):
+    """Yields what names a function where its alias is meant: the gateway's integrations, and rights to invoke."""
+    for name, api in of_type(template, "AWS::ApiGatewayV2::Api"):
+        for path, methods in api["Body"]["paths"].items():
+            for method, route in methods.items():
+                if ALIAS not in json.dumps(route["x-amazon-apigateway-integration"]["uri"]):
+                    yield f"{name}: {method} {path}"
+    for name, role in of_type(template, "AWS::IAM::Role"):
+        for statement in (s for policy in role.get("Policies", []) for s in policy["PolicyDocument"]["Statement"]):
+            if "lambda:InvokeFunction" in as_list(statement["Action"]):
+                resources = [json.dumps(resource) for resource in as_list(statement["Resource"])]
+                yield from (f"{name}: {r}" for r in resources if ALIAS not in r and not r.endswith(':live"}'))
+
+
+def release_problems(template, path):
+    """A release goes by CodeDeploy, goes back at an alarm, and is a new version of each function."""
+    groups = dict(of_type(template, "AWS::CodeDeploy::DeploymentGroup"))
+    aliases = {name: r for name, r in template["Resources"].items() if r["Type"] == "AWS::Lambda::Alias"}
+    for name, alias in aliases.items():
+        update = alias.get("UpdatePolicy", {}).get("CodeDeployLambdaAliasUpdate", {})
+        group = groups.get(update.get("DeploymentGroupName", {}).get("Ref"), {})
+        back = group.get("AutoRollbackConfiguration", {})
+        alarms = json.dumps(group.get("AlarmConfiguration", {}).get("Alarms", []))
+        own = f'"ReleaseAlarms", "Outputs.{name.removesuffix("Function" + ALIAS)}"'
+        if not back.get("Enabled") or "DEPLOYMENT_STOP_ON_ALARM" not in back["Events"] or own not in alarms:
+            yield f"{name} does not go back at the alarm of its function"
+    at_once = transformed(path, GradualReleases="false")["Resources"].values()
+    if any(r["Type"].startswith("AWS::CodeDeploy::") or "UpdatePolicy" in r for r in at_once):
+        yield "GradualReleases=false leaves something of CodeDeploy"
+    first, again, second = (versions(transformed(path, Release=r)) for r in ("0" * 12, "0" * 12, "1" * 12))
+    if first != again or first & second or len(first) != len(aliases):
+        yield "a release does not make one new version of each function"
+
+
+def versions(template):
+    return {name for name, _ in of_type(template, "AWS::Lambda::Version")}
 
 
 def name_problems(template):
@@ -116,6 +181,7 @@ def as_list(value):
 def main():
     # SAM needs a region to write ARNs; any region works.
     os.environ.setdefault("AWS_DEFAULT_REGION", "us-east-1")
+    logging.getLogger("samtranslator").setLevel(logging.ERROR)
     problems, stage = [], []
     for number, path in enumerate(sys.argv[1:]):
         template = transformed(path)
@@ -123,7 +189,8 @@ def main():
         if "console" not in path:
             stage.append(template)
         if number == 0:
-            checks += [url_problems, route_problems, role_problems, output_problems]
+            checks += [url_problems, route_problems, role_problems, output_problems, alias_problems]
+            problems += [f"{path}: {problem}" for problem in release_problems(template, path)]
         problems += [f"{path}: {problem}" for check in checks for problem in check(template)]
     problems += [f"{deployer.POLICY}: {problem}" for problem in deployer.problems(stage)]
     for problem in problems:

@@ -56,6 +56,7 @@ func newFake(version string) *fakeStage {
 		Parameters: []types.Parameter{
 			{ParameterKey: aws.String("JwtIssuer"), ParameterValue: aws.String("https://issuer")},
 			{ParameterKey: aws.String(parameter), ParameterValue: aws.String(version)},
+			{ParameterKey: aws.String("Release"), ParameterValue: aws.String("0123456789ab")},
 		},
 	}}
 }
@@ -102,11 +103,16 @@ func TestUse(t *testing.T) {
 	values := map[string]string{}
 	for _, p := range f.updated.Parameters {
 		values[*p.ParameterKey] = aws.ToString(p.ParameterValue)
-		if (*p.ParameterKey == parameter) == aws.ToBool(p.UsePreviousValue) {
+		if (*p.ParameterKey == "JwtIssuer") != aws.ToBool(p.UsePreviousValue) {
 			t.Errorf("parameter %s, previous value %v", *p.ParameterKey, aws.ToBool(p.UsePreviousValue))
 		}
 	}
-	if diff := cmp.Diff(map[string]string{"JwtIssuer": "", parameter: app.Version}, values); diff != "" {
+	release := values["Release"]
+	if len(release) != 12 || release == "0123456789ab" {
+		t.Errorf("the update is the release %q, so the functions' versions would not change", release)
+	}
+	want := map[string]string{"JwtIssuer": "", parameter: app.Version, "Release": release}
+	if diff := cmp.Diff(want, values); diff != "" {
 		t.Errorf("parameters (-want +got)\n%s", diff)
 	}
 	if !*f.updated.UsePreviousTemplate || len(f.updated.Capabilities) != 1 {

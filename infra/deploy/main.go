@@ -1,8 +1,9 @@
 // Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials of the stage's
 // account, secrets, concurrency, a stack that can be updated, an issuer whose tokens can be checked. `make deploy` runs
-// it first. With -delete it says what hinders the deletion of a stage, for `make teardown`.
+// it first. With -delete it says what hinders the deletion of a stage, for `make teardown`. With -release it prints the
+// values of the template's parameters and the name of the release, for what SAM has built in a folder.
 //
-//	go run ./infra/deploy [-env dev] [-config samconfig.toml] [-delete stack]
+//	go run ./infra/deploy [-env dev] [-config samconfig.toml] [-delete stack | -release folder]
 package main
 
 import (
@@ -24,15 +25,16 @@ const timeout = 30 * time.Second
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	os.Exit(run(ctx, &http.Client{Timeout: timeout}, os.Args[1:], os.Stderr))
+	os.Exit(run(ctx, &http.Client{Timeout: timeout}, os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run prints what is missing, one line each, and returns the exit code. The client reads what the issuer publishes.
-func run(ctx context.Context, client *http.Client, arguments []string, out io.Writer) int {
+func run(ctx context.Context, client *http.Client, arguments []string, values, out io.Writer) int {
 	flags := flag.NewFlagSet("deploy", flag.ContinueOnError)
 	flags.SetOutput(out)
 	stage := flags.String("env", "dev", "stage of the configuration")
 	path := flags.String("config", "samconfig.toml", "the configuration")
+	built := flags.String("release", "", "the folder in which SAM has built")
 	deletes := flags.String("delete", "", "the stack to delete, repeated")
 	isDeletion := slices.Contains(arguments, "-delete")
 	if flags.Parse(arguments) != nil {
@@ -42,6 +44,13 @@ func run(ctx context.Context, client *http.Client, arguments []string, out io.Wr
 	if err != nil {
 		fmt.Fprintln(out, "deploy:", err)
 		return 2
+	}
+	if *built != "" {
+		if err := release(values, *built, s); err != nil {
+			fmt.Fprintln(out, "deploy:", err)
+			return 1
+		}
+		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -40,6 +41,13 @@ type fakeAccount struct {
 	table string
 }
 
+func (a fakeAccount) describeStackResources(w http.ResponseWriter) {
+	fmt.Fprint(w, `<DescribeStackResourcesResponse><DescribeStackResourcesResult><StackResources><member>`+
+		`<LogicalResourceId>Table</LogicalResourceId><PhysicalResourceId>app-dev-Table-1X</PhysicalResourceId>`+
+		`<ResourceType>AWS::DynamoDB::Table</ResourceType><ResourceStatus>DELETE_SKIPPED</ResourceStatus></member>`+
+		`</StackResources></DescribeStackResourcesResult></DescribeStackResourcesResponse>`)
+}
+
 func (a fakeAccount) describeStacks(w http.ResponseWriter) {
 	if a.stack == "" || a.refuses != "" {
 		w.WriteHeader(http.StatusBadRequest)
@@ -55,6 +63,10 @@ func (a fakeAccount) describeStacks(w http.ResponseWriter) {
 func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.FormValue("Action") == "DescribeStacks" {
 		a.describeStacks(w)
+		return
+	}
+	if r.FormValue("Action") == "DescribeStackResources" {
+		a.describeStackResources(w)
 		return
 	}
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" { // STS, which needs no right
@@ -123,7 +135,7 @@ func deploy(t *testing.T, config string, a fakeAccount, credentials bool, more .
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	code := run(t.Context(), issuer.Client(), append([]string{"-env", "dev", "-config", path}, more...), &out)
+	code := run(t.Context(), issuer.Client(), append([]string{"-env", "dev", "-config", path}, more...), io.Discard, &out)
 	return code, out.String()
 }
 
@@ -168,6 +180,10 @@ func TestDeploy(t *testing.T) {
 			config: strings.Replace(ready, `"SecretPrefix`, `"CoachConcurrency=-1", "PromptConcurrency=-1",
 				"SummarizeConcurrency=-1", "RememberConcurrency=0", "SecretPrefix`, 1),
 		},
+		{
+			name: "a first change set that was not confirmed", config: ready,
+			account: fakeAccount{unreserved: 450, stack: "REVIEW_IN_PROGRESS"},
+		},
 		{name: "an update", config: ready, account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_COMPLETE"}},
 		{
 			name: "after a restore", config: ready, code: 1,
@@ -182,6 +198,7 @@ func TestDeploy(t *testing.T) {
 			says: []string{
 				"  the stack app-dev is ROLLBACK_COMPLETE: its first deployment or its deletion failed",
 				`"make teardown ENV=dev STACK=app-dev"`,
+				"Its table app-dev-Table-1X stays, and the next deployment makes another",
 			},
 		},
 		{

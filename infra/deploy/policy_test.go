@@ -22,7 +22,7 @@ var services = map[string][]string{
 	"AWS::IAM::Role":                {"iam"},
 	"AWS::Logs::LogGroup":           {"logs"},
 	"AWS::SQS::Queue":               {"sqs"},
-	"AWS::Serverless::Function":     {"lambda", "iam", "scheduler", "s3"},
+	"AWS::Serverless::Function":     {"lambda", "iam", "scheduler", "s3", "codedeploy"},
 	"AWS::Serverless::HttpApi":      {"apigateway", "logs"},
 	"AWS::Serverless::StateMachine": {"states", "iam", "s3"},
 }
@@ -35,7 +35,9 @@ func TestDeployersRights(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
 	needed := map[string]bool{"secretsmanager": true} // of make deploy and make bootstrap-aws
-	for _, path := range []string{"template.yaml", "infra/alarms/template.yaml", "infra/dashboard/template.yaml"} {
+	for _, path := range []string{
+		"template.yaml", "infra/alarms/template.yaml", "infra/alarms/release.yaml", "infra/dashboard/template.yaml",
+	} {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			t.Fatal(err)

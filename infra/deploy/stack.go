@@ -41,11 +41,12 @@ func stack(ctx context.Context, client *cloudformation.Client, s deployment.Stag
 	status := out.Stacks[0].StackStatus
 	is := fmt.Sprintf("the stack %s is %s", s.Stack, status)
 	switch {
+	case status == types.StackStatusReviewInProgress: // a first change set that was not confirmed: SAM makes another
+		return nil
 	case status == types.StackStatusRollbackComplete, status == types.StackStatusRollbackFailed,
 		status == types.StackStatusCreateFailed, status == types.StackStatusDeleteFailed:
 		return []string{fmt.Sprintf("%s: its first deployment or its deletion failed, and such a stack is not updated. "+
-			"Delete it with \"make teardown ENV=%s STACK=%s\" and deploy again. Its table stays, empty or not: "+
-			"docs/deploying.md says how to use or delete it", is, s.Name, s.Stack)}
+			"Delete it with \"make teardown ENV=%s STACK=%s\" and deploy again. %s", is, s.Name, s.Stack, kept(ctx, client, s))}
 	case status == types.StackStatusUpdateRollbackFailed:
 		return []string{fmt.Sprintf("%s: see its events, mend the cause, and go on with "+
 			"\"aws cloudformation continue-update-rollback --stack-name %s\"", is, s.Stack)}
@@ -53,6 +54,20 @@ func stack(ctx context.Context, client *cloudformation.Client, s deployment.Stag
 		return []string{is + ": wait until that has ended"}
 	}
 	return nil
+}
+
+// kept says which table the stack leaves, and what to do with it.
+func kept(ctx context.Context, client *cloudformation.Client, s deployment.Stage) string {
+	table := "Its table"
+	out, err := client.DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &s.Stack})
+	for i := 0; err == nil && i < len(out.StackResources); i++ {
+		r := out.StackResources[i]
+		if aws.ToString(r.ResourceType) == "AWS::DynamoDB::Table" && aws.ToString(r.PhysicalResourceId) != "" {
+			table = "Its table " + aws.ToString(r.PhysicalResourceId)
+		}
+	}
+	return table + " stays, and the next deployment makes another: docs/deploying.md says how to delete it, or, where " +
+		"it has records already, to use it with ExistingTableName"
 }
 
 // teardown says what hinders the deletion of a stage: its stack has to be named once more.

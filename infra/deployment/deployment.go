@@ -3,6 +3,7 @@
 package deployment
 
 import (
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"os"
@@ -26,6 +27,15 @@ type Stage struct {
 	Given      map[string]string
 	parameters map[string]parameter
 }
+
+// Release is the parameter that names what a stage runs. Each value makes a version of each function.
+const Release = "Release"
+
+// releaseBytes is the length of a release's name, in bytes of a hash.
+const releaseBytes = 6
+
+// ReleaseName returns the release of a hash of what the stage runs.
+func ReleaseName(hash []byte) string { return hex.EncodeToString(hash[:releaseBytes]) }
 
 // parameter is a parameter of the template.
 type parameter struct {

@@ -74,7 +74,9 @@ var alarmOrWidget = regexp.MustCompile(`AlarmName: !Sub \$\{Prefix\}-(\S+)|"titl
 func TestOperatingNamesEverything(t *testing.T) {
 	t.Parallel()
 	page := readPage(t, "docs/operating.md")
-	for _, template := range []string{"infra/alarms/template.yaml", "infra/dashboard/template.yaml"} {
+	for _, template := range []string{
+		"infra/alarms/template.yaml", "infra/alarms/release.yaml", "infra/dashboard/template.yaml",
+	} {
 		found := alarmOrWidget.FindAllStringSubmatch(readPage(t, template), -1)
 		if len(found) == 0 {
 			t.Errorf("%s names nothing", template)

@@ -108,9 +108,9 @@ func resourceOf(p template.Permission, function string) string {
 	case service == "sqs":
 		return template.LogicalID(function, "DeadLetters.Arn")
 	case service == "lambda" && function == "summarize": // itself, by its name: its ARN would depend on its role
-		return ":function:throughline-summarize"
+		return ":function:throughline-summarize:live"
 	case service == "lambda":
-		return "Function.Arn"
+		return "throughline-prompt:live"
 	case service == "secretsmanager":
 		return ":secret:throughline/"
 	}

@@ -50,10 +50,10 @@ type Config struct {
 	CursorKey string `env:"CURSOR_KEY"`
 	// StackName is the name of the CloudFormation stack, which the metrics have.
 	StackName string `env:"STACK_NAME" envDefault:"throughline"`
-	// FunctionName is the name of the function itself, which Lambda sets. The sweep invokes itself.
-	FunctionName string `env:"AWS_LAMBDA_FUNCTION_NAME"`
+	// WorkerFunction is the function whose invocations are the sweep's workers: the summarize function, by its alias.
+	WorkerFunction string `env:"WORKER_FUNCTION" envDefault:"throughline-summarize:live"`
 	// PromptFunction is the function that the coach function invokes for prompts.
-	PromptFunction string `env:"PROMPT_FUNCTION" envDefault:"throughline-prompt"`
+	PromptFunction string `env:"PROMPT_FUNCTION" envDefault:"throughline-prompt:live"`
 	// DeadLetterQueues are the URLs of the queues for what the stream's functions could not work on, by their names.
 	DeadLetterQueues map[string]string `env:"DEAD_LETTER_QUEUES" envKeyValSeparator:"="`
 	// KeepPromptText keeps rendered prompts beside their manifests.

@@ -1,6 +1,7 @@
 package lambdaapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -12,7 +13,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
+
+	"github.com/throughline/throughline/infra/local/template"
 )
+
+// latest is the version of a function that a name without a qualifier means. Here it is the alias live, too.
+const latest = "$LATEST"
 
 const (
 	asyncRetries = 2 // the service's default MaximumRetryAttempts of an asynchronous invocation
@@ -32,9 +38,11 @@ func (r *Runtime) Handler() http.Handler {
 
 func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("X-Amzn-Requestid", newID())
-	name, kind := functionName(req.PathValue("name")), req.Header.Get("X-Amz-Invocation-Type")
-	if !r.Has(name) {
-		writeAPIError(w, http.StatusNotFound, "ResourceNotFoundException", "Function not found: "+arn(name))
+	name, qualifier := functionName(req.PathValue("name"))
+	kind := req.Header.Get("X-Amz-Invocation-Type")
+	qualifier = cmp.Or(qualifier, req.URL.Query().Get("Qualifier"), latest)
+	if !r.Has(name) || qualifier != latest && qualifier != template.Alias {
+		writeAPIError(w, http.StatusNotFound, "ResourceNotFoundException", "Function not found: "+arn(name)+":"+qualifier)
 		return
 	}
 	payload, ok := readPayload(w, req, kind)
@@ -87,7 +95,7 @@ func clientContextOf(ctx context.Context) lambdacontext.ClientContext {
 
 func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name string, payload []byte) {
 	out, err := r.Invoke(req.Context(), name, payload)
-	w.Header().Set("X-Amz-Executed-Version", "$LATEST")
+	w.Header().Set("X-Amz-Executed-Version", latest)
 	var failure *FunctionError
 	switch {
 	case errors.As(err, &failure):

@@ -379,13 +379,14 @@ func throughJSON[T any](v *T) (*T, error) {
 // arn returns the ARN of a function.
 func arn(name string) string { return "arn:aws:lambda:us-east-1:000000000000:function:" + name }
 
-// functionName returns the name in a function reference: a name, a partial or full ARN, with or without a qualifier.
-func functionName(reference string) string {
+// functionName returns the name and the qualifier in a function reference: a name, a partial or full ARN, with or
+// without a qualifier.
+func functionName(reference string) (name, qualifier string) {
 	if _, after, ok := strings.Cut(reference, "function:"); ok {
 		reference = after
 	}
-	name, _, _ := strings.Cut(reference, ":")
-	return name
+	name, qualifier, _ = strings.Cut(reference, ":")
+	return name, qualifier
 }
 
 // newID returns a random UUID, the form of the service's request ids.

@@ -98,7 +98,6 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 		}
 	}
 	maps.Copy(out, shared)
-	out["AWS_LAMBDA_FUNCTION_NAME"] = f.PhysicalName
 	return out
 }
 

@@ -108,7 +108,8 @@ func (d *document) call(name string, n *yaml.Node) (any, error) {
 	return nil, errors.New("the local stack does not evaluate this form of it")
 }
 
-// ref returns a parameter's value, or a function's physical name. Any other name stands for itself.
+// ref returns a parameter's value, or a function's physical name. SAM calls the alias of a function Function.Alias. Any
+// other name stands for itself.
 func (d *document) ref(name string) (any, error) {
 	switch name {
 	case "AWS::NoValue":
@@ -135,8 +136,13 @@ func (d *document) ref(name string) (any, error) {
 			FunctionName yaml.Node `yaml:"FunctionName"`
 		} `yaml:"Properties"`
 	}
-	if n, ok := d.Resources[name]; ok && n.Load(&resource) == nil && resource.Properties.FunctionName.Kind != 0 {
-		return d.value(&resource.Properties.FunctionName)
+	function, isAlias := strings.CutSuffix(name, ".Alias")
+	if n, ok := d.Resources[function]; ok && n.Load(&resource) == nil && resource.Properties.FunctionName.Kind != 0 {
+		physical, err := d.value(&resource.Properties.FunctionName)
+		if isAlias {
+			physical = fmt.Sprint(physical, ":", Alias)
+		}
+		return physical, err
 	}
 	return name, nil
 }

@@ -5,6 +5,7 @@ package template
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,6 +22,8 @@ import (
 const (
 	defaultBatchSize = 100
 	defaultTimeout   = 3
+	// Alias is the alias by which all callers invoke a function.
+	Alias = "live"
 	// Unlimited is how the service writes "no limit" for retries and record age.
 	Unlimited = -1
 )
@@ -189,9 +192,14 @@ type functionProperties struct {
 		Properties json.RawMessage
 	}
 	FunctionURLConfig *struct{}
+	// AutoPublishAlias is the alias that follows the function's releases.
+	AutoPublishAlias string
 }
 
 func (p functionProperties) function(globals functionProperties) (Function, error) {
+	if alias := cmp.Or(p.AutoPublishAlias, globals.AutoPublishAlias); alias != Alias {
+		return Function{}, fmt.Errorf("the callers of %s invoke the alias %s, and it has %q", p.FunctionName, Alias, alias)
+	}
 	f := Function{
 		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName, URL: p.FunctionURLConfig != nil,
 		Timeout:     time.Duration(firstOf(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,

@@ -25,6 +25,7 @@ Conditions:
   Adopt: !Not [!Equals [!Ref Existing, ""]]
 Globals:
   Function:
+    AutoPublishAlias: live
     Timeout: 10
     Environment: { Variables: { IDLE: !Ref Idle, SHARED: global, ON: true } }
 Resources:
@@ -40,6 +41,7 @@ Resources:
         Variables:
           SHARED: own
           FIRST: !Ref First
+          FIRST_LIVE: !Ref First.Alias
           ORIGINS: !Join [",", !Ref Origins]
           TABLE: !If [Create, !Ref Table, !Ref Existing]
           ADOPTED: !If [Adopt, "yes", !Ref AWS::NoValue]
@@ -101,7 +103,8 @@ func TestParse(t *testing.T) {
 		{
 			Name: "second", PhysicalName: "throughline-second", Timeout: 10 * time.Second, URL: true,
 			Environment: map[string]string{
-				"IDLE": "1m", "SHARED": "own", "ON": "true", "FIRST": "throughline-first", "ORIGINS": "a,b",
+				"IDLE": "1m", "SHARED": "own", "ON": "true", "FIRST": "throughline-first",
+				"FIRST_LIVE": "throughline-first:live", "ORIGINS": "a,b",
 				"TABLE": "Table", "ARN": "Table.Arn", "PATH": "/7",
 			},
 		},
@@ -120,8 +123,8 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	event := func(kind, properties string) string {
-		return "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, Events: {E: {Type: " + kind +
-			", Properties: {" + properties + "}}}}}}"
+		return "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, AutoPublishAlias: live, " +
+			"Events: {E: {Type: " + kind + ", Properties: {" + properties + "}}}}}}"
 	}
 	value := func(v string) string {
 		return "Resources: {Q: {Type: AWS::SQS::Queue, Properties: {QueueName: " + v + "}}}"
@@ -141,6 +144,7 @@ func TestParseRefuses(t *testing.T) {
 		"scopes":              {event("HttpApi", scopes), "AuthorizationScopes"},
 		"unknown property":    {event("DynamoDB", "TumblingWindowInSeconds: 1"), "TumblingWindowInSeconds"},
 		"no number":           {event("DynamoDB", "BatchSize: many"), "many"},
+		"no alias":            {"Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f}}}", "alias live"},
 		"cors no list":        {cors("AllowOrigins: x"), "AllowOrigins"},
 		"cors credentials":    {cors("AllowCredentials: true"), "AllowCredentials"},
 		"unknown function":    {value("!Select [0, [a]]"), "!Select"},
@@ -232,7 +236,7 @@ func TestDeployedTemplate(t *testing.T) {
 		t.Errorf("functions by trigger (-want +got):\n%s", diff)
 	}
 	coach, _ := got.Function("coach")
-	if coach.Environment["PROMPT_FUNCTION"] != "throughline-prompt" {
+	if coach.Environment["PROMPT_FUNCTION"] != "throughline-prompt:live" {
 		names := slices.Sorted(maps.Keys(coach.Environment))
 		t.Errorf("coach invokes %q; it has %v", coach.Environment["PROMPT_FUNCTION"], names)
 	}

@@ -74,7 +74,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 		},
-		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.FunctionName)),
+		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.WorkerFunction)),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(dynamo.DecodeChange, dynamo.NewArrivalMover(db, service), rt.Log)

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/infra/deployment"
+)
+
+// TestReleaseNamesWhatRuns checks that the same code and settings are the same release, and that a change of either is
+// another one: else a change of a parameter would never reach the functions' versions.
+func TestReleaseNamesWhatRuns(t *testing.T) {
+	t.Parallel()
+	built := t.TempDir()
+	write := func(path, content string) {
+		t.Helper()
+		path = filepath.Join(built, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("CoachFunction/bootstrap", "code")
+	name := func(given map[string]string) string {
+		t.Helper()
+		var out bytes.Buffer
+		if err := release(&out, built, deployment.Stage{Given: given}); err != nil {
+			t.Fatal(err)
+		}
+		values := map[string]string{}
+		if err := json.Unmarshal(out.Bytes(), &values); err != nil {
+			t.Fatal(err)
+		}
+		if values["CorsOrigins"] != given["CorsOrigins"] || len(values) != len(given)+1 {
+			t.Errorf("the values are %v, of %v", values, given)
+		}
+		return values["Release"]
+	}
+	given := map[string]string{"CorsOrigins": "https://a.example, https://b.example", "LogLevel": "INFO"}
+	first := name(given)
+	if again := name(given); first != again || len(first) != 12 {
+		t.Errorf("the same is the release %q and %q", first, again)
+	}
+	given["LogLevel"] = "WARN"
+	if other := name(given); other == first {
+		t.Error("another setting is the same release")
+	}
+	given["LogLevel"] = "INFO"
+	write("CoachFunction/bootstrap", "other code")
+	if other := name(given); other == first {
+		t.Error("other code is the same release")
+	}
+	given["Release"] = "000000000000"
+	err := release(&bytes.Buffer{}, built, deployment.Stage{Given: given})
+	if err == nil || !strings.Contains(err.Error(), "Release is computed") {
+		t.Errorf("a given release: %v", err)
+	}
+}
