@@ -37,7 +37,9 @@ type bootstrap struct {
 	keys           map[config.Secret]string // the given keys
 	// ownEmbeddings says that embeddings come from another service than the chat's.
 	ownEmbeddings bool
-	index         index
+	// ownBackgroundKey says that the background model's calls have a key of their own.
+	ownBackgroundKey bool
+	index            index
 }
 
 // index describes the index that the stack needs.
@@ -74,7 +76,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 	held := map[config.Secret]string{}
 	var missing []config.Secret
 	var unset []string
-	for _, s := range config.Secrets() {
+	for _, s := range config.Secrets(b.ownBackgroundKey) {
 		name := s.Name(b.prefix)
 		out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 		if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
@@ -104,7 +106,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 // variables are the environment variables that the keys are given by.
 var variables = map[config.Secret]string{
 	config.OpenAIKey: "OPENAI_API_KEY", config.EmbeddingKey: "OPENAI_EMBEDDING_API_KEY",
-	config.PineconeKey: "PINECONE_API_KEY",
+	config.PineconeKey: "PINECONE_API_KEY", config.BackgroundKey: "OPENAI_BACKGROUND_API_KEY",
 }
 
 // variable is the environment variable that a key is given by. The embeddings' key is that of the chat unless another

@@ -89,8 +89,9 @@ func newBootstrap(s deployment.Stage, name, region, control string) (*bootstrap,
 	}
 	return &bootstrap{
 		prefix: s.Value("SecretPrefix"), region: s.Region, keys: keys,
-		ownEmbeddings: s.Value("OpenAIEmbeddingBaseUrl") != "",
-		index:         index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
+		ownBackgroundKey: s.Value("BackgroundKey") == "true",
+		ownEmbeddings:    s.Value("OpenAIEmbeddingBaseUrl") != "",
+		index:            index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
 		newPinecone: func(apiKey string) (*pinecone.Client, error) {
 			return pinecone.NewClient(pinecone.NewClientParams{ApiKey: apiKey, Host: control})
 		},

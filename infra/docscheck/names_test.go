@@ -108,6 +108,38 @@ func TestAlarmsHaveFirstSteps(t *testing.T) {
 	}
 }
 
+// namedTest finds a test's name at the end of a row.
+var namedTest = regexp.MustCompile("\\| `(Test\\w+)` \\|$")
+
+// TestFailuresAreTested checks that each failure of docs/operating.md says everything, and names a test that exists and
+// alarms that exist.
+func TestFailuresAreTested(t *testing.T) {
+	t.Parallel()
+	page, alarms := readPage(t, "docs/operating.md"), readPage(t, "infra/alarms/template.yaml")
+	head := "| failure | what users see | alarm, and after how long | what to do | whole again | test |\n"
+	sources := readSources(t)
+	_, table, _ := strings.Cut(page, head)
+	table, _, _ = strings.Cut(table, "\n\n")
+	rows := strings.Split(table, "\n")[1:]
+	if len(rows) < 8 {
+		t.Fatalf("the table of the failures has %d rows", len(rows))
+	}
+	for _, row := range rows {
+		if cells := strings.Split(strings.Trim(row, "|"), "|"); len(cells) != strings.Count(head, "|")-1 ||
+			slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+			t.Errorf("the row does not fill its cells: %s", row)
+		}
+		if m := namedTest.FindStringSubmatch(row); m == nil || !strings.Contains(sources, "func "+m[1]+"(t *testing.T)") {
+			t.Errorf("the row names no test that exists: %s", row)
+		}
+		for _, a := range regexp.MustCompile("`([a-z]+(?:-[a-z0-9]+)+)`").FindAllStringSubmatch(row, -1) {
+			if !strings.Contains(alarms, "AlarmName: !Sub ${Prefix}-"+a[1]+"\n") {
+				t.Errorf("there is no alarm %s: %s", a[1], row)
+			}
+		}
+	}
+}
+
 // TestMakeTargets checks that each make target that a page names exists, and that something reads the variables beside
 // it.
 func TestMakeTargets(t *testing.T) {

@@ -93,11 +93,23 @@ type OpenAI struct {
 	// accept an effort gets the nearest that it accepts.
 	ChatEffort       Effort `env:"OPENAI_CHAT_EFFORT"`
 	BackgroundEffort Effort `env:"OPENAI_BACKGROUND_EFFORT"`
+	// OwnBackgroundKey says that the calls of the background model have a key of their own, whose limits the chat does
+	// not share. BackgroundAPIKey is that key.
+	OwnBackgroundKey bool   `env:"BACKGROUND_KEY"`
+	BackgroundAPIKey string `env:"OPENAI_BACKGROUND_API_KEY"`
 	EmbeddingModel   string `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small"`
 	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL"`
 	EmbeddingAPIKey  string `env:"OPENAI_EMBEDDING_API_KEY"`
 	// Dimensions is the dimension of dense vectors, which must be that of the Pinecone index.
 	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
+}
+
+// BackgroundSecret is the secret with the key of the background model's calls.
+func (o OpenAI) BackgroundSecret() Secret {
+	if o.OwnBackgroundKey {
+		return BackgroundKey
+	}
+	return OpenAIKey
 }
 
 // Embedding returns the embedding model.
@@ -111,8 +123,9 @@ func (o OpenAI) WithEmbedding(e Embedding) OpenAI {
 	return o
 }
 
-// Background returns the configuration with the background model in the place of the chat model.
+// Background returns the configuration with the background model in the place of the chat model, and with its key.
 func (o OpenAI) Background() OpenAI {
+	o.APIKey = cmp.Or(o.BackgroundAPIKey, o.APIKey)
 	o.ChatModel, o.ChatEffort = cmp.Or(o.BackgroundModel, o.ChatModel), o.BackgroundEffort
 	return o
 }

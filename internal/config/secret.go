@@ -10,10 +10,18 @@ const (
 	EmbeddingKey Secret = "embedding-api-key"
 	PineconeKey  Secret = "pinecone-api-key"
 	CursorKey    Secret = "cursor-key"
+	// BackgroundKey is that of the background model's calls, where these have one of their own.
+	BackgroundKey Secret = "background-api-key"
 )
 
-// Secrets lists all keys.
-func Secrets() []Secret { return []Secret{OpenAIKey, EmbeddingKey, PineconeKey, CursorKey} }
+// Secrets lists the keys that a stage needs.
+func Secrets(ownBackgroundKey bool) []Secret {
+	keys := []Secret{OpenAIKey, EmbeddingKey, PineconeKey, CursorKey}
+	if ownBackgroundKey {
+		keys = append(keys, BackgroundKey)
+	}
+	return keys
+}
 
 // Name returns the name of the secret in a stage.
 func (s Secret) Name(prefix string) string { return prefix + "/" + string(s) }
@@ -25,6 +33,8 @@ func (c *Config) Key(s Secret) *string {
 		return &c.OpenAI.APIKey
 	case EmbeddingKey:
 		return &c.OpenAI.EmbeddingAPIKey
+	case BackgroundKey:
+		return &c.OpenAI.BackgroundAPIKey
 	case PineconeKey:
 		return &c.Pinecone.APIKey
 	default:

@@ -86,7 +86,20 @@ func start[H any](build function.Constructor[H]) func(context.Context, config.Co
 // secrets that its role allows, together with its other calls at the start.
 func TestFunctionsReadOnlyTheirKeys(t *testing.T) {
 	t.Parallel()
-	tpl, err := template.Parse(throughline.Template, nil)
+	t.Run("one key", func(t *testing.T) {
+		t.Parallel()
+		readOnlyTheirKeys(t, nil, "coach", "summarize")
+	})
+	t.Run("a key of the background's own", func(t *testing.T) {
+		t.Parallel()
+		readOnlyTheirKeys(t, map[string]string{"BackgroundKey": "true"}, "coach")
+	})
+}
+
+// readOnlyTheirKeys starts the functions with some parameters. chats are those that read the key of the chat model.
+func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...string) {
+	t.Helper()
+	tpl, err := template.Parse(throughline.Template, parameters)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +108,6 @@ func TestFunctionsReadOnlyTheirKeys(t *testing.T) {
 		"coach": start(coachfn.New), "summarize": start(summarizefn.New), "remember": start(rememberfn.New),
 		"migrate": start(migratefn.New),
 	}
-	chats := []string{"coach", "summarize"}
 	for _, f := range tpl.Functions {
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()

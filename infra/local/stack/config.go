@@ -58,6 +58,7 @@ type Config struct {
 	// The endpoints replace a local service with another.
 	DynamoDBEndpoint    string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
 	StreamsEndpoint     string `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
+	SQSEndpoint         string `env:"AWS_ENDPOINT_URL_SQS"`
 	PineconeHost        string `env:"PINECONE_INDEX_HOST"`
 	OpenAIBaseURL       string `env:"OPENAI_BASE_URL"`
 	EmbeddingBaseURL    string `env:"OPENAI_EMBEDDING_BASE_URL"`

@@ -92,7 +92,9 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 			out[name] = value
 		}
 	}
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL"} {
+	for _, name := range []string{
+		"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "OPENAI_BACKGROUND_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL",
+	} {
 		if value, ok := s.cfg.Environment[name]; ok {
 			out[name] = value
 		}
@@ -112,7 +114,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
 		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
-		"AWS_ENDPOINT_URL_SQS": s.queueURL, "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
+		"AWS_ENDPOINT_URL_SQS": cmp.Or(s.cfg.SQSEndpoint, s.queueURL), "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),

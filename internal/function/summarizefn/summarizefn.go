@@ -32,7 +32,7 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
+	cfg, err := function.WithSecrets(ctx, cfg, cfg.OpenAI.BackgroundSecret(), config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}
