@@ -133,6 +133,11 @@ func (d *document) isPage(name string) bool {
 	return s != nil && s.Properties["nextCursor"] != nil && s.Properties["items"] != nil
 }
 
+// itemOf returns the schema of the items of a page.
+func (d *document) itemOf(page string) *schema {
+	return d.Components.Schemas[page].Properties["items"].Items
+}
+
 // name returns the name of the schema that a reference names, or "".
 func (s *schema) name() string { return s.Ref[strings.LastIndex(s.Ref, "/")+1:] }
 

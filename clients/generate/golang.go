@@ -55,7 +55,7 @@ func (d *document) uses() map[string]string {
 		add(o.body(), "the body of "+exported(o.OperationID))
 		for _, answer := range o.Answers {
 			if o.Kind == "page" {
-				add(d.Components.Schemas[answer].Properties["items"].Items.name(), "an item of "+exported(o.OperationID))
+				add(d.itemOf(answer).name(), "an item of "+exported(o.OperationID))
 			}
 			add(answer, "the answer of "+exported(o.OperationID))
 		}

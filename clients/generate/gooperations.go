@@ -75,7 +75,7 @@ func (d *document) writeQuery(b *strings.Builder, o *operation) {
 func (d *document) goReturn(o *operation) string {
 	switch o.Kind {
 	case "page":
-		return "Pages[" + d.Components.Schemas[o.Answers[0]].Properties["items"].Items.name() + "]"
+		return "Pages[" + d.golang(d.itemOf(o.Answers[0])) + "]"
 	case "events":
 		return "iter.Seq2[ChatEvent, error]"
 	case "lines":
@@ -97,7 +97,7 @@ func (d *document) goReturn(o *operation) string {
 func (d *document) goBody(o *operation) string {
 	switch o.Kind {
 	case "page":
-		item := d.Components.Schemas[o.Answers[0]].Properties["items"].Items.name()
+		item := d.golang(d.itemOf(o.Answers[0]))
 		return fmt.Sprintf("\treturn pages[%s](ctx, c, %s, options)\n", item, o.goRequest())
 	case "events":
 		return fmt.Sprintf("\treturn c.chat(ctx, %s, options)\n", o.goRequest())

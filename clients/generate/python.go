@@ -144,8 +144,11 @@ func (d *document) pythonReturn(o *operation, async bool) string {
 	}
 	switch o.Kind {
 	case "page":
-		items := d.Components.Schemas[o.Answers[0]].Properties["items"].Items
-		return fmt.Sprintf("%sPages[m.%s]", prefix, items.name())
+		item, module := d.itemOf(o.Answers[0]), ""
+		if item.name() != "" {
+			module = "m."
+		}
+		return fmt.Sprintf("%sPages[%s%s]", prefix, module, d.python(item))
 	case "events":
 		return prefix + "Iterator[ChatEvent]"
 	case "lines":

@@ -278,6 +278,24 @@ type Deletion struct {
 	QuotedBy []Message `json:"quotedBy"`
 }
 
+// Document is the answer of GetDocument.
+type Document struct {
+	// When it was first put.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it is gone. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// What a search finds it by. Absent for the whole value.
+	Index []string `json:"index,omitzero"`
+	// Its name within the namespace.
+	Key string `json:"key"`
+	// Its labels, joined by slashes.
+	Namespace string `json:"namespace"`
+	// When it was last put.
+	UpdatedAt time.Time `json:"updatedAt"`
+	// Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent.
+	Value map[string]any `json:"value"`
+}
+
 // Erasing is the answer of EraseUser.
 type Erasing struct {
 	// Always true: the erasure goes on.
@@ -608,6 +626,16 @@ type NewCheckIn struct {
 	Note string `json:"note,omitzero"`
 	// Default: now.
 	Timestamp time.Time `json:"timestamp,omitzero"`
+}
+
+// NewDocument is the body of PutDocument.
+type NewDocument struct {
+	// Paths such as notes[*].text, or $. Default: $.
+	Index []string `json:"index,omitzero"`
+	// It is gone then.
+	TtlSeconds *int `json:"ttlSeconds,omitzero"`
+	// Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent.
+	Value map[string]any `json:"value"`
 }
 
 // NewGoal is the body of CreateGoal.

@@ -150,6 +150,13 @@ func (c *Client) DeleteCoach(ctx context.Context, coachID string, options ...Opt
 	}, options, nil)
 }
 
+// DeleteDocument deletes a document.
+func (c *Client) DeleteDocument(ctx context.Context, namespace string, key string, options ...Option) error {
+	return c.do(ctx, request{
+		method: "DELETE", path: "/v1/documents/{namespace}/{key}", in: []string{namespace, key},
+	}, options, nil)
+}
+
 // DeleteGoal deletes a goal.
 func (c *Client) DeleteGoal(ctx context.Context, id string, options ...Option) error {
 	return c.do(ctx, request{
@@ -243,6 +250,15 @@ func (c *Client) GetCoach(ctx context.Context, coachID string, options ...Option
 		method: "GET", path: "/v1/coaches/{coachId}", in: []string{coachID},
 	}, options, map[int]any{200: &coach})
 	return coach, err
+}
+
+// GetDocument gets a document.
+func (c *Client) GetDocument(ctx context.Context, namespace string, key string, options ...Option) (*Document, error) {
+	var document *Document
+	err := c.do(ctx, request{
+		method: "GET", path: "/v1/documents/{namespace}/{key}", in: []string{namespace, key},
+	}, options, map[int]any{200: &document})
+	return document, err
 }
 
 // GetErasure gets the receipt of the last erasure. Returns the receipt of the user's last erasure. While it goes
@@ -410,6 +426,56 @@ type ListCoachesQuery struct {
 func (c *Client) ListCoaches(ctx context.Context, query ListCoachesQuery, options ...Option) Pages[Coach] {
 	return pages[Coach](ctx, c, request{
 		method: "GET", path: "/v1/coaches", query: query,
+	}, options)
+}
+
+// ListDocumentNamespacesQuery is the query of ListDocumentNamespaces.
+type ListDocumentNamespacesQuery struct {
+	// The most items to return.
+	Limit int `json:"limit,omitzero"`
+	// The nextCursor of the page before, with the same query.
+	Cursor string `json:"cursor,omitzero"`
+	// The first labels; * is any label.
+	Prefix string `json:"prefix,omitzero"`
+	// The last labels; * is any label.
+	Suffix string `json:"suffix,omitzero"`
+	// Cut to so many labels, each once.
+	MaxDepth int `json:"maxDepth,omitzero"`
+}
+
+// ListDocumentNamespaces lists the namespaces of documents. Each that has a document, as the list of its labels.
+// With maxDepth they are cut to so many labels. A page may be short, with a nextCursor.
+func (c *Client) ListDocumentNamespaces(
+	ctx context.Context,
+	query ListDocumentNamespacesQuery,
+	options ...Option,
+) Pages[[]string] {
+	return pages[[]string](ctx, c, request{
+		method: "GET", path: "/v1/document-namespaces", query: query,
+	}, options)
+}
+
+// ListDocumentsQuery is the query of ListDocuments.
+type ListDocumentsQuery struct {
+	// The most items to return.
+	Limit int `json:"limit,omitzero"`
+	// The nextCursor of the page before, with the same query.
+	Cursor string `json:"cursor,omitzero"`
+	// Only documents in this namespace and in those below it.
+	Namespace string `json:"namespace,omitzero"`
+	// Conditions on the fields of values, as JSON.
+	Filter string `json:"filter,omitzero"`
+}
+
+// ListDocuments lists documents. Documents are the app's data and no part of a conversation: prompts do not have
+// them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by
+// namespace and key. filter is a JSON object: a value that a top-level field equals, or operators, such as
+// {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four
+// compare numbers with numbers and texts with texts. A field that a value lacks counts as null. A page of a
+// filtered list may be short or empty, with a nextCursor.
+func (c *Client) ListDocuments(ctx context.Context, query ListDocumentsQuery, options ...Option) Pages[Document] {
+	return pages[Document](ctx, c, request{
+		method: "GET", path: "/v1/documents", query: query,
 	}, options)
 }
 
@@ -611,6 +677,25 @@ func (c *Client) PutCoach(ctx context.Context, coachID string, body CoachDoc, op
 		method: "PUT", path: "/v1/coaches/{coachId}", in: []string{coachID}, body: body,
 	}, options, map[int]any{200: &coach})
 	return coach, err
+}
+
+// PutDocument creates or replace a document. Documents are the app's data and no part of a conversation: prompts
+// do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that
+// replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an
+// empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and *
+// for every field.
+func (c *Client) PutDocument(
+	ctx context.Context,
+	namespace string,
+	key string,
+	body NewDocument,
+	options ...Option,
+) (*Document, error) {
+	var document *Document
+	err := c.do(ctx, request{
+		method: "PUT", path: "/v1/documents/{namespace}/{key}", in: []string{namespace, key}, body: body,
+	}, options, map[int]any{200: &document, 201: &document})
+	return document, err
 }
 
 // PutPreferences replaces the preferences. A change takes effect at once, for older data too. Switching back

@@ -49,6 +49,7 @@ var importRules = map[string]importRule{
 	"internal/claims":       {layer: domain},
 	"internal/sweep":        {layer: domain},
 	"internal/ratelimit":    {layer: domain},
+	"internal/document":     {layer: domain},
 	"internal/longterm":     {layer: domain, modules: []string{"github.com/clipperhouse/uax29"}},
 	"internal/summary":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/text"}},
 	"internal/indexing":     {layer: domain},

@@ -60,7 +60,8 @@ func TestStreamFiltersMatchTheCode(t *testing.T) {
 	}
 }
 
-// TestRememberFollowsRecords checks the second filter of remember, which takes every change of memories and check-ins.
+// TestRememberFollowsRecords checks the second filter of remember, which takes every change of memories, check-ins and
+// documents.
 func TestRememberFollowsRecords(t *testing.T) {
 	t.Parallel()
 	p := streamPatterns(t, readTemplate(t), "remember")[1]
@@ -68,7 +69,7 @@ func TestRememberFollowsRecords(t *testing.T) {
 	for _, s := range p.DynamoDB.Keys.SK.S {
 		prefixes = append(prefixes, s.Prefix)
 	}
-	want := []string{"ltm#memory#", "past#memory#", "ltm#check_in#", "past#check_in#"}
+	want := []string{"ltm#memory#", "past#memory#", "ltm#check_in#", "past#check_in#", "doc#"}
 	if diff := cmp.Diff(want, prefixes); diff != "" || len(p.EventName) > 0 {
 		t.Errorf("events %v, prefixes (-want +got):\n%s", p.EventName, diff)
 	}

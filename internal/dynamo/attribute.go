@@ -114,6 +114,13 @@ const (
 	attrRequests = "requests"
 	attrSlot     = "slot" // of the idempotency record of a turn
 
+	// Documents.
+	attrNamespace   = "namespace"
+	attrDocumentKey = "documentKey"
+	attrValue       = "value"
+	attrIndexPaths  = "indexPaths" // absent for the whole value
+	attrWriteToken  = "writeToken" // of the put that wrote the record
+
 	// Deletions and erasures.
 	attrVectors     = "vectors"
 	attrEmptied     = "emptied"

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -25,7 +26,14 @@ var (
 	KindOf         = kindOf
 	ParseCursor    = parseMessageCursor
 	FromStream     = fromStream
+	DocumentsUnder = documentsUnder
+	IsDocumentSK   = isDocumentSK
+	DecodeName     = decodeName
+	AfterAll       = afterAll
 )
+
+// DocumentSK returns the sort key of a document.
+func DocumentSK(n document.Namespace, name string) string { return documentKey("", n, name).sk }
 
 // MigrationState returns the state of the migration that requests use.
 func (db *DB) MigrationState(ctx context.Context) (migration.State, error) {

@@ -89,7 +89,7 @@ func isListed(sk string) bool {
 	if sk == preferencesSK || sk == erasingSK {
 		return true
 	}
-	for _, prefix := range []string{messagePrefix, promptPrefix, livePrefix, pastPrefix, usagePrefix} {
+	for _, prefix := range []string{messagePrefix, promptPrefix, livePrefix, pastPrefix, usagePrefix, documentPrefix} {
 		if strings.HasPrefix(sk, prefix) {
 			return true
 		}

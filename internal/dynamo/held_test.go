@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/storetest"
@@ -28,7 +29,9 @@ func TestWholePartition(t *testing.T) {
 	_, appendErr := s.Messages.Append(t.Context(), alice, oneMessage("a", "1"))
 	title := "After"
 	_, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title})
-	if err := errors.Join(createErr, appendErr, err); err != nil {
+	d, putErr := document.Put{Namespace: document.Namespace{"a"}, Key: "k", Value: []byte(`{}`)}.Document(storetest.Now)
+	_, _, storeErr := s.Documents.PutDocument(t.Context(), alice, d) // is in a list of its own
+	if err := errors.Join(createErr, appendErr, err, putErr, storeErr); err != nil {
 		t.Fatal(err)
 	}
 	unnamed := []string{"conversation#a b", "conversation#é", "workout_session#", "conversation#x#y"}

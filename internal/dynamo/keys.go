@@ -13,9 +13,9 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// Every key is built and parsed in this file, those of deletions in keys_deletion.go. The separator is '#'. A user id
-// may hold one, so it stands last, or the parser cuts it off as a whole. All other parts are checked to hold none
-// before they are stored.
+// Every key is built and parsed in this file, those of deletions in keys_deletion.go, those of documents in
+// keys_document.go. The separator is '#'. A user id may hold one, so it stands last, or the parser cuts it off as a
+// whole. All other parts are checked to hold none before they are stored.
 
 const (
 	userPrefix        = "user#"
@@ -371,4 +371,5 @@ func longtermKind(rest string) string {
 var kindPrefixes = map[string]string{
 	messagePrefix: "message", summaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
 	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", descriptionPrefix: "description",
+	documentPrefix: "document",
 }

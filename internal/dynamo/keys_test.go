@@ -143,7 +143,7 @@ func TestKindOf(t *testing.T) {
 	cases := map[string]string{
 		"conversation#a": "session", "msg#x": "message", "ltm#memory#1": "memory", "past#todo#1": "todo",
 		"ltm#profile": "profile", "control#preferences": "control", "control#generation": "",
-		"workout#2026": "", "msg": "", "legacy#conversation#a": "parked_array", "profile": "",
+		"doc#a/:k": "document", "workout#2026": "", "msg": "", "legacy#conversation#a": "parked_array", "profile": "",
 	}
 	for sk, want := range cases {
 		if got, ok := dynamo.KindOf(sk); got != want || ok != (want != "") {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -22,6 +23,15 @@ import (
 // maxBody is the largest body that is read, in bytes.
 const maxBody = 3 << 20
 
+// sentBodyKey is the key of a request's body in its context.
+type sentBodyKey struct{}
+
+// sentBody returns the body of a request as it was sent. It has been checked.
+func sentBody(ctx context.Context) []byte {
+	body, _ := ctx.Value(sentBodyKey{}).([]byte)
+	return body
+}
+
 // readBody is the middleware of operations that take a body. It reads the body, checks that it is acceptable JSON, and
 // puts it back for huma, which checks it against the operation's schema.
 func readBody(ctx huma.Context, next func(huma.Context)) {
@@ -31,9 +41,9 @@ func readBody(ctx huma.Context, next func(huma.Context)) {
 		WriteProblem(w, err)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.Body = io.NopCloser(bytes.NewReader(strictjson.PlainIntegers(body)))
 	r.Header.Set("Content-Type", "application/json")
-	next(ctx)
+	next(huma.WithValue(ctx, sentBodyKey{}, body))
 }
 
 func checkedBody(r *http.Request) ([]byte, error) {
@@ -54,7 +64,7 @@ func checkedBody(r *http.Request) ([]byte, error) {
 	if err := strictjson.Check(body); err != nil {
 		return nil, err
 	}
-	return strictjson.PlainIntegers(body), nil
+	return body, nil
 }
 
 // CheckMediaType returns the problem of a request whose body is not JSON.

@@ -99,19 +99,21 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	t.Helper()
 	b, _ := base()
 	b.Limiter = limiter
-	library := &fakePrompts{}
-	context := httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: &fakeRecaller{}})
+	library, documents := &fakePrompts{}, newFakeDocuments()
+	context := httpapi.Context(httpapi.ContextDeps{
+		Base: b, Recaller: &fakeRecaller{}, Documents: documents, Cursors: cursorKey(t, "1"),
+	})
 	prompts := httpapi.Prompts(httpapi.PromptsDeps{Base: b, Prompter: library, Cursors: cursorKey(t, "1")})
 	messages := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages,
 		MessageRemover: store.removed,
 		LongTerm:       store.records, Eraser: store.eraser, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
-		Spines: spines{}, Usage: usage{}, Health: backfilling(),
+		Documents: documents, Spines: spines{}, Usage: usage{}, Health: backfilling(),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
 		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
-			Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
+			Documents: documents, Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +126,9 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 			coach.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/v1/prompts"):
 			prompts.ServeHTTP(w, r)
-		case slices.Contains([]string{"/v1/recall", "/v1/search", "/v1/memories/search", "/v1/context/query"}, path):
+		case slices.Contains([]string{
+			"/v1/recall", "/v1/search", "/v1/memories/search", "/v1/context/query", "/v1/documents",
+		}, path):
 			context.ServeHTTP(w, r)
 		default:
 			messages.ServeHTTP(w, r)
@@ -231,6 +235,16 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 		do(204, "DELETE", location, nil)
 		do(404, "DELETE", location, nil)
 	}
+	do(201, "PUT", "/v1/documents/a%2Fb/k", object{"value": object{"n": 1}, "index": []string{"n"}, "ttlSeconds": 60})
+	do(200, "PUT", "/v1/documents/a%2Fb/k", object{"value": object{"n": number("1.5")}})
+	do(422, "PUT", "/v1/documents/a%2Fb/k", object{"value": 1})
+	do(200, "GET", "/v1/documents/a%2Fb/k", nil)
+	do(404, "GET", "/v1/documents/a%2Fb/l", nil)
+	do(200, "GET", "/v1/documents?namespace=a&filter=%7B%22n%22:1.5%7D&limit=1", nil)
+	do(422, "GET", "/v1/documents?filter=1", nil)
+	do(200, "GET", "/v1/document-namespaces?prefix=a&suffix=*&maxDepth=1", nil)
+	do(204, "DELETE", "/v1/documents/a%2Fb/k", nil)
+	do(404, "DELETE", "/v1/documents/a%2Fb/k", nil)
 	do(200, "GET", "/v1/todos?status=PENDING&limit=1", nil)
 	do(422, "GET", "/v1/todos?status=DONE", nil)
 	do(200, "GET", "/v1/memories?type=PEOPLE&valid=false", nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	appdata "github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/prompt"
@@ -233,9 +234,12 @@ func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 		t, messages, 200,
 		call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}},
 	)
+	documents := newFakeDocuments()
+	documents.byID[placeOf("ann", appdata.Namespace{"a"}, "k")] = appdata.Document{Key: "k", Value: []byte(`{"n":1.50}`)}
 	return httpapi.Coach(
 		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
-			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
+			Documents: documents,
+			Sessions:  store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
 			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Slots: &fakeSlots{},
 			Held: held{
 				{Kind: "description", Key: "description#1", Record: object{"title": "Before"}},
@@ -276,23 +280,27 @@ func TestExport(t *testing.T) {
 		if kind == "prompt" && (last["manifest"] == nil || last["system"] == nil) {
 			t.Errorf("prompt without its manifest or its text: %v", last)
 		}
+		if kind == "document" && !strings.Contains(text, `"value":{"n":1.50}`) {
+			t.Errorf("document %s", text)
+		}
 		if kind == "message" && last["content"] != "<x>" {
 			t.Fatalf("message %v", last)
 		}
 	}
-	wantKinds := "profile preferences spine usage coach goal session message prompt description appSession left end"
+	wantKinds := "profile preferences spine usage coach goal document session message prompt description appSession " +
+		"left end"
 	if got := strings.Join(kinds, " "); got != wantKinds {
 		t.Errorf("kinds %s, want %s", got, wantKinds)
 	}
 	want := map[string]int{
 		"profile": 1, "preferences": 1, "spine": 1, "usage": 1,
 		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "appSession": 1,
-		"description": 1, "left": 1, "end": 1,
+		"description": 1, "left": 1, "end": 1, "document": 1,
 	}
 	if diff := cmp.Diff(want, counts); diff != "" {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(object{"kind": "end", "records": number("262")}, last); diff != "" {
+	if diff := cmp.Diff(object{"kind": "end", "records": number("263")}, last); diff != "" {
 		t.Errorf("last line (-want +got):\n%s", diff)
 	}
 }

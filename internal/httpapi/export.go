@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
@@ -27,14 +28,15 @@ type ExportSlots interface {
 
 // ExportDeps are the stores that an export reads. All are required.
 type ExportDeps struct {
-	Sessions conversation.SessionStore
-	Messages conversation.MessageStore
-	LongTerm LongTerm
-	Spines   longterm.SpineReader
-	Prompts  PromptLister
-	Usage    UsageReader
-	Held     HeldReader
-	Slots    ExportSlots
+	Sessions  conversation.SessionStore
+	Messages  conversation.MessageStore
+	LongTerm  LongTerm
+	Spines    longterm.SpineReader
+	Documents document.Reader
+	Prompts   PromptLister
+	Usage     UsageReader
+	Held      HeldReader
+	Slots     ExportSlots
 }
 
 // HeldReader lists the records in a user's partition that no other list of the export has.
@@ -200,6 +202,9 @@ func (s exports) lines(ctx context.Context, c Caller) iter.Seq2[exportLine, erro
 		collectionLines(ctx, user, "checkIn", checkIns(s.server, l.CheckIns, nil)),
 		collectionLines(ctx, user, "memory", memories(s.server, l.Memories, nil)),
 		collectionLines(ctx, user, "todo", todos(s.server, l.Todos, nil)),
+		listLines("document", toDocument, func(p conversation.Page) ([]document.Document, conversation.Position, error) {
+			return s.Documents.Documents(ctx, user, nil, nil, p)
+		}),
 		s.conversations(ctx, user),
 		listLines("prompt", c.promptFor,
 			func(p conversation.Page) ([]prompt.Record, conversation.Position, error) {

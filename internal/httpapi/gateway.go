@@ -76,8 +76,9 @@ func newRequest(ctx context.Context, e events.APIGatewayV2HTTPRequest) *http.Req
 }
 
 // requestURL returns the path and query of an event. The path begins with the stage if the stage has a name. An HTTP
-// API decodes the path before it matches routes, so a slash inside an id looks like a separator. Only message ids may
-// contain slashes, because they contain the user's id, and a message id is the end of its path.
+// API decodes the path before it matches routes, so a slash inside an id looks like a separator. Message ids may
+// contain slashes, because they contain the user's id, and a message id is the end of its path. The namespace of a
+// document has slashes between its labels, and its key, the end of the path, has none.
 func requestURL(e events.APIGatewayV2HTTPRequest) *url.URL {
 	path := e.RawPath
 	if stage := e.RequestContext.Stage; stage != "" && stage != "$default" {
@@ -92,8 +93,14 @@ func requestURL(e events.APIGatewayV2HTTPRequest) *url.URL {
 	if id := messageIDIn(path); id != "" {
 		u.RawPath = (&url.URL{Path: strings.TrimSuffix(path, id)}).EscapedPath() + url.PathEscape(id)
 	}
+	if place, ok := strings.CutPrefix(path, documentsPath); ok && strings.Contains(place, "/") {
+		end := strings.LastIndexByte(place, '/')
+		u.RawPath = documentsPath + url.PathEscape(place[:end]) + "/" + url.PathEscape(place[end+1:])
+	}
 	return u
 }
+
+const documentsPath = "/v1/documents/"
 
 // messageIDIn returns the message id of a decoded path, or "" if the path has none.
 func messageIDIn(path string) string {

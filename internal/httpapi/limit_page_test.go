@@ -39,7 +39,7 @@ type field struct {
 var inCode = map[string]string{
 	"message": "the operation", "content": "`conversation.Append.Prepare`", "messages": "`conversation.Append.Prepare`",
 	"metadata": "`conversation.PrepareDocument`", "attributes": "`conversation.PrepareDocument`",
-	"filter": "`conversation.PrepareDocument`", "messageIds": "`checkSources`",
+	"value": "`document.Put.Document`", "filter": "`conversation.PrepareDocument`", "messageIds": "`checkSources`",
 	"patterns": "`checkRemarks`", "wins": "`checkRemarks`", "struggles": "`checkRemarks`",
 }
 

@@ -19,7 +19,8 @@ func TestMethodsOfEveryPath(t *testing.T) {
 		for method := range operations {
 			allowed = append(allowed, strings.ToUpper(method))
 		}
-		path = strings.NewReplacer("{id}", "x", "{messageId}", "x", "{coachId}", "x", "{promptId}", "x").Replace(path)
+		path = strings.NewReplacer("{id}", "x", "{messageId}", "x", "{coachId}", "x", "{promptId}", "x",
+			"{namespace}", "x", "{key}", "x").Replace(path)
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)
 			get := send(t, h, call{method: "GET", path: path, user: "ann"})

@@ -37,11 +37,12 @@ A list is a page of items and a nextCursor, which is bound to its user, path and
 repeatable for 24 hours: a repeat gets the first answer, with Idempotency-Replayed: true, even if the record was changed
 or deleted since. X-Request-Id is echoed, or generated.`
 
-// document returns the OpenAPI document of the operations of all functions.
-func document() *huma.OpenAPI {
+// openAPIDocument returns the OpenAPI document of the operations of all functions.
+func openAPIDocument() *huma.OpenAPI {
 	s := newServer(Base{Log: slog.New(slog.DiscardHandler)})
 	registerMessages(s, MessagesDeps{})
 	contexts{s, nil}.register()
+	documentLists{s, nil}.register()
 	prompts{s, nil}.register()
 	registerCoach(s, CoachDeps{})
 	doc := s.api.OpenAPI()
@@ -92,12 +93,12 @@ func removeUnused(doc *huma.OpenAPI) {
 // registerPages adds the two pages that need no token. Each is rendered at its first request, to keep the function's
 // start fast.
 func (s *server) registerPages() {
-	openapi := sync.OnceValues(func() ([]byte, error) { return json.Marshal(document()) })
+	openapi := sync.OnceValues(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
 		text, err := openapi()
 		s.servePage(w, r, "application/json", "", text, err)
 	})
-	docs := sync.OnceValues(func() (docsPage, error) { return renderDocs(document()) })
+	docs := sync.OnceValues(func() (docsPage, error) { return renderDocs(openAPIDocument()) })
 	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
 		page, err := docs()
 		s.servePage(w, r, "text/html; charset=utf-8", page.policy, page.html, err)

@@ -204,7 +204,7 @@ func TestExportsGiveTheirSlotBack(t *testing.T) {
 		b, _ := base()
 		h := httpapi.Coach(httpapi.CoachDeps{Base: b, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
 			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Usage: usage{}, Held: held{}, Slots: slots,
+			Documents: newFakeDocuments(), Usage: usage{}, Held: held{}, Slots: slots,
 		}})
 		r := httptest.NewRequestWithContext(t.Context(), tc.method, "/v1/export", nil)
 		r.Header.Set("Authorization", "Bearer user:ann")

@@ -26,6 +26,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
@@ -57,6 +58,7 @@ type MessagesDeps struct {
 	Messages       MessageStore
 	MessageRemover MessageRemover
 	LongTerm       LongTerm
+	Documents      DocumentStore
 	Eraser         Eraser
 	Spines         longterm.SpineReader
 	Usage          QuotaReader
@@ -81,6 +83,7 @@ func registerMessages(s *server, d MessagesDeps) {
 	sessions{s, d.Sessions, d.SessionRemover}.register()
 	messages{s, d.Messages, d.MessageRemover, d.Tokens}.register()
 	d.LongTerm.register(s, d.Tokens)
+	documents{s, d.Documents}.register()
 	spines{s, d.Spines}.register()
 	usages{s, d.Usage}.register()
 	healths{s, d.Health}.register()
@@ -107,14 +110,20 @@ func Prompts(d PromptsDeps) http.Handler {
 // ContextDeps are the dependencies of the context function's HTTP API. All are required.
 type ContextDeps struct {
 	Base
-	Recaller Recaller
+	Recaller  Recaller
+	Documents document.Reader
+	// Cursors signs list cursors.
+	Cursors CursorKey
 }
 
-// Context returns the handler of the context function's HTTP API: the query of summaries and the recall of messages.
+// Context returns the handler of the context function's HTTP API: the query of summaries, the recall of messages, the
+// searches, and the list of documents.
 // GatewayHandler has to be in front of it.
 func Context(d ContextDeps) http.Handler {
 	s := newServer(d.Base)
+	s.cursors = d.Cursors
 	contexts{s, d.Recaller}.register()
+	documentLists{s, d.Documents}.register()
 	return s.handler(nil)
 }
 

@@ -3,9 +3,7 @@ package indexing
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -24,7 +22,7 @@ type document struct {
 // messageDocuments returns the documents of one message: one, or several for a long one. previous is the content of
 // the message before it, where that is known.
 func messageDocuments(m conversation.Message, previous string) []document {
-	parts := split(m.Content)
+	parts := vector.Split(m.Content)
 	documents := make([]document, len(parts))
 	for i, part := range parts {
 		id, text := vector.PartID(m.ID, i), vector.MessageText(m, part, previous)
@@ -70,38 +68,10 @@ func checkInText(c longterm.CheckIn) string {
 	return fmt.Sprintf("%s, check-in. User: %s", vector.Day(c.Timestamp), c.Note)
 }
 
-// split cuts a text into parts that can be embedded. A part ends at white space if there is any in its last tenth.
-func split(text string) []string {
-	var parts []string
-	for {
-		end := maxPartEnd(text)
-		if end == len(text) {
-			return append(parts, text)
-		}
-		if space := strings.LastIndexAny(text[:end], " \n\t"); space > end*9/10 {
-			end = space + 1
-		}
-		parts = append(parts, text[:end])
-		text = text[end:]
-	}
-}
-
-// maxPartEnd is the last byte at which the first part of a text may end.
-func maxPartEnd(text string) int {
-	chars := 0
-	for i, r := range text {
-		if chars == vector.MaxTextChars || i+utf8.RuneLen(r) > vector.MaxEmbeddedBytes {
-			return i
-		}
-		chars++
-	}
-	return len(text)
-}
-
 // MessageVectorIDs returns the ids of a message's vectors: the message's id, and one for each further part of a long
 // message. Whoever deletes the message deletes these.
 func MessageVectorIDs(m conversation.Message) []string {
-	ids := make([]string, len(split(m.Content)))
+	ids := make([]string, len(vector.Split(m.Content)))
 	for i := range ids {
 		ids[i] = vector.PartID(m.ID, i)
 	}

@@ -64,7 +64,7 @@ var RecipeNames = []string{
 }
 
 // reservedTypes are the record types that are no summaries.
-var reservedTypes = []RecordType{"message", "memory", "check_in", "document"}
+var reservedTypes = []RecordType{"message", "memory", "check_in", "document", "doc"}
 
 // Parse reads a registry and checks it. Its error has a line for each problem: the line of the file, the field, and
 // what it must be.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -33,6 +34,7 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	active.Status = longterm.GoalPaused
 	_, _, paused := s.Goals.Create(ctx, alice, active, noKey)
 	_, _, checkIn := s.CheckIns.Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
+	s.put(t, alice, name, name, `{"name":"`+name+`"}`)
 	pending := longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}
 	_, _, todo := s.Todos.Create(ctx, alice, pending, noKey)
 	for what, err := range map[string]error{
@@ -84,6 +86,10 @@ func (s *fixture) visible(t *testing.T) map[string]int {
 	some("memories", len(memories), err)
 	todos, _, err := s.Todos.List(ctx, alice, page)
 	some("todos", len(todos), err)
+	documents, _, err := s.Documents.Documents(ctx, alice, nil, nil, page)
+	some("documents", len(documents), err)
+	namespaces, _, err := s.Documents.Namespaces(ctx, alice, document.NamespaceQuery{}, page)
+	some("namespaces", len(namespaces), err)
 	s.visibleSingletons(t, some)
 	return got
 }
@@ -118,6 +124,7 @@ func testErase(t *testing.T, s *fixture) {
 	}
 	for kind, want := range map[string]int{
 		"session": 1, "message": 2, "summary": 1, "memory": 1, "prompt": 1, "goal": 2, "todo": 1, "coach": 1, "profile": 1,
+		"document": 1,
 	} {
 		if out.Counts[kind] != want {
 			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)

@@ -42,6 +42,7 @@ type Stores struct {
 	CheckIns      longterm.Collection[longterm.CheckIn]
 	Memories      longterm.Collection[longterm.Memory]
 	Todos         longterm.Collection[longterm.Todo]
+	Documents     DocumentStore
 	// DrawnMemories and DrawnTodos are the same, and their deletions leave no trace.
 	DrawnMemories longterm.Collection[longterm.Memory]
 	DrawnTodos    longterm.Collection[longterm.Todo]
@@ -128,7 +129,7 @@ var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 // Run runs the suite. open returns empty stores that use now as their clock.
 func Run(t *testing.T, open func(t *testing.T, now func() time.Time) Subject) {
 	run(t, open, sessionTests, messageTests, turnTests, longtermTests, summaryTests, promptTests, deletionTests,
-		erasureTests, dueTests, extractionTests)
+		erasureTests, dueTests, extractionTests, documentTests)
 }
 
 // RunConversations runs the tests of what a client does with sessions and messages that hold wherever the messages are.

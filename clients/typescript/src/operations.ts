@@ -24,6 +24,7 @@ export type CoachDoc = components['schemas']['CoachDoc'];
 export type ContextBody = components['schemas']['ContextBody'];
 export type DeadLettersDoc = components['schemas']['DeadLettersDoc'];
 export type Deletion = components['schemas']['Deletion'];
+export type Document = components['schemas']['Document'];
 export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type FieldProblem = components['schemas']['FieldProblem'];
@@ -33,9 +34,11 @@ export type Goal = components['schemas']['Goal'];
 export type HealthDoc = components['schemas']['HealthDoc'];
 export type ListCheckIn = components['schemas']['ListCheckIn'];
 export type ListCoach = components['schemas']['ListCoach'];
+export type ListDocument = components['schemas']['ListDocument'];
 export type ListGoal = components['schemas']['ListGoal'];
 export type ListMemory = components['schemas']['ListMemory'];
 export type ListMessage = components['schemas']['ListMessage'];
+export type ListNamespace = components['schemas']['ListNamespace'];
 export type ListRecord = components['schemas']['ListRecord'];
 export type ListSession = components['schemas']['ListSession'];
 export type ListTodo = components['schemas']['ListTodo'];
@@ -49,6 +52,7 @@ export type Message = components['schemas']['Message'];
 export type MigrationDoc = components['schemas']['MigrationDoc'];
 export type NamedSession = components['schemas']['NamedSession'];
 export type NewCheckIn = components['schemas']['NewCheckIn'];
+export type NewDocument = components['schemas']['NewDocument'];
 export type NewGoal = components['schemas']['NewGoal'];
 export type NewMemory = components['schemas']['NewMemory'];
 export type NewMessage = components['schemas']['NewMessage'];
@@ -124,6 +128,7 @@ export const operations: Record<keyof Operations, string> = {
   createSession: 'POST /v1/sessions body key',
   createTodo: 'POST /v1/todos body key',
   deleteCoach: 'DELETE /v1/coaches/{coachId}',
+  deleteDocument: 'DELETE /v1/documents/{namespace}/{key}',
   deleteGoal: 'DELETE /v1/goals/{id}',
   deleteMemory: 'DELETE /v1/memories/{id}',
   deleteMessage: 'DELETE /v1/sessions/{id}/messages/{messageId} query',
@@ -133,6 +138,7 @@ export const operations: Record<keyof Operations, string> = {
   export: 'GET /v1/export lines',
   getApp: 'GET /v1/app',
   getCoach: 'GET /v1/coaches/{coachId}',
+  getDocument: 'GET /v1/documents/{namespace}/{key}',
   getErasure: 'GET /v1/user/erasure',
   getGoal: 'GET /v1/goals/{id}',
   getHealth: 'GET /v1/health',
@@ -149,6 +155,8 @@ export const operations: Record<keyof Operations, string> = {
   leaveSession: 'POST /v1/sessions/{id}/leave',
   listCheckIns: 'GET /v1/check-ins query page',
   listCoaches: 'GET /v1/coaches query page',
+  listDocumentNamespaces: 'GET /v1/document-namespaces query page',
+  listDocuments: 'GET /v1/documents query page',
   listGoals: 'GET /v1/goals query page',
   listMemories: 'GET /v1/memories query page',
   listMessages: 'GET /v1/sessions/{id}/messages query page',
@@ -160,6 +168,7 @@ export const operations: Record<keyof Operations, string> = {
   listTodos: 'GET /v1/todos query page',
   listUiMessages: 'GET /v1/sessions/{id}/ui-messages query page',
   putCoach: 'PUT /v1/coaches/{coachId} body',
+  putDocument: 'PUT /v1/documents/{namespace}/{key} body',
   putPreferences: 'PUT /v1/preferences body',
   putProfile: 'PUT /v1/profile body',
   putSeed: 'PUT /v1/seed body',
@@ -216,6 +225,8 @@ export interface Operations {
   createTodo(body: NewTodo, options?: Options): Promise<Todo>;
   /** Delete a coach. */
   deleteCoach(coachId: string, options?: Options): Promise<undefined>;
+  /** Delete a document. */
+  deleteDocument(namespace: string, key: string, options?: Options): Promise<undefined>;
   /** Delete a goal. */
   deleteGoal(id: string, options?: Options): Promise<undefined>;
   /** Delete a memory. */
@@ -243,6 +254,8 @@ export interface Operations {
   getApp(options?: Options): Promise<AppDoc>;
   /** Get a coach. The persona is the app's text for the model: it is absent without the scope throughline/app. */
   getCoach(coachId: string, options?: Options): Promise<Coach>;
+  /** Get a document. */
+  getDocument(namespace: string, key: string, options?: Options): Promise<Document>;
   /** Get the receipt of the last erasure. Returns the receipt of the user's last erasure. While it goes on, the
    * answer is 202. It goes on also when nobody repeats the request to erase. */
   getErasure(options?: Options): Promise<Receipt | Erasing>;
@@ -281,6 +294,16 @@ export interface Operations {
   listCheckIns(query?: shapes['listCheckIns']['parameters']['query'], options?: Options): Pages<ListCheckIn['items'][number]>;
   /** List coaches. The persona is the app's text for the model: it is absent without the scope throughline/app. */
   listCoaches(query?: shapes['listCoaches']['parameters']['query'], options?: Options): Pages<ListCoach['items'][number]>;
+  /** List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
+   * cut to so many labels. A page may be short, with a nextCursor. */
+  listDocumentNamespaces(query?: shapes['listDocumentNamespaces']['parameters']['query'], options?: Options): Pages<ListNamespace['items'][number]>;
+  /** List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
+   * preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
+   * key. filter is a JSON object: a value that a top-level field equals, or operators, such as {"kind": "note",
+   * "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
+   * numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
+   * short or empty, with a nextCursor. */
+  listDocuments(query?: shapes['listDocuments']['parameters']['query'], options?: Options): Pages<ListDocument['items'][number]>;
   /** List goals. The newest first, current and past records alike. */
   listGoals(query?: shapes['listGoals']['parameters']['query'], options?: Options): Pages<ListGoal['items'][number]>;
   /** List memories. The newest first, current and past records alike. A page of a filtered list may have fewer
@@ -310,6 +333,12 @@ export interface Operations {
   listUiMessages(id: string, query?: shapes['listUiMessages']['parameters']['query'], options?: Options): Pages<ListUiMessage['items'][number]>;
   /** Create or replace a coach. */
   putCoach(coachId: string, body: CoachDoc, options?: Options): Promise<Coach>;
+  /** Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
+   * them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
+   * another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
+   * is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+   * field. */
+  putDocument(namespace: string, key: string, body: NewDocument, options?: Options): Promise<Document>;
   /** Replace the preferences. A change takes effect at once, for older data too. Switching back restores it. */
   putPreferences(body: PreferencesInput, options?: Options): Promise<PreferencesDoc>;
   /** Replace the profile. */

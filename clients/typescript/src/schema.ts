@@ -123,6 +123,68 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/document-namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the namespaces of documents
+         * @description Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page may be short, with a nextCursor.
+         */
+        get: operations["listDocumentNamespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List documents
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and key. filter is a JSON object: a value that a top-level field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be short or empty, with a nextCursor.
+         */
+        get: operations["listDocuments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{namespace}/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a document */
+        get: operations["getDocument"];
+        /**
+         * Create or replace a document
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every field.
+         */
+        put: operations["putDocument"];
+        post?: never;
+        /** Delete a document */
+        delete: operations["deleteDocument"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/export": {
         parameters: {
             query?: never;
@@ -1056,6 +1118,36 @@ export interface components {
             /** @description The messages that repeat words of it, the oldest first. */
             quotedBy: components["schemas"]["Message"][];
         };
+        Document: {
+            /**
+             * Format: date-time
+             * @description When it was first put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it is gone. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description What a search finds it by. Absent for the whole value. */
+            index?: string[];
+            /** @description Its name within the namespace. */
+            key: string;
+            /** @description Its labels, joined by slashes. */
+            namespace: string;
+            /**
+             * Format: date-time
+             * @description When it was last put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
+        };
         Erasing: {
             /** @description Always true: the erasure goes on. */
             erasing: boolean;
@@ -1355,6 +1447,12 @@ export interface components {
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
+        ListDocument: {
+            /** @description The items of the page, which ends at the limit or at 1 MiB. */
+            items: components["schemas"]["Document"][];
+            /** @description The cursor of the next page; absent on the last page. */
+            nextCursor?: string;
+        };
         ListGoal: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
             items: components["schemas"]["Goal"][];
@@ -1370,6 +1468,12 @@ export interface components {
         ListMessage: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
             items: components["schemas"]["Message"][];
+            /** @description The cursor of the next page; absent on the last page. */
+            nextCursor?: string;
+        };
+        ListNamespace: {
+            /** @description The items of the page, which ends at the limit or at 1 MiB. */
+            items: string[][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
@@ -1616,6 +1720,19 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             timestamp?: string | null;
+        };
+        NewDocument: {
+            /** @description Paths such as notes[*].text, or $. Default: $. */
+            index?: string[] | null;
+            /**
+             * Format: int64
+             * @description It is gone then.
+             */
+            ttlSeconds?: number | null;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
         };
         NewGoal: {
             /**
@@ -3550,6 +3667,486 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDocumentNamespaces: {
+        parameters: {
+            query?: {
+                /** @description The most items to return. */
+                limit?: number;
+                /** @description The nextCursor of the page before, with the same query. */
+                cursor?: string;
+                /** @description The first labels; * is any label. */
+                prefix?: string;
+                /** @description The last labels; * is any label. */
+                suffix?: string;
+                /** @description Cut to so many labels, each once. */
+                maxDepth?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListNamespace"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDocuments: {
+        parameters: {
+            query?: {
+                /** @description The most items to return. */
+                limit?: number;
+                /** @description The nextCursor of the page before, with the same query. */
+                cursor?: string;
+                /** @description Only documents in this namespace and in those below it. */
+                namespace?: string;
+                /** @description Conditions on the fields of values, as JSON. */
+                filter?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListDocument"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDocument"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

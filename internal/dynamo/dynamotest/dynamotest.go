@@ -37,6 +37,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
 		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
 		DrawnMemories: dynamo.NewMemoryStore(db).WithoutTrace(), DrawnTodos: dynamo.NewTodoStore(db).WithoutTrace(),
+		Documents:  dynamo.NewDocumentStore(db),
 		Extraction: dynamo.NewExtractionStore(db),
 		Quota:      dynamo.NewQuotaStore(db),
 		Summaries:  dynamo.NewSummarySource(db), Spines: dynamo.NewSpineStore(db),

@@ -68,7 +68,8 @@ func export(db *dynamo.DB) httpapi.ExportDeps {
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
 		LongTerm: function.LongTerm(db), Spines: dynamo.NewSpineStore(db),
 		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
-		Held: dynamo.NewHeldStore(db), Slots: dynamo.NewExportSlots(db),
+		Documents: dynamo.NewDocumentStore(db),
+		Held:      dynamo.NewHeldStore(db), Slots: dynamo.NewExportSlots(db),
 	}
 }
 

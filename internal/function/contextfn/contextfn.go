@@ -1,5 +1,5 @@
 // Package contextfn builds the handler of the context function: the cross-context summary query and message recall,
-// over the HTTP API and by direct invocation.
+// over the HTTP API and by direct invocation, and the searches and the list of documents over the HTTP API.
 package contextfn
 
 import (
@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
@@ -17,7 +18,11 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey)
+	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	cursors, err := httpapi.ParseCursorKey(cfg.CursorKey)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +33,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	http := httpapi.Context(httpapi.ContextDeps{
 		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, Recaller: service,
+		Documents: dynamo.NewDocumentStore(db), Cursors: cursors,
 	})
 	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
 	return function.Measured(rt.Recorder("context"), handler), nil

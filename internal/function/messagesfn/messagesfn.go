@@ -44,7 +44,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, LongTerm: function.LongTerm(db),
-		Spines: dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
+		Documents: dynamo.NewDocumentStore(db),
+		Spines:    dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})
 	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil

@@ -278,6 +278,24 @@ class Deletion:
 
 
 @dataclass(kw_only=True)
+class Document:
+    created_at: datetime
+    """When it was first put."""
+    expires_at: datetime | None = None
+    """When it is gone. Absent for never."""
+    index: list[str] | None = None
+    """What a search finds it by. Absent for the whole value."""
+    key: str
+    """Its name within the namespace."""
+    namespace: str
+    """Its labels, joined by slashes."""
+    updated_at: datetime
+    """When it was last put."""
+    value: dict[str, Any]
+    """Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent."""
+
+
+@dataclass(kw_only=True)
 class Erasing:
     erasing: bool
     """Always true: the erasure goes on."""
@@ -472,6 +490,14 @@ class ListCoach:
 
 
 @dataclass(kw_only=True)
+class ListDocument:
+    items: list[Document]
+    """The items of the page, which ends at the limit or at 1 MiB."""
+    next_cursor: str | None = None
+    """The cursor of the next page; absent on the last page."""
+
+
+@dataclass(kw_only=True)
 class ListGoal:
     items: list[Goal]
     """The items of the page, which ends at the limit or at 1 MiB."""
@@ -490,6 +516,14 @@ class ListMemory:
 @dataclass(kw_only=True)
 class ListMessage:
     items: list[Message]
+    """The items of the page, which ends at the limit or at 1 MiB."""
+    next_cursor: str | None = None
+    """The cursor of the next page; absent on the last page."""
+
+
+@dataclass(kw_only=True)
+class ListNamespace:
+    items: list[list[str]]
     """The items of the page, which ends at the limit or at 1 MiB."""
     next_cursor: str | None = None
     """The cursor of the next page; absent on the last page."""
@@ -678,6 +712,16 @@ class NewCheckIn:
     """Indexed and recalled as messages are."""
     timestamp: datetime | None = None
     """Default: now."""
+
+
+@dataclass(kw_only=True)
+class NewDocument:
+    index: list[str] | None = None
+    """Paths such as notes[*].text, or $. Default: $."""
+    ttl_seconds: int | None = None
+    """It is gone then."""
+    value: dict[str, Any]
+    """Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent."""
 
 
 @dataclass(kw_only=True)

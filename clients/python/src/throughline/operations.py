@@ -241,6 +241,18 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["delete_coach"], [coach_id], None, {}, timeout, None)
 
+    def delete_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> None:
+        """Delete a document."""
+        return self._call(
+            OPERATIONS["delete_document"], [namespace, key], None, {}, timeout, None)
+
     def delete_goal(
         self,
         id: str,
@@ -344,6 +356,18 @@ class Operations(Calls):
         """Get a coach. The persona is the app's text for the model: it is absent without the scope throughline/app."""
         return self._call(
             OPERATIONS["get_coach"], [coach_id], None, {}, timeout, None)
+
+    def get_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> m.Document:
+        """Get a document."""
+        return self._call(
+            OPERATIONS["get_document"], [namespace, key], None, {}, timeout, None)
 
     def get_erasure(
         self,
@@ -518,6 +542,39 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["list_coaches"], [], None, {"limit": limit, "cursor": cursor}, timeout, None)
 
+    def list_document_namespaces(
+        self,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        prefix: str | None | Unset = UNSET,
+        suffix: str | None | Unset = UNSET,
+        max_depth: int | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Pages[list[str]]:
+        """List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
+        cut to so many labels. A page may be short, with a nextCursor."""
+        return self._call(
+            OPERATIONS["list_document_namespaces"], [], None, {"limit": limit, "cursor": cursor, "prefix": prefix, "suffix": suffix, "maxDepth": max_depth}, timeout, None)
+
+    def list_documents(
+        self,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        namespace: str | None | Unset = UNSET,
+        filter: str | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Pages[m.Document]:
+        """List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
+        preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
+        key. filter is a JSON object: a value that a top-level field equals, or operators, such as {'kind': 'note',
+        'stars': {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
+        numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
+        short or empty, with a nextCursor."""
+        return self._call(
+            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter}, timeout, None)
+
     def list_goals(
         self,
         *,
@@ -663,6 +720,25 @@ class Operations(Calls):
         """Create or replace a coach."""
         return self._call(
             OPERATIONS["put_coach"], [coach_id], {"model": model, "name": name, "persona": persona}, {}, timeout, None)
+
+    def put_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        index: Sequence[str] | None | Unset = UNSET,
+        ttl_seconds: int | None | Unset = UNSET,
+        value: dict[str, Any],
+        timeout: float | None = None,
+    ) -> m.Document:
+        """Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
+        them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
+        another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
+        is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+        field."""
+        return self._call(
+            OPERATIONS["put_document"], [namespace, key], {"index": index, "ttlSeconds": ttl_seconds, "value": value}, {}, timeout, None)
 
     def put_preferences(
         self,
@@ -1015,6 +1091,18 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["delete_coach"], [coach_id], None, {}, timeout, None)
 
+    def delete_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[None]:
+        """Delete a document."""
+        return self._call(
+            OPERATIONS["delete_document"], [namespace, key], None, {}, timeout, None)
+
     def delete_goal(
         self,
         id: str,
@@ -1118,6 +1206,18 @@ class AsyncOperations(Calls):
         """Get a coach. The persona is the app's text for the model: it is absent without the scope throughline/app."""
         return self._call(
             OPERATIONS["get_coach"], [coach_id], None, {}, timeout, None)
+
+    def get_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[m.Document]:
+        """Get a document."""
+        return self._call(
+            OPERATIONS["get_document"], [namespace, key], None, {}, timeout, None)
 
     def get_erasure(
         self,
@@ -1292,6 +1392,39 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["list_coaches"], [], None, {"limit": limit, "cursor": cursor}, timeout, None)
 
+    def list_document_namespaces(
+        self,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        prefix: str | None | Unset = UNSET,
+        suffix: str | None | Unset = UNSET,
+        max_depth: int | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> AsyncPages[list[str]]:
+        """List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
+        cut to so many labels. A page may be short, with a nextCursor."""
+        return self._call(
+            OPERATIONS["list_document_namespaces"], [], None, {"limit": limit, "cursor": cursor, "prefix": prefix, "suffix": suffix, "maxDepth": max_depth}, timeout, None)
+
+    def list_documents(
+        self,
+        *,
+        limit: int | None | Unset = UNSET,
+        cursor: str | None | Unset = UNSET,
+        namespace: str | None | Unset = UNSET,
+        filter: str | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> AsyncPages[m.Document]:
+        """List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
+        preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
+        key. filter is a JSON object: a value that a top-level field equals, or operators, such as {'kind': 'note',
+        'stars': {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
+        numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
+        short or empty, with a nextCursor."""
+        return self._call(
+            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter}, timeout, None)
+
     def list_goals(
         self,
         *,
@@ -1438,6 +1571,25 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["put_coach"], [coach_id], {"model": model, "name": name, "persona": persona}, {}, timeout, None)
 
+    def put_document(
+        self,
+        namespace: str,
+        key: str,
+        /,
+        *,
+        index: Sequence[str] | None | Unset = UNSET,
+        ttl_seconds: int | None | Unset = UNSET,
+        value: dict[str, Any],
+        timeout: float | None = None,
+    ) -> Awaitable[m.Document]:
+        """Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
+        them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
+        another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
+        is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+        field."""
+        return self._call(
+            OPERATIONS["put_document"], [namespace, key], {"index": index, "ttlSeconds": ttl_seconds, "value": value}, {}, timeout, None)
+
     def put_preferences(
         self,
         *,
@@ -1572,6 +1724,7 @@ OPERATIONS = {
     "create_session": Operation("POST", "/v1/sessions", "", True, {201: m.Session}),
     "create_todo": Operation("POST", "/v1/todos", "", True, {201: m.Todo}),
     "delete_coach": Operation("DELETE", "/v1/coaches/{coachId}", "", False, {}),
+    "delete_document": Operation("DELETE", "/v1/documents/{namespace}/{key}", "", False, {}),
     "delete_goal": Operation("DELETE", "/v1/goals/{id}", "", False, {}),
     "delete_memory": Operation("DELETE", "/v1/memories/{id}", "", False, {}),
     "delete_message": Operation("DELETE", "/v1/sessions/{id}/messages/{messageId}", "", False, {200: m.Deletion}),
@@ -1581,6 +1734,7 @@ OPERATIONS = {
     "export": Operation("GET", "/v1/export", "lines", False, {}),
     "get_app": Operation("GET", "/v1/app", "", False, {200: m.AppDoc}),
     "get_coach": Operation("GET", "/v1/coaches/{coachId}", "", False, {200: m.Coach}),
+    "get_document": Operation("GET", "/v1/documents/{namespace}/{key}", "", False, {200: m.Document}),
     "get_erasure": Operation("GET", "/v1/user/erasure", "", False, {200: m.Receipt, 202: m.Erasing}),
     "get_goal": Operation("GET", "/v1/goals/{id}", "", False, {200: m.Goal}),
     "get_health": Operation("GET", "/v1/health", "", False, {200: m.HealthDoc}),
@@ -1597,6 +1751,8 @@ OPERATIONS = {
     "leave_session": Operation("POST", "/v1/sessions/{id}/leave", "", False, {}),
     "list_check_ins": Operation("GET", "/v1/check-ins", "page", False, {200: m.ListCheckIn}),
     "list_coaches": Operation("GET", "/v1/coaches", "page", False, {200: m.ListCoach}),
+    "list_document_namespaces": Operation("GET", "/v1/document-namespaces", "page", False, {200: m.ListNamespace}),
+    "list_documents": Operation("GET", "/v1/documents", "page", False, {200: m.ListDocument}),
     "list_goals": Operation("GET", "/v1/goals", "page", False, {200: m.ListGoal}),
     "list_memories": Operation("GET", "/v1/memories", "page", False, {200: m.ListMemory}),
     "list_messages": Operation("GET", "/v1/sessions/{id}/messages", "page", False, {200: m.ListMessage}),
@@ -1608,6 +1764,7 @@ OPERATIONS = {
     "list_todos": Operation("GET", "/v1/todos", "page", False, {200: m.ListTodo}),
     "list_ui_messages": Operation("GET", "/v1/sessions/{id}/ui-messages", "page", False, {200: m.ListUiMessage}),
     "put_coach": Operation("PUT", "/v1/coaches/{coachId}", "", False, {200: m.Coach}),
+    "put_document": Operation("PUT", "/v1/documents/{namespace}/{key}", "", False, {200: m.Document, 201: m.Document}),
     "put_preferences": Operation("PUT", "/v1/preferences", "", False, {200: m.PreferencesDoc}),
     "put_profile": Operation("PUT", "/v1/profile", "", False, {200: m.ProfileDoc}),
     "put_seed": Operation("PUT", "/v1/seed", "", False, {200: m.SeedDoc}),

@@ -1,0 +1,262 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// DocumentStore keeps the documents of users.
+type DocumentStore interface {
+	document.Writer
+	document.Reader
+}
+
+// jsonObject is a JSON object that is kept as it was sent.
+type jsonObject json.RawMessage
+
+// UnmarshalJSON and MarshalJSON keep the text.
+func (o *jsonObject) UnmarshalJSON(text []byte) error {
+	return (*json.RawMessage)(o).UnmarshalJSON(text)
+}
+
+// MarshalJSON returns the text.
+func (o jsonObject) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
+
+// Schema accepts any object.
+func (jsonObject) Schema(r huma.Registry) *huma.Schema {
+	s := object(nil).Schema(r) // which also registers the schema of its values
+	return &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: s.AdditionalProperties,
+		Description: fmt.Sprintf("Any JSON object of at most %d KiB. It comes back with its names, its order and its "+
+			"numbers as they were sent.", document.MaxValueBytes>>10),
+	}
+}
+
+// documentPath is a path into a value.
+type documentPath string
+
+// Schema limits the length.
+func (documentPath) Schema(huma.Registry) *huma.Schema { return textSchema(document.MaxPathChars + 2) }
+
+// labelPattern matches a label. It is in extensions, because compiling repeated classes takes start-up time, and the
+// domain has better messages.
+const labelPattern = `[^/\u0000-\u001f\u007f-\u009f]{1,64}`
+
+// namespaceText is a namespace as its labels joined by slashes.
+type namespaceText string
+
+// Schema has the rule of document.ParseNamespace.
+func (namespaceText) Schema(huma.Registry) *huma.Schema {
+	longest := document.MaxLabels*(document.MaxLabelChars+1) - 1
+	return &huma.Schema{
+		Type: huma.TypeString, MaxLength: &longest,
+		Extensions: map[string]any{"minLength": 1, "pattern": `^` + labelPattern + `(/` + labelPattern + `){0,7}$`},
+		Examples:   []any{"users/ann/notes"},
+	}
+}
+
+// documentKeyText is the key of a document.
+type documentKeyText string
+
+// Schema has the rule of document.CheckKey.
+func (documentKeyText) Schema(huma.Registry) *huma.Schema {
+	longest := document.MaxKeyChars
+	return &huma.Schema{
+		Type: huma.TypeString, MaxLength: &longest,
+		Extensions: map[string]any{"minLength": 1, "pattern": `^[^/\u0000-\u001f\u007f-\u009f]+$`},
+		Examples:   []any{"note-1"},
+	}
+}
+
+// Document is a document as the API shows it.
+type Document struct {
+	Namespace string          `json:"namespace" doc:"Its labels, joined by slashes."`
+	Key       string          `json:"key" doc:"Its name within the namespace."`
+	Value     jsonObject      `json:"value"`
+	Index     *[]documentPath `json:"index,omitempty" doc:"What a search finds it by. Absent for the whole value."`
+	CreatedAt timestamp       `json:"createdAt" doc:"When it was first put."`
+	UpdatedAt timestamp       `json:"updatedAt" doc:"When it was last put."`
+	ExpiresAt *timestamp      `json:"expiresAt,omitempty" doc:"When it is gone. Absent for never."`
+}
+
+func toDocument(d document.Document) Document {
+	out := Document{
+		Namespace: d.Namespace.String(), Key: d.Key, Value: jsonObject(d.Value), CreatedAt: timestamp(d.CreatedAt),
+		UpdatedAt: timestamp(d.UpdatedAt), ExpiresAt: newTimestamp(d.ExpiresAt),
+	}
+	if d.Index != nil {
+		paths := make([]documentPath, len(d.Index))
+		for i, path := range d.Index {
+			paths[i] = documentPath(path)
+		}
+		out.Index = &paths
+	}
+	return out
+}
+
+type newDocument struct {
+	Value      jsonObject      `json:"value"`
+	Index      *[]documentPath `json:"index,omitempty" maxItems:"32" doc:"Paths such as notes[*].text, or $. Default: $."`
+	TTLSeconds *int            `json:"ttlSeconds,omitempty" minimum:"1" maximum:"315360000" doc:"It is gone then."`
+}
+
+// DocumentPath is the path of one document.
+type DocumentPath struct {
+	Namespace namespaceText   `path:"namespace" doc:"The labels, joined by slashes and percent-encoded: users%2Fann."`
+	Key       documentKeyText `path:"key" doc:"The key, percent-encoded."`
+}
+
+type (
+	putDocumentInput struct {
+		DocumentPath
+		Body newDocument
+	}
+	putDocumentOutput struct {
+		Status int
+		Body   Document
+	}
+	namespacesInput struct {
+		ListInput
+		Prefix   namespaceText `query:"prefix" doc:"The first labels; * is any label."`
+		Suffix   namespaceText `query:"suffix" doc:"The last labels; * is any label."`
+		MaxDepth int           `query:"maxDepth" minimum:"1" maximum:"8" doc:"Cut to so many labels, each once."`
+	}
+)
+
+// documents serves single documents and the list of namespaces.
+type documents struct {
+	*server
+	store DocumentStore
+}
+
+const documentTag = "Documents"
+
+const documentDetail = "Documents are the app's data and no part of a conversation: prompts do not have them, and " +
+	"preferences about memory and contexts do not hide them. "
+
+func (s documents) register() {
+	const path = "/v1/documents/{namespace}/{key}"
+	register(s.server, operation{
+		method: http.MethodPut, path: path, id: "putDocument", tag: documentTag, summary: "Create or replace a document",
+		errors: []int{http.StatusRequestEntityTooLarge},
+		detail: documentDetail + "A new document is 201, one that replaces another is 200 and keeps its createdAt. The " +
+			"last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, " +
+			"with [0], [-1] or [*] behind the name of a list, and * for every field.",
+		responses: []statusResponse{
+			{status: http.StatusOK, body: reflect.TypeFor[Document]()},
+			{status: http.StatusCreated, body: reflect.TypeFor[Document]()},
+		},
+	}, s.put)
+	register(s.server, operation{
+		method: http.MethodGet, path: path, id: "getDocument", tag: documentTag, summary: "Get a document",
+	}, s.get)
+	register(s.server, operation{
+		method: http.MethodDelete, path: path, id: "deleteDocument", tag: documentTag, status: http.StatusNoContent,
+		summary: "Delete a document",
+	}, s.delete)
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/document-namespaces", id: "listDocumentNamespaces", tag: documentTag,
+		summary: "List the namespaces of documents",
+		detail: "Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page " +
+			"may be short, with a nextCursor.",
+	}, s.namespaces)
+}
+
+// place returns the place in a path, or NotFound for one that no document can have.
+func (p DocumentPath) place() (document.Namespace, string, error) {
+	n, err := document.ParseNamespace("namespace", string(p.Namespace))
+	if err != nil || document.CheckKey(string(p.Key)) != nil {
+		return nil, "", fault.Missing("document")
+	}
+	return n, string(p.Key), nil
+}
+
+func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*putDocumentOutput, error) {
+	n, err := document.ParseNamespace("namespace", string(in.Namespace))
+	if err != nil {
+		return nil, err
+	}
+	put := document.Put{Namespace: n, Key: string(in.Key)}
+	var sent struct{ Value json.RawMessage }
+	if err := json.Unmarshal(sentBody(ctx), &sent); err != nil {
+		return nil, fault.Wrap(fault.Internal, "read value", err)
+	}
+	put.Value = sent.Value
+	if in.Body.Index != nil {
+		put.Index = append([]string{}, toStrings(*in.Body.Index)...)
+	}
+	if in.Body.TTLSeconds != nil {
+		put.TTL = time.Duration(*in.Body.TTLSeconds) * time.Second
+	}
+	d, err := put.Document(s.storedNow())
+	if err != nil {
+		return nil, err
+	}
+	stored, isNew, err := s.store.PutDocument(ctx, c.User, d)
+	if err != nil {
+		return nil, err
+	}
+	out := &putDocumentOutput{Status: http.StatusOK, Body: toDocument(stored)}
+	if isNew {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
+}
+
+func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (*docOutput[Document], error) {
+	n, key, err := in.place()
+	if err != nil {
+		return nil, err
+	}
+	d, err := s.store.Document(ctx, c.User, n, key)
+	if err != nil {
+		return nil, err
+	}
+	return &docOutput[Document]{Body: toDocument(d)}, nil
+}
+
+func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) (*noOutput, error) {
+	n, key, err := in.place()
+	if err != nil {
+		return nil, err
+	}
+	return &noOutput{}, s.store.DeleteDocument(ctx, c.User, n, key)
+}
+
+func (s documents) namespaces(
+	ctx context.Context, c Caller, in *namespacesInput,
+) (*listOutput[document.Namespace], error) {
+	page, scope, err := s.page(c, in.ListInput, false)
+	if err != nil {
+		return nil, err
+	}
+	q := document.NamespaceQuery{MaxDepth: in.MaxDepth}
+	if q.Prefix, err = optionalNamespace("prefix", in.Prefix); err != nil {
+		return nil, err
+	}
+	if q.Suffix, err = optionalNamespace("suffix", in.Suffix); err != nil {
+		return nil, err
+	}
+	found, next, err := s.store.Namespaces(ctx, c.User, q, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(s.server, scope, found, next, func(n document.Namespace) document.Namespace { return n }), nil
+}
+
+// optionalNamespace parses a query parameter. Without it the namespace is empty.
+func optionalNamespace(field string, text namespaceText) (document.Namespace, error) {
+	if text == "" {
+		return nil, nil
+	}
+	return document.ParseNamespace(field, string(text))
+}

@@ -1,0 +1,156 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/httpapi"
+)
+
+// newDocuments returns the API of documents on a table of this test's own.
+func newDocuments(t *testing.T) http.Handler {
+	t.Helper()
+	store := dynamotest.New(t, dynamo.WithClock(noon)).Documents
+	b, _ := base()
+	messages := httpapi.Messages(httpapi.MessagesDeps{Base: b, Documents: store, Cursors: cursorKey(t, "1")})
+	context := httpapi.Context(httpapi.ContextDeps{Base: b, Documents: store, Cursors: cursorKey(t, "1")})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/documents" {
+			context.ServeHTTP(w, r)
+		} else {
+			messages.ServeHTTP(w, r)
+		}
+	})
+}
+
+func documentAt(namespace, key string) string {
+	return "/v1/documents/" + url.PathEscape(namespace) + "/" + url.PathEscape(key)
+}
+
+// TestDocumentValuesAreExact puts values whose text JSON readers change, and reads the same text again.
+func TestDocumentValuesAreExact(t *testing.T) {
+	t.Parallel()
+	h := newDocuments(t)
+	for i, value := range []string{
+		`{}`, `{"b":1,"a":2}`, `{"n":1.50,"e":1E2,"z":-0.0,"t":3.0}`, `{"text":"<a&b> \u00e9 é \u0000 \ud83d\ude00"}`,
+		`{"":{"":[[],{},null,true]}}`, `{"__proto__":{"$gt":1},"constructor":null}`,
+	} {
+		path := documentAt("exact", fmt.Sprint(i))
+		expect(t, h, 201, call{method: "PUT", path: path, user: "ann", body: `{ "value" : ` + value + ` }`})
+		var got struct{ Value json.RawMessage }
+		expect(t, h, 200, call{method: "GET", path: path, user: "ann"}).decode(t, &got)
+		if string(got.Value) != value {
+			t.Errorf("%s comes back as %s", value, got.Value)
+		}
+	}
+}
+
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	h := newDocuments(t)
+	put := func(status int, namespace, key string, body object) object {
+		t.Helper()
+		return decodeObject(t, expect(t, h, status, call{
+			method: "PUT", path: documentAt(namespace, key), user: "ann", body: body,
+		}))
+	}
+	first := put(201, "users/ann", "a b#%?😀", object{"value": object{"n": 1}, "index": []string{}, "ttlSeconds": 60})
+	if first["namespace"] != "users/ann" || first["key"] != "a b#%?😀" || first["expiresAt"] == nil ||
+		first["createdAt"] != first["updatedAt"] || len(first["index"].([]any)) != 0 {
+		t.Errorf("put: %v", first)
+	}
+	if again := put(200, "users/ann", "a b#%?😀", object{"value": object{"n": 2}}); again["expiresAt"] != nil ||
+		again["index"] != nil {
+		t.Errorf("put again: %v", again)
+	}
+	for i := range 5 {
+		put(201, "users/ann/notes", fmt.Sprint(i), object{"value": object{"n": i, "kind": "note"}, "index": []string{"kind"}})
+	}
+	get := func(path string) (items []any, next string) {
+		t.Helper()
+		out := decodeObject(t, expect(t, h, 200, call{method: "GET", path: path, user: "ann"}))
+		next, _ = out["nextCursor"].(string)
+		return out["items"].([]any), next
+	}
+	for query, want := range map[string]int{
+		"": 6, "?namespace=users": 6, "?namespace=users%2Fann%2Fnotes": 5, "?namespace=user": 0, "?namespace=users/ann/no": 0,
+		"?filter=" + url.QueryEscape(`{"n":{"$gte":3},"kind":"note"}`):              2,
+		"?namespace=users/ann/notes&filter=" + url.QueryEscape(`{"kind":null}`):     0,
+		"?namespace=users/ann&limit=200&filter=" + url.QueryEscape(`{"kind":null}`): 1,
+	} {
+		if items, _ := get("/v1/documents" + query); len(items) != want {
+			t.Errorf("%s: %d documents, want %d", query, len(items), want)
+		}
+	}
+	all, cursor := get("/v1/documents?limit=4")
+	rest, end := get("/v1/documents?limit=4&cursor=" + url.QueryEscape(cursor))
+	if len(all) != 4 || len(rest) != 2 || end != "" {
+		t.Errorf("pages of %d and %d, then %q", len(all), len(rest), end)
+	}
+	expectProblem(t, h, 422, "invalid", "cursor", call{
+		method: "GET", path: "/v1/documents?namespace=x&cursor=" + url.QueryEscape(cursor), user: "ann",
+	})
+	if items, _ := get("/v1/document-namespaces?prefix=users/*&maxDepth=2"); len(items) != 1 {
+		t.Errorf("namespaces: %v", items)
+	}
+	if items, _ := get("/v1/document-namespaces?suffix=notes"); len(items) != 1 || len(items[0].([]any)) != 3 {
+		t.Errorf("namespaces: %v", items)
+	}
+	expect(t, h, 404, call{method: "GET", path: documentAt("users/ann", "a b#%?😀"), user: "bob"})
+	expect(t, h, 404, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "bob"})
+	expect(t, h, 204, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "ann"})
+	expect(t, h, 404, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "ann"})
+}
+
+func TestInvalidDocuments(t *testing.T) {
+	t.Parallel()
+	h := newDocuments(t)
+	labels := func(n int) string { return strings.Join(slices.Repeat([]string{"a"}, n), "/") }
+	value := object{"value": object{}}
+	for name, tc := range map[string]struct {
+		namespace, key string
+		body           any
+		field          string
+	}{
+		"nine labels":   {labels(9), "k", value, "namespace"},
+		"long label":    {strings.Repeat("a", 65), "k", value, "namespace"},
+		"empty label":   {"a//b", "k", value, "namespace"},
+		"long key":      {"a", strings.Repeat("k", 513), value, "key"},
+		"control":       {"a", "k\n", value, "key"},
+		"no value":      {"a", "k", object{}, "value"},
+		"list":          {"a", "k", object{"value": []any{}}, "value"},
+		"null":          {"a", "k", object{"value": nil}, "value"},
+		"path":          {"a", "k", object{"value": object{}, "index": []string{"a..b"}}, "index[0]"},
+		"no time":       {"a", "k", object{"value": object{}, "ttlSeconds": 0}, "ttlSeconds"},
+		"unknown field": {"a", "k", object{"value": object{}, "values": object{}}, "values"},
+		"repeated name": {"a", "k", `{"value":{"a":1,"a":2}}`, "value.a"},
+		"not exact":     {"a", "k", `{"value":{"a":12345678901234567890}}`, "value.a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := call{method: "PUT", path: documentAt(tc.namespace, tc.key), user: "ann", body: tc.body}
+			expectProblem(t, h, 422, "invalid", tc.field, c)
+		})
+	}
+	for query, field := range map[string]string{
+		"documents?filter=3": "filter", "documents?filter=" + url.QueryEscape(`{"a":{"$in":[]}}`): "filter.a",
+		"documents?namespace=a//b": "namespace", "documents?x=1": "x", "document-namespaces?prefix=/": "prefix",
+		"document-namespaces?suffix=a//b": "suffix", "document-namespaces?maxDepth=0": "maxDepth",
+		"document-namespaces?maxDepth=9": "maxDepth",
+	} {
+		expectProblem(t, h, 422, "invalid", field, call{method: "GET", path: "/v1/" + query, user: "ann"})
+	}
+	large := `{"value":{"text":"` + strings.Repeat("x", 256<<10) + `"}}`
+	expectProblem(t, h, 413, "too_large", "", call{method: "PUT", path: documentAt("a", "k"), user: "ann", body: large})
+	for _, method := range []string{"GET", "DELETE"} {
+		expect(t, h, 404, call{method: method, path: documentAt(labels(9), "k"), user: "ann"})
+		expect(t, h, 404, call{method: method, path: documentAt("a", "k\n"), user: "ann"})
+	}
+}
