@@ -159,6 +159,14 @@ test('a changed message takes the former one and all after it out of the session
   assert.deepEqual(asked[2].body, { sessionId: 's', message: 'Bye' });
 });
 
+test('a message that this page has sent is changed by the id that the page gave it', async () => {
+  const history = page(message('msg_2', 2, 'assistant', 'b'), message('msg_1', 1, 'user', 'Hi'));
+  const { transport, asked } = scripted([sse(answer('b')), history, json({ deleted: [] }), sse(answer('Bye.'))]);
+  await read(await transport.sendMessages(submit(user('u1', 'Hi'))));
+  await read(await transport.sendMessages({ ...submit(user('u1', 'Bye')), messageId: 'u1' }));
+  assert.deepEqual(asked[2].body, { afterSeq: 0, expected: ['msg_1', 'msg_2'] });
+});
+
 test('an answer that is being generated is joined', async () => {
   const none = scripted([new Response(null, { status: 204 })]);
   assert.equal(await none.transport.reconnectToStream({ chatId: 's' }), null);
