@@ -59,12 +59,17 @@ export class ThroughlineChatTransport {
     return (await this.#inSession(chatId, open))!;
   }
 
-  /** Joins the answer that is being generated, or returns null where none is. */
+  /** Joins the answer that is being generated, or returns null where none is: also where the session does not exist yet. */
   async reconnectToStream(
     { chatId, abortSignal }: { chatId: string; abortSignal?: AbortSignal } & RequestOptions,
   ): Promise<ReadableStream<ChatChunk> | null> {
     const stored = async () => (await this.#options.client.listMessages(chatId, { order: 'desc', limit: 1 }).page()).items[0];
-    return this.#open('GET /v1/chat/{sessionId}/stream events', [chatId], {}, abortSignal, undefined, stored);
+    try {
+      return await this.#open('GET /v1/chat/{sessionId}/stream events', [chatId], {}, abortSignal, undefined, stored);
+    } catch (error) {
+      if (error instanceof ProblemError && error.code === 'not_found') return null;
+      throw error;
+    }
   }
 
   /** Opens a stream. It waits for the first chunk, so that an error before it is thrown here. */

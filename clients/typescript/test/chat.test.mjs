@@ -171,6 +171,8 @@ test('an answer that is being generated is joined', async () => {
   const none = scripted([new Response(null, { status: 204 })]);
   assert.equal(await none.transport.reconnectToStream({ chatId: 's' }), null);
   assert.equal(none.asked[0].call, 'GET /v1/chat/s/stream');
+  assert.equal(await scripted([problem(404, 'not_found')]).transport.reconnectToStream({ chatId: 's' }), null);
+  await assert.rejects(scripted([problem(403, 'forbidden')]).transport.reconnectToStream({ chatId: 's' }), { code: 'forbidden' });
   const { transport } = scripted([sse(answer('Hello ', 'Ann.').slice(0, 4), false), sse(answer('Hello Ann.'))]);
   assert.equal(textOf(await read(await transport.reconnectToStream({ chatId: 's' }))), 'Hello Ann.');
 });
