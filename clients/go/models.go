@@ -367,6 +367,8 @@ type FoundRecord struct {
 	AgeLabel string `json:"ageLabel,omitzero"`
 	// The part that the model played; absent for messages without one.
 	AgentID string `json:"agentId,omitzero"`
+	// The client's own id of the message.
+	ClientMessageID string `json:"clientMessageId,omitzero"`
 	// The id of the coach.
 	CoachID string `json:"coachId,omitzero"`
 	// Absent if not known.
@@ -377,6 +379,8 @@ type FoundRecord struct {
 	Context string `json:"context,omitzero"`
 	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
 	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// An earlier call has stored it under its clientMessageId.
+	Duplicate *bool `json:"duplicate,omitzero"`
 	// Why it ended. One of false, over, forgotten, replaced.
 	EndedReason string `json:"endedReason,omitzero"`
 	// When it is deleted by itself. Absent for never.
@@ -408,11 +412,13 @@ type FoundRecord struct {
 	Mode string `json:"mode,omitzero"`
 	// When it was said, or when the summary ends.
 	OccurredAt string `json:"occurredAt,omitzero"`
+	// What the message has beside its content, as it was sent.
+	Parts []Part `json:"parts,omitzero"`
 	// Whether every prompt has it, as injuries and allergies.
 	Pinned *bool `json:"pinned,omitzero"`
 	// The type of the summary.
 	RecordType string `json:"recordType,omitzero"`
-	// Who said it. One of user, assistant, system.
+	// Who said it. One of user, assistant, system, tool.
 	Role string `json:"role,omitzero"`
 	// When it was last said.
 	SaidAt time.Time `json:"saidAt,omitzero"`
@@ -560,12 +566,16 @@ type MemorySearchBody struct {
 type Message struct {
 	// The part that the model played; absent for messages without one.
 	AgentID string `json:"agentId,omitzero"`
+	// The client's own id of the message.
+	ClientMessageID string `json:"clientMessageId,omitzero"`
 	// The id of the coach.
 	CoachID string `json:"coachId"`
-	// The text, as it was stored.
+	// What is indexed and summarised. Empty where the parts have no text.
 	Content string `json:"content"`
 	// The context of the session.
 	Context string `json:"context"`
+	// An earlier call has stored it under its clientMessageId.
+	Duplicate *bool `json:"duplicate,omitzero"`
 	// Absent for true.
 	Extract *bool `json:"extract,omitzero"`
 	// The user asked to forget it: nothing is drawn from it.
@@ -579,7 +589,9 @@ type Message struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// The mode of the conversation, a word of the app's own.
 	Mode string `json:"mode"`
-	// Who said it. One of user, assistant, system.
+	// What the message has beside its content, as it was sent.
+	Parts []Part `json:"parts,omitzero"`
+	// Who said it. One of user, assistant, system, tool.
 	Role string `json:"role"`
 	// 1 to n within the session.
 	Seq int `json:"seq"`
@@ -684,8 +696,10 @@ type NewMemory struct {
 type NewMessage struct {
 	// The part that the model plays.
 	AgentID string `json:"agentId,omitzero"`
-	// At most 256 KiB, stored and returned exactly.
-	Content string `json:"content"`
+	// The client's own id, stored once.
+	ClientMessageID string `json:"clientMessageId,omitzero"`
+	// At most 256 KiB. With parts, the default is their texts.
+	Content string `json:"content,omitzero"`
 	// false: no summary or memory is made of it.
 	Extract *bool `json:"extract,omitzero"`
 	// false: no search and no other session hears of it.
@@ -694,7 +708,9 @@ type NewMessage struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// Default: the session's mode.
 	Mode string `json:"mode,omitzero"`
-	// All but user need the scope throughline/app. One of user, assistant, system.
+	// At most 256 KiB together with the content.
+	Parts []Part `json:"parts,omitzero"`
+	// All but user need throughline/app. One of user, assistant, system, tool.
 	Role string `json:"role"`
 	// Default: now. At most 5 minutes ahead.
 	Timestamp time.Time `json:"timestamp,omitzero"`
@@ -737,6 +753,28 @@ type NewTodo struct {
 	DueAt string `json:"dueAt,omitzero"`
 	// The state of the record. One of PENDING, COMPLETED, CANCELLED.
 	Status string `json:"status,omitzero"`
+}
+
+// Part is a part of FoundRecord.
+type Part struct {
+	// Of a data part: any JSON value, kept as it is sent.
+	Data any `json:"data,omitzero"`
+	// Of a tool-call part: any JSON value, kept as it is sent.
+	Input any `json:"input,omitzero"`
+	// Of a tool-result part: the tool failed.
+	IsError *bool `json:"isError,omitzero"`
+	// Of a data part.
+	Name string `json:"name,omitzero"`
+	// Of a tool-result part: any JSON value, kept as it is sent.
+	Output any `json:"output,omitzero"`
+	// Of a text or reasoning part.
+	Text string `json:"text,omitzero"`
+	// Of a tool-call or tool-result part.
+	ToolCallID string `json:"toolCallId,omitzero"`
+	// Of a tool-call or tool-result part.
+	ToolName string `json:"toolName,omitzero"`
+	// What the memory is about. One of text, tool-call, tool-result, reasoning, data.
+	Type string `json:"type"`
 }
 
 // PreferencesDoc is the answer of GetPreferences.
@@ -1186,12 +1224,16 @@ type RecallSummaryHit struct {
 type Recalled struct {
 	// The part that the model played; absent for messages without one.
 	AgentID string `json:"agentId,omitzero"`
+	// The client's own id of the message.
+	ClientMessageID string `json:"clientMessageId,omitzero"`
 	// The id of the coach.
 	CoachID string `json:"coachId"`
-	// The text, as it was stored.
+	// What is indexed and summarised. Empty where the parts have no text.
 	Content string `json:"content"`
 	// The context of the session.
 	Context string `json:"context"`
+	// An earlier call has stored it under its clientMessageId.
+	Duplicate *bool `json:"duplicate,omitzero"`
 	// Absent for true.
 	Extract *bool `json:"extract,omitzero"`
 	// The user asked to forget it: nothing is drawn from it.
@@ -1205,7 +1247,9 @@ type Recalled struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// The mode of the conversation, a word of the app's own.
 	Mode string `json:"mode"`
-	// Who said it. One of user, assistant, system.
+	// What the message has beside its content, as it was sent.
+	Parts []Part `json:"parts,omitzero"`
+	// Who said it. One of user, assistant, system, tool.
 	Role string `json:"role"`
 	// The estimated probability that the message helps to answer the query.
 	Score float64 `json:"score"`
@@ -1383,7 +1427,7 @@ type UiMessage struct {
 	ID string `json:"id"`
 	// The message's metadata, and its timestamp if there is no other of this name.
 	Metadata map[string]any `json:"metadata"`
-	// One part with the content.
+	// The parts, or one with the content. A tool's result is in the part of its call.
 	Parts []UiPart `json:"parts"`
 	// Who said it. One of user, assistant, system.
 	Role string `json:"role"`
@@ -1391,9 +1435,20 @@ type UiMessage struct {
 
 // UiPart is a part of UiMessage.
 type UiPart struct {
-	// The text.
-	Text string `json:"text"`
-	// What the memory is about. One of text.
+	Data any `json:"data,omitzero"`
+	// The output of a tool that failed.
+	ErrorText string `json:"errorText,omitzero"`
+	Input     any    `json:"input,omitzero"`
+	Output    any    `json:"output,omitzero"`
+	// Of a dynamic-tool: input-available, output-available, output-error.
+	State string `json:"state,omitzero"`
+	// Of a text or reasoning part.
+	Text string `json:"text,omitzero"`
+	// Of a dynamic-tool.
+	ToolCallID string `json:"toolCallId,omitzero"`
+	// Of a dynamic-tool.
+	ToolName string `json:"toolName,omitzero"`
+	// text, reasoning, dynamic-tool, or data- and a name.
 	Type string `json:"type"`
 }
 

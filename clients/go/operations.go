@@ -658,7 +658,8 @@ type ListUiMessagesQuery struct {
 }
 
 // ListUiMessages lists a session's messages for a chat page. The messages in the form of the AI SDK's useChat,
-// which takes them as its initial messages. With order desc the newest come first.
+// which takes them as its initial messages. With order desc the newest come first. The results of tools are in
+// the parts of their calls on the same page; messages of the role tool are in no list of their own.
 func (c *Client) ListUiMessages(
 	ctx context.Context,
 	id string,

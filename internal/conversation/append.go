@@ -8,6 +8,14 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
+// MaxClientIDChars is the maximum length of a clientMessageId. maxWrites is how many messages and ids one call may have
+// together: a transaction of DynamoDB has at most 100 writes: one for each of them, for the session and for the
+// idempotency record.
+const (
+	MaxClientIDChars = 128
+	maxWrites        = 98
+)
+
 // MaxNameChars is the maximum length of a mode and of an agentId.
 const MaxNameChars = 128
 
@@ -24,7 +32,7 @@ func (a Append) Prepare(now time.Time) (Append, error) {
 	}
 	total := 0
 	for _, m := range a.Messages {
-		total += len(m.Content)
+		total += m.size()
 	}
 	if total > MaxCallBytes {
 		return Append{}, fault.New(fault.TooLarge, "the contents of one call may take 1 MiB together")
@@ -39,6 +47,7 @@ func (a Append) Prepare(now time.Time) (Append, error) {
 		wrong = append(wrong, w...)
 	}
 	wrong = append(wrong, decreasing(a.Messages, now)...)
+	wrong = append(wrong, clientIDProblems(a.Messages)...)
 	if len(wrong) > 0 {
 		return Append{}, fault.InvalidFields(wrong...)
 	}
@@ -53,34 +62,80 @@ func (m NewMessage) prepare(field string, now time.Time) (NewMessage, []fault.Fi
 		}
 	}
 	add("role", m.Role.problem())
-	add("content", contentProblem(m.Content))
+	parts, w := preparedParts(field+"parts", m.Parts)
+	wrong = append(wrong, w...)
+	if m.Parts = parts; len(parts) > 0 && m.Content == "" {
+		m.Content = TextOf(parts)
+	}
+	add("content", m.contentProblem())
+	add("clientMessageId", clientIDProblem(m.ClientMessageID))
 	add("timestamp", timestampProblem(m.Timestamp, now))
 	add("mode", nameProblem(m.Mode))
 	add("agentId", nameProblem(m.AgentID))
 	if !m.Timestamp.IsZero() {
 		m.Timestamp = Milliseconds(m.Timestamp)
 	}
-	doc, w := PrepareDocument(field+"metadata", m.Metadata, MaxMetadataBytes)
+	doc, more := PrepareDocument(field+"metadata", m.Metadata, MaxMetadataBytes)
 	m.Metadata = doc
-	return m, append(wrong, w...)
+	return m, append(wrong, more...)
 }
 
 func (r Role) problem() string {
 	switch r {
-	case RoleUser, RoleAssistant, RoleSystem:
+	case RoleUser, RoleAssistant, RoleSystem, RoleTool:
 		return ""
 	}
-	return "must be user, assistant or system"
+	return "must be user, assistant, system or tool"
 }
 
-func contentProblem(content string) string {
+// size is how many bytes the content and the parts take. A content that is made of the parts counts once more, because
+// it is stored, too.
+func (m NewMessage) size() int {
+	text, err := EncodeParts(m.Parts)
+	if err != nil {
+		return MaxCallBytes + 1 // prepare says which part is no JSON
+	}
+	return len(m.Content) + len(text)
+}
+
+func (m NewMessage) contentProblem() string {
 	switch {
-	case content == "" || len(content) > MaxContentBytes:
+	case m.Content == "" && len(m.Parts) == 0 || len(m.Content) > MaxContentBytes:
 		return "must be 1 byte to 256 KiB long"
-	case !utf8.ValidString(content):
+	case m.size() > MaxContentBytes:
+		return "must be at most 256 KiB long together with the parts"
+	case !utf8.ValidString(m.Content):
 		return "must be valid UTF-8"
 	}
 	return ""
+}
+
+func clientIDProblem(id string) string {
+	if utf8.RuneCountInString(id) > MaxClientIDChars || !utf8.ValidString(id) {
+		return fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxClientIDChars)
+	}
+	return ""
+}
+
+// clientIDProblems reports ids that are repeated in one call, and a call that would be too many writes.
+func clientIDProblems(messages []NewMessage) []fault.Field {
+	var wrong []fault.Field
+	seen := map[string]bool{}
+	for i, m := range messages {
+		if seen[m.ClientMessageID] {
+			wrong = append(wrong, fault.Field{
+				Field: fmt.Sprintf("messages[%d].clientMessageId", i), Message: "is repeated in this call",
+			})
+		}
+		if m.ClientMessageID != "" {
+			seen[m.ClientMessageID] = true
+		}
+	}
+	if len(messages)+len(seen) > maxWrites {
+		wrong = append(wrong, fault.Field{Field: "messages", Message: fmt.Sprintf(
+			"must be at most %d together with their clientMessageIds: send the rest in another call", maxWrites)})
+	}
+	return wrong
 }
 
 func timestampProblem(at, now time.Time) string {
@@ -180,6 +235,7 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	return Message{
 		Seq: seq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, AgentID: m.AgentID,
 		Role: m.Role, Content: m.Content, Tokens: m.Tokens, Timestamp: at, Mode: mode,
+		Parts: m.Parts, ClientMessageID: m.ClientMessageID,
 		Metadata: m.Metadata, AwaitsAnswer: m.AwaitsAnswer, NoIndex: m.NoIndex, NoExtract: m.NoExtract,
 		Generation: s.Generation, SessionCreatedAt: s.CreatedAt,
 	}

@@ -5,11 +5,13 @@ import "time"
 // Role is the author of a message.
 type Role string
 
-// The roles of a message. Prompts do not include stored system messages.
+// The roles of a message. Prompts do not include stored system messages. A message of the role tool has the results of
+// an assistant's tool calls.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
 	RoleSystem    Role = "system"
+	RoleTool      Role = "tool"
 )
 
 // Limits of one append.
@@ -30,7 +32,13 @@ type Message struct {
 	CoachID   string
 	AgentID   string
 	Role      Role
-	Content   string
+	// Content is what is indexed, counted and summarised. It is empty for a message whose parts have no text.
+	Content string
+	Parts   []Part
+	// ClientMessageID is the client's own id of the message, unique in its session. It may be empty.
+	ClientMessageID string
+	// Duplicate says that the message was stored by an earlier append of the same ClientMessageID.
+	Duplicate bool
 	// Tokens is the length of Content in tokens of the model family, counted when the message was stored.
 	Tokens    int
 	Timestamp time.Time
@@ -50,19 +58,22 @@ type Message struct {
 }
 
 // IsSearched reports whether searches may find the message.
-func (m Message) IsSearched() bool { return !m.Forgotten && !m.NoIndex }
+func (m Message) IsSearched() bool { return m.Content != "" && !m.Forgotten && !m.NoIndex }
 
 // IsRead reports whether summaries and memories may be made of the message.
-func (m Message) IsRead() bool { return !m.Forgotten && !m.NoExtract }
+func (m Message) IsRead() bool { return m.Content != "" && !m.Forgotten && !m.NoExtract }
 
 // NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.
 type NewMessage struct {
-	Role      Role
-	Content   string
-	Timestamp time.Time
-	Mode      string
-	AgentID   string
-	Metadata  map[string]any
+	Role    Role
+	Content string
+	// Parts and ClientMessageID are those of Message. With parts, an empty Content is that of TextOf.
+	Parts           []Part
+	ClientMessageID string
+	Timestamp       time.Time
+	Mode            string
+	AgentID         string
+	Metadata        map[string]any
 	// AwaitsAnswer says that the caller will append the answer as the next message.
 	AwaitsAnswer bool
 	// NoIndex and NoExtract are those of Message.

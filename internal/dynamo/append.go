@@ -18,7 +18,7 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := newAppender(s.db, s.sessions, user, in, now)
 	if in.Idempotency.Set() {
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
 			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, now)
@@ -53,6 +53,21 @@ type appender struct {
 	addRecord func(*transaction, key, conversation.Appended) int
 	// guards are further writes of the transaction.
 	guards []guard
+	// all are the messages of the call. messages are those of them that have to be stored, and known those that an
+	// earlier append stored, by their clientMessageIds. current is the session when they were found.
+	all     []conversation.NewMessage
+	known   map[string]conversation.Message
+	current conversation.Session
+	// refusesDuplicates says that a message that is stored already is a Conflict.
+	refusesDuplicates bool
+}
+
+func newAppender(db *DB, sessions *SessionReader, user conversation.UserID, in conversation.Append, now time.Time,
+) appender {
+	return appender{
+		db: db, sessions: sessions, user: user, sessionID: in.SessionID, messages: in.Messages, all: in.Messages, now: now,
+		known: map[string]conversation.Message{},
+	}
 }
 
 // guard is a write beside an append, such as the check of a quota.
@@ -110,18 +125,32 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 			} else {
 				a.db.cache.removeSession(a.user, a.sessionID)
 			}
-			return attempt.result, nil, tooLarge(err, attempt.after)
+			return a.withKnown(attempt.result), nil, tooLarge(err, attempt.after)
 		}
-		if existing, failed := failures.existing(attempt.recordPlace); failed {
-			return attempt.result, existing, nil
-		}
-		if err := a.checkGuards(attempt, failures); err != nil {
-			return out, nil, err
+		if out, existing, ended, err := a.refused(ctx, attempt, failures); ended || err != nil {
+			return out, existing, err
 		}
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
 			return out, nil, failed(op, err)
 		}
 	}
+}
+
+// refused says whether conditions that failed end the append, with its answer where all messages were stored before.
+// existing is the idempotency record of an earlier call.
+func (a *appender) refused(ctx context.Context, try appendAttempt, failures *conditionFailures,
+) (out conversation.Appended, existing item, ended bool, err error) {
+	if existing, failed := failures.existing(try.recordPlace); failed {
+		return out, existing, true, nil
+	}
+	if err := a.checkGuards(try, failures); err != nil {
+		return out, nil, true, err
+	}
+	n, err := a.setAside(ctx, try, failures)
+	if err != nil || n == 0 || len(a.messages) > 0 {
+		return out, nil, false, err
+	}
+	return a.withKnown(conversation.Appended{Session: a.current}), nil, true, nil
 }
 
 // checkGuards returns the error of the first guard that ends the append.
@@ -145,6 +174,8 @@ type appendAttempt struct {
 	// recordPlace is -1 without an idempotency key. guardPlaces are those of the guards.
 	sessionPlace, recordPlace int
 	guardPlaces               []int
+	// clientPlaces are those of the records of the messages' clientMessageIds, -1 for a message without one.
+	clientPlaces []int
 }
 
 // newAttempt returns the transaction that appends to the session where it should be. It moves the session first, where
@@ -186,8 +217,9 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 			try.tx.put(it, notExists())
 		}
 	}
+	try.clientPlaces = a.addClientIDs(try.tx, k, try.result)
 	if a.addRecord != nil {
-		try.recordPlace = a.addRecord(try.tx, k, try.result)
+		try.recordPlace = a.addRecord(try.tx, k, a.withKnown(try.result))
 	}
 	for _, g := range a.guards {
 		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, r.session))

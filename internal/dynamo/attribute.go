@@ -26,6 +26,9 @@ const (
 	attrForgotten     = "forgotten"    // only where it is true
 	attrNoIndex       = "noIndex"      // only where it is true
 	attrNoExtract     = "noExtract"    // only where it is true
+	attrParts         = "parts"        // as JSON
+	attrClientID      = "clientMessageId"
+	attrMessageSK     = "messageSk" // of a clientMessageId
 	// attrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It tells the session from a
 	// deleted one of the same id, whose messages an index may still show.
 	attrSessionCreatedAt = "sessionCreatedAtMs"
@@ -101,14 +104,15 @@ const (
 	attrText     = "text"
 
 	// Idempotency records.
-	attrBodyHash   = "bodyHash"
-	attrSessionSK  = "sessionSk"
-	attrRecordID   = "recordId"
-	attrMessageSKs = "messageSks"
-	attrState      = "state"
-	attrLease      = "lease"
-	attrLeaseUntil = "leaseUntil"
-	attrAnswerSK   = "answerSk"
+	attrBodyHash    = "bodyHash"
+	attrSessionSK   = "sessionSk"
+	attrRecordID    = "recordId"
+	attrMessageSKs  = "messageSks"
+	attrMessageSeqs = "messageSeqs" // only where some of the messages were stored before
+	attrState       = "state"
+	attrLease       = "lease"
+	attrLeaseUntil  = "leaseUntil"
+	attrAnswerSK    = "answerSk"
 
 	// Limits of users.
 	attrRequests = "requests"

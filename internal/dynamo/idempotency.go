@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"reflect"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -66,11 +68,21 @@ func checkSameBody(record item, idem conversation.Idempotency) error {
 	return nil
 }
 
+// duplicateMark follows the seq of a message that was stored before, in the record of an append that has such messages.
+const duplicateMark = "="
+
 // recordAppend adds to an idempotency record what an append wrote, and the session's counters after it.
 func recordAppend(it item, sessionKey key, a conversation.Appended) {
-	keys := make([]string, len(a.Messages))
+	keys, seqs, duplicates := make([]string, len(a.Messages)), make([]string, len(a.Messages)), 0
 	for i, m := range a.Messages {
-		keys[i] = messageSK(m.Timestamp, m.ID[len(m.ID)-shortMillis-shortRandom:])
+		keys[i], seqs[i] = messageSK(m.Timestamp, m.ID[len(m.ID)-shortMillis-shortRandom:]), strconv.Itoa(m.Seq)
+		if m.Duplicate {
+			seqs[i] += duplicateMark
+			duplicates++
+		}
+	}
+	if duplicates > 0 {
+		it.setStrings(attrMessageSeqs, seqs)
 	}
 	it[attrSessionSK] = stringAttr(sessionKey.sk)
 	it[attrSessionCreatedAt] = intAttr(a.Session.CreatedAt.UnixMilli())
@@ -93,11 +105,15 @@ func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserI
 		return conversation.Appended{}, err
 	}
 	out := conversation.Appended{Session: session, Replayed: true}
-	keys := record.strings(attrMessageSKs)
+	keys, seqs := record.strings(attrMessageSKs), record.strings(attrMessageSeqs)
 	for i, m := range in.Messages[:min(len(in.Messages), len(keys))] {
 		at, short, _ := parseMessageSK(keys[i])
 		again := session.Message(m, session.LastSeq-len(keys)+i+1, at)
-		again.ID = messageID(user, at, short)
+		if again.ID = messageID(user, at, short); i < len(seqs) {
+			seq, isDuplicate := strings.CutSuffix(seqs[i], duplicateMark)
+			again.Seq, _ = strconv.Atoi(seq)
+			again.Duplicate = isDuplicate
+		}
 		out.Messages = append(out.Messages, again)
 	}
 	return out, nil

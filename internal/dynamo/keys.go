@@ -29,6 +29,7 @@ const (
 	parkedPrefix      = "legacy#"
 	freshPrefix       = "fresh#"
 	descriptionPrefix = "description#"
+	clientPrefix      = "client#"
 
 	generationSK    = controlPrefix + "generation"
 	preferencesSK   = controlPrefix + "preferences"
@@ -278,6 +279,16 @@ func parseFreshSK(sk string) (string, bool) {
 	return session, ok && found
 }
 
+// clientSK is the sk of the record of a clientMessageId, which is hashed because it may hold any character. The
+// session's creation is in it, because there may have been several sessions of the same id.
+func clientSK(sessionSK string, s conversation.Session, clientMessageID string) string {
+	return clientsOf(sessionSK, s) + shortHash(clientMessageID)
+}
+
+func clientsOf(sessionSK string, s conversation.Session) string {
+	return clientPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
+}
+
 // promptSK is the sk of a stored prompt. The time in it comes from the id, "prompt_<epoch milliseconds>_<random>".
 func promptSK(id string) (string, bool) {
 	rest, ok := strings.CutPrefix(id, promptIDPrefix)
@@ -328,48 +339,4 @@ func dueShard(k key) sweep.Shard {
 	_, _ = io.WriteString(h, k.pk+"#"+k.sk)
 	q := queueOf(k.sk)
 	return q.First + sweep.Shard(h.Sum32()%uint32(q.Count))
-}
-
-// kindOf names the kind of a record by its sk, for receipts. ok is false for records that are not Throughline's, and
-// for the generation, which stays when a user is erased.
-func kindOf(sk string) (kind string, ok bool) {
-	if sk == generationSK {
-		return "", false
-	}
-	if _, _, isSession := parseSessionSK(sk); isSession {
-		return "session", true
-	}
-	if strings.HasPrefix(sk, forgottenPrefix) {
-		return "forgotten", true
-	}
-	if rest, found := strings.CutPrefix(sk, livePrefix); found {
-		return longtermKind(rest), true
-	}
-	if rest, found := strings.CutPrefix(sk, pastPrefix); found {
-		return longtermKind(rest), true
-	}
-	for prefix, kind := range kindPrefixes {
-		if strings.HasPrefix(sk, prefix) {
-			return kind, true
-		}
-	}
-	return "", false
-}
-
-// isCount reports whether a sort key is that of a record that bounds what a user asks for: slots, requests of a minute,
-// tokens of a day. They hold counts and nothing that the user said. They outlive an erasure until they expire, because
-// a user could pass every bound by one otherwise.
-func isCount(sk string) bool {
-	return sk == slotsSK || strings.HasPrefix(sk, requestsPrefix) || strings.HasPrefix(sk, usagePrefix)
-}
-
-func longtermKind(rest string) string {
-	kind, _, _ := strings.Cut(rest, "#")
-	return kind
-}
-
-var kindPrefixes = map[string]string{
-	messagePrefix: "message", summaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
-	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", descriptionPrefix: "description",
-	documentPrefix: "document",
 }

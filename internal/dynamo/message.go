@@ -151,7 +151,7 @@ func (s *MessageStore) Timeline(ctx context.Context, user conversation.UserID, r
 
 // sizeOfMessage is about the size of a message's record, without what is short. It is much faster than item.size.
 func sizeOfMessage(it item) int {
-	size := len(it.string(attrContent))
+	size := len(it.string(attrContent)) + len(it.string(attrParts))
 	if metadata, ok := it[attrMetadata]; ok {
 		size += sizeOf(metadata)
 	}
@@ -211,6 +211,12 @@ func encodeMessage(user conversation.UserID, s conversation.Session, m conversat
 	it[attrCoachID] = stringAttr(m.CoachID)
 	it.setString(attrAgentID, m.AgentID)
 	it.setString(attrMode, m.Mode)
+	it.setString(attrClientID, m.ClientMessageID)
+	parts, err := conversation.EncodeParts(m.Parts)
+	if err != nil {
+		return nil, err
+	}
+	it.setString(attrParts, parts)
 	for name, is := range map[string]bool{
 		attrAwaitsAnswer: m.AwaitsAnswer, attrForgotten: m.Forgotten, attrNoIndex: m.NoIndex, attrNoExtract: m.NoExtract,
 	} {
@@ -235,6 +241,7 @@ func decodeMessage(it item) (m conversation.Message, ok bool) {
 		CoachID: it.string(attrCoachID), AgentID: it.string(attrAgentID),
 		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
 		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
+		Parts: conversation.DecodeParts(it.string(attrParts)), ClientMessageID: it.string(attrClientID),
 		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
 		Forgotten: it.bool(attrForgotten), NoIndex: it.bool(attrNoIndex), NoExtract: it.bool(attrNoExtract),
 		SessionCreatedAt: sessionCreatedAt(it),

@@ -155,6 +155,9 @@ func (r *rangeReader) addArray(array []conversation.Message) {
 // sizeOfContent is about the size of a message in an answer.
 func sizeOfContent(m conversation.Message) int {
 	size := len(m.Content) + (escapedControl-1)*countControls(m.Content)
+	if parts, err := conversation.EncodeParts(m.Parts); err == nil {
+		size += len(parts)
+	}
 	if doc := (item{}); doc.setDocument(attrMetadata, m.Metadata) == nil {
 		size += doc.size()
 	}

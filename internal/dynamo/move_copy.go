@@ -75,7 +75,7 @@ func (m *mover) encodeCopy(s conversation.Session, message conversation.Message)
 // isSameMessage reports whether a stored message is the one that a copy would write.
 func isSameMessage(stored, copied item) bool {
 	return stored.int64(attrSeq) == copied.int64(attrSeq) && stored.string(attrRole) == copied.string(attrRole) &&
-		stored.string(attrContent) == copied.string(attrContent)
+		stored.string(attrContent) == copied.string(attrContent) && stored.string(attrParts) == copied.string(attrParts)
 }
 
 // deleteCopies deletes messages on condition that the session is as it was read: another mover could have made them the

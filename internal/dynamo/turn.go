@@ -42,7 +42,8 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 		return conversation.Turn{}, fault.InvalidField("messages", "must hold one message")
 	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
-	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := newAppender(s.db, s.sessions, user, in, now)
+	a.refusesDuplicates = true
 	slot := newAnswerSlot(s.db, user)
 	a.guards = []guard{newAnswerQuota(s.db, user, slot).guard(), slot.guard()}
 	if in.Idempotency.Set() {
@@ -270,7 +271,8 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if err != nil {
 		return conversation.Message{}, err
 	}
-	a := appender{db: s.db, sessions: s.sessions, user: user, sessionID: in.SessionID, messages: in.Messages, now: now}
+	a := newAppender(s.db, s.sessions, user, in, now)
+	a.refusesDuplicates = true
 	a.of = &turn.Session
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)

@@ -141,6 +141,8 @@ func difference(array, stored conversation.Message) string {
 		return "the roles differ"
 	case array.Content != stored.Content:
 		return "the contents differ"
+	case !conversation.EqualParts(array.Parts, stored.Parts), array.ClientMessageID != stored.ClientMessageID:
+		return "the parts or the clientMessageIds differ"
 	}
 	return ""
 }

@@ -36,35 +36,37 @@ func sentBody(ctx context.Context) []byte {
 // puts it back for huma, which checks it against the operation's schema.
 func readBody(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
-	body, err := checkedBody(r)
+	body, plain, err := checkedBody(r)
 	if err != nil {
 		WriteProblem(w, err)
 		return
 	}
-	r.Body = io.NopCloser(bytes.NewReader(strictjson.PlainIntegers(body)))
+	r.Body = io.NopCloser(bytes.NewReader(plain))
 	r.Header.Set("Content-Type", "application/json")
 	next(huma.WithValue(ctx, sentBodyKey{}, body))
 }
 
-func checkedBody(r *http.Request) ([]byte, error) {
+// verbatimParts are the values in the parts of messages, which come back as they were sent.
+var verbatimParts = strictjson.Verbatim{List: "parts", Fields: []string{"input", "output", "data"}}
+
+// checkedBody returns a request's body as it was sent, and with its whole numbers as plain digits.
+func checkedBody(r *http.Request) (sent, plain []byte, err error) {
 	if err := CheckMediaType(r.Header); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tooLarge := fault.Newf(fault.TooLarge, "a body has at most %d bytes", maxBody)
 	if r.ContentLength > maxBody {
-		return nil, tooLarge
+		return nil, nil, tooLarge
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
-		return nil, readError(err)
+		return nil, nil, readError(err)
 	}
 	if len(body) > maxBody {
-		return nil, tooLarge
+		return nil, nil, tooLarge
 	}
-	if err := strictjson.Check(body); err != nil {
-		return nil, err
-	}
-	return body, nil
+	plain, err = strictjson.Plain(body, verbatimParts)
+	return body, plain, err
 }
 
 // CheckMediaType returns the problem of a request whose body is not JSON.

@@ -38,6 +38,7 @@ func (d document) unlimited(s schema, at string) []string {
 	}
 	var found []string
 	switch {
+	case strings.Contains(s.Description, sharedBound):
 	case strings.Contains(s.Description, "KiB") && !slices.Contains(s.Type, "array"):
 	case slices.Contains(s.Type, "string"):
 		if s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "date-time" {

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -32,8 +33,11 @@ type Message struct {
 	Context   string    `json:"context"`
 	CoachID   string    `json:"coachId"`
 	AgentID   string    `json:"agentId,omitempty"`
-	Role      string    `json:"role" enum:"user,assistant,system"`
-	Content   string    `json:"content"`
+	Role      string    `json:"role" enum:"user,assistant,system,tool"`
+	Content   string    `json:"content" doc:"What is indexed and summarised. Empty where the parts have no text."`
+	Parts     []part    `json:"parts,omitempty" doc:"What the message has beside its content, as it was sent."`
+	ClientID  string    `json:"clientMessageId,omitempty" doc:"The client's own id of the message."`
+	Duplicate bool      `json:"duplicate,omitempty" doc:"An earlier call has stored it under its clientMessageId."`
 	Timestamp timestamp `json:"timestamp" doc:"Increases strictly within the session."`
 	Mode      string    `json:"mode"`
 	Metadata  object    `json:"metadata,omitempty"`
@@ -45,6 +49,7 @@ type Message struct {
 func toMessage(m conversation.Message) Message {
 	return Message{
 		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
+		Parts: toParts(m.Parts), ClientID: m.ClientMessageID, Duplicate: m.Duplicate,
 		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
 		Metadata: m.Metadata, Forgotten: m.Forgotten, Index: falseIf(m.NoIndex), Extract: falseIf(m.NoExtract),
 	}
@@ -62,8 +67,10 @@ func falseIf(refused bool) *bool {
 func isFalse(given *bool) bool { return given != nil && !*given }
 
 type newMessage struct {
-	Role      string     `json:"role" enum:"user,assistant,system" doc:"All but user need the scope throughline/app."`
-	Content   string     `json:"content" minLength:"1" doc:"At most 256 KiB, stored and returned exactly."`
+	Role      string     `json:"role" enum:"user,assistant,system,tool" doc:"All but user need throughline/app."`
+	Content   string     `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
+	Parts     []part     `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
+	ClientID  string     `json:"clientMessageId,omitempty" maxLength:"128" doc:"The client's own id, stored once."`
 	Timestamp *timestamp `json:"timestamp,omitempty" doc:"Default: now. At most 5 minutes ahead."`
 	Mode      string     `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
 	AgentID   string     `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
@@ -194,8 +201,9 @@ func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 	out := make([]conversation.NewMessage, len(given))
 	for i, g := range given {
 		out[i] = conversation.NewMessage{
+			Parts: fromParts(g.Parts), ClientMessageID: g.ClientID,
 			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
-			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(g.Content),
+			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(cmp.Or(g.Content, conversation.TextOf(fromParts(g.Parts)))),
 			NoIndex: isFalse(g.Index), NoExtract: isFalse(g.Extract),
 		}
 	}

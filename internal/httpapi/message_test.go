@@ -125,7 +125,7 @@ func TestInvalidMessages(t *testing.T) {
 		"none":            {many(0), "messages"},
 		"null":            {`{"messages":null}`, "messages"},
 		"51":              {many(51), "messages"},
-		"role":            {one(map[string]any{"role": "tool"}), "messages[0].role"},
+		"role":            {one(map[string]any{"role": "robot"}), "messages[0].role"},
 		"no content":      {`{"messages":[{"role":"user"}]}`, "messages[0].content"},
 		"empty":           {one(map[string]any{"content": ""}), "messages[0].content"},
 		"256 KiB + 1":     {one(map[string]any{"content": strings.Repeat("x", 256<<10+1)}), "messages[0].content"},

@@ -13,34 +13,104 @@ type uiMessage struct {
 	ID       string   `json:"id" doc:"The message's messageId."`
 	Role     string   `json:"role" enum:"user,assistant,system"`
 	Metadata object   `json:"metadata" doc:"The message's metadata, and its timestamp if there is no other of this name."`
-	Parts    []uiPart `json:"parts" doc:"One part with the content."`
+	Parts    []uiPart `json:"parts" doc:"The parts, or one with the content. A tool's result is in the part of its call."`
 }
 
-// uiPart is a text part of a UI message.
+// uiPart is a part of a UI message: text, reasoning, dynamic-tool, or data- and the name of a data part.
 type uiPart struct {
-	Type string `json:"type" enum:"text"`
-	Text string `json:"text"`
+	Type       string    `json:"type" doc:"text, reasoning, dynamic-tool, or data- and a name."`
+	Text       string    `json:"text,omitempty" doc:"Of a text or reasoning part."`
+	ToolName   string    `json:"toolName,omitempty" doc:"Of a dynamic-tool."`
+	ToolCallID string    `json:"toolCallId,omitempty" doc:"Of a dynamic-tool."`
+	State      string    `json:"state,omitempty" doc:"Of a dynamic-tool: input-available, output-available, output-error."`
+	Input      jsonValue `json:"input,omitempty"`
+	Output     jsonValue `json:"output,omitempty"`
+	ErrorText  string    `json:"errorText,omitempty" doc:"The output of a tool that failed."`
+	Data       jsonValue `json:"data,omitempty"`
 }
 
-func toUIMessage(m conversation.Message) uiMessage {
-	metadata := object{"timestamp": conversation.FormatTime(m.Timestamp)}
-	maps.Copy(metadata, m.Metadata)
-	return uiMessage{
-		ID: m.ID, Role: string(m.Role), Metadata: metadata, Parts: []uiPart{{Type: "text", Text: m.Content}},
-	}
-}
+// The states of a tool's call in a UI message.
+const (
+	toolCalled   = "input-available"
+	toolAnswered = "output-available"
+	toolFailed   = "output-error"
+)
 
 func (m messages) registerUI(tag string) {
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/ui-messages", id: "listUiMessages", tag: tag,
 		summary: "List a session's messages for a chat page",
 		detail: "The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order " +
-			"desc the newest come first.",
+			"desc the newest come first. The results of tools are in the parts of their calls on the same page; messages " +
+			"of the role tool are in no list of their own.",
 	}, m.listUI)
 }
 
 func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (*listOutput[uiMessage], error) {
-	return listMessages(ctx, m, c, in, toUIMessage)
+	out, err := listMessages(ctx, m, c, in, func(m conversation.Message) conversation.Message { return m })
+	if err != nil {
+		return nil, err
+	}
+	shown := &listOutput[uiMessage]{}
+	shown.Body.Items, shown.Body.NextCursor = toUIMessages(out.Body.Items), out.Body.NextCursor
+	return shown, nil
+}
+
+// toUIMessages returns the messages of a page as a chat page shows them, with the results of tools in their calls.
+func toUIMessages(page []conversation.Message) []uiMessage {
+	results := map[string]conversation.Part{}
+	for _, m := range page {
+		for _, p := range m.Parts {
+			if p.Type == conversation.ToolResultPart {
+				results[p.ToolCallID] = p
+			}
+		}
+	}
+	shown := make([]uiMessage, 0, len(page))
+	for _, m := range page {
+		if m.Role == conversation.RoleTool {
+			continue
+		}
+		metadata := object{"timestamp": conversation.FormatTime(m.Timestamp)}
+		maps.Copy(metadata, m.Metadata)
+		shown = append(shown, uiMessage{ID: m.ID, Role: string(m.Role), Metadata: metadata, Parts: uiParts(m, results)})
+	}
+	return shown
+}
+
+func uiParts(m conversation.Message, results map[string]conversation.Part) []uiPart {
+	if len(m.Parts) == 0 {
+		return []uiPart{{Type: "text", Text: m.Content}}
+	}
+	parts := make([]uiPart, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		switch p.Type {
+		case conversation.TextPart, conversation.ReasoningPart:
+			parts = append(parts, uiPart{Type: string(p.Type), Text: p.Text})
+		case conversation.DataPart:
+			parts = append(parts, uiPart{Type: "data-" + p.Name, Data: jsonValue(p.Data)})
+		case conversation.ToolCallPart:
+			parts = append(parts, uiTool(p, results[p.ToolCallID]))
+		case conversation.ToolResultPart: // in the part of its call
+		}
+	}
+	return parts
+}
+
+// uiTool returns the part of a tool's call with its result, if there is one.
+func uiTool(call, result conversation.Part) uiPart {
+	shown := uiPart{
+		Type: "dynamic-tool", ToolName: call.ToolName, ToolCallID: call.ToolCallID, State: toolCalled,
+		Input: jsonValue(call.Input),
+	}
+	switch {
+	case result.Output == nil:
+	case result.IsError:
+		shown.State, shown.ErrorText = toolFailed, string(result.Output)
+	default:
+		shown.State, shown.Output = toolAnswered, jsonValue(result.Output)
+	}
+	return shown
 }
 
 // listMessages returns a page of a session's messages in some form.

@@ -25,6 +25,8 @@ const (
 	fieldAwaitsAnswer = "awaitsAnswer"
 	fieldNoIndex      = "noIndex"
 	fieldNoExtract    = "noExtract"
+	fieldParts        = "parts" // as JSON
+	fieldClientID     = "clientMessageId"
 )
 
 // The names in a message's metadata under which an app's own values are kept.
@@ -165,6 +167,8 @@ func (d *decoder) message(fields map[string]any) conversation.Message {
 		take(rest, fieldAwaitsAnswer, &m.AwaitsAnswer)
 		take(rest, fieldNoIndex, &m.NoIndex)
 		take(rest, fieldNoExtract, &m.NoExtract)
+		take(rest, fieldClientID, &m.ClientMessageID)
+		takeParts(rest, &m.Parts)
 	} else {
 		m.Timestamp = d.increasing(fields[fieldTime])
 		m.ID = d.ids.New(m.Timestamp, digits)
@@ -228,6 +232,15 @@ func take[T any](fields map[string]any, name string, into *T) {
 	}
 }
 
+// takeParts moves the parts from the map into a variable. What Throughline has not written stays.
+func takeParts(fields map[string]any, into *[]conversation.Part) {
+	text, _ := fields[fieldParts].(string)
+	if parts := conversation.DecodeParts(text); parts != nil {
+		*into = parts
+		delete(fields, fieldParts)
+	}
+}
+
 func takeCount(fields map[string]any, name string, into *int) {
 	if n, ok := fields[name].(float64); ok && n >= 0 && n <= 1e9 && n == math.Trunc(n) {
 		*into = int(n)
@@ -270,6 +283,12 @@ func Encode(m conversation.Message) map[string]any {
 	}
 	if m.AwaitsAnswer {
 		fields[fieldAwaitsAnswer] = true
+	}
+	if m.ClientMessageID != "" {
+		fields[fieldClientID] = m.ClientMessageID
+	}
+	if parts, err := conversation.EncodeParts(m.Parts); err == nil && parts != "" {
+		fields[fieldParts] = parts
 	}
 	return fields
 }

@@ -151,7 +151,8 @@ func RunConversations(t *testing.T, open func(t *testing.T, now func() time.Time
 var conversationTests = []string{
 	"Create", "CreateReplays", "CreateConflicts", "UpdateSession", "Append", "AppendTimes",
 	"InvalidAppends", "AppendReplays", "AppendReplaysAfterEdits", "AppendReplaysAfterDeletion", "KeysExpire",
-	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Flags", "Turn", "TurnWithoutKey", "MessageByID",
+	"ConcurrentAppendsWithOneKey", "ContentRoundTrip", "Flags", "Parts", "ClientIDs", "ClientIDsReplay",
+	"Turn", "TurnWithoutKey", "MessageByID",
 	"Reopen", "ReopenAtOnce",
 }
 
@@ -212,6 +213,12 @@ var (
 		"ConcurrentAppends":           testConcurrentAppends,
 		"ContentRoundTrip":            testContentRoundTrip,
 		"Flags":                       testFlags,
+		"Parts":                       testParts,
+		"ClientIDs":                   testClientIDs,
+		"ClientIDsReplay":             testClientIDsReplay,
+		"LargestCallWithClientIDs":    testLargestCallWithClientIDs,
+		"ConcurrentClientIDs":         testConcurrentClientIDs,
+		"DeletedClientID":             testDeletedClientID,
 		"Paging":                      testPaging,
 		"PagesAreBoundedInBytes":      testPagesAreBoundedInBytes,
 		"PagingDuringWrites":          testPagingDuringWrites,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/internal/fault"
@@ -32,7 +33,35 @@ func Check(text []byte) error {
 		return fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
 	}
 	in := inspector{text: text}
-	for in.pos < len(text) {
+	return in.all()
+}
+
+// Verbatim names the values that are kept as they are written: those of the Fields of the objects in a list of the name
+// List. Their numbers may have any digits.
+type Verbatim struct {
+	List   string
+	Fields []string
+}
+
+// Plain checks a text as Check does, and returns it with its whole numbers as plain digits, as PlainIntegers does, but
+// for the values that are verbatim.
+func Plain(text []byte, v Verbatim) ([]byte, error) {
+	if err := json.Unmarshal(text, &json.RawMessage{}); err != nil && !isJSON(text) {
+		return nil, fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
+	}
+	in := inspector{text: text, verbatim: v, rewrites: true}
+	if err := in.all(); err != nil {
+		return nil, err
+	}
+	if in.done == 0 {
+		return text, nil
+	}
+	return append(in.plain, text[in.done:]...), nil
+}
+
+// all inspects the whole text.
+func (in *inspector) all() error {
+	for in.pos < len(in.text) {
 		if err := in.token(); err != nil {
 			return err
 		}
@@ -64,7 +93,12 @@ type inspector struct {
 	text []byte
 	pos  int
 	// values is the number of values so far.
-	values int
+	values   int
+	verbatim Verbatim
+	// rewrites has plain begin with the text up to done, with its whole numbers as plain digits.
+	rewrites bool
+	plain    []byte
+	done     int
 	// open are the objects and arrays around the next token, the outermost first.
 	open []container
 }
@@ -94,7 +128,7 @@ func (in *inspector) token() error {
 		return in.string(in.text[start:in.pos])
 	case c == '-' || isDigit(c):
 		in.pos = numberEnd(in.text, start)
-		return in.number(string(in.text[start:in.pos]))
+		return in.number(start, string(in.text[start:in.pos]))
 	case c == 't' || c == 'n':
 		in.pos += len("true")
 		return in.leaf("")
@@ -137,12 +171,31 @@ func (in *inspector) string(quoted []byte) error {
 	return nil
 }
 
-func (in *inspector) number(number string) error {
+func (in *inspector) number(start int, number string) error {
+	if in.isVerbatim() {
+		return in.leaf("")
+	}
+	if plain, ok := plainInteger(number); ok && in.rewrites {
+		in.plain = append(append(in.plain, in.text[in.done:start]...), plain...)
+		in.done = in.pos
+	}
 	if !storable(number) {
 		return in.leaf("is a number that would not come back exactly: " +
 			"it has too many digits, or is too large or too small")
 	}
 	return in.leaf("")
+}
+
+// isVerbatim reports whether the next value is kept as it is written.
+func (in *inspector) isVerbatim() bool {
+	for i := 2; i < len(in.open) && in.verbatim.List != ""; i++ {
+		list, object := in.open[i-2], in.open[i]
+		if list.isObject && !in.open[i-1].isObject && object.isObject && object.name != nil &&
+			unquote(list.name) == in.verbatim.List && slices.Contains(in.verbatim.Fields, unquote(object.name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // leaf passes a value that is no container, and refuses it if it has a problem.

@@ -119,3 +119,30 @@ func TestPlainIntegers(t *testing.T) {
 		}
 	}
 }
+
+// TestPlainLeavesVerbatim keeps the numbers of verbatim values, and no others.
+func TestPlainLeavesVerbatim(t *testing.T) {
+	t.Parallel()
+	v := strictjson.Verbatim{List: "parts", Fields: []string{"input"}}
+	const digits = "12345678901234567890.10"
+	for text, want := range map[string]string{
+		`{"n":1.0,"parts":[{"input":{"a":[1.0,` + digits + `]},"n":2.0}]}`: `{"n":1,"parts":[{"input":{"a":[1.0,` +
+			digits + `]},"n":2}]}`,
+		`{"m":[{"parts":[{"x":1.0},{"input":1e2}]}],"input":3.0}`: `{"m":[{"parts":[{"x":1},{"input":1e2}]}],"input":3}`,
+		`{"parts":{"input":1.0}}`:                                 `{"parts":{"input":1}}`,
+		`{"parts":[[{"input":1.0}]]}`:                             `{"parts":[[{"input":1}]]}`,
+		`[1]`:                                                     `[1]`,
+	} {
+		got, err := strictjson.Plain([]byte(text), v)
+		if err != nil || string(got) != want {
+			t.Errorf("%s is %s, %v, want %s", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		`{"parts":[{"output":` + digits + `}]}`, `{"input":` + digits + `}`, `{"parts":[{"input":"\ud800"}]}`, `{"parts":[`,
+	} {
+		if _, err := strictjson.Plain([]byte(text), v); err == nil {
+			t.Errorf("%s passes", text)
+		}
+	}
+}

@@ -59,6 +59,7 @@ export type NewMessage = components['schemas']['NewMessage'];
 export type NewMessages = components['schemas']['NewMessages'];
 export type NewSession = components['schemas']['NewSession'];
 export type NewTodo = components['schemas']['NewTodo'];
+export type Part = components['schemas']['Part'];
 export type PreferencesDoc = components['schemas']['PreferencesDoc'];
 export type PreferencesInput = components['schemas']['PreferencesInput'];
 export type Problem = components['schemas']['Problem'];
@@ -329,7 +330,8 @@ export interface Operations {
    * than the limit, or none, and still a nextCursor. */
   listTodos(query?: shapes['listTodos']['parameters']['query'], options?: Options): Pages<ListTodo['items'][number]>;
   /** List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
-   * as its initial messages. With order desc the newest come first. */
+   * as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
+   * calls on the same page; messages of the role tool are in no list of their own. */
   listUiMessages(id: string, query?: shapes['listUiMessages']['parameters']['query'], options?: Options): Pages<ListUiMessage['items'][number]>;
   /** Create or replace a coach. */
   putCoach(coachId: string, body: CoachDoc, options?: Options): Promise<Coach>;

@@ -635,7 +635,7 @@ export interface paths {
         };
         /**
          * List a session's messages for a chat page
-         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first.
+         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls on the same page; messages of the role tool are in no list of their own.
          */
         get: operations["listUiMessages"];
         put?: never;
@@ -1256,6 +1256,8 @@ export interface components {
             ageLabel?: string;
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId?: string;
             /**
@@ -1273,6 +1275,8 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /**
              * @description Why it ended.
              * @enum {string}
@@ -1319,6 +1323,8 @@ export interface components {
             mode?: string;
             /** @description When it was said, or when the summary ends. */
             occurredAt?: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /** @description Whether every prompt has it, as injuries and allergies. */
             pinned?: boolean;
             /** @description The type of the summary. */
@@ -1327,7 +1333,7 @@ export interface components {
              * @description Who said it.
              * @enum {string}
              */
-            role?: "user" | "assistant" | "system";
+            role?: "user" | "assistant" | "system" | "tool";
             /**
              * Format: date-time
              * @description When it was last said.
@@ -1631,12 +1637,16 @@ export interface components {
         Message: {
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId: string;
-            /** @description The text, as it was stored. */
+            /** @description What is indexed and summarised. Empty where the parts have no text. */
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /** @description Absent for true. */
             extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
@@ -1651,11 +1661,13 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /**
              * @description Who said it.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: int64
              * @description 1 to n within the session.
@@ -1810,8 +1822,10 @@ export interface components {
         NewMessage: {
             /** @description The part that the model plays. */
             agentId?: string | null;
-            /** @description At most 256 KiB, stored and returned exactly. */
-            content: string;
+            /** @description The client's own id, stored once. */
+            clientMessageId?: string | null;
+            /** @description At most 256 KiB. With parts, the default is their texts. */
+            content?: string | null;
             /**
              * @description false: no summary or memory is made of it.
              * @default true
@@ -1828,11 +1842,13 @@ export interface components {
             } | null;
             /** @description Default: the session's mode. */
             mode?: string | null;
+            /** @description At most 256 KiB together with the content. */
+            parts?: components["schemas"]["Part"][] | null;
             /**
-             * @description All but user need the scope throughline/app.
+             * @description All but user need throughline/app.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: date-time
              * @description Default: now. At most 5 minutes ahead.
@@ -1897,6 +1913,29 @@ export interface components {
             status: "COMPLETED";
         } | {
             completedAt?: null;
+        };
+        Part: {
+            /** @description Of a data part: any JSON value, kept as it is sent. */
+            data?: Record<string, never> | null;
+            /** @description Of a tool-call part: any JSON value, kept as it is sent. */
+            input?: Record<string, never> | null;
+            /** @description Of a tool-result part: the tool failed. */
+            isError?: boolean | null;
+            /** @description Of a data part. */
+            name?: string | null;
+            /** @description Of a tool-result part: any JSON value, kept as it is sent. */
+            output?: Record<string, never> | null;
+            /** @description Of a text or reasoning part. */
+            text?: string | null;
+            /** @description Of a tool-call or tool-result part. */
+            toolCallId?: string | null;
+            /** @description Of a tool-call or tool-result part. */
+            toolName?: string | null;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type: "text" | "tool-call" | "tool-result" | "reasoning" | "data";
         };
         PreferencesDoc: {
             /** @description What each context shares with the others. */
@@ -2433,12 +2472,16 @@ export interface components {
         Recalled: {
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId: string;
-            /** @description The text, as it was stored. */
+            /** @description What is indexed and summarised. Empty where the parts have no text. */
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /** @description Absent for true. */
             extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
@@ -2453,11 +2496,13 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /**
              * @description Who said it.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: double
              * @description The estimated probability that the message helps to answer the query.
@@ -2716,7 +2761,7 @@ export interface components {
             metadata: {
                 [key: string]: components["schemas"]["Value"];
             };
-            /** @description One part with the content. */
+            /** @description The parts, or one with the content. A tool's result is in the part of its call. */
             parts: components["schemas"]["UiPart"][];
             /**
              * @description Who said it.
@@ -2725,13 +2770,21 @@ export interface components {
             role: "user" | "assistant" | "system";
         };
         UiPart: {
-            /** @description The text. */
-            text: string;
-            /**
-             * @description What the memory is about.
-             * @enum {string}
-             */
-            type: "text";
+            data?: components["schemas"]["Value"];
+            /** @description The output of a tool that failed. */
+            errorText?: string;
+            input?: components["schemas"]["Value"];
+            output?: components["schemas"]["Value"];
+            /** @description Of a dynamic-tool: input-available, output-available, output-error. */
+            state?: string;
+            /** @description Of a text or reasoning part. */
+            text?: string;
+            /** @description Of a dynamic-tool. */
+            toolCallId?: string;
+            /** @description Of a dynamic-tool. */
+            toolName?: string;
+            /** @description text, reasoning, dynamic-tool, or data- and a name. */
+            type: string;
         };
         UsageDoc: {
             /**

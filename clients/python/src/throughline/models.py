@@ -366,6 +366,8 @@ class FoundRecord:
     """How long ago it was, in the words of prompts."""
     agent_id: str | None = None
     """The part that the model played; absent for messages without one."""
+    client_message_id: str | None = None
+    """The client's own id of the message."""
     coach_id: str | None = None
     """The id of the coach."""
     confidence: float | None = None
@@ -376,6 +378,8 @@ class FoundRecord:
     """The context of the session."""
     created_at: datetime | None = None
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    duplicate: bool | None = None
+    """An earlier call has stored it under its clientMessageId."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
     """Why it ended."""
     expires_at: datetime | None = None
@@ -407,11 +411,13 @@ class FoundRecord:
     """The mode of the conversation, a word of the app's own."""
     occurred_at: str | None = None
     """When it was said, or when the summary ends."""
+    parts: list[Part] | None = None
+    """What the message has beside its content, as it was sent."""
     pinned: bool | None = None
     """Whether every prompt has it, as injuries and allergies."""
     record_type: str | None = None
     """The type of the summary."""
-    role: Literal["user", "assistant", "system"] | None = None
+    role: Literal["user", "assistant", "system", "tool"] | None = None
     """Who said it."""
     said_at: datetime | None = None
     """When it was last said."""
@@ -647,12 +653,16 @@ class MemorySearchBody:
 class Message:
     agent_id: str | None = None
     """The part that the model played; absent for messages without one."""
+    client_message_id: str | None = None
+    """The client's own id of the message."""
     coach_id: str
     """The id of the coach."""
     content: str
-    """The text, as it was stored."""
+    """What is indexed and summarised. Empty where the parts have no text."""
     context: str
     """The context of the session."""
+    duplicate: bool | None = None
+    """An earlier call has stored it under its clientMessageId."""
     extract: bool | None = None
     """Absent for true."""
     forgotten: bool | None = None
@@ -666,7 +676,9 @@ class Message:
     from 1e-125 to 1e126."""
     mode: str
     """The mode of the conversation, a word of the app's own."""
-    role: Literal["user", "assistant", "system"]
+    parts: list[Part] | None = None
+    """What the message has beside its content, as it was sent."""
+    role: Literal["user", "assistant", "system", "tool"]
     """Who said it."""
     seq: int
     """1 to n within the session."""
@@ -770,8 +782,10 @@ class NewMemory:
 class NewMessage:
     agent_id: str | None = None
     """The part that the model plays."""
-    content: str
-    """At most 256 KiB, stored and returned exactly."""
+    client_message_id: str | None = None
+    """The client's own id, stored once."""
+    content: str | None = None
+    """At most 256 KiB. With parts, the default is their texts."""
     extract: bool | None = None
     """false: no summary or memory is made of it."""
     index: bool | None = None
@@ -780,8 +794,10 @@ class NewMessage:
     """The app's own data, at most 32 KiB."""
     mode: str | None = None
     """Default: the session's mode."""
-    role: Literal["user", "assistant", "system"]
-    """All but user need the scope throughline/app."""
+    parts: list[Part] | None = None
+    """At most 256 KiB together with the content."""
+    role: Literal["user", "assistant", "system", "tool"]
+    """All but user need throughline/app."""
     timestamp: datetime | None = None
     """Default: now. At most 5 minutes ahead."""
 
@@ -822,6 +838,28 @@ class NewTodo:
     """The day or the time by which it is to be done."""
     status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None = None
     """The state of the record."""
+
+
+@dataclass(kw_only=True)
+class Part:
+    data:  | None = None
+    """Of a data part: any JSON value, kept as it is sent."""
+    input:  | None = None
+    """Of a tool-call part: any JSON value, kept as it is sent."""
+    is_error: bool | None = None
+    """Of a tool-result part: the tool failed."""
+    name: str | None = None
+    """Of a data part."""
+    output:  | None = None
+    """Of a tool-result part: any JSON value, kept as it is sent."""
+    text: str | None = None
+    """Of a text or reasoning part."""
+    tool_call_id: str | None = None
+    """Of a tool-call or tool-result part."""
+    tool_name: str | None = None
+    """Of a tool-call or tool-result part."""
+    type: Literal["text", "tool-call", "tool-result", "reasoning", "data"]
+    """What the memory is about."""
 
 
 @dataclass(kw_only=True)
@@ -1268,12 +1306,16 @@ class RecallSummaryHit:
 class Recalled:
     agent_id: str | None = None
     """The part that the model played; absent for messages without one."""
+    client_message_id: str | None = None
+    """The client's own id of the message."""
     coach_id: str
     """The id of the coach."""
     content: str
-    """The text, as it was stored."""
+    """What is indexed and summarised. Empty where the parts have no text."""
     context: str
     """The context of the session."""
+    duplicate: bool | None = None
+    """An earlier call has stored it under its clientMessageId."""
     extract: bool | None = None
     """Absent for true."""
     forgotten: bool | None = None
@@ -1287,7 +1329,9 @@ class Recalled:
     from 1e-125 to 1e126."""
     mode: str
     """The mode of the conversation, a word of the app's own."""
-    role: Literal["user", "assistant", "system"]
+    parts: list[Part] | None = None
+    """What the message has beside its content, as it was sent."""
+    role: Literal["user", "assistant", "system", "tool"]
     """Who said it."""
     score: float
     """The estimated probability that the message helps to answer the query."""
@@ -1476,17 +1520,28 @@ class UiMessage:
     metadata: dict[str, Any]
     """The message's metadata, and its timestamp if there is no other of this name."""
     parts: list[UiPart]
-    """One part with the content."""
+    """The parts, or one with the content. A tool's result is in the part of its call."""
     role: Literal["user", "assistant", "system"]
     """Who said it."""
 
 
 @dataclass(kw_only=True)
 class UiPart:
-    text: str
-    """The text."""
-    type: Literal["text"]
-    """What the memory is about."""
+    data: Any = None
+    error_text: str | None = None
+    """The output of a tool that failed."""
+    input: Any = None
+    output: Any = None
+    state: str | None = None
+    """Of a dynamic-tool: input-available, output-available, output-error."""
+    text: str | None = None
+    """Of a text or reasoning part."""
+    tool_call_id: str | None = None
+    """Of a dynamic-tool."""
+    tool_name: str | None = None
+    """Of a dynamic-tool."""
+    type: str
+    """text, reasoning, dynamic-tool, or data- and a name."""
 
 
 @dataclass(kw_only=True)

@@ -703,7 +703,8 @@ class Operations(Calls):
         timeout: float | None = None,
     ) -> Pages[m.UiMessage]:
         """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
-        as its initial messages. With order desc the newest come first."""
+        as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
+        calls on the same page; messages of the role tool are in no list of their own."""
         return self._call(
             OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, timeout, None)
 
@@ -1553,7 +1554,8 @@ class AsyncOperations(Calls):
         timeout: float | None = None,
     ) -> AsyncPages[m.UiMessage]:
         """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
-        as its initial messages. With order desc the newest come first."""
+        as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
+        calls on the same page; messages of the role tool are in no list of their own."""
         return self._call(
             OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, timeout, None)
 

@@ -1,0 +1,99 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// A client's own id of a message has a record of its own, which the append of the message creates. It names the message
+// and holds nothing of its content, and it stays when the message is deleted, so that a late repeat stores nothing.
+
+// addClientIDs adds the records of the messages' clientMessageIds to a transaction. It returns their places, -1 for a
+// message without an id.
+func (a *appender) addClientIDs(t *transaction, k key, done conversation.Appended) []int {
+	places := make([]int, len(done.Messages))
+	for i, m := range done.Messages {
+		places[i] = -1
+		if m.ClientMessageID == "" {
+			continue
+		}
+		sk, _ := parseMessageID(a.user, m.ID)
+		it := key{k.pk, clientSK(k.sk, done.Session, m.ClientMessageID)}.attributes()
+		it[attrMessageSK] = stringAttr(sk)
+		it[attrGeneration] = intAttr(done.Session.Generation)
+		places[i] = t.put(it, notExists().Or(field(attrGeneration).LessThan(value(intAttr(done.Session.Generation)))))
+	}
+	return places
+}
+
+// setAside takes the messages whose clientMessageIds are stored out of the append, with the stored messages. It reports
+// how many. It returns a Conflict error for an id of another content, and for one whose message was deleted.
+func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *conditionFailures) (int, error) {
+	keys := map[string]key{}
+	for i, place := range try.clientPlaces {
+		if it, exists := failures.existing(place); place >= 0 && exists {
+			keys[a.messages[i].ClientMessageID] = key{partition(a.user), it.string(attrMessageSK)}
+		}
+	}
+	if len(keys) == 0 {
+		return 0, nil
+	}
+	sk, _ := sessionSK(try.result.Session.Context, try.result.Session.ID)
+	all := []key{{partition(a.user), sk}}
+	for _, k := range keys {
+		all = append(all, k)
+	}
+	records, err := a.db.readCurrent(ctx, "append messages", a.user, all...)
+	if err != nil {
+		return 0, err
+	}
+	for id, k := range keys {
+		i := slices.IndexFunc(a.messages, func(m conversation.NewMessage) bool { return m.ClientMessageID == id })
+		m, session, ok := records.message(a.user, sk, k.sk)
+		if err := checkDuplicate(a.messages[i], m, ok && m.Generation == session.Generation); err != nil {
+			return 0, err
+		}
+		if a.refusesDuplicates {
+			return 0, fault.Newf(fault.Conflict, "a message with the clientMessageId %q is stored already", id)
+		}
+		m.Duplicate = true
+		a.known[id] = m
+		a.messages = slices.Delete(slices.Clone(a.messages), i, i+1)
+	}
+	a.current, _ = records.session(a.user, all[0])
+	a.current.Summary = nil
+	return len(keys), nil
+}
+
+// checkDuplicate returns a Conflict error unless a message that is stored under a clientMessageId is the one to append.
+func checkDuplicate(m conversation.NewMessage, stored conversation.Message, exists bool) error {
+	switch {
+	case !exists:
+		return fault.Newf(fault.Conflict, "the message with the clientMessageId %q was deleted: to store it again, send "+
+			"another id", m.ClientMessageID)
+	case stored.Role != m.Role, stored.Content != m.Content, !conversation.EqualParts(stored.Parts, m.Parts):
+		return fault.Newf(fault.Conflict, "the clientMessageId %q is that of a message with another content",
+			m.ClientMessageID)
+	}
+	return nil
+}
+
+// withKnown adds the messages that were stored before to the answer of an append, in the order of the call.
+func (a *appender) withKnown(done conversation.Appended) conversation.Appended {
+	if len(a.known) == 0 {
+		return done
+	}
+	messages := make([]conversation.Message, 0, len(a.all))
+	for _, m := range a.all {
+		if stored, ok := a.known[m.ClientMessageID]; ok {
+			messages = append(messages, stored)
+			continue
+		}
+		messages, done.Messages = append(messages, done.Messages[0]), done.Messages[1:]
+	}
+	done.Messages = messages
+	return done
+}

@@ -1,0 +1,188 @@
+package storetest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// withID is a message of the user with a client's own id.
+func withID(id, content string) conversation.NewMessage {
+	return conversation.NewMessage{Role: conversation.RoleUser, Content: content, ClientMessageID: id}
+}
+
+// testParts appends messages with parts, which come back with the order and the digits of their JSON values.
+func testParts(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	call := []conversation.Part{
+		{Type: conversation.TextPart, Text: "Let me look."},
+		{Type: conversation.ReasoningPart, Text: "<think>"},
+		{
+			Type: conversation.ToolCallPart, ToolCallID: "t1", ToolName: "find",
+			Input: json.RawMessage(`{"z":1.50,"a":[1e2,"\u0000 <b>"],"m":null}`),
+		},
+		{Type: conversation.TextPart, Text: "A moment."},
+	}
+	result := []conversation.Part{{
+		Type: conversation.ToolResultPart, ToolCallID: "t1", ToolName: "find", Output: json.RawMessage(`"none"`), IsError: true,
+	}}
+	appendMessages(t, s, alice, "c",
+		conversation.NewMessage{Role: conversation.RoleAssistant, Parts: call},
+		conversation.NewMessage{Role: conversation.RoleTool, Parts: result},
+		conversation.NewMessage{Role: conversation.RoleUser, Content: "own", Parts: []conversation.Part{
+			{Type: conversation.DataPart, Name: "place", Data: json.RawMessage(`{"lat":1.10}`)},
+		}},
+	)
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil || len(got) != 3 {
+		t.Fatalf("%d messages, %v", len(got), err)
+	}
+	for i, want := range []string{"Let me look.\nA moment.", "", "own"} {
+		if got[i].Content != want {
+			t.Errorf("content %d is %q, want %q", i, got[i].Content, want)
+		}
+	}
+	parts := [][]conversation.Part{got[0].Parts, got[1].Parts}
+	if diff := cmp.Diff([][]conversation.Part{call, result}, parts); diff != "" {
+		t.Errorf("parts (-want +got)\n%s", diff)
+	}
+	if got[1].IsSearched() || got[1].IsRead() || got[1].Role != conversation.RoleTool {
+		t.Errorf("a result without text: %+v", got[1])
+	}
+}
+
+// testClientIDs appends messages again under their clients' own ids.
+func testClientIDs(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	createSession(t, s, alice, coach, "d")
+	first := appendMessages(t, s, alice, "c", withID("x", "one"), withID("y", "two"))
+	again := appendMessages(t, s, alice, "c", withID("y", "two"))
+	want := first.Messages[1]
+	want.Duplicate = true
+	if diff := cmp.Diff([]conversation.Message{want}, again.Messages); diff != "" || again.Session.MessageCount != 2 {
+		t.Errorf("%d messages (-want +got)\n%s", again.Session.MessageCount, diff)
+	}
+	mixed := appendMessages(t, s, alice, "c", withID("z", "three"), withID("x", "one"), withID("", "four"))
+	var told []string
+	for _, m := range mixed.Messages {
+		told = append(told, fmt.Sprintln(m.Seq, m.Content, m.Duplicate))
+	}
+	want3 := []string{"3 three false\n", "1 one true\n", "4 four false\n"}
+	if diff := cmp.Diff(want3, told); diff != "" {
+		t.Errorf("a call with new and stored messages (-want +got)\n%s", diff)
+	}
+	for name, m := range map[string]conversation.NewMessage{
+		"content": withID("x", "other"),
+		"role":    {Role: conversation.RoleAssistant, Content: "one", ClientMessageID: "x"},
+		"parts": {Role: conversation.RoleUser, Content: "one", ClientMessageID: "x", Parts: []conversation.Part{
+			{Type: conversation.TextPart, Text: "one"},
+		}},
+	} {
+		in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("", "new"), m}}
+		if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Conflict) {
+			t.Errorf("another %s under a stored id: %v", name, err)
+		}
+	}
+	other := appendMessages(t, s, alice, "d", withID("x", "another session"))
+	if other.Messages[0].Duplicate {
+		t.Error("an id of another session is a duplicate")
+	}
+	twice := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("v", "1"), withID("v", "1")}}
+	if _, err := s.Messages.Append(t.Context(), alice, twice); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an id that is repeated in one call: %v", err)
+	}
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkComplete(t, got, 4)
+}
+
+// testClientIDsReplay repeats, with its key, a call of which one message was stored before.
+func testClientIDsReplay(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "i")
+	appendMessages(t, s, alice, "i", withID("x", "one"))
+	in := appendWithKey("i", "k")
+	in.Messages = []conversation.NewMessage{withID("w", "zero"), withID("x", "one"), withID("", "two")}
+	first, err := s.Messages.Append(t.Context(), alice, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appendMessages(t, s, alice, "i", userMessages("three")...)
+	again, err := s.Messages.Append(t.Context(), alice, in)
+	if err != nil || !again.Replayed {
+		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
+	}
+	checkSameAnswer(t, first, again)
+}
+
+// testLargestCallWithClientIDs has as many messages with ids as one transaction takes, and one more.
+func testLargestCallWithClientIDs(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	var messages []conversation.NewMessage
+	for i := range 49 {
+		messages = append(messages, withID(fmt.Sprint("id", i), fmt.Sprint(i)))
+	}
+	in := appendWithKey("c", "k")
+	in.Messages = messages
+	if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
+		t.Errorf("%d messages with ids: %v", len(messages), err)
+	}
+	in.Messages = append(messages, withID("more", "more"))
+	if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Invalid) {
+		t.Errorf("%d messages with ids: %v", len(in.Messages), err)
+	}
+}
+
+// testConcurrentClientIDs has many writers of one message, beside others.
+func testConcurrentClientIDs(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	const writers = 20
+	ids := make([]string, writers)
+	var group errgroup.Group
+	for i := range writers {
+		group.Go(func() error {
+			in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{
+				withID("x", "one"), withID("", fmt.Sprint("own ", i)),
+			}}
+			out, err := s.Messages.Append(t.Context(), alice, in)
+			if err == nil {
+				ids[i] = out.Messages[0].ID
+			}
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Errorf("messages %s and %s of one id", ids[0], id)
+		}
+	}
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkComplete(t, got, writers+1)
+}
+
+// testDeletedClientID deletes a message, after which its id stores nothing.
+func testDeletedClientID(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	m := appendMessages(t, s, alice, "c", withID("x", "one"), withID("y", "two")).Messages[0]
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("x", "one")}}
+	if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the id of a deleted message: %v", err)
+	}
+}
