@@ -92,7 +92,7 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 	}{
 		{"none", "messages", fault.Invalid, nil},
 		{"51", "messages", fault.Invalid, userMessages(numbered("m", 51)...)},
-		{"role", "messages[1].role", fault.Invalid, second(func(m *message) { m.Role = "tool" })},
+		{"role", "messages[1].role", fault.Invalid, second(func(m *message) { m.Role = "robot" })},
 		{"empty", "messages[1].content", fault.Invalid, second(func(m *message) { m.Content = "" })},
 		{
 			"long", "messages[1].content", fault.Invalid,
