@@ -9,6 +9,7 @@ VENV  := $(CACHE)/venv
 MINILM := $(CACHE)/embeddings
 GENERATORS := $(CACHE)/generators
 SDK   := $(CACHE)/sdk
+MCP   := $(CACHE)/mcp
 TYPESCRIPT := clients/typescript
 PYTHON := $(CACHE)/clients
 
@@ -121,6 +122,14 @@ console-test: $(NODE_MODULES) ## Test the console in Chromium: make console-test
 	@tools/need go java node chromium
 	@go build -o bin/local ./infra/local
 	@cd $(CONSOLE) && node tools/test.mjs ../../bin/local "$(TALLY)" "$(NAME)"
+
+# The suite needs Node.js 22, which comes with it, because the other tools need an older one only.
+.PHONY: mcp-check
+mcp-check: $(MCP)/.stamp ## Play the conformance suite of the Model Context Protocol against the local stack
+	@tools/need go java npm
+	@go build -o bin/local ./infra/local
+	@cp tools/mcp/check.mjs tools/mcp/expected-failures-*.yml $(MCP) && \
+	  "$$(ls $(MCP)/node_modules/node-linux-*/bin/node)" $(MCP)/check.mjs bin/local
 
 .PHONY: fuzz
 fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
@@ -414,6 +423,13 @@ $(GENERATORS)/.stamp: tools/generators/requirements.txt
 	@echo "installing a client generator for Python"
 	@rm -rf $(GENERATORS) && python3 -m venv $(GENERATORS)
 	@$(GENERATORS)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r tools/generators/requirements.txt
+	@touch $@
+
+$(MCP)/.stamp: tools/mcp/package.json tools/mcp/package-lock.json
+	@tools/need npm
+	@echo "installing the conformance suite of the Model Context Protocol"
+	@rm -rf $(MCP) && mkdir -p $(MCP) && cp tools/mcp/package.json tools/mcp/package-lock.json $(MCP)
+	@cd $(MCP) && npm ci --ignore-scripts --silent
 	@touch $@
 
 $(SDK)/.stamp: tools/sdk/requirements.txt tools/sdk/package.json tools/sdk/package-lock.json

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
+	"github.com/throughline/throughline/internal/function/mcpfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
@@ -48,7 +49,7 @@ func run() error {
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
 		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
-		"migrate": stack.Of(migratefn.New),
+		"migrate": stack.Of(migratefn.New), "mcp": stack.Of(mcpfn.New),
 	}
 	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
 	if cfg.MetricsFile != "" {

@@ -17,7 +17,7 @@ import (
 func TestRolesAllowToCountRequests(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	for i, name := range []string{"messages", "context", "prompt", "coach"} {
+	for i, name := range []string{"messages", "context", "prompt", "coach", "mcp"} {
 		client := dynamodb.New(dynamodbtest.Client(t).Options(), func(o *dynamodb.Options) {
 			o.BaseEndpoint = aws.String(serve(t, newPermissionCheck(t, name)))
 		})

@@ -46,6 +46,7 @@ func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	s.find(t)
 	s.prompt(t)
 	s.chat(t)
+	s.protocol(t)
 	s.migrate(t)
 	s.writeUserData(t)
 	s.export(t)
@@ -156,6 +157,53 @@ func (s *system) chat(t *testing.T) {
 	if stored := s.items(t, "msg#"); len(stored) != 4 {
 		t.Errorf("%d messages are stored after the chat, want 4", len(stored))
 	}
+}
+
+// protocol calls tools and reads resources of the mcp function, which checks the token itself.
+func (s *system) protocol(t *testing.T) {
+	t.Helper()
+	refused := decode[events.APIGatewayV2HTTPResponse](t, s.invoke(t, "mcp", load(t, "mcp")))
+	if challenge := refused.Headers["Www-Authenticate"]; refused.StatusCode != http.StatusUnauthorized ||
+		!strings.Contains(challenge, `="https://api.example.com/.well-known/oauth-protected-resource/mcp"`) {
+		t.Errorf("an invalid token was answered with %d, %s", refused.StatusCode, challenge)
+	}
+	stored := s.callMCP(t, "remember", `{"name":"remember","arguments":{"content":"The user is allergic to peanuts."}}`)
+	_, rest, _ := strings.Cut(stored, `"id":"memory_`)
+	id, _, _ := strings.Cut(rest, `"`)
+	for _, c := range []struct{ name, params, want string }{
+		{"search", `{"name":"search","arguments":{"query":"peanuts"}}`, "allergic"},
+		{"recent_activity", `{"name":"recent_activity","arguments":{}}`, "session-1"},
+		{"list_memories", `{"name":"list_memories","arguments":{}}`, "memory_" + id},
+		{"update_memory", `{"name":"update_memory","arguments":{"id":"memory_` + id + `","pinned":true}}`, `"pinned":true`},
+		{"prompt_context", `{"name":"prompt_context","arguments":{"sessionId":"session-1","message":"Hi"}}`, "peanuts"},
+		{"forget", `{"name":"forget","arguments":{"id":"memory_` + id + `"}}`, `"forgotten":true`},
+		{"throughline://sessions", `{"uri":"throughline://sessions"}`, "session-1"},
+		{"throughline://sessions/session-1/messages", `{"uri":"throughline://sessions/session-1/messages"}`, "content"},
+		{"throughline://user-summary", `{"uri":"throughline://user-summary"}`, "patterns"},
+	} {
+		if answer := s.callMCP(t, c.name, c.params); !strings.Contains(answer, c.want) {
+			t.Errorf("%s: %s", c.name, answer)
+		}
+	}
+}
+
+// callMCP calls a tool or reads a resource, and returns the answer.
+func (s *system) callMCP(t *testing.T, name, params string) string {
+	t.Helper()
+	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, "mcp"))
+	e.Headers["authorization"], e.Headers["mcp-name"] = "Bearer "+s.token, name
+	if strings.Contains(name, "://") {
+		e.Headers["mcp-method"] = "resources/read"
+	}
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	e.Body = `{"jsonrpc":"2.0","id":1,"method":"` + e.Headers["mcp-method"] + `","params":` +
+		strings.TrimSuffix(params, "}") + "," + meta + "}}"
+	answer := string(s.call(t, "mcp", encode(t, e), http.StatusOK))
+	if strings.Contains(answer, `"isError":true`) || strings.Contains(answer, `"error":`) {
+		t.Fatalf("%s: %s", name, answer)
+	}
+	return strings.ReplaceAll(answer, `\"`, `"`)
 }
 
 // writeUserData uses the routes of the user's own data, since the role's permissions differ between them.

@@ -85,7 +85,7 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 		"SECRET_PREFIX": "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 	})
-	if f.Name == "coach" {
+	if f.Name == "coach" || f.Name == "mcp" {
 		variables["AWS_ENDPOINT_URL_LAMBDA"] = serve(t, http.HandlerFunc(s.forwardToPrompt))
 		variables["PROMPT_FUNCTION"] = "function"
 	}

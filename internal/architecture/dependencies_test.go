@@ -146,7 +146,7 @@ func TestDependenciesArePinned(t *testing.T) {
 
 // npmFolders returns the folders with packages of npm.
 func npmFolders(t *testing.T) []string {
-	folders := []string{"clients/typescript", "infra/console", "tools/sdk"}
+	folders := []string{"clients/typescript", "infra/console", "tools/mcp", "tools/sdk"}
 	for _, file := range frameworkFiles(t, "package.json") {
 		folders = append(folders, strings.TrimPrefix(filepath.Dir(file), "../../"))
 	}

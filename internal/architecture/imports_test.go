@@ -81,6 +81,9 @@ var importRules = map[string]importRule{
 	"internal/httpapi": {layer: technology, modules: []string{
 		"github.com/danielgtaylor/huma", "github.com/aws/aws-lambda-go",
 	}},
+	"internal/mcp": {layer: technology, modules: []string{
+		"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go",
+	}},
 	"internal/stream":     {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
 	"internal/deadletter": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
 	"internal/invoke": {layer: technology, modules: []string{

@@ -15,6 +15,15 @@ import (
 	"github.com/throughline/throughline/internal/strictjson"
 )
 
+// The scopes of a token. A caller with ScopeUser or ScopeApp may read and write the data of the token's user.
+// Operations that only the app itself may call need ScopeApp. A token with ScopeOnBehalf is a server's. It has no user
+// of its own: each request names one, for whom the token's other scopes hold.
+const (
+	ScopeUser     = "throughline/user"
+	ScopeApp      = "throughline/app"
+	ScopeOnBehalf = "throughline/on-behalf"
+)
+
 // Claims are the claims that say who a token speaks for.
 type Claims struct {
 	// Subject is sub. User checks it.

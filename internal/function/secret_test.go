@@ -23,6 +23,7 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
+	"github.com/throughline/throughline/internal/function/mcpfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
@@ -106,7 +107,7 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 	starts := map[string]func(context.Context, config.Config, function.Runtime) error{
 		"messages": start(messagesfn.New), "context": start(contextfn.New), "prompt": start(promptfn.New),
 		"coach": start(coachfn.New), "summarize": start(summarizefn.New), "remember": start(rememberfn.New),
-		"migrate": start(migratefn.New),
+		"migrate": start(migratefn.New), "mcp": start(mcpfn.New),
 	}
 	for _, f := range tpl.Functions {
 		t.Run(f.Name, func(t *testing.T) {
@@ -122,7 +123,7 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 				}
 			}
 			s.expected = len(s.allowed)
-			if f.Name == "coach" { // it fetches the issuer's keys too
+			if f.Name == "coach" || f.Name == "mcp" { // it fetches the issuer's keys too
 				s.expected++
 			}
 			server := httptest.NewServer(s)

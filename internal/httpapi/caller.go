@@ -11,13 +11,11 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// The scopes of a token. A caller with ScopeUser or ScopeApp may read and write the data of the token's user.
-// Operations that only the app itself may call need ScopeApp. A token with ScopeOnBehalf is a server's. It has no user
-// of its own: each request names one in UserHeader, for whom the token's other scopes hold.
+// The scopes of a token, as package claims has them.
 const (
-	ScopeUser     = "throughline/user"
-	ScopeApp      = "throughline/app"
-	ScopeOnBehalf = "throughline/on-behalf"
+	ScopeUser     = claims.ScopeUser
+	ScopeApp      = claims.ScopeApp
+	ScopeOnBehalf = claims.ScopeOnBehalf
 )
 
 // UserHeader is the header in which a server names the user for whom it calls.
@@ -72,7 +70,7 @@ func (c Caller) checkScope(scope string) error {
 	case scope == ScopeApp:
 		return fault.Newf(fault.Forbidden, "this needs the scope %s", ScopeApp)
 	case !slices.Contains(c.Scopes, ScopeUser):
-		return fault.Newf(fault.Forbidden, "this needs the scope %s or %s", ScopeUser, ScopeApp)
+		return errNoScope
 	}
 	return nil
 }

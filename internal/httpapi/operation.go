@@ -93,11 +93,15 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, O]) {
 
 // report turns an operation's error into a problem. It logs the error unless it is the client's mistake.
 func (s *server) report(ctx context.Context, operation string, err error) *problem {
-	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
+	return problemOf(s.reported(ctx, operation, err))
+}
+
+// reported logs an error unless it is the client's mistake, and returns it.
+func (s *server) reported(ctx context.Context, operation string, err error) error {
+	if p := problemOf(err); p.Status >= http.StatusInternalServerError {
 		s.log.ErrorContext(ctx, "operation failed", "operation", operation, "code", p.Code, "error", err.Error())
 	}
-	return p
+	return err
 }
 
 // admit is the middleware that refuses callers without a scope, and those who ask for too much.

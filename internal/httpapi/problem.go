@@ -158,7 +158,11 @@ func problemOf(err error) *problem {
 // WriteProblem answers with the problem of an error, outside of any operation.
 func WriteProblem(w http.ResponseWriter, err error) {
 	p := problemOf(err)
-	maps.Copy(w.Header(), p.GetHeaders())
+	writeProblem(w, p, p.GetHeaders())
+}
+
+func writeProblem(w http.ResponseWriter, p *problem, header http.Header) {
+	maps.Copy(w.Header(), header)
 	w.Header().Set("Content-Type", problemType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(p.Status)

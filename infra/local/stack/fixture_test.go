@@ -90,7 +90,7 @@ func (f *fixture) parse(t *testing.T, environ map[string]string) stack.Config {
 		"messages": f.constructor("messages", f.messages), "remember": f.constructor("remember", f.remember),
 		"summarize": f.constructor("summarize", f.summarize), "context": f.constructor("context", echo),
 		"prompt": f.constructor("prompt", echo), "coach": f.constructor("coach", f.coach),
-		"migrate": f.constructor("migrate", echo),
+		"migrate": f.constructor("migrate", echo), "mcp": f.constructor("mcp", echo),
 	}
 	return cfg
 }

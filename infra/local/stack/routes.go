@@ -62,6 +62,8 @@ func (rt *routes) handler() http.Handler {
 		switch path := r.URL.Path; {
 		case strings.HasPrefix(path, "/dev/"):
 			dev.ServeHTTP(w, r)
+		case strings.HasPrefix(path, "/.well-known/oauth-protected-resource"): // of the function mcp
+			api(w, r)
 		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
 			public.ServeHTTP(w, r)
 		case rt.console.Has(path) || rt.isLost(r):

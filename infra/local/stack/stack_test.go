@@ -270,7 +270,7 @@ func TestRecordsReachSeveralInstances(t *testing.T) {
 	cfg.Repeat = 1
 	f.run(t, cfg)
 	want := map[string]int{
-		"messages": 1, "context": 1, "prompt": 1, "coach": 1, "migrate": 1, "summarize": 2, "remember": 2,
+		"messages": 1, "context": 1, "prompt": 1, "coach": 1, "migrate": 1, "mcp": 1, "summarize": 2, "remember": 2,
 	}
 	if diff := cmp.Diff(want, f.stack.Info().Instances); diff != "" {
 		t.Errorf("instances (-want +got)\n%s", diff)

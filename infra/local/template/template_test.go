@@ -229,7 +229,7 @@ func TestDeployedTemplate(t *testing.T) {
 	}
 	lists := map[string][]string{"routes": routed, "streams": streamed, "schedules": scheduled, "url": reachable}
 	want := map[string][]string{
-		"routes": {"context", "messages", "prompt"}, "streams": {"remember", "summarize"},
+		"routes": {"context", "mcp", "messages", "prompt"}, "streams": {"remember", "summarize"},
 		"schedules": {"summarize"}, "url": {"coach"},
 	}
 	if diff := cmp.Diff(want, lists); diff != "" {

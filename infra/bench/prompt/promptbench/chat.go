@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
+	"github.com/throughline/throughline/internal/function/mcpfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
@@ -147,6 +148,7 @@ func (s *services) startStack(ctx context.Context, atFirst Latencies) (*stack.St
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New),
 		"migrate":         stack.Of(migratefn.New),
+		"mcp":             stack.Of(mcpfn.New),
 		coachFunction:     s.linked(coachFunction, atFirst, stack.Of(coachfn.New)),
 		promptFunction:    s.linked(promptFunction, atFirst, stack.Of(promptfn.New)),
 		summarizeFunction: s.linked(summarizeFunction, atFirst, stack.Of(summarizefn.New)),

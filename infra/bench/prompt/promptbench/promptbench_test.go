@@ -119,9 +119,9 @@ func TestStartsAreMeasuredAndCounted(t *testing.T) {
 	if starts.Empty <= 0 || starts.Vocabulary <= 0 {
 		t.Errorf("the empty function: %v, the vocabulary: %v", starts.Empty, starts.Vocabulary)
 	}
-	// The coach checks tokens itself. It asks the issuer for its keys and for where they are, at the same time.
+	// coach and mcp check tokens themselves. They ask the issuer for its keys and for where they are, at the same time.
 	want := map[string]int{
-		"coach": 2, "context": 0, "messages": 0, "migrate": 0, "prompt": 0, "remember": 0, "summarize": 0,
+		"coach": 2, "context": 0, "mcp": 2, "messages": 0, "migrate": 0, "prompt": 0, "remember": 0, "summarize": 0,
 	}
 	if diff := cmp.Diff(want, calls); diff != "" {
 		t.Error(diff)

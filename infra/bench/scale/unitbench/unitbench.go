@@ -31,6 +31,7 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
+	"github.com/throughline/throughline/internal/function/mcpfn"
 	"github.com/throughline/throughline/internal/function/messagesfn"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/function/promptfn"
@@ -196,7 +197,7 @@ func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
 	for name, build := range map[string]stack.Constructor{
 		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
 		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
-		"migrate": stack.Of(migratefn.New),
+		"migrate": stack.Of(migratefn.New), "mcp": stack.Of(mcpfn.New),
 	} {
 		cfg.Functions[name] = b.metered(name, build)
 	}

@@ -1,0 +1,80 @@
+// Package mcpfn builds the handler of the mcp function: the user's memory over the Model Context Protocol, behind the
+// HTTP API. The routes have no authorizer, because the protocol's challenge names the resource's metadata, which the
+// authorizer's does not. The function checks tokens as the coach function does.
+package mcpfn
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/invoke/caller"
+	"github.com/throughline/throughline/internal/mcp"
+	"github.com/throughline/throughline/internal/token"
+)
+
+// New builds the handler. It fetches the keys and the issuer's keys in parallel.
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTPHandler, error) {
+	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL}
+	var verifier *auth.Verifier
+	start, sctx := errgroup.WithContext(ctx)
+	start.Go(func() (err error) {
+		cfg, err = function.WithSecrets(sctx, cfg, config.EmbeddingKey, config.PineconeKey)
+		return err
+	})
+	start.Go(func() (err error) {
+		if verifier, err = auth.New(ctx, issuer); err != nil {
+			return err
+		}
+		if err := verifier.Warm(sctx); err != nil {
+			function.Report(rt.Log)(ctx, "fetch issuer's keys", err) // the first token tries again
+		}
+		return nil
+	})
+	if err := start.Wait(); err != nil {
+		return nil, err
+	}
+	handler, err := protocol(cfg, rt, verifier)
+	if err != nil {
+		return nil, err
+	}
+	return function.Measured(rt.Recorder("mcp"), httpapi.GatewayHandler(handler)), nil
+}
+
+func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (http.Handler, error) {
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle))
+	search, err := function.Recall(cfg, rt, db)
+	if err != nil {
+		return nil, err
+	}
+	checked := httpapi.NewDoor(httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, verifier)
+	return checked.Handler(mcp.New(mcp.Deps{
+		Door: door{checked}, Search: search, Memories: dynamo.NewMemoryStore(db), Facts: dynamo.NewRecallSource(db),
+		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Summary: dynamo.NewUserSummaryStore(db),
+		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction),
+		Tokens:  token.New(), Now: time.Now, Log: rt.Log, Issuer: cfg.Auth.Issuer, Origins: cfg.Auth.CORSOrigins,
+	})), nil
+}
+
+// door admits callers by the rules of the HTTP API.
+type door struct{ *httpapi.Door }
+
+// Admit implements mcp.Door.
+func (d door) Admit(w http.ResponseWriter, r *http.Request) (mcp.Caller, error) {
+	c, err := d.Door.Admit(w, r, r.Method+" "+r.URL.Path)
+	return mcp.Caller{User: c.User, App: slices.Contains(c.Scopes, httpapi.ScopeApp)}, err
+}
+
+// Refuse implements mcp.Door.
+func (door) Refuse(w http.ResponseWriter, err error, parameters string) {
+	httpapi.WriteRefusal(w, err, parameters)
+}

@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Door gives a handler of another protocol what every operation of this package has: request ids, the access log, the
+// recovery from panics, the security headers, and the checks of who calls. It checks tokens itself, as Coach does.
+type Door struct {
+	server   *server
+	verifier Verifier
+}
+
+// NewDoor returns a door.
+func NewDoor(b Base, v Verifier) *Door { return &Door{newServer(b), v} }
+
+// Handler returns the handler behind the door. Admit needs the response writer that the handler gets.
+func (d *Door) Handler(next http.Handler) http.Handler { return d.server.instrument(next) }
+
+// Admit returns the caller of a request, and counts the request. route is what the access log calls it.
+//
+// Errors: Unauthorized without a valid token, Unavailable if the issuer's keys could not be fetched, RateLimited, and
+// Forbidden and Invalid as for the operations of this package.
+func (d *Door) Admit(w http.ResponseWriter, r *http.Request, route string) (Caller, error) {
+	sw, isInstrumented := w.(*statusWriter)
+	if isInstrumented {
+		sw.route = route
+	}
+	token, err := BearerToken(r)
+	if err != nil {
+		return Caller{}, err
+	}
+	user, scopes, err := d.verifier.Verify(r.Context(), token)
+	if err != nil {
+		return Caller{}, d.server.reported(r.Context(), "verify token", err)
+	}
+	caller, err := newCaller(r.Header, user, scopes)
+	if isInstrumented {
+		sw.caller = caller
+	}
+	if err == nil {
+		err = caller.checkScope(ScopeUser)
+	}
+	if err == nil {
+		err = d.server.charge(r.Context(), caller, 1+int(max(r.ContentLength, 0)/bytesPerWeight))
+	}
+	return caller, err
+}
+
+// WriteRefusal answers with the problem of an error of Admit. The challenge of a missing, a wrong or an insufficient
+// token has the parameters as well, such as resource_metadata="…" (RFC 9728, section 5.1).
+func WriteRefusal(w http.ResponseWriter, err error, parameters string) {
+	p := problemOf(err)
+	header := p.GetHeaders()
+	switch {
+	case p.Status == http.StatusUnauthorized:
+		header.Set("WWW-Authenticate", p.challenge()+", "+parameters)
+	case errors.Is(err, errNoScope): // RFC 6750, section 3.1
+		header.Set("WWW-Authenticate", `Bearer realm="throughline", error="insufficient_scope", `+parameters)
+	}
+	writeProblem(w, p, header)
+}
+
+// errNoScope is the error of a token that has none of the scopes of a user's data.
+var errNoScope = fault.Newf(fault.Forbidden, "this needs the scope %s or %s", ScopeUser, ScopeApp)

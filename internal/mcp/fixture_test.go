@@ -1,0 +1,240 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/mcp"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// door takes "Bearer user" and "Bearer user:app".
+type door struct{}
+
+func (door) Admit(_ http.ResponseWriter, r *http.Request) (mcp.Caller, error) {
+	token, err := httpapi.BearerToken(r)
+	if err != nil {
+		return mcp.Caller{}, err
+	}
+	if token == "bad" {
+		return mcp.Caller{}, fault.New(fault.Unauthorized, "the token has expired")
+	}
+	user, kind, _ := strings.Cut(token, ":")
+	return mcp.Caller{User: conversation.UserID(user), App: kind == "app"}, nil
+}
+
+func (door) Refuse(w http.ResponseWriter, err error, parameters string) {
+	httpapi.WriteRefusal(w, err, parameters)
+}
+
+// searcher finds the records that a test gives.
+type searcher struct {
+	records []recall.Record
+	err     error
+	asked   recall.RecordQuery
+}
+
+func (s *searcher) Records(_ context.Context, _ conversation.UserID, q recall.RecordQuery) (recall.Records, error) {
+	s.asked = q
+	return recall.Records{Records: s.records, Degraded: []recall.Degradation{{Source: "embedding", Reason: "late"}}}, s.err
+}
+
+func (s *searcher) Recent(context.Context, conversation.UserID, recall.RecentQuery) (recall.Summaries, error) {
+	hit := recall.SummaryHit{Context: "workout_log", SessionID: "s", Text: "Squats."}
+	return recall.Summaries{Summaries: []recall.SummaryHit{hit}}, s.err
+}
+
+// prompter builds a prompt that names what it was asked for.
+type prompter struct{}
+
+func (prompter) Build(_ context.Context, user conversation.UserID, r prompt.Request) (prompt.Prompt, error) {
+	if r.Message == "panic" {
+		panic("secret message")
+	}
+	return prompt.Prompt{
+		ID: "prm_1", System: "for " + string(user) + " in " + r.Context,
+		Messages: []prompt.Message{{Role: "user", Content: r.Message}},
+	}, nil
+}
+
+// words counts words as tokens.
+type words struct{}
+
+func (words) Count(text string) int { return len(strings.Fields(text)) }
+
+// clock is a clock that a test moves.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// syncBuffer is a log that handlers write at once.
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// system is a server of the protocol over a table of its own.
+type system struct {
+	url    string
+	search *searcher
+	clock  *clock
+	log    *syncBuffer
+	db     *dynamo.DB
+}
+
+func newSystem(t *testing.T) *system {
+	t.Helper()
+	s := &system{search: &searcher{}, log: &syncBuffer{}, clock: &clock{now: time.Now()}}
+	s.db = dynamo.New(dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(s.clock.Now))
+	handler := mcp.New(mcp.Deps{
+		Door: door{}, Search: s.search, Memories: dynamo.NewMemoryStore(s.db), Facts: dynamo.NewRecallSource(s.db),
+		Sessions: dynamo.NewSessionStore(s.db), Messages: dynamo.NewMessageStore(s.db),
+		Summary: dynamo.NewUserSummaryStore(s.db), Prompts: prompter{}, Tokens: words{}, Now: s.clock.Now,
+		Log:    slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Issuer: "https://issuer.example", Origins: []string{"https://app.example"},
+	})
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// withHeaders sets headers on every request.
+type withHeaders map[string]string
+
+func (h withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range h {
+		r.Header.Set(name, value)
+	}
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// connect returns a session of the library's client with a token.
+func (s *system) connect(t *testing.T, token string) *sdk.ClientSession {
+	t.Helper()
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+		Endpoint:   s.url + "/mcp",
+		HTTPClient: &http.Client{Transport: withHeaders{"Authorization": "Bearer " + token}},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// post sends a body to the protocol's path.
+func (s *system) post(t *testing.T, body string, headers map[string]string) *http.Response {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := withHeaders{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+	maps.Copy(all, headers)
+	out, err := all.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = out.Body.Close() })
+	return out
+}
+
+type arguments = map[string]any
+
+// call calls a tool and decodes its structured answer. It returns the text of an error.
+func call[Out any](t *testing.T, session *sdk.ClientSession, name string, in arguments) (out Out, failure string) {
+	t.Helper()
+	result, err := session.CallTool(t.Context(), &sdk.CallToolParams{Name: name, Arguments: in})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	text := result.Content[0].(*sdk.TextContent).Text
+	if result.IsError {
+		return out, text
+	}
+	structured, err := json.Marshal(result.StructuredContent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range []string{text, string(structured)} {
+		if err := json.Unmarshal([]byte(raw), &out); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return out, ""
+}
+
+// mustCall calls a tool that has to succeed.
+func mustCall[Out any](t *testing.T, session *sdk.ClientSession, name string, in arguments) Out {
+	t.Helper()
+	out, failure := call[Out](t, session, name, in)
+	if failure != "" {
+		t.Fatalf("%s(%v): %s", name, in, failure)
+	}
+	return out
+}
+
+type memory struct {
+	ID, Type, Content, Until, About, EndedReason string
+	Pinned, Valid                                bool
+}
+
+type remembered struct {
+	Notice  string
+	Created bool
+	Memory  memory
+}
+
+type listed struct {
+	Notice     string
+	Items      []memory
+	NextCursor string
+}
