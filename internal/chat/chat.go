@@ -34,6 +34,9 @@ type Event struct {
 type Built struct {
 	PromptID      string `json:"promptId"`
 	UserMessageID string `json:"userMessageId"`
+	// AnswerID is the id that the answer will have. Done has another if a message came between. It is the stored answer's
+	// in a replay. Only the stream for useChat has it, because that names the message first.
+	AnswerID string `json:"-"`
 }
 
 // Token is the data of a "token" event: the next piece of the answer.

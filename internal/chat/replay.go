@@ -20,7 +20,9 @@ const (
 func replay(turn conversation.Turn) iter.Seq[Event] {
 	answer := *turn.Answer
 	events := []Event{
-		{"prompt", Built{PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID}},
+		{"prompt", Built{
+			PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID, AnswerID: answer.ID,
+		}},
 		{"token", Token{Text: answer.Content}},
 		{"done", Done{
 			MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),

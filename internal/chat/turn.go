@@ -122,7 +122,7 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	emit := func(name string, data any) {
 		listening = listening && yield(Event{Name: name, Data: data})
 	}
-	emit("prompt", Built{PromptID: g.prompt.ID, UserMessageID: g.turn.Message.ID})
+	emit("prompt", Built{PromptID: g.prompt.ID, UserMessageID: g.turn.Message.ID, AnswerID: g.turn.AnswerID})
 
 	ctx, cancel := g.deadline(ctx)
 	defer cancel()

@@ -69,6 +69,9 @@ type Turn struct {
 	Session Session
 	// Answer is set if the turn was finished before. The caller then returns it and generates nothing.
 	Answer *Message
+	// AnswerID is the id that the answer will have if no other message comes between the question and it. It is that of
+	// this holder of the turn alone.
+	AnswerID string
 	// Idempotency is that of the call that began the turn.
 	Idempotency Idempotency
 	// Lease identifies this holder of the turn. It is empty without an idempotency key.
@@ -119,8 +122,9 @@ type TurnStore interface {
 	// repeated request can generate at once, and charges what the turn has spent; a renewal that arrives after it changes
 	// nothing. A Conflict means that the turn was released, or that another request has taken the lease.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
-	// FinishTurn stores the answer and ends the lease, in one transaction. If another holder finished first, it returns
-	// the answer of that holder and stores nothing.
+	// FinishTurn stores the answer and ends the lease, in one transaction. The answer gets the turn's AnswerID, and the
+	// time in it, unless another message came between: then it gets a later time, and an id of that time. If another
+	// holder finished first, FinishTurn returns the answer of that holder and stores nothing.
 	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
 }
 

@@ -49,6 +49,8 @@ type appender struct {
 	now       time.Time
 	// of is the session that the messages belong to, where the caller knows it. A later one of the same id is missing.
 	of *conversation.Session
+	// planned is the id that the message is to have, while its time stays the one in the id. Otherwise it gets a new one.
+	planned string
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
 	addRecord func(*transaction, key, conversation.Appended) int
 	// guards are further writes of the transaction.
@@ -191,8 +193,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	messages, after := r.session.Extend(a.messages, a.now)
 	after = r.extended(after, a.messages)
 	for i := range messages {
-		at := messages[i].Timestamp
-		messages[i].ID = messageID(a.user, at, newShortID(at, newRandomDigits(a.db.random)))
+		messages[i].ID = a.newID(messages[i].Timestamp)
 	}
 	try := appendAttempt{
 		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
@@ -225,6 +226,21 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, r.session))
 	}
 	return try, nil
+}
+
+// newID returns the id of a message of that time: the planned one, or one with new random digits.
+func (a *appender) newID(at time.Time) string {
+	if sk, ok := parseMessageID(a.user, a.planned); ok {
+		if planned, _, _ := parseMessageSK(sk); planned.Equal(at) {
+			return a.planned
+		}
+	}
+	return newMessageID(a.db, a.user, at)
+}
+
+// newMessageID returns an id that only its caller knows.
+func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
+	return messageID(user, at, newShortID(at, newRandomDigits(db.random)))
 }
 
 // isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -51,6 +52,8 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
 			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.now())
 			recordAppend(record, k, done)
+			turn.AnswerID = s.planAnswer(user, done.Messages[0].Timestamp)
+			record[attrAnswerSK] = answerSK(user, turn)
 			record[attrState] = stringAttr(stateRunning)
 			record[attrLease] = stringAttr(turn.Lease)
 			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
@@ -66,7 +69,34 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 		return s.resume(ctx, user, turn, existing, lease)
 	}
 	turn.Message, turn.Session, turn.Slot = out.Messages[0], out.Session, slot.id()
+	if turn.AnswerID == "" {
+		turn.AnswerID = s.planAnswer(user, turn.Message.Timestamp)
+	}
 	return turn, nil
+}
+
+// planAnswer returns a new id for the answer to a question of that time. The time in it is the current one, or else the
+// first after the question.
+func (s *TurnStore) planAnswer(user conversation.UserID, asked time.Time) string {
+	at := conversation.Milliseconds(s.db.now())
+	if !at.After(asked) {
+		at = asked.Add(time.Millisecond)
+	}
+	return newMessageID(s.db, user, at)
+}
+
+// answerSK is the attribute of a running turn's record by which a request that joins it knows the answer's id.
+func answerSK(user conversation.UserID, turn conversation.Turn) types.AttributeValue {
+	sk, _ := parseMessageID(user, turn.AnswerID)
+	return stringAttr(sk)
+}
+
+// askedAt returns when the question of a turn's record was asked.
+func askedAt(record item) (at time.Time) {
+	for _, sk := range record.strings(attrMessageSKs) {
+		at, _, _ = parseMessageSK(sk)
+	}
+	return at
 }
 
 // resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when the
@@ -104,9 +134,10 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 	slot := newAnswerSlot(s.db, user)
 	slot.takeOver(record.string(attrSlot))
 	quota := newAnswerQuota(s.db, user, slot)
+	turn.AnswerID = s.planAnswer(user, askedAt(record))
 	for {
 		t := s.db.transaction()
-		u := s.setLease(turn.Lease, lease)
+		u := s.setLease(turn.Lease, lease).Set(field(attrAnswerSK), value(answerSK(user, turn)))
 		if slot != nil {
 			u = u.Set(field(attrSlot), value(stringAttr(slot.id())))
 		}
@@ -152,7 +183,7 @@ func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn c
 		return conversation.Turn{}, err
 	}
 	if record.string(attrState) == stateDone {
-		turn.Lease, turn.Slot = "", ""
+		turn.Lease, turn.Slot, turn.AnswerID = "", "", ""
 		turn.Answer, err = s.answer(ctx, user, record)
 	}
 	return turn, err
@@ -273,7 +304,10 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
-	a.of = &turn.Session
+	a.of, a.planned = &turn.Session, turn.AnswerID
+	if sk, ok := parseMessageID(user, turn.AnswerID); ok {
+		a.messages[0].Timestamp, _, _ = parseMessageSK(sk)
+	}
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}

@@ -1,13 +1,8 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"net/http"
 	"reflect"
 
@@ -35,11 +30,15 @@ type chatBody struct {
 type (
 	chatInput struct {
 		Idempotent
-		Body chatBody
+		Stream string `query:"stream" enum:"ui" doc:"With ui the answer is a stream of UI messages, as useChat reads it."`
+		Body   chatBody
 	}
 	streamOutput struct {
+		Status       int
 		ContentType  string   `header:"Content-Type" hidden:"true"`
 		CacheControl string   `header:"Cache-Control" hidden:"true"`
+		UIStream     string   `header:"X-Vercel-Ai-Ui-Message-Stream" hidden:"true"`
+		Buffering    string   `header:"X-Accel-Buffering" hidden:"true"`
 		Replayed     replayed `header:"Idempotency-Replayed"`
 		Body         func(huma.Context)
 	}
@@ -73,7 +72,8 @@ func (s chats) register() {
 			"the same events with the stored text. While the first request runs, a repeat is a conflict with " +
 			"Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of " +
 			"the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with " +
-			"Retry-After, and nothing is stored.",
+			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the " +
+			"chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.",
 	}, s.start)
 }
 
@@ -112,14 +112,25 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 		cancel()
 		return nil, err
 	}
-	return &streamOutput{
-		ContentType: "text/event-stream", CacheControl: "no-store, no-transform",
+	return s.newStream(answer, in.Stream == uiStream, func(hc huma.Context, form frames) {
+		defer cancel()
+		s.streamEvents(ctx, hc, answer.Events, form)
+	}), nil
+}
+
+// newStream returns the output that writes an answer, in the form of UI messages or in that of the API's own events.
+func (s chats) newStream(answer chat.Answer, isUI bool, write func(huma.Context, frames)) *streamOutput {
+	out := &streamOutput{
+		Status: http.StatusOK, ContentType: "text/event-stream", CacheControl: "no-store, no-transform",
 		Replayed: newReplayed(answer.Replayed),
-		Body: func(hc huma.Context) {
-			defer cancel()
-			s.streamEvents(ctx, hc, answer.Events)
-		},
-	}, nil
+	}
+	var form frames = &eventFrames{}
+	if isUI {
+		form = &uiFrames{}
+		out.CacheControl, out.UIStream, out.Buffering = "no-cache, no-store, no-transform", "v1", "no"
+	}
+	out.Body = func(hc huma.Context) { write(hc, form) }
+	return out
 }
 
 // detached returns a context with the values and the deadline of ctx, which a disconnect of the client does not cancel.
@@ -130,67 +141,4 @@ func detached(ctx context.Context) (context.Context, context.CancelFunc) {
 		return ctx, func() {}
 	}
 	return context.WithDeadline(ctx, end)
-}
-
-// streamEvents writes the events as they come. It reads all of them even if the client is gone. If the last event is
-// missing, it ends the stream with an error event.
-func (s chats) streamEvents(ctx context.Context, hc huma.Context, events iter.Seq[chat.Event]) {
-	hc.SetStatus(http.StatusOK)
-	out := eventWriter{w: hc.BodyWriter()}
-	defer func() {
-		if v := recover(); v != nil {
-			s.logPanic(ctx, "chat", v)
-		}
-		if !out.closed {
-			out.send("error", problemOf(fault.New(fault.Internal, "")))
-		}
-	}()
-	for e := range events {
-		if err, ok := e.Data.(error); ok {
-			e.Data = s.report(ctx, "chat", err)
-		}
-		out.send(e.Name, e.Data)
-	}
-}
-
-// eventWriter writes server-sent events until the last one, or until the client is gone.
-type eventWriter struct {
-	w io.Writer
-	// closed is set after done or error, gone after a failed write.
-	closed, gone bool
-}
-
-func (o *eventWriter) send(name string, data any) {
-	if o.closed {
-		return
-	}
-	o.closed = name == "done" || name == "error"
-	if o.gone {
-		return
-	}
-	var frame bytes.Buffer
-	frame.WriteString("event: " + name + "\ndata: ")
-	encoder := json.NewEncoder(&frame)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(data); err != nil {
-		return
-	}
-	frame.WriteByte('\n')
-	if _, err := o.w.Write(frame.Bytes()); err != nil {
-		o.gone = true
-		return
-	}
-	o.gone = flush(o.w) != nil
-}
-
-// flush sends what was written. The writer of a function URL sends each write at once and has no Flush method.
-func flush(w any) error {
-	rw, ok := w.(http.ResponseWriter)
-	if !ok {
-		return nil
-	}
-	if err := http.NewResponseController(rw).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	return nil
 }

@@ -230,6 +230,7 @@ var (
 	turnTests = map[string]func(*testing.T, *fixture){
 		"Turn":           testTurn,
 		"TurnWithoutKey": testTurnWithoutKey,
+		"PlannedAnswer":  testPlannedAnswer,
 	}
 	longtermTests = map[string]func(*testing.T, *fixture){
 		"Singletons":              testSingletons,

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,9 @@ func testTurn(t *testing.T, s *fixture) {
 	if err != nil || done.Seq != 2 {
 		t.Fatalf("finish: %+v, %v", done, err)
 	}
+	if begun.AnswerID == "" || taken.AnswerID == begun.AnswerID || done.ID != taken.AnswerID {
+		t.Errorf("planned %s, after the turn was taken %s; stored as %s", begun.AnswerID, taken.AnswerID, done.ID)
+	}
 	answer.Content = "late"
 	late, err := s.Turns.FinishTurn(t.Context(), alice, begun, answer)
 	if err != nil {
@@ -97,6 +101,35 @@ func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Messag
 		t.Fatal(err)
 	}
 	checkComplete(t, got, 2)
+}
+
+// testPlannedAnswer appends a message between a question and its answer. The answer follows it, with an id of its own.
+func testPlannedAnswer(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "t")
+	for i, between := range []int{0, 1, 0} {
+		begun, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey(fmt.Sprint("k", i)), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range between {
+			if _, err := s.Messages.Append(t.Context(), alice, newAppend("t", "by the way")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.advance(time.Second)
+		done, err := s.Turns.FinishTurn(t.Context(), alice, begun, conversation.NewMessage{
+			Role: conversation.RoleAssistant, Content: "fine",
+		})
+		if err != nil || done.Seq != begun.Message.Seq+1+between {
+			t.Fatalf("finish: %+v, %v", done, err)
+		}
+		if (done.ID == begun.AnswerID) != (between == 0) {
+			t.Errorf("with %d messages between, %s was planned, and %s stored", between, begun.AnswerID, done.ID)
+		}
+		if since := done.Timestamp.Sub(begun.Message.Timestamp); since <= 0 || since > time.Second {
+			t.Errorf("the answer is %v after the question", since)
+		}
+	}
 }
 
 func testTurnWithoutKey(t *testing.T, s *fixture) {
