@@ -167,11 +167,12 @@ func (s *schema) values() *schema {
 	return &values
 }
 
-// in returns the parameters of one place: path, query or header.
+// in returns the parameters of one place: path, query or header. The query of a stream chooses its form, and a client
+// reads the form that it knows.
 func (o *operation) in(place string) []parameter {
 	var found []parameter
 	for _, p := range o.Parameters {
-		if p.In == place {
+		if p.In == place && (place != "query" || o.Kind != "events") {
 			found = append(found, p)
 		}
 	}

@@ -211,7 +211,8 @@ export interface Operations {
    * Idempotency-Key gets the same events with the stored text. While the first request runs, a repeat is a
    * conflict with Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the
    * tokens of the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429
-   * with Retry-After, and nothing is stored. */
+   * with Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the
+   * chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail. */
   chat(body: ChatBody, options?: Options): AsyncGenerator<ChatEvent, void, undefined>;
   /** Create a check-in. */
   createCheckIn(body: NewCheckIn, options?: Options): Promise<CheckIn>;

@@ -31,7 +31,7 @@ export interface paths {
         put?: never;
         /**
          * Chat, streaming
-         * @description Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets the same events with the stored text. While the first request runs, a repeat is a conflict with Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with Retry-After, and nothing is stored.
+         * @description Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets the same events with the stored text. While the first request runs, a repeat is a conflict with Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.
          */
         post: operations["chat"];
         delete?: never;
@@ -2921,7 +2921,10 @@ export interface operations {
     };
     chat: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With ui the answer is a stream of UI messages, as useChat reads it. */
+                stream?: "ui";
+            };
             header?: {
                 /** @description Repeats get the first answer. */
                 "Idempotency-Key"?: string;
