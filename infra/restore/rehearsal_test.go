@@ -159,6 +159,7 @@ func (x *rehearsal) hasSettings() {
 	}
 	for what, holds := range map[string]bool{
 		"a stream":               aws.ToString(table.Table.LatestStreamArn) == x.parameters["ExistingTableStreamArn"],
+		"a release of its own":   x.parameters["Release"] != "" && x.parameters["GradualReleases"] == "false",
 		"a TTL":                  ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled,
 		"point-in-time recovery": x.tables.recovered[target],
 		"deletion protection":    x.tables.protected[target],
@@ -267,7 +268,9 @@ func (x *rehearsal) DescribeStacks(context.Context, *cloudformation.DescribeStac
 			{OutputKey: aws.String("ErasuresTableName"), OutputValue: aws.String(ledgerTable)},
 		},
 	}
-	for _, name := range []string{"JwtIssuer", "ExistingTableName", "ExistingTableStreamArn", "ExistingTableKmsKeyArn"} {
+	for _, name := range []string{
+		"JwtIssuer", "ExistingTableName", "ExistingTableStreamArn", "ExistingTableKmsKeyArn", "GradualReleases", "Release",
+	} {
 		value := x.parameters[name]
 		stack.Parameters = append(stack.Parameters, cfntypes.Parameter{ParameterKey: &name, ParameterValue: &value})
 	}

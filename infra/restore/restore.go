@@ -200,6 +200,7 @@ func (r *restore) sayNext(ctx context.Context) error {
   - put these into parameter_overrides of the stage, or the next deployment makes an empty table:
       "ExistingTableName=%s",
       "ExistingTableStreamArn=%s",
+  - GradualReleases is false for this switch: give it its value in the next deployment
   - rebuild the vectors: make reindex (docs/restore.md says why and when)
 `, r.target, aws.ToString(t.LatestStreamArn))
 	return nil

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	dynamodbtypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/infra/deployment"
 )
 
 // switchStack has CloudFormation change the stack to the new table, and waits until all functions have it. The template
@@ -41,7 +44,12 @@ func (r *restore) switchStack(ctx context.Context) (string, error) {
 	return "all functions and the stream's mappings use " + r.target, nil
 }
 
-// update returns the request that changes the stack's table and nothing else.
+// gradual is the parameter by which a release serves a part of the requests first, and goes back at an alarm. A closed
+// stage has such alarms, so that the switch must not wait for them.
+const gradual = "GradualReleases"
+
+// update returns the request that changes the stack's table. It is a release of its own: without another one the
+// functions' versions would go on with the table that they were published with.
 func (r *restore) update(of types.Stack, table *dynamodbtypes.TableDescription) *cloudformation.UpdateStackInput {
 	in := &cloudformation.UpdateStackInput{
 		StackName: &r.stack, UsePreviousTemplate: aws.Bool(true), Capabilities: of.Capabilities, Tags: of.Tags,
@@ -53,8 +61,13 @@ func (r *restore) update(of types.Stack, table *dynamodbtypes.TableDescription) 
 	if s := table.SSEDescription; s != nil && s.SSEType == dynamodbtypes.SSETypeKms && hasOwnKey(of) {
 		given["ExistingTableKmsKeyArn"] = aws.ToString(s.KMSMasterKeyArn)
 	}
+	given[gradual] = "false"
 	for _, p := range of.Parameters {
 		name := aws.ToString(p.ParameterKey)
+		if name == deployment.Release {
+			sum := sha256.Sum256([]byte(aws.ToString(p.ParameterValue) + " " + r.target))
+			given[name] = deployment.ReleaseName(sum[:])
+		}
 		if value, ok := given[name]; ok {
 			in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value})
 			continue

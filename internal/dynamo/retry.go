@@ -49,7 +49,7 @@ var errorClasses = map[string]errorClass{
 
 const mismatchCode = "IdempotentParameterMismatchException"
 
-// classify sorts an error of the SDK. An answer with a status of 4xx is definite. After anything else, such as a
+// classify sorts an error of the SDK. An answer with a status of 4xx is definite, also where the rest of it is lost. After anything else, such as a
 // timeout, a lost connection or an answer that breaks off, the call may have been carried out.
 func classify(err error) errorClass {
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
@@ -65,6 +65,9 @@ func classify(err error) errorClass {
 		status := response.HTTPStatusCode()
 		if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 			return ambiguous
+		}
+		if api == nil { // the answer broke off, so that only its status is known: nothing was written
+			return throttled
 		}
 		return permanent
 	}

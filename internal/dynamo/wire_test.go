@@ -2,13 +2,16 @@ package dynamo_test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -48,6 +51,9 @@ type exchange struct {
 	code string
 	// reasons are those of a cancelled transaction.
 	reasons []string
+	// message is that of the error, "scripted" where it is empty. isCut says that the answer breaks off behind its status.
+	message string
+	isCut   bool
 }
 
 // openWired returns the stores of a table behind a wire. They do not wait between attempts.
@@ -95,7 +101,7 @@ func (w *wire) next(op string) (exchange, bool) {
 // answer is the service's answer with the exchange's error.
 func (e exchange) answer(r *http.Request) (*http.Response, error) {
 	type reason struct{ Code string }
-	body := map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + e.code, "message": "scripted"}
+	body := map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + e.code, "message": cmp.Or(e.message, "scripted")}
 	if len(e.reasons) > 0 {
 		reasons := make([]reason, len(e.reasons))
 		for i, code := range e.reasons {
@@ -111,8 +117,12 @@ func (e exchange) answer(r *http.Request) (*http.Response, error) {
 	if e.code == "InternalServerError" {
 		status = http.StatusInternalServerError
 	}
+	var answer io.Reader = bytes.NewReader(raw)
+	if e.isCut {
+		answer = iotest.ErrReader(net.ErrClosed)
+	}
 	return &http.Response{
 		StatusCode: status, Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}},
-		Body: io.NopCloser(bytes.NewReader(raw)), ContentLength: int64(len(raw)), Request: r,
+		Body: io.NopCloser(answer), ContentLength: int64(len(raw)), Request: r,
 	}, nil
 }
