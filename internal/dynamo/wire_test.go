@@ -101,7 +101,8 @@ func (w *wire) next(op string) (exchange, bool) {
 // answer is the service's answer with the exchange's error.
 func (e exchange) answer(r *http.Request) (*http.Response, error) {
 	type reason struct{ Code string }
-	body := map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + e.code, "message": cmp.Or(e.message, "scripted")}
+	message := cmp.Or(e.message, "scripted")
+	body := map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + e.code, "message": message}
 	if len(e.reasons) > 0 {
 		reasons := make([]reason, len(e.reasons))
 		for i, code := range e.reasons {
