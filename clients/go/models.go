@@ -319,6 +319,26 @@ type FieldProblem struct {
 	Message string `json:"message"`
 }
 
+// FoundDocument is an item of ListDocuments.
+type FoundDocument struct {
+	// When it was first put.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it is gone. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// What a search finds it by. Absent for the whole value.
+	Index []string `json:"index,omitzero"`
+	// Its name within the namespace.
+	Key string `json:"key"`
+	// Its labels, joined by slashes.
+	Namespace string `json:"namespace"`
+	// With query: what the order follows, from 0 to 1.
+	Score *float64 `json:"score,omitzero"`
+	// When it was last put.
+	UpdatedAt time.Time `json:"updatedAt"`
+	// Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent.
+	Value map[string]any `json:"value"`
+}
+
 // FoundMemory is a part of MemorySearchAnswer.
 type FoundMemory struct {
 	// Whom it concerns. Absent for the user.
@@ -399,7 +419,9 @@ type FoundRecord struct {
 	InProgress *bool `json:"inProgress,omitzero"`
 	// Absent for true.
 	Index *bool `json:"index,omitzero"`
-	// What the item is. One of message, summary, memory.
+	// Its name within the namespace.
+	Key string `json:"key,omitzero"`
+	// What the item is. One of message, summary, memory, document.
 	Kind string `json:"kind"`
 	// The id of the message.
 	MessageID string `json:"messageId,omitzero"`
@@ -410,6 +432,8 @@ type FoundRecord struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// The mode of the conversation, a word of the app's own.
 	Mode string `json:"mode,omitzero"`
+	// Its labels, joined by slashes.
+	Namespace string `json:"namespace,omitzero"`
 	// When it was said, or when the summary ends.
 	OccurredAt string `json:"occurredAt,omitzero"`
 	// What the message has beside its content, as it was sent.
@@ -446,6 +470,8 @@ type FoundRecord struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	// The time from which no prompt has it.
 	ValidUntil time.Time `json:"validUntil,omitzero"`
+	// Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent.
+	Value map[string]any `json:"value,omitzero"`
 }
 
 // Goal is the answer of ChangeGoal.
@@ -1180,7 +1206,7 @@ type RecallBody struct {
 	Tokens *int `json:"tokens,omitzero"`
 }
 
-// RecallDegradation is a part of HealthDoc.
+// RecallDegradation is a part of FoundDocuments.
 type RecallDegradation struct {
 	// Why, in words.
 	Reason string `json:"reason"`

@@ -466,16 +466,19 @@ type ListDocumentsQuery struct {
 	Namespace string `json:"namespace,omitzero"`
 	// Conditions on the fields of values, as JSON.
 	Filter string `json:"filter,omitzero"`
+	// A text to search for: the most relevant documents come, with scores.
+	Query string `json:"query,omitzero"`
 }
 
 // ListDocuments lists documents. Documents are the app's data and no part of a conversation: prompts do not have
 // them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by
-// namespace and key. filter is a JSON object: a value that a top-level field equals, or operators, such as
-// {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four
-// compare numbers with numbers and texts with texts. A field that a value lacks counts as null. A page of a
-// filtered list may be short or empty, with a nextCursor.
-func (c *Client) ListDocuments(ctx context.Context, query ListDocumentsQuery, options ...Option) Pages[Document] {
-	return pages[Document](ctx, c, request{
+// namespace and key. filter is a JSON object: a value that a field equals, or operators, such as {"kind":
+// "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers
+// with numbers and texts with texts. A field that is absent counts as null. A page of a filtered list may be
+// short or empty, with a nextCursor. With query, the documents most relevant to it come in one page, except
+// those that were put with an empty index.
+func (c *Client) ListDocuments(ctx context.Context, query ListDocumentsQuery, options ...Option) Pages[FoundDocument] {
+	return pages[FoundDocument](ctx, c, request{
 		method: "GET", path: "/v1/documents", query: query,
 	}, options)
 }

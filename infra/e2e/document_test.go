@@ -64,3 +64,24 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("erased: %+v", receipt)
 	}
 }
+
+// TestDocumentsAreFound searches documents, alone and among all that is known.
+func TestDocumentsAreFound(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	putDocument(t, api, "notes", "knee", `{"value":{"text":"The left knee hurts when squatting deep."}}`)
+	putDocument(t, api, "notes", "bread", `{"value":{"text":"A recipe for rye bread."}}`)
+	putDocument(t, api, "notes", "hidden", `{"value":{"text":"The knee hurts."},"index":[]}`)
+	if found := listDocuments(t, api, "?namespace=notes&query=knee"); len(found) != 2 || found[0].Key != "knee" ||
+		found[0].Score <= found[1].Score {
+		t.Errorf("found at once: %+v", found)
+	}
+	settle(t)
+	var all struct {
+		Items []struct{ Kind, Key string }
+	}
+	do(t, api, http.MethodPost, "/v1/search", map[string]any{"query": "what hurts my knee when squatting?"}, &all)
+	if len(all.Items) == 0 || all.Items[0].Kind != "document" || all.Items[0].Key != "knee" {
+		t.Errorf("found among all: %+v", all)
+	}
+}

@@ -151,8 +151,8 @@ type RecentSessions struct {
 	Contexts []string
 }
 
-// Change is one decoded record of the table's stream: a session or a message that was written, or a memory or check-in
-// that was written or deleted. Either the sessions, Embedded, Message or RecordID is set.
+// Change is one decoded record of the table's stream: a session or a message that was written, or a memory, check-in or
+// document that was written or deleted. Either the sessions, Embedded, Message or RecordID is set.
 type Change struct {
 	User UserID
 	// Sequence is the sequence number of the record. A batch that fails reports it.
@@ -165,10 +165,12 @@ type Change struct {
 	Embedded string
 	// Message is a message that was stored.
 	Message *Message
-	// RecordID is the id of a memory or check-in of that generation. The table has its current state. Version is that of
-	// the change, 0 if the record was deleted. Past says that it is not among the live records.
+	// RecordID is the id of a memory, check-in or document of that generation. The table has its current state.
+	// Version is that of the change, 0 if the record was deleted. Past says that it is not among the live records.
+	// Vectors is how many vectors a document may have, before the change or after it.
 	RecordID   string
 	Generation int64
 	Version    int64
 	Past       bool
+	Vectors    int
 }

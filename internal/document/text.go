@@ -135,6 +135,11 @@ func (d Document) Parts() []string {
 	return vector.Split(text)
 }
 
+// IsSearched reports whether a search can find the document.
+func (d Document) IsSearched() bool {
+	return (d.Index == nil || len(d.Index) > 0) && len(d.Parts()) > 0
+}
+
 // selectAt returns what a path leads to from some values.
 func selectAt(values []any, steps []step) []any {
 	for _, s := range steps {

@@ -323,6 +323,16 @@ func (s *DeletionStore) DeleteSummaries(ctx context.Context, user conversation.U
 	return []string{id}, failed("delete summary", err)
 }
 
+// isBeyondDocument reports whether a vector is of a part that the document of a record cannot have: a document before
+// it had the same key and a longer text.
+func isBeyondDocument(it item, vectorID string) bool {
+	sk := it.string(attrSK)
+	if !isDocumentSK(sk) {
+		return false
+	}
+	return !slices.Contains(documentVectors(sk, 0, int(it.int64(attrVectorCount))), vectorID)
+}
+
 // WithoutRecord returns those of the vector ids behind which there is no record of the generation.
 func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string,
 ) ([]string, error) {
@@ -339,7 +349,7 @@ func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.Use
 	hasRecord := func(id string) bool {
 		return slices.ContainsFunc(vectorKeys(user, id), func(k key) bool {
 			it, ok := records[k]
-			return ok && it.int64(attrGeneration) == generation
+			return ok && it.int64(attrGeneration) == generation && !isBeyondDocument(it, id)
 		})
 	}
 	return slices.DeleteFunc(slices.Clone(vectors), hasRecord), nil

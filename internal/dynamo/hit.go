@@ -157,8 +157,8 @@ func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserI
 	return now, changed, nil
 }
 
-// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has another
-// version.
+// MarkRecordIndexed takes a memory, check-in or document whose vector is written out of the due index, unless it has
+// another version. One that expires is due again then.
 func (s IndexingSource) MarkRecordIndexed(ctx context.Context, user conversation.UserID, r indexing.RecordRef) error {
 	prefix := livePrefix
 	if r.Past {
@@ -170,13 +170,24 @@ func (s IndexingSource) MarkRecordIndexed(ctx context.Context, user conversation
 	}
 	isDue := isVersion(r.Version).And(expression.AttributeExists(field(attrDueAt)))
 	k := key{partition(user), recordSK(prefix, kind, r.ID)}
-	_, err := s.db.updateItem(ctx, k, removeDue(expression.UpdateBuilder{}), isDue)
+	if isDocumentSK(r.ID) {
+		k.sk = r.ID
+	}
+	u := removeDue(expression.UpdateBuilder{})
+	if !r.ExpiresAt.IsZero() {
+		u = endFailures(endClaim(setDue(expression.UpdateBuilder{}, k, r.ExpiresAt)))
+	}
+	_, err := s.db.updateItem(ctx, k, u, isDue)
 	return failed("mark indexed", ignoreConditionFailed(err))
 }
 
-// RecordDue returns the memory or check-in of a due record.
+// RecordDue returns the memory, check-in or document of a due record. A document may have expired: its vectors are
+// still to be deleted.
 func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.RecordRef, error) {
 	k := dueKey(d)
+	if isDocumentSK(k.sk) {
+		return s.documentDue(ctx, d)
+	}
 	records, err := s.db.readCurrent(ctx, "read record", d.User, k)
 	if err != nil {
 		return indexing.RecordRef{}, err
@@ -190,6 +201,27 @@ func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.Re
 		}
 	}
 	return indexing.RecordRef{}, fault.Missing("record")
+}
+
+func (s IndexingSource) documentDue(ctx context.Context, d sweep.Due) (indexing.RecordRef, error) {
+	const op = "read document"
+	current, err := s.db.readCurrent(ctx, op, d.User)
+	if err != nil {
+		return indexing.RecordRef{}, err
+	}
+	only := []string{attrGeneration, attrVersion, attrVectorCount}
+	for it, err := range s.db.queryWithExpired(ctx, op, query{where: between(d.User, d.ID, d.ID), only: only}) {
+		if err != nil {
+			return indexing.RecordRef{}, err
+		}
+		if it.int64(attrGeneration) >= current.generation(d.User) {
+			return indexing.RecordRef{
+				ID: d.ID, Generation: it.int64(attrGeneration), Version: it.int64(attrVersion),
+				Vectors: int(it.int64(attrVectorCount)),
+			}, nil
+		}
+	}
+	return indexing.RecordRef{}, fault.Missing("document")
 }
 
 // Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one
@@ -240,6 +272,9 @@ func vectorKeys(user conversation.UserID, id string) []key {
 
 func keysOfWhole(user conversation.UserID, id string) []key {
 	pk := partition(user)
+	if isDocumentSK(id) {
+		return []key{{pk, id}}
+	}
 	if sk, ok := parseMessageID(user, id); ok {
 		return []key{{pk, sk}}
 	}
@@ -291,6 +326,10 @@ func (s *HitStore) decodeHit(it item) (recall.Hit, bool) {
 	if _, _, ok := parseRecordSK(sk, checkInKind); ok {
 		c := checkIns.decode(it)
 		return recall.Hit{CheckIn: &c}, true
+	}
+	if isDocumentSK(sk) {
+		d := decodeDocument(it)
+		return recall.Hit{Document: &d}, true
 	}
 	return recall.Hit{}, false
 }

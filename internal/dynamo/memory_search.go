@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -34,4 +35,11 @@ func (s *HitStore) Memories(ctx context.Context, user conversation.UserID, gener
 		}
 	}
 	return out, nil
+}
+
+// Documents returns one page of the user's documents, as DocumentStore does.
+func (s *HitStore) Documents(ctx context.Context, user conversation.UserID, under document.Namespace,
+	f document.Filter, page conversation.Page,
+) ([]document.Document, conversation.Position, error) {
+	return NewDocumentStore(s.db).Documents(ctx, user, under, f, page)
 }

@@ -84,7 +84,7 @@ const reindexPage = 100
 
 // reindexPrefixes are those of the records that have vectors, besides messages.
 func reindexPrefixes() []string {
-	prefixes := make([]string, 0, len(conversation.Surfaces())+5)
+	prefixes := make([]string, 0, len(conversation.Surfaces())+6)
 	for _, surface := range conversation.Surfaces() {
 		prefixes = append(prefixes, surface.Prefix)
 	}
@@ -92,11 +92,11 @@ func reindexPrefixes() []string {
 	for _, kind := range []string{memoryKind, checkInKind} {
 		prefixes = append(prefixes, recordSK(livePrefix, kind, ""), recordSK(pastPrefix, kind, ""))
 	}
-	return prefixes
+	return append(prefixes, documentPrefix)
 }
 
-// Records reads one page of a user's sessions and of the ids of the summaries, memories and check-ins, of the user's
-// current generation, consistently.
+// Records reads one page of a user's sessions and of the ids of the summaries, memories, check-ins and documents, of
+// the user's current generation, consistently.
 func (s *ReindexStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
 	const op = "list records"
 	current, err := s.db.readCurrent(ctx, op, user)
@@ -133,7 +133,7 @@ func (s *ReindexStore) Records(ctx context.Context, user conversation.UserID, af
 	return page, nil
 }
 
-// vectorID returns the id of the vector of a summary, memory or check-in.
+// vectorID returns the id of the vector of a summary, memory, check-in or document.
 func vectorID(sk string) (string, bool) {
 	if id, ok := strings.CutPrefix(sk, summaryPrefix); ok {
 		return id, true
@@ -143,7 +143,7 @@ func vectorID(sk string) (string, bool) {
 			return id, true
 		}
 	}
-	return "", false
+	return sk, isDocumentSK(sk)
 }
 
 // isIndex is the condition that an attribute of a user's generation names an index, or none where name is empty.

@@ -13,9 +13,9 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 )
 
-// DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new
-// message, a memory or a check-in. A record of one of these that can't be decoded is an error. DecodeChange does not
-// panic, whatever the record holds.
+// DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new message,
+// a memory, a check-in or a document. A record of one of these that can't be decoded is an error. DecodeChange does
+// not panic, whatever the record holds.
 func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
 	if err != nil {
@@ -32,7 +32,19 @@ func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool,
 	if isMessageSK(keys.string(attrSK)) && r.EventName == string(events.DynamoDBOperationTypeInsert) {
 		return messageChange(c, r.Change)
 	}
+	if sk := keys.string(attrSK); isDocumentSK(sk) {
+		return documentChange(c, sk, r.Change)
+	}
 	return longtermChange(c, keys.string(attrSK), r.Change)
+}
+
+// documentChange returns what a change of a document means for its vectors. A document without any is of no use to
+// anybody.
+func documentChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord,
+) (conversation.Change, bool, error) {
+	c, ok, err := withVersions(c, r)
+	c.RecordID = sk
+	return c, ok && c.Vectors > 0, err
 }
 
 // longtermChange returns the id and the version of the memory or check-in. The content of the images is not used,
@@ -45,21 +57,29 @@ func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRec
 		if !ok {
 			continue
 		}
-		before, err := fromStream(r.OldImage)
-		if err != nil {
-			return c, false, err
-		}
-		after, err := fromStream(r.NewImage)
-		if err != nil {
-			return c, false, err
-		}
-		c.RecordID, c.Generation, c.Past = id, before.int64(attrGeneration), !live
-		if len(after) > 0 {
-			c.Generation, c.Version = after.int64(attrGeneration), after.int64(attrVersion)
-		}
-		return c, c.Version == 0 || c.Version != before.int64(attrVersion), nil
+		c.RecordID, c.Past = id, !live
+		return withVersions(c, r)
 	}
 	return c, false, nil
+}
+
+// withVersions adds the generation, the version and the number of vectors. ok is false for a change of the due index
+// alone.
+func withVersions(c conversation.Change, r events.DynamoDBStreamRecord) (_ conversation.Change, ok bool, err error) {
+	before, err := fromStream(r.OldImage)
+	if err != nil {
+		return c, false, err
+	}
+	after, err := fromStream(r.NewImage)
+	if err != nil {
+		return c, false, err
+	}
+	c.Generation = before.int64(attrGeneration)
+	if len(after) > 0 {
+		c.Generation, c.Version = after.int64(attrGeneration), after.int64(attrVersion)
+	}
+	c.Vectors = int(max(before.int64(attrVectorCount), after.int64(attrVectorCount)))
+	return c, c.Version == 0 || c.Version != before.int64(attrVersion), nil
 }
 
 // sessionChange decodes both images. A session whose messages are in an array counts as none.

@@ -16,10 +16,11 @@ type Recaller interface {
 	Searcher
 }
 
-// Searcher finds memories, and records of all kinds in one order.
+// Searcher finds memories, documents, and records of all kinds in one order.
 type Searcher interface {
 	Memories(ctx context.Context, user conversation.UserID, q recall.MemoryQuery) (recall.Memories, error)
 	Records(ctx context.Context, user conversation.UserID, q recall.RecordQuery) (recall.Records, error)
+	Documents(ctx context.Context, user conversation.UserID, q recall.DocumentQuery) (recall.Documents, error)
 }
 
 type contextBody struct {

@@ -241,6 +241,7 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "GET", "/v1/documents/a%2Fb/k", nil)
 	do(404, "GET", "/v1/documents/a%2Fb/l", nil)
 	do(200, "GET", "/v1/documents?namespace=a&filter=%7B%22n%22:1.5%7D&limit=1", nil)
+	do(200, "GET", "/v1/documents?query=walk&namespace=a", nil)
 	do(422, "GET", "/v1/documents?filter=1", nil)
 	do(200, "GET", "/v1/document-namespaces?prefix=a&suffix=*&maxDepth=1", nil)
 	do(204, "DELETE", "/v1/documents/a%2Fb/k", nil)

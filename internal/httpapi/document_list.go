@@ -5,32 +5,48 @@ import (
 	"net/http"
 
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 type documentsInput struct {
 	ListInput
 	Namespace namespaceText `query:"namespace" doc:"Only documents in this namespace and in those below it."`
 	Filter    string        `query:"filter" maxLength:"4096" doc:"Conditions on the fields of values, as JSON."`
+	Query     searchText    `query:"query" doc:"A text to search for: the most relevant documents come, with scores."`
+}
+
+// foundDocument is a document, with its score where the list is a search.
+type foundDocument struct {
+	Document
+	Score *float64 `json:"score,omitempty" doc:"With query: what the order follows, from 0 to 1."`
+}
+
+type foundDocuments struct {
+	Items      []foundDocument      `json:"items" doc:"The documents of the page, which ends at the limit or at 1 MiB."`
+	NextCursor string               `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last."`
+	Degraded   []recall.Degradation `json:"degraded,omitempty" doc:"With query: the sources that did not answer."`
 }
 
 // documentLists serves the list of documents, which can be a search.
 type documentLists struct {
 	*server
-	store document.Reader
+	store  document.Reader
+	search Searcher
 }
 
 func (s documentLists) register() {
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/documents", id: "listDocuments", tag: documentTag,
 		summary: "List documents",
-		detail: documentDetail + `Those of a namespace and below it, by namespace and key. filter is a JSON object: a ` +
-			`value that a top-level field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The ` +
-			"operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that a " +
-			"value lacks counts as null. A page of a filtered list may be short or empty, with a nextCursor.",
+		detail: documentDetail + "Those of a namespace and below it, by namespace and key. filter is a JSON object: a " +
+			`value that a field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, ` +
+			"$ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that is " +
+			"absent counts as null. A page of a filtered list may be short or empty, with a nextCursor. With query, the " +
+			"documents most relevant to it come in one page, except those that were put with an empty index.",
 	}, s.list)
 }
 
-func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (*listOutput[Document], error) {
+func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (*docOutput[foundDocuments], error) {
 	under, err := optionalNamespace("namespace", in.Namespace)
 	if err != nil {
 		return nil, err
@@ -38,6 +54,9 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 	f, err := document.ParseFilter(in.Filter)
 	if err != nil {
 		return nil, err
+	}
+	if in.Query != "" {
+		return s.find(ctx, c, recall.DocumentQuery{Query: string(in.Query), Under: under, Filter: f, Limit: in.Limit})
 	}
 	page, scope, err := s.page(c, in.ListInput, false)
 	if err != nil {
@@ -47,5 +66,23 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 	if err != nil {
 		return nil, err
 	}
-	return newList(s.server, scope, found, next, toDocument), nil
+	out := foundDocuments{Items: make([]foundDocument, len(found)), NextCursor: s.cursors.seal(scope, next)}
+	for i, d := range found {
+		out.Items[i].Document = toDocument(d)
+	}
+	return &docOutput[foundDocuments]{Body: out}, nil
+}
+
+// find returns the documents that are most relevant to a query.
+func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuery,
+) (*docOutput[foundDocuments], error) {
+	found, err := s.search.Documents(ctx, c.User, q)
+	if err != nil {
+		return nil, err
+	}
+	out := foundDocuments{Items: make([]foundDocument, len(found.Documents)), Degraded: found.Degraded}
+	for i, d := range found.Documents {
+		out.Items[i] = foundDocument{toDocument(d.Document), &found.Documents[i].Score}
+	}
+	return &docOutput[foundDocuments]{Body: out}, nil
 }

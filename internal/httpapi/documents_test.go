@@ -154,3 +154,23 @@ func TestInvalidDocuments(t *testing.T) {
 		expect(t, h, 404, call{method: method, path: documentAt("a", "k\n"), user: "ann"})
 	}
 }
+
+// TestSearchOfDocuments checks what a list with a query and a search of all kinds answer.
+func TestSearchOfDocuments(t *testing.T) {
+	t.Parallel()
+	b, _ := base()
+	h := httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: &fakeRecaller{}, Cursors: cursorKey(t, "1")})
+	out := decodeObject(t, expect(t, h, 200, call{method: "GET", path: "/v1/documents?query=walk", user: "ann"}))
+	item := out["items"].([]any)[0].(object)
+	if item["score"] != number("0.5") || item["key"] != "k" || len(out["degraded"].([]any)) != 1 {
+		t.Errorf("found %v", out)
+	}
+	out = decodeObject(t, expect(t, h, 200, call{
+		method: "POST", path: "/v1/search", user: "ann", body: object{"query": "walk", "kinds": []string{"document"}},
+	}))
+	items := out["items"].([]any)
+	last := items[len(items)-1].(object)
+	if last["kind"] != "document" || last["namespace"] != "a" || last["score"] == nil || last["value"] == nil {
+		t.Errorf("found %v", last)
+	}
+}

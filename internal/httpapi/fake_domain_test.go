@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	appdata "github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/provider"
@@ -116,13 +117,27 @@ func (f *fakeRecaller) Records(
 	messages, _ := f.Messages(ctx, user, recall.MessageQuery{})
 	summaries, _ := f.Query(ctx, user, recall.ContextQuery{})
 	memories, _ := f.Memories(ctx, user, recall.MemoryQuery{})
+	documents, _ := f.Documents(ctx, user, recall.DocumentQuery{})
 	return recall.Records{
 		Records: []recall.Record{
 			{Score: 0.75, Message: &messages.Messages[0].Message},
 			{Score: 0.5, Summary: &summaries.Summaries[0]},
 			{Score: 0.25, Memory: &memories.Memories[0].Memory},
+			{Score: 0.125, Document: &documents.Documents[0].Document},
 		},
 		Degraded: messages.Degraded,
+	}, nil
+}
+
+// Documents finds one document, which has the query.
+func (f *fakeRecaller) Documents(_ context.Context, _ conversation.UserID, q recall.DocumentQuery,
+) (recall.Documents, error) {
+	return recall.Documents{
+		Documents: []recall.ScoredDocument{{Document: appdata.Document{
+			Namespace: appdata.Namespace{"a"}, Key: "k", Value: []byte(`{"query":"` + q.Query + `"}`),
+			CreatedAt: noon(), UpdatedAt: noon(),
+		}, Score: 0.5}},
+		Degraded: []recall.Degradation{{Source: "pinecone", Reason: "x"}},
 	}, nil
 }
 

@@ -42,7 +42,7 @@ func openAPIDocument() *huma.OpenAPI {
 	s := newServer(Base{Log: slog.New(slog.DiscardHandler)})
 	registerMessages(s, MessagesDeps{})
 	contexts{s, nil}.register()
-	documentLists{s, nil}.register()
+	documentLists{s, nil, nil}.register()
 	prompts{s, nil}.register()
 	registerCoach(s, CoachDeps{})
 	doc := s.api.OpenAPI()

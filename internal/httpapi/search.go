@@ -28,8 +28,8 @@ type searchBody struct {
 	SearchLimits
 }
 
-// foundRecord is a message, a summary or a memory with its kind and score. The document's schema has the fields of all
-// three (describeRecords).
+// foundRecord is a message, a summary, a memory or a document with its kind and score. The schema has the fields of all
+// four (describeRecords).
 type foundRecord struct {
 	Kind     recordKind         `json:"kind" doc:"What the item is."`
 	Score    float64            `json:"score" doc:"The estimated probability that it helps to answer the query."`
@@ -53,6 +53,11 @@ func (f foundRecord) MarshalJSON() ([]byte, error) {
 			item
 			Memory
 		}{item(f), toMemory(*f.of.Memory)})
+	case f.of.Document != nil:
+		return json.Marshal(struct {
+			item
+			Document
+		}{item(f), toDocument(*f.of.Document)})
 	}
 	return json.Marshal(struct {
 		item
@@ -68,6 +73,8 @@ func toFound(r recall.Record) foundRecord {
 		kind = recall.SummaryKind
 	case r.Memory != nil:
 		kind = recall.MemoryKind
+	case r.Document != nil:
+		kind = recall.DocumentKind
 	}
 	return foundRecord{Kind: recordKind(kind), Score: r.Score, Features: r.Contributions, of: r}
 }
@@ -97,11 +104,11 @@ func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]
 	return &docOutput[searchAnswer]{Body: out}, nil
 }
 
-// describeRecords adds the fields of the three kinds, with their descriptions, to the schema of an item of a search.
+// describeRecords adds the fields of the four kinds, with their descriptions, to the schema of an item of a search.
 func describeRecords(doc *huma.OpenAPI) {
 	schemas := doc.Components.Schemas.Map()
 	item := schemas["FoundRecord"]
-	for _, kind := range []string{"Memory", "RecallSummaryHit", "Message"} {
+	for _, kind := range []string{"Memory", "RecallSummaryHit", "Message", "Document"} {
 		for name, property := range schemas[kind].Properties {
 			if item.Properties[name] == nil {
 				item.Properties[name] = property

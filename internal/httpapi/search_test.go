@@ -33,6 +33,11 @@ func TestSearch(t *testing.T) {
 			"source": "seeded", "status": "stated", "saidAt": "2026-02-05T12:00:00.000Z",
 			"createdAt": "2026-02-05T12:00:00.000Z", "updatedAt": "2026-02-05T12:00:00.000Z",
 		},
+		{
+			"kind": "document", "score": json.Number("0.125"), "namespace": "a", "key": "k",
+			"value":     map[string]any{"query": ""},
+			"createdAt": "2026-02-05T12:00:00.000Z", "updatedAt": "2026-02-05T12:00:00.000Z",
+		},
 	}
 	if diff := cmp.Diff(want, got.Items); diff != "" {
 		t.Errorf("items (-want +got):\n%s", diff)
@@ -41,7 +46,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("the query is %+v", q)
 	}
 	for body, field := range map[string]string{
-		`{"query":" "}`: "query", `{"query":"x","kinds":["document"]}`: "kinds[0]", `{"query":"x","limit":101}`: "limit",
+		`{"query":" "}`: "query", `{"query":"x","kinds":["note"]}`: "kinds[0]", `{"query":"x","limit":101}`: "limit",
 		`{"query":"x","from":"0001-01-01T00:00:00Z"}`: "from", `{"query":"x","to":"0001-01-01T00:00:00Z"}`: "to",
 		`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
 	} {

@@ -123,7 +123,7 @@ func Context(d ContextDeps) http.Handler {
 	s := newServer(d.Base)
 	s.cursors = d.Cursors
 	contexts{s, d.Recaller}.register()
-	documentLists{s, d.Documents}.register()
+	documentLists{s, d.Documents, d.Recaller}.register()
 	return s.handler(nil)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	appdata "github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/truncate"
@@ -62,6 +63,24 @@ func checkInDocument(c longterm.CheckIn) document {
 		vector.FieldRecordType: vector.CheckInRecord, vector.FieldSource: c.ID, vector.FieldTime: vector.Epoch(c.Timestamp),
 		vector.FieldText: truncate.Runes(c.Note, vector.MaxTextChars),
 	}}
+}
+
+// appDocuments returns the documents of the parts of an app's document. Its namespace is a list with each of those that
+// it is in or below, so that a search can ask for one of them.
+func appDocuments(id string, d appdata.Document) []document {
+	namespaces := make([]string, len(d.Namespace))
+	for i := range d.Namespace {
+		namespaces[i] = d.Namespace[:i+1].String()
+	}
+	parts := d.Parts()
+	documents := make([]document, len(parts))
+	for i, part := range parts {
+		documents[i] = document{id: vector.PartID(id, i), text: part, metadata: map[string]any{
+			vector.FieldRecordType: vector.DocumentRecord, vector.FieldSource: id, vector.FieldTime: vector.Epoch(d.UpdatedAt),
+			vector.FieldText: truncate.Runes(part, vector.MaxTextChars), vector.FieldNamespace: namespaces,
+		}}
+	}
+	return documents
 }
 
 func checkInText(c longterm.CheckIn) string {

@@ -103,7 +103,8 @@ func (x *Indexer) IndexSummary(ctx context.Context, user conversation.UserID, s 
 	return x.write(ctx, []upload{{user, s.Generation, []document{summaryDocument(s)}}})[0]
 }
 
-// IndexHits indexes summaries, memories and check-ins of one user and generation, with one embedding for all.
+// IndexHits indexes summaries, memories, check-ins and documents of one user and generation, with one embedding for
+// all.
 func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, generation int64, hits []recall.Hit) error {
 	var documents []document
 	for _, h := range hits {
@@ -114,6 +115,8 @@ func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, gener
 			documents = append(documents, memoryDocument(*h.Memory))
 		case h.CheckIn != nil && h.CheckIn.Note != "":
 			documents = append(documents, checkInDocument(*h.CheckIn))
+		case h.Document != nil:
+			documents = append(documents, appDocuments(h.ID, *h.Document)...)
 		}
 	}
 	return x.write(ctx, []upload{{user, generation, documents}})[0]

@@ -1,6 +1,6 @@
-// Package indexing writes the vectors of messages, summaries, memories and check-ins. Service indexes what arrives on
-// the table's stream. A stream record is only a hint: the session's watermark says through which message the session is
-// indexed. Indexer embeds records and writes them to the user's indexes.
+// Package indexing writes the vectors of messages, summaries, memories, check-ins and documents. Service indexes what
+// arrives on the table's stream. A stream record is only a hint: the session's watermark says through which message
+// the session is indexed. Indexer embeds records and writes them to the user's indexes.
 package indexing
 
 import (
@@ -67,13 +67,13 @@ type Progress interface {
 	) (current conversation.Session, err error)
 }
 
-// Records reads memories and check-ins, and takes them out of the due index.
+// Records reads memories, check-ins and documents, and takes them out of the due index.
 type Records interface {
-	// MarkRecordIndexed takes a memory or check-in whose vector is written out of the due index, unless it has changed
-	// since that version.
+	// MarkRecordIndexed takes a memory, check-in or document whose vector is written out of the due index, unless it has
+	// changed since that version. One that expires is due again then.
 	MarkRecordIndexed(ctx context.Context, user conversation.UserID, r RecordRef) error
-	// RecordDue returns the memory or check-in of a due record. It is NotFound when the record is neither, is gone, or is
-	// of an earlier generation.
+	// RecordDue returns the memory, check-in or document of a due record. It is NotFound when the record is none of them,
+	// is gone, or is of an earlier generation. A document may have expired.
 	RecordDue(ctx context.Context, d sweep.Due) (RecordRef, error)
 	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
 	// left out.
@@ -99,12 +99,15 @@ type SessionRef struct {
 	Generation int64
 }
 
-// RecordRef names a version of a memory or check-in. Past says that it is not among the live records.
+// RecordRef names a version of a memory, check-in or document. Past says that it is not among the live records. Vectors
+// is how many vectors a document may have, and ExpiresAt when it is gone, zero for never.
 type RecordRef struct {
 	ID         string
 	Generation int64
 	Version    int64
 	Past       bool
+	Vectors    int
+	ExpiresAt  time.Time
 }
 
 // Service indexes records as they arrive. It is safe for concurrent use, and remembers nothing of them between batches,
@@ -125,7 +128,8 @@ func New(store Store, index RecordIndexer, now func() time.Time) *Service {
 }
 
 // Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of
-// memories and check-ins. It returns the number of changes, from the first, that need not be delivered again.
+// memories, check-ins and documents. It returns the number of changes, from the first, that need not be delivered
+// again.
 func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	done, err = s.consumeRecords(ctx, changes)
 	if messages, merr := s.consumeMessages(ctx, changes); merr != nil {
@@ -134,26 +138,27 @@ func (s *Service) Consume(ctx context.Context, changes []conversation.Change) (d
 	return done, err
 }
 
-// record is a memory or a check-in that changed.
+// record is a memory, a check-in or a document that changed.
 type record struct {
 	user       conversation.UserID
 	generation int64
 	id         string
 }
 
-// changedRecord is a record with the places of its changes in a batch.
+// changedRecord is a record with the places of its changes in a batch, and how many vectors it may have had in them.
 type changedRecord struct {
 	record
-	places []int
+	places  []int
+	vectors int
 }
 
 // isLeft reports whether a failure is left to the sweep: the index's plan refuses this user's vectors. Another delivery
 // would be refused too, and would hold up the records of others meanwhile.
 func isLeft(err error) bool { return errors.Is(err, vector.ErrQuota) }
 
-// consumeRecords updates the vectors of the memories and check-ins of a batch, each once and several at a time, and
-// takes the records out of the due index. It returns the place of the first that failed, unless that is left to the
-// sweep.
+// consumeRecords updates the vectors of the memories, check-ins and documents of a batch, each once and several at a
+// time, and takes the records out of the due index. It returns the place of the first that failed, unless that is left
+// to the sweep.
 func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Change) (done int, err error) {
 	records := recordsOf(changes)
 	failures := make([]error, len(records))
@@ -166,7 +171,7 @@ func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Cha
 	return len(changes), nil
 }
 
-// recordsOf collects the memories and check-ins of a batch, in the order in which they first appear.
+// recordsOf collects the memories, check-ins and documents of a batch, in the order in which they first appear.
 func recordsOf(changes []conversation.Change) []changedRecord {
 	var records []changedRecord
 	seen := map[record]int{}
@@ -182,12 +187,14 @@ func recordsOf(changes []conversation.Change) []changedRecord {
 			records = append(records, changedRecord{record: r})
 		}
 		records[place].places = append(records[place].places, i)
+		records[place].vectors = max(records[place].vectors, c.Vectors)
 	}
 	return records
 }
 
 func (s *Service) consumeRecord(ctx context.Context, r changedRecord, changes []conversation.Change) error {
-	if err := s.refresh(ctx, r.record); err != nil {
+	expires, err := s.refresh(ctx, r.record, r.vectors)
+	if err != nil {
 		return err
 	}
 	for _, i := range r.places {
@@ -195,7 +202,7 @@ func (s *Service) consumeRecord(ctx context.Context, r changedRecord, changes []
 		if c.Version == 0 {
 			continue // it was deleted
 		}
-		ref := RecordRef{ID: c.RecordID, Generation: c.Generation, Version: c.Version, Past: c.Past}
+		ref := RecordRef{ID: c.RecordID, Generation: c.Generation, Version: c.Version, Past: c.Past, ExpiresAt: expires}
 		if err := s.store.MarkRecordIndexed(ctx, c.User, ref); err != nil {
 			return err
 		}
@@ -205,7 +212,8 @@ func (s *Service) consumeRecord(ctx context.Context, r changedRecord, changes []
 
 var _ sweep.Visitor = (*Service)(nil)
 
-// Visit writes or deletes the vector of a memory or check-in whose change on the stream was lost.
+// Visit writes or deletes the vector of a memory, check-in or document whose change on the stream was lost, and deletes
+// those of a document that has expired.
 func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
 	ref, err := s.store.RecordDue(ctx, c.Due)
 	if fault.Is(err, fault.NotFound) {
@@ -214,18 +222,52 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 	if err != nil {
 		return sweep.Kept, err
 	}
-	return sweep.Removed, s.refresh(ctx, record{c.User, ref.Generation, ref.ID})
+	if ref.ExpiresAt, err = s.refresh(ctx, record{c.User, ref.Generation, ref.ID}, ref.Vectors); err != nil {
+		return sweep.Removed, err
+	}
+	if ref.ExpiresAt.IsZero() {
+		return sweep.Removed, nil
+	}
+	return sweep.Removed, s.store.MarkRecordIndexed(ctx, c.User, ref) // which ends the claim: it stays due
 }
 
 // refresh reads a record from the table and makes the index agree with it, so that the order in which changes arrive
-// does not matter. A check-in without a note has no vector.
-func (s *Service) refresh(ctx context.Context, r record) error {
+// does not matter. A check-in without a note has no vector. vectors is how many a document may have had. It returns
+// when a document expires.
+func (s *Service) refresh(ctx context.Context, r record, vectors int) (expires time.Time, err error) {
 	hits, err := s.store.Resolve(ctx, r.user, r.generation, []string{r.id})
 	if err != nil {
-		return err
+		return time.Time{}, err
+	}
+	if len(hits) == 1 && hits[0].Document != nil {
+		return hits[0].Document.ExpiresAt, s.refreshDocument(ctx, r, hits[0], vectors)
 	}
 	if len(hits) == 1 && (hits[0].Memory != nil || hits[0].CheckIn != nil && hits[0].CheckIn.Note != "") {
-		return s.index.IndexHits(ctx, r.user, r.generation, hits)
+		return time.Time{}, s.index.IndexHits(ctx, r.user, r.generation, hits)
 	}
-	return s.index.Delete(ctx, r.user, r.generation, []string{r.id})
+	return time.Time{}, s.index.Delete(ctx, r.user, r.generation, partIDs(r.id, 0, max(vectors, 1)))
+}
+
+// refreshDocument writes the vectors of a document's parts, and deletes those that only longer values before had.
+func (s *Service) refreshDocument(ctx context.Context, r record, hit recall.Hit, vectors int) error {
+	parts := len(hit.Document.Parts())
+	if parts > 0 {
+		if err := s.index.IndexHits(ctx, r.user, r.generation, []recall.Hit{hit}); err != nil {
+			return err
+		}
+	}
+	stale := partIDs(r.id, parts, max(vectors, hit.Document.Vectors))
+	if len(stale) == 0 {
+		return nil
+	}
+	return s.index.Delete(ctx, r.user, r.generation, stale)
+}
+
+// partIDs are the ids of the vectors of a record's parts, from one number until before another.
+func partIDs(id string, from, to int) []string {
+	var ids []string
+	for i := from; i < to; i++ {
+		ids = append(ids, vector.PartID(id, i))
+	}
+	return ids
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/summary"
@@ -21,6 +22,15 @@ type Store interface {
 	AccessReader
 	RecordReader
 	MemoryReader
+	DocumentReader
+}
+
+// DocumentReader reads what a search of documents ranks.
+type DocumentReader interface {
+	// Documents is the method of document.Reader.
+	Documents(
+		ctx context.Context, user conversation.UserID, under document.Namespace, f document.Filter, page conversation.Page,
+	) ([]document.Document, conversation.Position, error)
 }
 
 // MemoryReader reads what a search of facts ranks.
@@ -106,17 +116,18 @@ type Hit struct {
 	// Irrelevant says that the rank is too low for a place in a prompt.
 	Irrelevant bool
 
-	Message *conversation.Message
-	Summary *summary.Summary
-	Memory  *longterm.Memory
-	CheckIn *longterm.CheckIn
+	Message  *conversation.Message
+	Summary  *summary.Summary
+	Memory   *longterm.Memory
+	CheckIn  *longterm.CheckIn
+	Document *document.Document
 }
 
 // Value is what hits are ordered by: the rank where there is one, else the score.
 func (h Hit) Value() float64 { return cmp.Or(h.Rank, h.Score) }
 
-// OccurredAt is the time of a message or a check-in, the time of the last message that a summary covers, or the time
-// of a memory's last change.
+// OccurredAt is the time of a message or a check-in, the time of the last message that a summary covers, or the time of
+// the last change of a memory or a document.
 func (h Hit) OccurredAt() time.Time {
 	switch {
 	case h.Message != nil:
@@ -127,6 +138,8 @@ func (h Hit) OccurredAt() time.Time {
 		return h.CheckIn.Timestamp
 	case h.Memory != nil:
 		return h.Memory.UpdatedAt
+	case h.Document != nil:
+		return h.Document.UpdatedAt
 	}
 	return time.Time{}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
@@ -15,21 +16,22 @@ import (
 
 // The kinds of records that a search of all of them returns. A check-in's note counts as a message.
 const (
-	MessageKind = "message"
-	SummaryKind = "summary"
-	MemoryKind  = "memory"
+	MessageKind  = "message"
+	SummaryKind  = "summary"
+	MemoryKind   = "memory"
+	DocumentKind = "document"
 )
 
 // Kinds returns the kinds of records.
-func Kinds() []string { return []string{MessageKind, SummaryKind, MemoryKind} }
+func Kinds() []string { return []string{MessageKind, SummaryKind, MemoryKind, DocumentKind} }
 
-// RecordQuery asks for the messages, summaries and facts that help to answer a text, in one order.
+// RecordQuery asks for the messages, summaries, facts and documents that help to answer a text, in one order.
 type RecordQuery struct {
 	Query string
 	// Kinds, where set, limits the records to those of Kinds.
 	Kinds []string
 	// Contexts, From and To limit what is found. From is inclusive, To is exclusive. With Contexts, what belongs to no
-	// context is left out: facts and check-ins.
+	// context is left out: facts, check-ins and documents.
 	Contexts []string
 	From, To time.Time
 	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
@@ -45,9 +47,10 @@ type Record struct {
 	Score         float64
 	Contributions rank.Contributions
 
-	Message *conversation.Message
-	Summary *SummaryHit
-	Memory  *longterm.Memory
+	Message  *conversation.Message
+	Summary  *SummaryHit
+	Memory   *longterm.Memory
+	Document *document.Document
 }
 
 // Records is the answer to a search of all kinds, most relevant first.
@@ -56,11 +59,12 @@ type Records struct {
 	Degraded []Degradation
 }
 
-// Records returns the user's messages, summaries and facts that are most relevant to a query. One ranking orders all of
-// them. Where even the best is noise, as for a greeting, it finds nothing. The table has all facts, so none is missing
-// where the index has no vector of it yet. When the embedding or the index does not answer, facts and the newest
-// messages are ranked by their words, and the answer is degraded.
-// Its errors are Invalid, with the fields, and those of the store.
+// Records returns the user's messages, summaries, facts and documents that are most relevant to a query. One ranking
+// orders all of them. Where even the best is noise, as for a greeting, it finds nothing. The table has all facts, so
+// none is missing where the index has no vector of it yet; so it is with documents where Kinds names them or the index
+// does not answer, as far as one page brings them. When the embedding or the index does not answer, facts, documents
+// and the newest messages are ranked by their words, and the answer is degraded. Its errors are Invalid, with the
+// fields, and those of the store.
 func (s *Service) Records(ctx context.Context, user conversation.UserID, q RecordQuery) (Records, error) {
 	search, err := MessageQuery{
 		Query: q.Query, Contexts: q.Contexts, From: q.From, To: q.To, Limit: q.Limit, Tokens: q.Tokens,
@@ -84,10 +88,16 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 	if err != nil {
 		return Records{}, err
 	}
+	if slices.Contains(q.Kinds, DocumentKind) || len(found.Degraded) > 0 {
+		if hits, err = s.withDocuments(ctx, user, visible, nil, hits); err != nil {
+			return Records{}, err
+		}
+	}
 	hits = s.rankHits(visible.currentSummaries(hits), visible.asked)
 	if len(hits) > 0 && s.Weights.IsNoise(hits[0].Rank) {
 		hits = nil
 	}
+	hits = boundDocuments(hits)
 	hits = fit(hits[:min(limit, len(hits))], q.Tokens, func(h Hit) (float64, int) { return h.Rank, h.tokens() })
 	out := Records{Records: make([]Record, len(hits)), Degraded: visible.degradations(found.Degraded)}
 	for i, h := range hits {
@@ -98,22 +108,26 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 
 // record converts a hit to the form of the answer.
 func (v visibility) record(h Hit) Record {
-	r := Record{Score: h.Rank, Contributions: h.Contributions, Memory: h.Memory}
+	r := Record{Score: h.Rank, Contributions: h.Contributions, Memory: h.Memory, Document: h.Document}
 	switch {
 	case h.Summary != nil:
 		summary := v.summaryHit(h)
 		r.Summary = &summary
-	case h.Memory == nil:
+	case h.Memory == nil && h.Document == nil:
 		message := h.message()
 		r.Message = &message
 	}
 	return r
 }
 
-// recordTypes are the index's types of the kinds, or none for all.
+// recordTypes are the index's types of the kinds.
 func (q RecordQuery) recordTypes() []string {
+	kinds := q.Kinds
+	if len(kinds) == 0 {
+		kinds = Kinds()
+	}
 	var types []string
-	for _, kind := range q.Kinds {
+	for _, kind := range kinds {
 		switch kind {
 		case MessageKind:
 			types = append(types, rankedTypes...)
@@ -121,6 +135,8 @@ func (q RecordQuery) recordTypes() []string {
 			types = append(types, vector.SummaryRecords()...)
 		case MemoryKind:
 			types = append(types, vector.MemoryRecord)
+		case DocumentKind:
+			types = append(types, vector.DocumentRecord)
 		}
 	}
 	return types
@@ -194,6 +210,8 @@ func (h Hit) candidate() rank.Candidate {
 		return newCandidate(h.ID, h.Summary.Text, h.Score, h.Summary.OccurredAt)
 	case h.Memory != nil:
 		return newCandidate(h.ID, h.Memory.Content, h.Score, h.Memory.Said())
+	case h.Document != nil:
+		return newCandidate(h.ID, h.Document.Text(), h.Score, h.Document.UpdatedAt)
 	}
 	return candidateOf(h.message(), h.Score)
 }
@@ -212,6 +230,8 @@ func (h Hit) tokens() int {
 		return cmp.Or(h.Summary.Tokens, (len(h.Summary.Text)+3)/4)
 	case h.Memory != nil:
 		return cmp.Or(h.Memory.Tokens, (len(h.Memory.Content)+3)/4)
+	case h.Document != nil:
+		return (len(h.Document.Value) + 3) / 4
 	}
 	return h.message().Tokens
 }

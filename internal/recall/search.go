@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall/rank"
@@ -23,8 +24,8 @@ import (
 // Search asks for what is nearest to a text.
 type Search struct {
 	Text string
-	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord, or the record
-	// types of summaries. Empty means all.
+	// RecordTypes limits the kinds: vector.MessageRecord, vector.MemoryRecord, vector.CheckInRecord,
+	// vector.DocumentRecord, or the record types of summaries. Empty means all but documents.
 	RecordTypes []string
 	// Limit is the maximum number of hits.
 	Limit int
@@ -46,6 +47,8 @@ type Search struct {
 	HalfLife time.Duration
 	// fields, where set, limits summaries by their own fields.
 	fields fieldFilter
+	// under, where set, limits documents to a namespace and those below it.
+	under document.Namespace
 	// Access returns what the caller has read already; with nil the search reads it from the table.
 	Access func(ctx context.Context) (longterm.Access, error)
 	// Assumed, where set, is what the caller expects Access to return. With one index, the search asks it at once and

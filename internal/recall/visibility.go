@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/summary"
@@ -28,7 +29,7 @@ type visibility struct {
 }
 
 // userLevel are the record types that belong to the user and to no session.
-var userLevel = []string{vector.MemoryRecord, vector.CheckInRecord}
+var userLevel = []string{vector.MemoryRecord, vector.CheckInRecord, vector.DocumentRecord}
 
 // allowsSession reports whether records of that session may be seen. Those of the session that asks may, unless it is
 // excluded; those of others as the preferences say. A search from outside every session is in no context.
@@ -70,6 +71,8 @@ func (v visibility) allows(h Hit) bool {
 			(v.Memory || h.Memory.Source != longterm.Extracted)
 	case h.CheckIn != nil:
 		return v.wants(vector.CheckInRecord) && v.wantsUserLevel()
+	case h.Document != nil:
+		return v.allowsDocument(*h.Document)
 	}
 	return false
 }
@@ -77,6 +80,17 @@ func (v visibility) allows(h Hit) bool {
 func (v visibility) allowsSummary(s summary.Summary) bool {
 	return v.wants(string(s.RecordType)) && (v.CoachID == "" || s.CoachID == v.CoachID) &&
 		s.Text != "" && v.allowsSession(s.Context, s.SessionID)
+}
+
+// allowsDocument reports whether a document may be seen. It is the app's data, so preferences about memory do not hide
+// it, and only a search that names documents finds it.
+func (v visibility) allowsDocument(d document.Document) bool {
+	isUnder := len(d.Namespace) >= len(v.under) && slices.Equal(d.Namespace[:len(v.under)], v.under)
+	return v.wantsDocuments() && isUnder && d.IsSearched()
+}
+
+func (v visibility) wantsDocuments() bool {
+	return v.wantsUserLevel() && slices.Contains(v.RecordTypes, vector.DocumentRecord)
 }
 
 func (v visibility) wants(recordType string) bool {
@@ -88,6 +102,11 @@ func (v visibility) filter() vector.Filter {
 	var all []vector.Filter
 	if len(v.RecordTypes) > 0 {
 		all = append(all, vector.Where(vector.FieldRecordType, vector.In, v.RecordTypes))
+	} else {
+		all = append(all, vector.Where(vector.FieldRecordType, vector.NotIn, []string{vector.DocumentRecord}))
+	}
+	if len(v.under) > 0 {
+		all = append(all, vector.Where(vector.FieldNamespace, vector.In, []string{v.under.String()}))
 	}
 	for _, condition := range v.sessionConditions() {
 		all = append(all, v.orUserLevel(condition))

@@ -26,7 +26,8 @@ type DocumentStore interface {
 }
 
 var documentTests = map[string]func(*testing.T, *fixture){
-	"Documents":               testDocuments,
+	"Documents":       testDocuments,
+	"DocumentsAreDue": testDocumentsAreDue, "DeletedDocumentsAreDue": testDeletedDocumentsAreDue,
 	"DocumentsExpire":         testDocumentsExpire,
 	"DocumentsAreAsInModel":   testDocumentsAreAsInModel,
 	"Namespaces":              testNamespaces,

@@ -23,6 +23,7 @@ const (
 	FieldText       = "text"
 	FieldRole       = "role"
 	FieldSeq        = "seq"
+	FieldNamespace  = "namespace"
 )
 
 // The least and the greatest number of a list have names of their own, because lists have only texts.
@@ -46,6 +47,8 @@ const (
 	MessageRecord = "message"
 	MemoryRecord  = "memory"
 	CheckInRecord = "check_in"
+	// DocumentRecord is that of the app's documents, which only searches for documents find.
+	DocumentRecord = "document"
 )
 
 // SummaryRecords are the record types of summaries.

@@ -28,13 +28,14 @@ export type Document = components['schemas']['Document'];
 export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type FieldProblem = components['schemas']['FieldProblem'];
+export type FoundDocument = components['schemas']['FoundDocument'];
+export type FoundDocuments = components['schemas']['FoundDocuments'];
 export type FoundMemory = components['schemas']['FoundMemory'];
 export type FoundRecord = components['schemas']['FoundRecord'];
 export type Goal = components['schemas']['Goal'];
 export type HealthDoc = components['schemas']['HealthDoc'];
 export type ListCheckIn = components['schemas']['ListCheckIn'];
 export type ListCoach = components['schemas']['ListCoach'];
-export type ListDocument = components['schemas']['ListDocument'];
 export type ListGoal = components['schemas']['ListGoal'];
 export type ListMemory = components['schemas']['ListMemory'];
 export type ListMessage = components['schemas']['ListMessage'];
@@ -301,11 +302,12 @@ export interface Operations {
   listDocumentNamespaces(query?: shapes['listDocumentNamespaces']['parameters']['query'], options?: Options): Pages<ListNamespace['items'][number]>;
   /** List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
    * preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
-   * key. filter is a JSON object: a value that a top-level field equals, or operators, such as {"kind": "note",
-   * "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
-   * numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
-   * short or empty, with a nextCursor. */
-  listDocuments(query?: shapes['listDocuments']['parameters']['query'], options?: Options): Pages<ListDocument['items'][number]>;
+   * key. filter is a JSON object: a value that a field equals, or operators, such as {"kind": "note", "stars":
+   * {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and
+   * texts with texts. A field that is absent counts as null. A page of a filtered list may be short or empty, with
+   * a nextCursor. With query, the documents most relevant to it come in one page, except those that were put with
+   * an empty index. */
+  listDocuments(query?: shapes['listDocuments']['parameters']['query'], options?: Options): Pages<FoundDocuments['items'][number]>;
   /** List goals. The newest first, current and past records alike. */
   listGoals(query?: shapes['listGoals']['parameters']['query'], options?: Options): Pages<ListGoal['items'][number]>;
   /** List memories. The newest first, current and past records alike. A page of a filtered list may have fewer

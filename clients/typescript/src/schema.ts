@@ -152,7 +152,7 @@ export interface paths {
         };
         /**
          * List documents
-         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and key. filter is a JSON object: a value that a top-level field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be short or empty, with a nextCursor.
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and key. filter is a JSON object: a value that a field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that is absent counts as null. A page of a filtered list may be short or empty, with a nextCursor. With query, the documents most relevant to it come in one page, except those that were put with an empty index.
          */
         get: operations["listDocuments"];
         put?: never;
@@ -1173,6 +1173,49 @@ export interface components {
             /** @description What is wrong with it. */
             message: string;
         };
+        FoundDocument: {
+            /**
+             * Format: date-time
+             * @description When it was first put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it is gone. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description What a search finds it by. Absent for the whole value. */
+            index?: string[];
+            /** @description Its name within the namespace. */
+            key: string;
+            /** @description Its labels, joined by slashes. */
+            namespace: string;
+            /**
+             * Format: double
+             * @description With query: what the order follows, from 0 to 1.
+             */
+            score?: number;
+            /**
+             * Format: date-time
+             * @description When it was last put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
+        };
+        FoundDocuments: {
+            /** @description With query: the sources that did not answer. */
+            degraded?: components["schemas"]["RecallDegradation"][];
+            /** @description The documents of the page, which ends at the limit or at 1 MiB. */
+            items: components["schemas"]["FoundDocument"][];
+            /** @description The cursor of the next page; absent on the last. */
+            nextCursor?: string;
+        };
         FoundMemory: {
             /** @description Whom it concerns. Absent for the user. */
             about?: string;
@@ -1306,11 +1349,13 @@ export interface components {
             inProgress?: boolean;
             /** @description Absent for true. */
             index?: boolean;
+            /** @description Its name within the namespace. */
+            key?: string;
             /**
              * @description What the item is.
              * @enum {string}
              */
-            kind: "message" | "summary" | "memory";
+            kind: "message" | "summary" | "memory" | "document";
             /** @description The id of the message. */
             messageId?: string;
             /** @description The messages that it was drawn from. */
@@ -1321,6 +1366,8 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode?: string;
+            /** @description Its labels, joined by slashes. */
+            namespace?: string;
             /** @description When it was said, or when the summary ends. */
             occurredAt?: string;
             /** @description What the message has beside its content, as it was sent. */
@@ -1391,6 +1438,10 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             validUntil?: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value?: {
+                [key: string]: components["schemas"]["Value"];
+            };
         };
         Goal: {
             /**
@@ -1450,12 +1501,6 @@ export interface components {
         ListCoach: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
             items: components["schemas"]["Coach"][];
-            /** @description The cursor of the next page; absent on the last page. */
-            nextCursor?: string;
-        };
-        ListDocument: {
-            /** @description The items of the page, which ends at the limit or at 1 MiB. */
-            items: components["schemas"]["Document"][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
@@ -2581,7 +2626,7 @@ export interface components {
              */
             from?: string | null;
             /** @description Only these kinds. */
-            kinds?: ("message" | "summary" | "memory")[] | null;
+            kinds?: ("message" | "summary" | "memory" | "document")[] | null;
             /**
              * Format: int64
              * @description Default: 10 without tokens.
@@ -3868,6 +3913,8 @@ export interface operations {
                 namespace?: string;
                 /** @description Conditions on the fields of values, as JSON. */
                 filter?: string;
+                /** @description A text to search for: the most relevant documents come, with scores. */
+                query?: string;
             };
             header?: never;
             path?: never;
@@ -3881,7 +3928,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListDocument"];
+                    "application/json": components["schemas"]["FoundDocuments"];
                 };
             };
             /** @description Unauthorized */

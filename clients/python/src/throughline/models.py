@@ -319,6 +319,36 @@ class FieldProblem:
 
 
 @dataclass(kw_only=True)
+class FoundDocument:
+    created_at: datetime
+    """When it was first put."""
+    expires_at: datetime | None = None
+    """When it is gone. Absent for never."""
+    index: list[str] | None = None
+    """What a search finds it by. Absent for the whole value."""
+    key: str
+    """Its name within the namespace."""
+    namespace: str
+    """Its labels, joined by slashes."""
+    score: float | None = None
+    """With query: what the order follows, from 0 to 1."""
+    updated_at: datetime
+    """When it was last put."""
+    value: dict[str, Any]
+    """Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent."""
+
+
+@dataclass(kw_only=True)
+class FoundDocuments:
+    degraded: list[RecallDegradation] | None = None
+    """With query: the sources that did not answer."""
+    items: list[FoundDocument]
+    """The documents of the page, which ends at the limit or at 1 MiB."""
+    next_cursor: str | None = None
+    """The cursor of the next page; absent on the last."""
+
+
+@dataclass(kw_only=True)
 class FoundMemory:
     about: str | None = None
     """Whom it concerns. Absent for the user."""
@@ -398,7 +428,9 @@ class FoundRecord:
     """Whether the session went on when it was summarised."""
     index: bool | None = None
     """Absent for true."""
-    kind: Literal["message", "summary", "memory"]
+    key: str | None = None
+    """Its name within the namespace."""
+    kind: Literal["message", "summary", "memory", "document"]
     """What the item is."""
     message_id: str | None = None
     """The id of the message."""
@@ -409,6 +441,8 @@ class FoundRecord:
     from 1e-125 to 1e126."""
     mode: str | None = None
     """The mode of the conversation, a word of the app's own."""
+    namespace: str | None = None
+    """Its labels, joined by slashes."""
     occurred_at: str | None = None
     """When it was said, or when the summary ends."""
     parts: list[Part] | None = None
@@ -445,6 +479,8 @@ class FoundRecord:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     valid_until: datetime | None = None
     """The time from which no prompt has it."""
+    value: dict[str, Any] | None = None
+    """Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent."""
 
 
 @dataclass(kw_only=True)
@@ -490,14 +526,6 @@ class ListCheckIn:
 @dataclass(kw_only=True)
 class ListCoach:
     items: list[Coach]
-    """The items of the page, which ends at the limit or at 1 MiB."""
-    next_cursor: str | None = None
-    """The cursor of the next page; absent on the last page."""
-
-
-@dataclass(kw_only=True)
-class ListDocument:
-    items: list[Document]
     """The items of the page, which ends at the limit or at 1 MiB."""
     next_cursor: str | None = None
     """The cursor of the next page; absent on the last page."""
@@ -1385,7 +1413,7 @@ class SearchBody:
     """Only these. Memories and check-ins have none."""
     from_: datetime | None = None
     """The earliest time."""
-    kinds: list[Literal["message", "summary", "memory"]] | None = None
+    kinds: list[Literal["message", "summary", "memory", "document"]] | None = None
     """Only these kinds."""
     limit: int | None = None
     """Default: 10 without tokens."""

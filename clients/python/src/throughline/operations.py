@@ -565,16 +565,18 @@ class Operations(Calls):
         cursor: str | None | Unset = UNSET,
         namespace: str | None | Unset = UNSET,
         filter: str | None | Unset = UNSET,
+        query: str | None | Unset = UNSET,
         timeout: float | None = None,
-    ) -> Pages[m.Document]:
+    ) -> Pages[m.FoundDocument]:
         """List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
         preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
-        key. filter is a JSON object: a value that a top-level field equals, or operators, such as {'kind': 'note',
-        'stars': {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
-        numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
-        short or empty, with a nextCursor."""
+        key. filter is a JSON object: a value that a field equals, or operators, such as {'kind': 'note', 'stars':
+        {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and
+        texts with texts. A field that is absent counts as null. A page of a filtered list may be short or empty, with
+        a nextCursor. With query, the documents most relevant to it come in one page, except those that were put with
+        an empty index."""
         return self._call(
-            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter}, timeout, None)
+            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter, "query": query}, timeout, None)
 
     def list_goals(
         self,
@@ -833,7 +835,7 @@ class Operations(Calls):
         *,
         contexts: Sequence[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None | Unset = UNSET,
         from_: datetime | None | Unset = UNSET,
-        kinds: Sequence[Literal["message", "summary", "memory"]] | None | Unset = UNSET,
+        kinds: Sequence[Literal["message", "summary", "memory", "document"]] | None | Unset = UNSET,
         limit: int | None | Unset = UNSET,
         query: str,
         to: datetime | None | Unset = UNSET,
@@ -1417,16 +1419,18 @@ class AsyncOperations(Calls):
         cursor: str | None | Unset = UNSET,
         namespace: str | None | Unset = UNSET,
         filter: str | None | Unset = UNSET,
+        query: str | None | Unset = UNSET,
         timeout: float | None = None,
-    ) -> AsyncPages[m.Document]:
+    ) -> AsyncPages[m.FoundDocument]:
         """List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
         preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and
-        key. filter is a JSON object: a value that a top-level field equals, or operators, such as {'kind': 'note',
-        'stars': {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with
-        numbers and texts with texts. A field that a value lacks counts as null. A page of a filtered list may be
-        short or empty, with a nextCursor."""
+        key. filter is a JSON object: a value that a field equals, or operators, such as {'kind': 'note', 'stars':
+        {'$gte': 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and
+        texts with texts. A field that is absent counts as null. A page of a filtered list may be short or empty, with
+        a nextCursor. With query, the documents most relevant to it come in one page, except those that were put with
+        an empty index."""
         return self._call(
-            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter}, timeout, None)
+            OPERATIONS["list_documents"], [], None, {"limit": limit, "cursor": cursor, "namespace": namespace, "filter": filter, "query": query}, timeout, None)
 
     def list_goals(
         self,
@@ -1685,7 +1689,7 @@ class AsyncOperations(Calls):
         *,
         contexts: Sequence[Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]] | None | Unset = UNSET,
         from_: datetime | None | Unset = UNSET,
-        kinds: Sequence[Literal["message", "summary", "memory"]] | None | Unset = UNSET,
+        kinds: Sequence[Literal["message", "summary", "memory", "document"]] | None | Unset = UNSET,
         limit: int | None | Unset = UNSET,
         query: str,
         to: datetime | None | Unset = UNSET,
@@ -1756,7 +1760,7 @@ OPERATIONS = {
     "list_check_ins": Operation("GET", "/v1/check-ins", "page", False, {200: m.ListCheckIn}),
     "list_coaches": Operation("GET", "/v1/coaches", "page", False, {200: m.ListCoach}),
     "list_document_namespaces": Operation("GET", "/v1/document-namespaces", "page", False, {200: m.ListNamespace}),
-    "list_documents": Operation("GET", "/v1/documents", "page", False, {200: m.ListDocument}),
+    "list_documents": Operation("GET", "/v1/documents", "page", False, {200: m.FoundDocuments}),
     "list_goals": Operation("GET", "/v1/goals", "page", False, {200: m.ListGoal}),
     "list_memories": Operation("GET", "/v1/memories", "page", False, {200: m.ListMemory}),
     "list_messages": Operation("GET", "/v1/sessions/{id}/messages", "page", False, {200: m.ListMessage}),

@@ -1,0 +1,115 @@
+package recall
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// DocumentQuery asks for the documents that are most relevant to a text.
+type DocumentQuery struct {
+	Query string
+	// Under limits the documents to a namespace and those below it. Empty means all.
+	Under document.Namespace
+	// Filter limits them by the fields of their values.
+	Filter document.Filter
+	// Limit is the maximum number of documents.
+	Limit int
+}
+
+// ScoredDocument is a document and the estimated probability that it helps to answer the query.
+type ScoredDocument struct {
+	document.Document
+
+	Score float64
+}
+
+// Documents is the answer to a search of documents, most relevant first.
+type Documents struct {
+	Documents []ScoredDocument
+	Degraded  []Degradation
+}
+
+const (
+	// nearDocuments is how many documents the index is asked for.
+	nearDocuments = 100
+	// readDocuments is how many are read from the table, of at most conversation.MaxPageBytes together.
+	readDocuments = 1000
+)
+
+// Documents returns the documents that are most relevant to a query, by the same ranking as messages. Those of one
+// page of the table are ranked whether or not the index has vectors of them, so that a new document is found at once.
+// Of more documents, the index finds the others. When it does not answer, the answer is degraded. Its errors are
+// Invalid, with the field, and those of the store.
+func (s *Service) Documents(ctx context.Context, user conversation.UserID, q DocumentQuery) (Documents, error) {
+	if strings.TrimSpace(q.Query) == "" {
+		return Documents{}, fault.InvalidField("query", "must be a text to search for")
+	}
+	found, visible, err := s.search(ctx, user, Search{
+		Text: q.Query, RecordTypes: []string{vector.DocumentRecord}, Limit: nearDocuments, under: q.Under,
+	})
+	if err != nil {
+		return Documents{}, err
+	}
+	hits, err := s.withDocuments(ctx, user, visible, q.Filter, found.Hits)
+	if err != nil {
+		return Documents{}, err
+	}
+	hits = slices.DeleteFunc(hits, func(h Hit) bool { return !q.Filter.Matches(h.Document.Value) })
+	hits = boundDocuments(s.rankHits(hits, visible.asked))
+	out := Documents{
+		Documents: make([]ScoredDocument, min(q.Limit, len(hits))), Degraded: nonNil(found.Degraded),
+	}
+	for i := range out.Documents {
+		out.Documents[i] = ScoredDocument{*hits[i].Document, hits[i].Rank}
+	}
+	return out, nil
+}
+
+// placeOf names a document within its user's.
+func placeOf(d document.Document) string { return d.Namespace.String() + "/" + d.Key }
+
+// withDocuments returns hits with the documents of one page of the table, where the search may see them.
+func (s *Service) withDocuments(
+	ctx context.Context, user conversation.UserID, visible visibility, f document.Filter, hits []Hit,
+) ([]Hit, error) {
+	if !visible.wantsDocuments() {
+		return hits, nil
+	}
+	stored, _, err := s.store.Documents(ctx, user, visible.under, f, conversation.Page{Limit: readDocuments})
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]bool{}
+	for _, h := range hits {
+		if h.Document != nil {
+			found[placeOf(*h.Document)] = true
+		}
+	}
+	all := slices.Clone(hits)
+	for i := range stored {
+		place := placeOf(stored[i])
+		h := Hit{ID: "document " + place, Document: &stored[i]}
+		if !found[place] && visible.allows(h) {
+			all = append(all, h)
+		}
+	}
+	return all, nil
+}
+
+// boundDocuments leaves out documents whose values would make the answer larger than a page.
+func boundDocuments(hits []Hit) []Hit {
+	bytes := 0
+	return slices.DeleteFunc(hits, func(h Hit) bool {
+		if h.Document == nil {
+			return false
+		}
+		bytes += len(h.Document.Value)
+		return bytes > conversation.MaxPageBytes && bytes > len(h.Document.Value)
+	})
+}

@@ -1,0 +1,196 @@
+package recall_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// put stores a document of ann.
+func (s *fixture) put(namespace, key, value string, change ...func(*document.Put)) {
+	s.t.Helper()
+	p := document.Put{Namespace: strings.Split(namespace, "/"), Key: key, Value: json.RawMessage(value)}
+	for _, c := range change {
+		c(&p)
+	}
+	d, err := p.Document(s.now)
+	if err == nil {
+		_, _, err = s.store.Documents.PutDocument(s.t.Context(), "ann", d)
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// sweepRecords indexes what is due, as the sweep does an hour later.
+func (s *fixture) sweepRecords() int {
+	s.t.Helper()
+	later := func() time.Time { return s.now.Add(time.Hour) }
+	n, err := s.store.Sweep(s.t.Context(), sweep.Records, indexing.New(s.store.Indexing, s.indexer, later), later)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// documentVectors counts ann's vectors of documents in the index.
+func (s *fixture) documentVectors() int {
+	s.t.Helper()
+	dense, err := s.embed.Embed(s.t.Context(), []string{"anything"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	matches, err := s.index.Query(s.t.Context(), "ann", 0, vector.Query{
+		Dense: dense[0], TopK: 100,
+		Filter: vector.Where(vector.FieldRecordType, vector.In, []string{vector.DocumentRecord}),
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(matches)
+}
+
+// documents returns the keys of the documents that a search finds, best first.
+func (s *fixture) documents(q recall.DocumentQuery) (keys []string, degraded int) {
+	s.t.Helper()
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
+	got, err := s.Documents(s.t.Context(), "ann", q)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i, d := range got.Documents {
+		keys = append(keys, d.Key)
+		if d.Score <= 0 || d.Score > 1 || i > 0 && d.Score > got.Documents[i-1].Score {
+			s.t.Errorf("%s has the score %g", d.Key, d.Score)
+		}
+	}
+	return keys, len(got.Degraded)
+}
+
+func notIndexed(p *document.Put) { p.Index = []string{} }
+
+// TestDocuments finds documents before and after they are indexed, limited by namespace and filter, and when the index
+// is down.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.put("notes/ann", "knee", `{"text":"The knee hurts when squatting deep.","stars":3}`)
+	s.put("notes/ann", "bread", `{"text":"A recipe for rye bread with seeds.","stars":5}`)
+	s.put("notes", "hidden", `{"text":"The knee hurts, but nobody may find this."}`, notIndexed)
+	s.put("other", "knees", `{"text":"Knee exercises for runners."}`)
+	for _, state := range []string{"before", "indexed", "down"} {
+		switch state {
+		case "indexed":
+			if n := s.sweepRecords(); n != 3 {
+				t.Errorf("%d records were due", n)
+			}
+			if n := s.documentVectors(); n != 3 {
+				t.Errorf("the index has %d vectors", n)
+			}
+		case "down":
+			s.index.fault = func(context.Context) error { return errors.New("down") }
+		}
+		found, degraded := s.documents(recall.DocumentQuery{Query: "which note is about my knee?"})
+		if len(found) != 3 || found[2] != "bread" || slices.Contains(found, "hidden") || (degraded > 0) != (state == "down") {
+			t.Errorf("%s: found %q, %d degraded", state, found, degraded)
+		}
+		under, _ := s.documents(recall.DocumentQuery{Query: "knee", Under: document.Namespace{"notes"}})
+		if !slices.Equal(under, []string{"knee", "bread"}) {
+			t.Errorf("%s: found %q under notes", state, under)
+		}
+		f, err := document.ParseFilter(`{"stars":{"$gt":3}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		filtered, _ := s.documents(recall.DocumentQuery{Query: "knee", Filter: f})
+		if !slices.Equal(filtered, []string{"bread"}) {
+			t.Errorf("%s: found %q with the filter", state, filtered)
+		}
+		if one, _ := s.documents(recall.DocumentQuery{Query: "knee", Limit: 1}); len(one) != 1 {
+			t.Errorf("%s: found %q of one", state, one)
+		}
+	}
+}
+
+// TestDocumentsAmongRecords finds documents in a search of all kinds, and in no other search. Preferences about memory
+// do not hide them.
+func TestDocumentsAmongRecords(t *testing.T) {
+	t.Parallel()
+	s := kneeHistory(t)
+	s.put("notes", "n", `{"text":"The knee hurts when squatting deep."}`)
+	only := recall.RecordQuery{Query: "knee", Kinds: []string{recall.DocumentKind}}
+	count := func(q recall.RecordQuery) (n int) {
+		t.Helper()
+		got, err := s.Records(t.Context(), "ann", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range got.Records {
+			if r.Document != nil {
+				n++
+			}
+		}
+		return n
+	}
+	if count(only) != 1 || count(recall.RecordQuery{Query: "knee"}) != 0 {
+		t.Error("a document that is not indexed is found by its kind alone")
+	}
+	s.sweepRecords()
+	if n := count(recall.RecordQuery{Query: "knee"}); n != 1 {
+		t.Errorf("found %d documents among all", n)
+	}
+	if n := count(recall.RecordQuery{Query: "knee", Contexts: []string{"workout_log"}}); n != 0 {
+		t.Errorf("found %d documents in a context", n)
+	}
+	found, err := s.Search(t.Context(), "ann", recall.Search{Text: "knee", Limit: 20})
+	if err != nil || slices.ContainsFunc(found.Hits, func(h recall.Hit) bool { return h.Document != nil }) {
+		t.Errorf("a search of a prompt finds documents: %v", err)
+	}
+	p := longterm.DefaultPreferences()
+	p.Memory, p.CrossContext = false, false
+	if _, err := s.store.Preferences.Put(t.Context(), "ann", p); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(only); n != 1 {
+		t.Errorf("found %d documents with memory off", n)
+	}
+}
+
+// TestVectorsOfDocuments replaces, deletes and expires documents with several vectors. The index keeps none that no
+// document has.
+func TestVectorsOfDocuments(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 500))
+	ttl := func(p *document.Put) { p.TTL = 10 * time.Minute }
+	s.put("a", "long", long)
+	s.put("a", "brief", long, ttl)
+	s.sweepRecords()
+	if n := s.documentVectors(); n != 6 {
+		t.Errorf("two long documents have %d vectors", n)
+	}
+	s.put("a", "long", `{"text":"short"}`)
+	s.sweepRecords()
+	if n := s.documentVectors(); n != 4 {
+		t.Errorf("after a shorter value there are %d vectors", n)
+	}
+	s.put("a", "long", `{"text":"short"}`, notIndexed)
+	s.sweepRecords()
+	if n := s.documentVectors(); n != 3 {
+		t.Errorf("after one that is not indexed there are %d vectors", n)
+	}
+}

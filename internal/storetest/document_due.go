@@ -1,0 +1,78 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// testDocumentsAreDue checks that a document is due until its vectors are written, and again when it expires.
+func testDocumentsAreDue(t *testing.T, s *fixture) {
+	s.put(t, alice, "a", "none", `{"x":1}`, indexed())
+	if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) > 0 {
+		t.Errorf("due without an index: %v", due)
+	}
+	s.put(t, alice, "a", "k", `{"x":1}`, func(p *document.Put) { p.TTL = time.Hour })
+	ref, err := s.Indexing.RecordDue(t.Context(), onlyDue(t, s, sweep.Records))
+	if err != nil || ref.Vectors != 1 || ref.Version == 0 {
+		t.Fatalf("due is %+v, %v", ref, err)
+	}
+	hits, err := s.Indexing.Resolve(t.Context(), alice, 0, []string{ref.ID})
+	if err != nil || len(hits) != 1 || hits[0].Document == nil || hits[0].Document.Key != "k" {
+		t.Fatalf("behind %s are %+v, %v", ref.ID, hits, err)
+	}
+	old := ref
+	s.put(t, alice, "a", "k", `{"x":2}`, func(p *document.Put) { p.TTL = time.Hour })
+	mark := func(r indexing.RecordRef) {
+		t.Helper()
+		if err := s.Indexing.MarkRecordIndexed(t.Context(), alice, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mark(old)
+	d := onlyDue(t, s, sweep.Records)
+	if ref, err = s.Indexing.RecordDue(t.Context(), d); err != nil || ref.Version <= old.Version {
+		t.Fatalf("after a replacement due is %+v, %v", ref, err)
+	}
+	ref.ExpiresAt = Now.Add(time.Hour)
+	mark(ref)
+	if d = onlyDue(t, s, sweep.Records); !d.DueAt.Equal(ref.ExpiresAt) {
+		t.Errorf("an indexed document is due at %v", d.DueAt)
+	}
+	s.advance(2 * time.Hour)
+	if gone, err := s.Indexing.RecordDue(t.Context(), d); err != nil || gone.Vectors != 1 {
+		t.Errorf("an expired document is %+v, %v", gone, err)
+	}
+	if hits, err := s.Indexing.Resolve(t.Context(), alice, 0, []string{ref.ID}); err != nil || len(hits) > 0 {
+		t.Errorf("behind an expired document's vector are %+v, %v", hits, err)
+	}
+}
+
+// testDeletedDocumentsAreDue checks that a deletion leaves the ids of all vectors, and that those that a new document
+// of the key cannot have count as without a record.
+func testDeletedDocumentsAreDue(t *testing.T, s *fixture) {
+	long, _ := s.put(t, alice, "a", "k", `{"text":"`+strings.Repeat("word ", 500)+`"}`)
+	if err := s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"); err != nil {
+		t.Fatal(err)
+	}
+	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
+	if err != nil || len(tombstone.Vectors) != 3 {
+		t.Fatalf("the tombstone is %+v, %v", tombstone, err)
+	}
+	if _, err := s.Indexing.RecordDue(t.Context(), sweep.Due{
+		Partition: "user#" + string(alice), User: alice, ID: tombstone.Vectors[0],
+	}); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the deleted record: %v", err)
+	}
+	s.put(t, alice, "a", "k", `{"text":"short"}`)
+	stale, err := s.Sources.WithoutRecord(t.Context(), alice, 0, tombstone.Vectors)
+	if err != nil || !slices.Equal(stale, tombstone.Vectors[1:]) {
+		t.Errorf("without a record are %v, %v", stale, err)
+	}
+}
