@@ -146,6 +146,9 @@ func allowNulls(registry huma.Registry, s *huma.Schema) {
 		}
 		if field.Ref != "" {
 			inlined := *registry.SchemaFromRef(field.Ref)
+			if inlined.Type == "" && len(inlined.OneOf)+len(inlined.AnyOf)+len(inlined.AllOf) == 0 {
+				continue // any value, which includes null
+			}
 			inlined.Description = cmp.Or(field.Description, inlined.Description)
 			field = &inlined
 			s.Properties[name] = field

@@ -292,6 +292,15 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 	}
 }
 
+func TestValuesOfAnyKindHaveNoType(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	text := string(expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body)
+	if strings.Contains(text, `"type":[""`) {
+		t.Error("a schema has a type without a name")
+	}
+}
+
 func TestDocumentSaysWhenToCallAgain(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)

@@ -1961,15 +1961,15 @@ export interface components {
         };
         Part: {
             /** @description Of a data part: any JSON value, kept as it is sent. */
-            data?: Record<string, never> | null;
+            data?: components["schemas"]["Value"];
             /** @description Of a tool-call part: any JSON value, kept as it is sent. */
-            input?: Record<string, never> | null;
+            input?: components["schemas"]["Value"];
             /** @description Of a tool-result part: the tool failed. */
             isError?: boolean | null;
             /** @description Of a data part. */
             name?: string | null;
             /** @description Of a tool-result part: any JSON value, kept as it is sent. */
-            output?: Record<string, never> | null;
+            output?: components["schemas"]["Value"];
             /** @description Of a text or reasoning part. */
             text?: string | null;
             /** @description Of a tool-call or tool-result part. */

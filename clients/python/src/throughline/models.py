@@ -870,15 +870,15 @@ class NewTodo:
 
 @dataclass(kw_only=True)
 class Part:
-    data:  | None = None
+    data: Any = None
     """Of a data part: any JSON value, kept as it is sent."""
-    input:  | None = None
+    input: Any = None
     """Of a tool-call part: any JSON value, kept as it is sent."""
     is_error: bool | None = None
     """Of a tool-result part: the tool failed."""
     name: str | None = None
     """Of a data part."""
-    output:  | None = None
+    output: Any = None
     """Of a tool-result part: any JSON value, kept as it is sent."""
     text: str | None = None
     """Of a text or reasoning part."""
