@@ -25,6 +25,9 @@ NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGatewayV2::Stage", "AWS::Lambda::Al
 ALIAS = "Aliaslive"
 
 PUBLIC = {(path, method) for path in ("/openapi.json", "/docs") for method in ("get", "head")}
+# The function mcp checks tokens itself, and answers with where they come from.
+PUBLIC |= {("/mcp", method) for method in ("get", "post", "delete")}
+PUBLIC |= {("/.well-known/oauth-protected-resource" + path, "get") for path in ("", "/mcp")}
 
 
 def transformed(path, **parameters):
@@ -58,7 +61,7 @@ def url_problems(template):
 
 
 def route_problems(template):
-    """Every route but the two documents needs a token, and no route takes preflights from the gateway."""
+    """Every route but the two documents and those of mcp needs a token, and no route takes preflights from the gateway."""
     for name, api in of_type(template, "AWS::ApiGatewayV2::Api"):
         for path, methods in api["Body"]["paths"].items():
             for method, route in methods.items():
