@@ -1,4 +1,4 @@
-import { type Client, ProblemError, type Prompt, type PromptBody } from '@throughline/client';
+import { type Client, type NewMessage, ProblemError, type Prompt, type PromptBody } from '@throughline/client';
 
 /** Where a turn takes place, and how its prompt is built. */
 export interface Place {
@@ -34,25 +34,31 @@ export interface Turn {
   finish(answer: Answer): Promise<string | undefined>;
 }
 
-/** Begins a turn: stores the user's message and gets the prompt. The key names the turn, so that a repeat stores nothing. */
+/**
+ * Begins a turn: stores the user's message and gets the prompt. The key names the turn for good: a message and an answer that
+ * are stored under it are not stored again.
+ */
 export async function beginTurn(client: Client, place: Place, message: string, key: string): Promise<Turn> {
   const { messages: [stored] } = await inSession(client, place, () => client.appendMessages(place.sessionId,
-    { messages: [{ role: 'user', content: message }] }, { idempotencyKey: key }));
+    { messages: [{ role: 'user', content: message, clientMessageId: key }] }));
   const prompt = await buildPrompt(client, place, message, stored!.messageId);
   return {
     prompt,
-    async finish({ content, usage, model, finishReason, error }) {
-      if (content === '') return undefined;
+    async finish({ content, parts, usage, model, finishReason, error }) {
+      if (parts.length === 0) return undefined;
       const metadata = {
         usage, model, finishReason, promptId: prompt.promptId, ...(error !== undefined && { interrupted: true }),
       };
-      const body = { messages: [{ role: 'assistant' as const, content, metadata }] };
+      const hasMore = parts.some(({ type }) => type !== 'text');
+      const answer = {
+        role: 'assistant', content, metadata, clientMessageId: `${key}-answer`, ...(hasMore && { parts }),
+      } as NewMessage;
       try {
-        const { messages: [answer] } = await client.appendMessages(place.sessionId, body, { idempotencyKey: `${key}-answer` });
-        return answer!.messageId;
+        const { messages: [kept] } = await client.appendMessages(place.sessionId, { messages: [answer] });
+        return kept!.messageId;
       } catch (failure) {
-        // Another call has answered this turn.
-        if (failure instanceof ProblemError && failure.code === 'idempotency_mismatch') return undefined;
+        // Another call has answered this turn in other words.
+        if (failure instanceof ProblemError && failure.code === 'conflict') return undefined;
         throw failure;
       }
     },

@@ -62,8 +62,14 @@ for (const [name, run] of [['generateText', generateText], ['streamText', stream
     assert.deepEqual(lastUser(made[0]), lastUser(made[1]));
     assert.equal(calls.filter((call) => /turns$|prompts$/.test(call)).length, 1, calls.join('\n'));
     assert.deepEqual(await stored(client, 'coach'), ['user: Shall I run?', 'assistant: Let me look.\nIt rains.']);
-    const [, { metadata }] = await client.listMessages('coach').all();
+    const [, { metadata, parts: said }] = await client.listMessages('coach').all();
     assert.equal(metadata.usage.totalTokens, 48);
+    assert.deepEqual(said, [
+      { type: 'text', text: 'Let me look.' },
+      { type: 'tool-call', toolCallId: 'call-1', toolName: 'weather', input: { city: 'Bern' } },
+      { type: 'tool-result', toolCallId: 'call-1', toolName: 'weather', output: { type: 'json', value: { rain: true } } },
+      { type: 'text', text: 'It rains.' },
+    ]);
   });
 }
 
@@ -95,8 +101,8 @@ test('a failed call that is made again stores nothing twice', async () => {
 
 test('a turn that another process repeats stores nothing twice', async () => {
   const { client } = newUser();
-  for (let n = 0; n < 2; n++) {
-    const model = withMemory(mock(generated('Yes.')), { client, ...coach });
+  for (const answer of ['Yes.', 'Yes.', 'Yes, again.']) {
+    const model = withMemory(mock(generated(answer)), { client, ...coach });
     await generateText({ model, prompt: 'Again?', providerOptions: turn('ui-1') });
   }
   assert.deepEqual(await stored(client, 'coach'), ['user: Again?', 'assistant: Yes.']);
