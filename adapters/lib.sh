@@ -42,3 +42,28 @@ node_tests() {
 
 # readme COMMAND... runs the programs of README.md.
 readme() { "$lib/readme" README.md "$@"; }
+
+# python_tests FOLDER runs tests. A skipped test is a failed one.
+python_tests() {
+  "$python" -m pytest "$@" | tee "$TOOLS/tests.log"
+  if grep -qE '[0-9]+ (skipped|xfailed|xpassed)' "$TOOLS/tests.log"; then echo "a test was skipped" >&2; return 1; fi
+}
+
+# python_suite PACKAGE FILE... runs tests of a framework from its source distribution, with the conftest.py of the folder suite.
+# requirements-suite.txt pins it by hash; with NEWEST=1 it is that of the installed version. Tests that cannot pass are named there.
+python_suite() {
+  local suite=$TOOLS/suite name=$1 version here=$PWD
+  shift
+  version=$("$python" -c 'import importlib.metadata, sys; print(importlib.metadata.version(sys.argv[1]))' "$name")
+  if [ ! -f "$suite/$name-$version" ]; then
+    rm -rf "$suite" && mkdir -p "$suite"
+    local pip=("$python" -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --no-build-isolation)
+    if [ -n "${NEWEST:-}" ]; then "${pip[@]}" -d "$suite" "$name==$version"
+    else "${pip[@]}" -d "$suite" --require-hashes -r requirements-suite.txt; fi
+    tar -xzf "$suite"/*.tar.gz -C "$suite" --strip-components=1
+    touch "$suite/$name-$version"
+  fi
+  cp suite/conftest.py "$suite/conftest.py"
+  (cd "$suite" && PYTHONPATH=$(IFS=:; printf '%s' "$here/../../clients/python/src:$here/../python/src:$here/src:$here/tests:$suite") \
+    python_tests -c "$here/pytest.ini" "${@/#/tests/}")
+}

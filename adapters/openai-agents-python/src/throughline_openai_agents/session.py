@@ -1,0 +1,119 @@
+"""A session that keeps a run's items in the memory."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from functools import partial
+from itertools import islice
+from typing import Any, TypeVar, cast
+
+from agents import SessionSettings, TResponseInputItem
+from agents.memory import SessionABC
+from throughline import Client, ProblemError
+from throughline_adapters import Place, in_session, memory_of, wrap
+
+from .items import Item, to_item, to_message
+
+T = TypeVar("T")
+
+_MOST = 50
+"""Messages in one call."""
+
+
+class ThroughlineSession(SessionABC):
+    """Keeps the items of one conversation.
+
+    client acts for the user. With context and coach_id, a session that does not exist is made. It may be used by runs
+    at the same time, and by several processes."""
+
+    def __init__(
+        self, session_id: str, client: Client, *, context: str | None = None, coach_id: str | None = None,
+        agent_id: str | None = None, recipe: str | None = None, budget: int | None = None,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
+    ) -> None:
+        self.session_id, self.session_settings = session_id, SessionSettings().resolve(session_settings)
+        self._client = client
+        self._place = Place(session_id, context, coach_id, agent_id, recipe, budget)
+        self._said: dict[str, str] = {}
+        self._told: tuple[Any, asyncio.Future[str]] | None = None
+
+    async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
+        """Return the latest items, the oldest first."""
+        most = self.session_settings.limit if limit is None else limit
+        return await asyncio.to_thread(self._items, most)
+
+    async def add_items(self, items: list[TResponseInputItem]) -> None:
+        """Store items, up to 50 at once. A repeat after a lost answer stores nothing twice."""
+        messages = [to_message(cast(Item, item)) for item in items]
+        for start in range(0, len(messages), _MOST):
+            await asyncio.to_thread(self._append, messages[start:start + _MOST])
+
+    async def pop_item(self) -> TResponseInputItem | None:
+        """Remove the last item and return it."""
+        return await asyncio.to_thread(self._pop)
+
+    async def clear_session(self) -> None:
+        """Remove all items. What was drawn only from them goes, too."""
+        await asyncio.to_thread(_found, self._clear)
+
+    async def recall(self, message: str, turn: Any = None) -> str:
+        """Return the block with what the memory has for a message of the user. A turn reads it once."""
+        if self._told is None or self._told[0] != (message, turn):
+            self._told = (message, turn), asyncio.ensure_future(asyncio.to_thread(self._recall, message))
+        return await self._told[1]
+
+    def _items(self, most: int | None) -> list[TResponseInputItem]:
+        if most is not None and most <= 0:
+            return []
+        page: Any = {} if most is None else {"limit": min(200, most)}
+
+        def read() -> list[Item]:
+            found = map(to_item, self._client.list_messages(self.session_id, order="desc", **page))
+            return list(islice((item for item in found if item is not None), most))
+
+        return cast(list[TResponseInputItem], (_found(read) or [])[::-1])
+
+    def _append(self, messages: list[dict[str, Any]]) -> None:
+        key = secrets.token_hex(16)
+        stored = in_session(self._client, self._place, lambda: self._client.append_messages(
+            self.session_id, messages=messages, idempotency_key=key))
+        self._said = {m.content: m.message_id for m in stored.messages if m.role == "user"} or self._said
+
+    def _clear(self) -> None:
+        for message in list(self._client.list_messages(self.session_id, order="desc", limit=200)):
+            _found(partial(self._client.delete_message, self.session_id, message.message_id))
+
+    def _pop(self) -> TResponseInputItem | None:
+        while True:
+            last = _found(lambda: next(iter(self._client.list_messages(self.session_id, order="desc", limit=1)), None))
+            if last is None:
+                return None
+            popped = _found(lambda: (self._client.delete_message(self.session_id, last.message_id), to_item(last)))
+            # Another call may have popped it, and a message of another screen may be no item.
+            if popped and popped[1] is not None:
+                return cast(TResponseInputItem, popped[1])
+
+    def _recall(self, message: str) -> str:
+        place, stored = self._place, self._said.get(message)
+        about: Any = {"message_id": stored} if stored else {}
+        prompt = in_session(self._client, place, lambda: self._client.build_prompt(
+            session_id=self.session_id, context=cast(Any, place.context or self._context()), message=message, **about,
+            **place.options()))
+        return wrap(memory_of(prompt))
+
+    def _context(self) -> str:
+        return self._client.get_session(self.session_id).context
+
+
+def _found(call: Callable[[], T]) -> T | None:
+    """Make a call. A session that does not exist has nothing."""
+    try:
+        return call()
+    except ProblemError as problem:
+        if problem.code != "not_found":
+            raise
+        return None
+
+
