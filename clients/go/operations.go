@@ -589,9 +589,13 @@ type ListSessionsQuery struct {
 	Context string `json:"context,omitzero"`
 	// Only sessions of this status.
 	Status string `json:"status,omitzero"`
+	// Conditions on attributes, as a JSON object.
+	Attributes string `json:"attributes,omitzero"`
 }
 
-// ListSessions lists sessions. The latest activity first, to the quarter hour.
+// ListSessions lists sessions. The latest activity first, to the quarter hour. attributes is a JSON object of
+// values that top-level attributes equal, or of operators as in the filter of documents. A page of such a list
+// reads a bounded number of sessions, so it may be short or empty, with a nextCursor.
 func (c *Client) ListSessions(ctx context.Context, query ListSessionsQuery, options ...Option) Pages[Session] {
 	return pages[Session](ctx, c, request{
 		method: "GET", path: "/v1/sessions", query: query,

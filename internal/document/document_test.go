@@ -71,7 +71,7 @@ func TestFilter(t *testing.T) {
 		`{"t":{"$gt":0}}`: false,
 		`{"o":{}}`:        false,
 	} {
-		f, err := document.ParseFilter(filter)
+		f, err := document.ParseFilter("filter", filter)
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
 		}
@@ -85,12 +85,12 @@ func TestFilter(t *testing.T) {
 		`{"a":{"$lt":null}}`: "filter.a", `{"a":1e999}`: "filter", `{"a":"` + strings.Repeat("x", 4096) + `"}`: "filter",
 		`{"a":12345678901234567890}`: "filter",
 	} {
-		f, err := document.ParseFilter(filter)
+		f, err := document.ParseFilter("filter", filter)
 		if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != field {
 			t.Errorf("%.40s: %v, %v", filter, f, err)
 		}
 	}
-	if f, err := document.ParseFilter(""); err != nil || !f.Matches(json.RawMessage(`{}`)) {
+	if f, err := document.ParseFilter("filter", ""); err != nil || !f.Matches(json.RawMessage(`{}`)) {
 		t.Errorf("no filter: %v, %v", f, err)
 	}
 }
@@ -102,7 +102,7 @@ func FuzzFilter(f *testing.F) {
 		f.Add(s, `{"a":2}`)
 	}
 	f.Fuzz(func(t *testing.T, filter, value string) {
-		parsed, err := document.ParseFilter(filter)
+		parsed, err := document.ParseFilter("filter", filter)
 		if err != nil && !fault.Is(err, fault.Invalid) {
 			t.Fatal(err)
 		}

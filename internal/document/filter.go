@@ -41,27 +41,27 @@ var orders = map[string]func(order int) bool{
 }
 
 // ParseFilter parses a JSON object of conditions: a value that a field equals, or an object of operators such as
-// {"$gte": 3}. The empty text is no condition. Its errors are Invalid, with the part of the field "filter".
-func ParseFilter(text string) (Filter, error) {
+// {"$gte": 3}. The empty text is no condition. Its errors are Invalid and name the parameter, with the part of it.
+func ParseFilter(parameter, text string) (Filter, error) {
 	if text == "" {
 		return nil, nil
 	}
 	if len(text) > MaxFilterBytes {
-		return nil, fault.InvalidField("filter", fmt.Sprintf("must have at most %d bytes", MaxFilterBytes))
+		return nil, fault.InvalidField(parameter, fmt.Sprintf("must have at most %d bytes", MaxFilterBytes))
 	}
 	if err := strictjson.Check([]byte(text)); err != nil {
-		return nil, fault.InvalidField("filter", "must be a JSON object without repeated names: "+fault.From(err).Message)
+		return nil, fault.InvalidField(parameter, "must be a JSON object without repeated names: "+fault.From(err).Message)
 	}
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {
-		return nil, fault.InvalidField("filter", `must be a JSON object, such as {"kind": "note", "stars": {"$gte": 3}}`)
+		return nil, fault.InvalidField(parameter, `must be a JSON object, such as {"kind": "note", "stars": {"$gte": 3}}`)
 	}
 	f := Filter{}
 	var wrong []fault.Field
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		conditions, problem := parseConditions(name, fields[name])
 		if problem != "" {
-			wrong = append(wrong, fault.Field{Field: "filter." + name, Message: problem})
+			wrong = append(wrong, fault.Field{Field: parameter + "." + name, Message: problem})
 		}
 		f = append(f, conditions...)
 	}
@@ -108,12 +108,22 @@ func (f Filter) Matches(value json.RawMessage) bool {
 	if err := json.Unmarshal(value, &fields); err != nil {
 		return false
 	}
-	for _, c := range f {
-		var field any
-		if raw, ok := fields[c.field]; ok && json.Unmarshal(raw, &field) != nil {
-			return false
+	return f.all(func(name string) (field any) {
+		if raw, ok := fields[name]; ok && json.Unmarshal(raw, &field) != nil {
+			return nil
 		}
-		if !c.matches(field) {
+		return field
+	})
+}
+
+// MatchesObject is Matches for an object that is decoded, with numbers as float64.
+func (f Filter) MatchesObject(fields map[string]any) bool {
+	return f.all(func(name string) any { return fields[name] })
+}
+
+func (f Filter) all(field func(name string) any) bool {
+	for _, c := range f {
+		if !c.matches(field(c.field)) {
 			return false
 		}
 	}

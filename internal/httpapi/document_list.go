@@ -51,7 +51,7 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 	if err != nil {
 		return nil, err
 	}
-	f, err := document.ParseFilter(in.Filter)
+	f, err := document.ParseFilter("filter", in.Filter)
 	if err != nil {
 		return nil, err
 	}

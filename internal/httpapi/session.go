@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 )
@@ -96,6 +97,8 @@ type (
 		ListInput
 		Context contextName `query:"context" doc:"Only sessions of this context."`
 		Status  string      `query:"status" enum:"active,completed,archived" doc:"Only sessions of this status."`
+		// Attributes is parsed by document.ParseFilter.
+		Attributes string `query:"attributes" maxLength:"4096" doc:"Conditions on attributes, as a JSON object."`
 	}
 	newSessionInput struct {
 		Idempotent
@@ -132,7 +135,10 @@ func (s sessions) register() {
 	}, s.create)
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions", id: "listSessions", tag: tag,
-		summary: "List sessions", detail: "The latest activity first, to the quarter hour.",
+		summary: "List sessions",
+		detail: "The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level " +
+			"attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of " +
+			"sessions, so it may be short or empty, with a nextCursor.",
 	}, s.list)
 	register(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: tag, summary: "Get a session",
@@ -222,8 +228,15 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listO
 	if err != nil {
 		return nil, err
 	}
-	filter := conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)}
-	found, next, err := s.store.Sessions(ctx, c.User, filter, page)
+	attributes, err := document.ParseFilter("attributes", in.Attributes)
+	if err != nil {
+		return nil, err
+	}
+	l := filteredSessions{
+		store: s.store, user: c.User, attributes: attributes,
+		filter: conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)},
+	}
+	found, next, err := l.page(ctx, page)
 	if err != nil {
 		return nil, err
 	}

@@ -112,7 +112,7 @@ func TestDocuments(t *testing.T) {
 		if !slices.Equal(under, []string{"knee", "bread"}) {
 			t.Errorf("%s: found %q under notes", state, under)
 		}
-		f, err := document.ParseFilter(`{"stars":{"$gt":3}}`)
+		f, err := document.ParseFilter("filter", `{"stars":{"$gt":3}}`)
 		if err != nil {
 			t.Fatal(err)
 		}

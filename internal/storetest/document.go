@@ -258,7 +258,7 @@ func (m *documentModel) get() {
 
 func (m *documentModel) list() {
 	under, least := m.namespace(0), rapid.IntRange(0, 4).Draw(m.rt, "least")
-	f, err := document.ParseFilter(fmt.Sprintf(`{"n":{"$gte":%d}}`, least))
+	f, err := document.ParseFilter("filter", fmt.Sprintf(`{"n":{"$gte":%d}}`, least))
 	if err != nil {
 		m.rt.Fatal(err)
 	}
@@ -428,7 +428,7 @@ func testPagesOfDocuments(t *testing.T, s *fixture) {
 	if err != nil || len(first) < 1 || len(first) > 4 || next == "" {
 		t.Errorf("%d large documents on a page, next %q, %v", len(first), next, err)
 	}
-	f, err := document.ParseFilter(`{"n":1}`)
+	f, err := document.ParseFilter("filter", `{"n":1}`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -508,7 +508,7 @@ func testDocumentsDuringErasure(t *testing.T, s *fixture) {
 	if got := s.listed(t, alice, nil, nil, 50); len(got) != 30 {
 		t.Errorf("%d documents were written since, %d are there", 30, len(got))
 	}
-	f, err := document.ParseFilter(`{"old":true}`)
+	f, err := document.ParseFilter("filter", `{"old":true}`)
 	if err != nil {
 		t.Fatal(err)
 	}

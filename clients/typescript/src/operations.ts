@@ -321,7 +321,9 @@ export interface Operations {
    * of four digits or more, five words in a row, or half of its longer words. They stay when it is deleted. At
    * most 2,000 messages after it are read. */
   listQuotes(id: string, query: shapes['listQuotes']['parameters']['query'], options?: Options): Promise<Quotes>;
-  /** List sessions. The latest activity first, to the quarter hour. */
+  /** List sessions. The latest activity first, to the quarter hour. attributes is a JSON object of values that
+   * top-level attributes equal, or of operators as in the filter of documents. A page of such a list reads a
+   * bounded number of sessions, so it may be short or empty, with a nextCursor. */
   listSessions(query?: shapes['listSessions']['parameters']['query'], options?: Options): Pages<ListSession['items'][number]>;
   /** List the coaches' spines. The running summary of all sessions with each coach, and the remarks about the user
    * in it. It follows the preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a

@@ -498,7 +498,7 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description The latest activity first, to the quarter hour.
+         * @description The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of sessions, so it may be short or empty, with a nextCursor.
          */
         get: operations["listSessions"];
         put?: never;
@@ -6765,6 +6765,8 @@ export interface operations {
                 context?: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
                 /** @description Only sessions of this status. */
                 status?: "active" | "completed" | "archived";
+                /** @description Conditions on attributes, as a JSON object. */
+                attributes?: string;
             };
             header?: never;
             path?: never;

@@ -5,8 +5,9 @@ from .calls import UNSET, ChatEvent
 from .client import AsyncClient, Client
 from .errors import CallTimeoutError, LostAnswerError, ProblemError, ThroughlineError
 from .pages import AsyncPages, Page, Pages
+from .session_id import decode_session_id, encode_session_id
 
 __all__ = [
     "UNSET", "AsyncClient", "AsyncPages", "CallTimeoutError", "ChatEvent", "Client", "LostAnswerError", "Page", "Pages",
-    "ProblemError", "ThroughlineError", "models",
+    "ProblemError", "ThroughlineError", "decode_session_id", "encode_session_id", "models",
 ]

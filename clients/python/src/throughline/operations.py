@@ -650,11 +650,14 @@ class Operations(Calls):
         cursor: str | None | Unset = UNSET,
         context: Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"] | None | Unset = UNSET,
         status: Literal["active", "completed", "archived"] | None | Unset = UNSET,
+        attributes: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Pages[m.Session]:
-        """List sessions. The latest activity first, to the quarter hour."""
+        """List sessions. The latest activity first, to the quarter hour. attributes is a JSON object of values that
+        top-level attributes equal, or of operators as in the filter of documents. A page of such a list reads a
+        bounded number of sessions, so it may be short or empty, with a nextCursor."""
         return self._call(
-            OPERATIONS["list_sessions"], [], None, {"limit": limit, "cursor": cursor, "context": context, "status": status}, timeout, None)
+            OPERATIONS["list_sessions"], [], None, {"limit": limit, "cursor": cursor, "context": context, "status": status, "attributes": attributes}, timeout, None)
 
     def list_spines(
         self,
@@ -1504,11 +1507,14 @@ class AsyncOperations(Calls):
         cursor: str | None | Unset = UNSET,
         context: Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"] | None | Unset = UNSET,
         status: Literal["active", "completed", "archived"] | None | Unset = UNSET,
+        attributes: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> AsyncPages[m.Session]:
-        """List sessions. The latest activity first, to the quarter hour."""
+        """List sessions. The latest activity first, to the quarter hour. attributes is a JSON object of values that
+        top-level attributes equal, or of operators as in the filter of documents. A page of such a list reads a
+        bounded number of sessions, so it may be short or empty, with a nextCursor."""
         return self._call(
-            OPERATIONS["list_sessions"], [], None, {"limit": limit, "cursor": cursor, "context": context, "status": status}, timeout, None)
+            OPERATIONS["list_sessions"], [], None, {"limit": limit, "cursor": cursor, "context": context, "status": status, "attributes": attributes}, timeout, None)
 
     def list_spines(
         self,
