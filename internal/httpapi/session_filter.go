@@ -19,8 +19,8 @@ type filteredSessions struct {
 }
 
 // page returns a page of the list. The store is asked for more sessions than the page has room for, because few may
-// pass, and at most maxFilterReads times. Where more pass than there is room for, the last sessions are read again up to
-// the last that fits, so that the store's position is that of the next page.
+// pass, and at most maxFilterReads times. Where more pass than there is room for, the last sessions are read again, up
+// to the last that fits, so that the store's position is that of the next page.
 func (l filteredSessions) page(ctx context.Context, page conversation.Page,
 ) (kept []conversation.Session, next conversation.Position, err error) {
 	if len(l.attributes) == 0 {

@@ -56,7 +56,7 @@ func (s *Service) Documents(ctx context.Context, user conversation.UserID, q Doc
 	if err != nil {
 		return Documents{}, err
 	}
-	hits, err := s.withDocuments(ctx, user, visible, q.Filter, found.Hits)
+	hits, err := visible.withDocuments(ctx, s.store, user, q.Filter, found.Hits)
 	if err != nil {
 		return Documents{}, err
 	}
@@ -75,13 +75,13 @@ func (s *Service) Documents(ctx context.Context, user conversation.UserID, q Doc
 func placeOf(d document.Document) string { return d.Namespace.String() + "/" + d.Key }
 
 // withDocuments returns hits with the documents of one page of the table, where the search may see them.
-func (s *Service) withDocuments(
-	ctx context.Context, user conversation.UserID, visible visibility, f document.Filter, hits []Hit,
+func (v visibility) withDocuments(
+	ctx context.Context, store DocumentReader, user conversation.UserID, f document.Filter, hits []Hit,
 ) ([]Hit, error) {
-	if !visible.wantsDocuments() {
+	if !v.wantsDocuments() {
 		return hits, nil
 	}
-	stored, _, err := s.store.Documents(ctx, user, visible.under, f, conversation.Page{Limit: readDocuments})
+	stored, _, err := store.Documents(ctx, user, v.under, f, conversation.Page{Limit: readDocuments})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Service) withDocuments(
 	for i := range stored {
 		place := placeOf(stored[i])
 		h := Hit{ID: "document " + place, Document: &stored[i]}
-		if !found[place] && visible.allows(h) {
+		if !found[place] && v.allows(h) {
 			all = append(all, h)
 		}
 	}

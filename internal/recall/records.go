@@ -89,7 +89,7 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 		return Records{}, err
 	}
 	if slices.Contains(q.Kinds, DocumentKind) || len(found.Degraded) > 0 {
-		if hits, err = s.withDocuments(ctx, user, visible, nil, hits); err != nil {
+		if hits, err = visible.withDocuments(ctx, s.store, user, nil, hits); err != nil {
 			return Records{}, err
 		}
 	}
