@@ -93,7 +93,7 @@ func (a *appender) move(ctx context.Context, to conversation.Placement, outgrown
 // extended returns the session after the append, where Extend has counted its messages. The status of an app's own
 // record is the app's.
 func (r route) extended(after conversation.Session, messages []conversation.NewMessage) conversation.Session {
-	after.Summary, after.Placement = nil, r.to
+	after.Summary, after.Placement, after.LeftAt = nil, r.to, time.Time{}
 	if r.to != conversation.Shared {
 		after.Entries = max(0, r.session.Entries) + len(messages)
 	}
@@ -125,7 +125,8 @@ func (r route) update(user conversation.UserID, k key, after conversation.Sessio
 	case r.to == conversation.Embedded && after.Version > 0:
 		u = u.Set(field(ownPath(attrVersion)), value(intAttr(after.Version)))
 	case r.to != conversation.Embedded:
-		u = setDueIfNone(setCounters(user, after), k, due)
+		// The user is back. The stream's filter lets a leave pass only where no time of one was there.
+		u = setDueIfNone(setCounters(user, after).Remove(field(attrLeftAt)), k, due)
 	}
 	if r.record == nil && after.Status != r.session.Status {
 		u = setOwn(u, r.session, after, attrStatus, attrSessionCompletedAt)

@@ -1,12 +1,13 @@
 // Package eventpattern matches events against the filter patterns of Lambda's event source mappings, so that the local
-// stream pollers filter as the service does. It knows what the patterns of template.yaml use: exact texts, prefix and
-// exists. It refuses everything else.
+// stream pollers filter as the service does. It knows what the patterns of template.yaml use: exact texts, prefix,
+// suffix, anything-but and exists. It refuses everything else.
 package eventpattern
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -108,7 +109,7 @@ func parseAlternatives(values []any, path string) (matcher, error) {
 	for _, v := range values {
 		m, ok := parseValue(v)
 		if !ok {
-			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix and exists, not by %v", path, v)
+			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, suffix, anything-but and exists, not by %v", path, v)
 		}
 		parsed = append(parsed, m)
 	}
@@ -123,9 +124,25 @@ func parseValue(v any) (m matcher, ok bool) {
 		if want, ok := v["prefix"].(string); ok && len(v) == 1 {
 			return text(func(s string) bool { return strings.HasPrefix(s, want) }), true
 		}
+		if want, ok := v["suffix"].(string); ok && len(v) == 1 {
+			return text(func(s string) bool { return strings.HasSuffix(s, want) }), true
+		}
+		if others, ok := v["anything-but"].([]any); ok && len(v) == 1 {
+			return anythingBut(others)
+		}
 		if want, ok := v["exists"].(bool); ok && len(v) == 1 {
 			return exists(want), true
 		}
 	}
 	return nil, false
+}
+
+// anythingBut matches a text that is there and is none of some. What is not there, it does not match.
+func anythingBut(others []any) (m matcher, ok bool) {
+	for _, other := range others {
+		if _, ok := other.(string); !ok {
+			return nil, false
+		}
+	}
+	return text(func(s string) bool { return !slices.Contains(others, any(s)) }), len(others) > 0
 }

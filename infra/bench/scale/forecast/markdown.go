@@ -80,8 +80,8 @@ func (in Input) assumptions() string {
 }
 
 // streamNote says how the invocations of the stream's functions are to be read.
-const streamNote = `- summarize is invoked for every change of a session. Most find nothing due; one in a session waits
-  for the model, some seconds. Its seconds above are the mean.
+const streamNote = `- summarize is invoked for those changes of a session that may ask for something: the stream's filter drops the others. One
+  in a session waits for the model, some seconds. Its seconds above are the mean.
 - remember's seconds are those of a batch with the few records of one turn. A full batch of 200 records takes about
   1.6 s, by the sum in [ADR 0013](adr/0013-one-batch-of-a-shard.md). Neither is measured in AWS.
 - The invocations of summarize and remember are those of one user alone. With many users a batch has records of several,
