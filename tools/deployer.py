@@ -12,6 +12,9 @@ LONGEST, NAMES = 10_240, 1_000
 
 # NEEDS are the actions that CloudFormation takes, with the rights of who deploys, for each type of resource.
 NEEDS = {
+    "AWS::ApiGateway::Deployment": "apigateway: DELETE GET PATCH POST PUT",
+    "AWS::ApiGateway::RestApi": "apigateway: DELETE GET PATCH POST PUT",
+    "AWS::ApiGateway::Stage": "apigateway: DELETE GET PATCH POST PUT",
     "AWS::ApiGatewayV2::Api": "apigateway: DELETE GET PATCH POST PUT",
     "AWS::ApiGatewayV2::Stage": "apigateway: DELETE GET PATCH POST "
     "logs: CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery "
@@ -59,6 +62,10 @@ NEEDS = {
     "AWS::Scheduler::Schedule": "iam: PassRole scheduler: CreateSchedule DeleteSchedule GetSchedule UpdateSchedule",
     "AWS::StepFunctions::StateMachine": "iam: PassRole s3: GetObject states: CreateStateMachine DeleteStateMachine "
     "DescribeStateMachine ListTagsForResource TagResource UntagResource UpdateStateMachine",
+    "AWS::WAFv2::WebACL": "wafv2: CreateWebACL DeleteWebACL GetWebACL ListTagsForResource TagResource UntagResource "
+    "UpdateWebACL",
+    "AWS::WAFv2::WebACLAssociation": "apigateway: SetWebACL wafv2: AssociateWebACL DisassociateWebACL GetWebACL "
+    "GetWebACLForResource",
 }
 
 # COMMANDS are the actions of the commands themselves.

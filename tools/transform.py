@@ -19,7 +19,7 @@ import deployer
 # The ways in which a name can contain the stack's, as JSON.
 STACK_NAMES = ('"AWS::StackName"', "${AWS::StackName}", "${Prefix}", '{"Ref": "Prefix"}')
 # The names of these are names within another resource.
-NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGatewayV2::Stage", "AWS::Lambda::Alias"}
+NAMED_WITHIN = {"AWS::IAM::Policy", "AWS::ApiGateway::Stage", "AWS::ApiGatewayV2::Stage", "AWS::Lambda::Alias"}
 
 # What SAM adds to the logical id of a function for that of its alias live.
 ALIAS = "Aliaslive"
@@ -58,6 +58,29 @@ def url_problems(template):
         yield "the function URL lacks lambda:InvokeFunction with InvokedViaFunctionUrl true"
     if len(granted) != 2:
         yield f"{len(granted)} permissions are public, 2 are meant to be"
+
+
+def gateway_problems(template):
+    """The chat's gateway streams, has a throttle and a firewall, and is there where the function URL is not."""
+    kinds = ("RestApi", "Deployment", "Stage")
+    doors = {r["Type"]: r for r in template["Resources"].values() if r["Type"].startswith(("AWS::ApiGateway::", "AWS::WAFv2::"))}
+    for kind in [f"AWS::ApiGateway::{k}" for k in kinds] + ["AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation"]:
+        if doors.get(kind, {}).get("Condition") != "HasChatGateway":
+            yield f"the chat's gateway has no {kind}"
+    urls = [r for r in template["Resources"].values() if r["Type"] == "AWS::Lambda::Url"]
+    if any(url.get("Condition") != "HasChatUrl" for url in urls):
+        yield "a function URL is open beside the gateway"
+    for _, api in of_type(template, "AWS::ApiGateway::RestApi"):
+        for path, methods in api["Body"]["paths"].items():
+            integration = methods["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]
+            if integration.get("responseTransferMode") != "STREAM":
+                yield f"{path} does not stream"
+            if ":live/response-streaming-invocations" not in json.dumps(integration["uri"]):
+                yield f"{path} does not invoke the alias as a stream"
+    for name, stage in of_type(template, "AWS::ApiGateway::Stage"):
+        throttled = [s for s in stage.get("MethodSettings", []) if s.get("ThrottlingRateLimit") and s["ResourcePath"] == "/*"]
+        if not throttled:
+            yield f"{name} has no throttle"
 
 
 def route_problems(template):
@@ -192,7 +215,7 @@ def main():
         if "console" not in path:
             stage.append(template)
         if number == 0:
-            checks += [url_problems, route_problems, role_problems, output_problems, alias_problems]
+            checks += [url_problems, gateway_problems, route_problems, role_problems, output_problems, alias_problems]
             problems += [f"{path}: {problem}" for problem in release_problems(template, path)]
         problems += [f"{path}: {problem}" for check in checks for problem in check(template)]
     problems += [f"{deployer.POLICY}: {problem}" for problem in deployer.problems(stage)]

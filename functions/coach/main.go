@@ -1,5 +1,5 @@
-// Command coach is the Lambda function of that name: the streaming chat and the export, behind a function
-// URL with response streaming.
+// Command coach is the Lambda function of that name: the streaming chat and the export, behind a REST
+// API or a function URL, both with response streaming.
 package main
 
 import (
@@ -7,4 +7,4 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 )
 
-func main() { function.Start(coachfn.New) }
+func main() { function.Start(coachfn.NewForDoors) }

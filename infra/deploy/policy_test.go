@@ -23,6 +23,11 @@ var services = map[string][]string{
 	"AWS::Logs::LogGroup":           {"logs"},
 	"AWS::SQS::Queue":               {"sqs"},
 	"AWS::Serverless::Function":     {"lambda", "iam", "scheduler", "s3", "codedeploy"},
+	"AWS::Lambda::Permission":       {"lambda"},
+	"AWS::Lambda::Url":              {"lambda"},
+	"AWS::Serverless::Api":          {"apigateway"},
+	"AWS::WAFv2::WebACL":            {"wafv2"},
+	"AWS::WAFv2::WebACLAssociation": {"wafv2"},
 	"AWS::Serverless::HttpApi":      {"apigateway", "logs"},
 	"AWS::Serverless::StateMachine": {"states", "iam", "s3"},
 }

@@ -143,14 +143,16 @@ func deliveryProblem(t *testing.T, f template.Function, event []byte) string {
 	t.Helper()
 	e := decode[struct {
 		RouteKey string
-		Schedule string
-		UserID   string
-		Action   string // of the migration, which is no user's
-		Records  []map[string]any
+		// HTTPMethod is of the REST API's events, which are in payload format 1.0.
+		HTTPMethod string
+		Schedule   string
+		UserID     string
+		Action     string // of the migration, which is no user's
+		Records    []map[string]any
 	}](t, event)
 	switch {
-	case e.RouteKey == "$default":
-		return unless(f.URL, "it has no function URL")
+	case e.RouteKey == "$default", e.HTTPMethod != "":
+		return unless(f.URL, "it has no door of its own")
 	case e.RouteKey != "":
 		return unless(slices.ContainsFunc(f.Routes, func(r template.Route) bool {
 			return r.Method+" "+r.Path == e.RouteKey

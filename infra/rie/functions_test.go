@@ -154,6 +154,11 @@ func (s *system) chat(t *testing.T) {
 			t.Fatalf("the stream has no %q: %s", part, answer)
 		}
 	}
+	// The same request at the other door is answered with the same turn.
+	event = bytes.ReplaceAll(load(t, "coach-gateway"), []byte("Bearer TOKEN"), []byte("Bearer "+s.token))
+	if answer := s.invoke(t, "coach", event); !bytes.Contains(answer, []byte("event: done\n")) {
+		t.Errorf("the other door answers %s", answer)
+	}
 	if stored := s.items(t, "msg#"); len(stored) != 4 {
 		t.Errorf("%d messages are stored after the chat, want 4", len(stored))
 	}

@@ -63,7 +63,8 @@ type Function struct {
 	Routes      []Route
 	Streams     []Stream
 	Schedules   []Schedule
-	// URL tells that the function has a function URL.
+	// URL tells that the function can have a function URL. The other door of the chat is in front of the same function, and
+	// the local stack has the URL.
 	URL bool
 }
 
@@ -136,6 +137,18 @@ func parse(source []byte, parameters map[string]string) (*Template, error) {
 			return nil, fmt.Errorf("%s: %w", id, err)
 		}
 	}
+	for _, resource := range t.Resources {
+		if resource.Type != "AWS::Lambda::Url" {
+			continue
+		}
+		var url struct{ TargetFunctionArn string }
+		if err := json.Unmarshal(resource.Properties, &url); err != nil {
+			return nil, err
+		}
+		for i := range t.Functions {
+			t.Functions[i].URL = t.Functions[i].URL || url.TargetFunctionArn == t.Functions[i].PhysicalName+":"+Alias
+		}
+	}
 	slices.SortFunc(t.Functions, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return t, nil
 }
@@ -191,7 +204,6 @@ type functionProperties struct {
 		Type       string
 		Properties json.RawMessage
 	}
-	FunctionURLConfig *struct{}
 	// AutoPublishAlias is the alias that follows the function's releases.
 	AutoPublishAlias string
 }
@@ -201,7 +213,7 @@ func (p functionProperties) function(globals functionProperties) (Function, erro
 		return Function{}, fmt.Errorf("the callers of %s invoke the alias %s, and it has %q", p.FunctionName, Alias, alias)
 	}
 	f := Function{
-		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName, URL: p.FunctionURLConfig != nil,
+		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName,
 		Timeout:     time.Duration(firstOf(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,
 		Environment: map[string]string{},
 	}

@@ -36,7 +36,6 @@ Resources:
     Properties:
       FunctionName: !Sub ${AWS::StackName}-second
       CodeUri: functions/second/
-      FunctionUrlConfig: { AuthType: NONE }
       Environment:
         Variables:
           SHARED: own
@@ -47,6 +46,7 @@ Resources:
           ADOPTED: !If [Adopt, "yes", !Ref AWS::NoValue]
           ARN: !GetAtt Table.Arn
           PATH: !Sub "/${Keep}"
+  Url: { Type: AWS::Lambda::Url, Properties: { TargetFunctionArn: !Ref Second.Alias, AuthType: NONE } }
   First:
     Type: AWS::Serverless::Function
     Properties:

@@ -1,4 +1,5 @@
-// Package coachfn builds the handler of the coach function: the streaming chat and the export, behind a function URL.
+// Package coachfn builds the handler of the coach function: the streaming chat and the export, behind a REST API that
+// streams or a function URL.
 package coachfn
 
 import (
@@ -26,6 +27,18 @@ import (
 
 // Handler takes requests of the function URL and answers with a stream.
 type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// DoorHandler takes the requests of both doors.
+type DoorHandler func(context.Context, *function.DoorRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// NewForDoors builds the handler that is deployed.
+func NewForDoors(ctx context.Context, cfg config.Config, rt function.Runtime) (DoorHandler, error) {
+	h, err := New(ctx, cfg, rt)
+	if err != nil {
+		return nil, err
+	}
+	return function.AnyDoor(h), nil
+}
 
 // New builds the handler. It fetches the keys and the issuer's keys in parallel.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {

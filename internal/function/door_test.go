@@ -1,0 +1,75 @@
+package function_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+
+	"github.com/aws/aws-lambda-go/lambdaurl"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/function"
+)
+
+// TestBothDoorsBringTheSameRequest reads the event of each door, and expects the same request behind it.
+func TestBothDoorsBringTheSameRequest(t *testing.T) {
+	t.Parallel()
+	type request struct {
+		Method, URL, Body, From string
+		Header                  http.Header
+	}
+	behind := func(path string) request {
+		t.Helper()
+		event, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in function.DoorRequest
+		if err := json.Unmarshal(event, &in); err != nil {
+			t.Fatal(err)
+		}
+		var got request
+		handler := function.AnyDoor(lambdaurl.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, ofDoor := range []string{"Host", "User-Agent", "X-Amzn-Trace-Id", "X-Forwarded-Port", "X-Forwarded-Proto"} {
+				r.Header.Del(ofDoor)
+			}
+			got = request{r.Method, r.URL.Path + "?" + r.URL.RawQuery, string(body), r.RemoteAddr, r.Header}
+		})))
+		out, err := handler(context.Background(), &in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadAll(out); err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	url, gateway := behind("../../infra/events/coach.json"), behind("../../infra/events/coach-gateway.json")
+	if diff := cmp.Diff(url, gateway); diff != "" || url.Method != http.MethodPost || url.Body == "" {
+		t.Errorf("the function URL (-) and the gateway (+) bring:\n%s", diff)
+	}
+}
+
+// TestDoorReadsRepeatedHeadersAndQueries reads what a REST API has in lists.
+func TestDoorReadsRepeatedHeadersAndQueries(t *testing.T) {
+	t.Parallel()
+	const event = `{"httpMethod":"GET","path":"/v1/export","headers":{"accept":"b"},` +
+		`"multiValueHeaders":{"Accept":["a","b"]},"multiValueQueryStringParameters":{"x":["1 2","&"]}}`
+	var in function.DoorRequest
+	if err := json.Unmarshal([]byte(event), &in); err != nil {
+		t.Fatal(err)
+	}
+	if in.Headers["accept"] != "a,b" || in.RawQueryString != "x=1+2&x=%26" || in.RequestContext.HTTP.Method != "GET" {
+		t.Errorf("read %+v", in)
+	}
+	if err := json.Unmarshal([]byte(`{"httpMethod":1}`), &in); err != nil {
+		t.Errorf("an event of another form: %v", err)
+	}
+}
