@@ -109,7 +109,8 @@ func parseAlternatives(values []any, path string) (matcher, error) {
 	for _, v := range values {
 		m, ok := parseValue(v)
 		if !ok {
-			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, suffix, anything-but and exists, not by %v", path, v)
+			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, suffix, anything-but and exists, not by %v",
+				path, v)
 		}
 		parsed = append(parsed, m)
 	}

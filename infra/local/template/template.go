@@ -63,8 +63,8 @@ type Function struct {
 	Routes      []Route
 	Streams     []Stream
 	Schedules   []Schedule
-	// URL tells that the function can have a function URL. The other door of the chat is in front of the same function, and
-	// the local stack has the URL.
+	// URL tells that the function can have a function URL. The other door of the chat is in front of the same function,
+	// and the local stack has the URL.
 	URL bool
 }
 

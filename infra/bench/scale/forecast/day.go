@@ -92,7 +92,8 @@ func (in Input) dayText() string {
 // chatUSD is what the chat model's answers cost.
 func (in Input) chatUSD(sessions float64) float64 {
 	input := sessions * in.Units.Session["coach"].InputTokens
-	output := sessions * float64(in.Workload.TurnsPerSession) * in.Workload.OutputTokensPerAnswer
+	output := sessions * float64(in.Workload.TurnsPerSession) *
+		(in.Workload.OutputTokensPerAnswer + in.Workload.ReasoningTokensPerAnswer)
 	return in.modelUSD(input, output)
 }
 

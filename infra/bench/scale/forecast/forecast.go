@@ -47,7 +47,18 @@ type Workload struct {
 	CachedInputShare     float64 `json:"cachedInputShare"`
 	// OutputTokensPerAnswer replace those of the offline model.
 	OutputTokensPerAnswer float64 `json:"outputTokensPerAnswer"`
-	DenseDimensions       float64 `json:"denseDimensions"`
+	// ReasoningTokensPerAnswer and ReasoningTokensPerCall, of the background, are billed as output and are in no answer.
+	ReasoningTokensPerAnswer float64 `json:"reasoningTokensPerAnswer"`
+	ReasoningTokensPerCall   float64 `json:"reasoningTokensPerCall"`
+	// CacheWriteShare is how much of the input that is not cached the provider writes to its cache.
+	CacheWriteShare float64 `json:"cacheWriteShare"`
+	DenseDimensions float64 `json:"denseDimensions"`
+	// LogMonths is how long logs are kept. Metrics are those of the functions by name, RouteMetrics those of the HTTP
+	// API's routes, AlarmMetrics those that alarms read.
+	LogMonths    float64 `json:"logMonths"`
+	Metrics      float64 `json:"metrics"`
+	RouteMetrics float64 `json:"routeMetrics"`
+	AlarmMetrics float64 `json:"alarmMetrics"`
 	// Reads are the lists and pages that an app shows.
 	Reads     Reads               `json:"reads"`
 	Functions map[string]Function `json:"functions"`
@@ -203,11 +214,12 @@ func (in Input) Size(users float64) Size {
 	in.functions(&s)
 	in.index(&s, use, storedSessions)
 
-	answers := turns * w.OutputTokensPerAnswer
+	answers, background := turns*w.OutputTokensPerAnswer, in.Units.Session["summarize"]
+	reasoning := turns*w.ReasoningTokensPerAnswer + background.ModelCalls*w.ReasoningTokensPerCall
 	s.InputTokens = s.Sessions * use.InputTokens
-	s.OutputTokens = s.Sessions * (answers + in.Units.Session["summarize"].OutputTokens)
+	s.OutputTokens = s.Sessions * (answers + background.OutputTokens + reasoning)
 	s.EmbedTokens = s.Sessions * use.EmbeddingTokens
-	s.PeakTokens = s.PeakSessions * minutes * (use.InputTokens + answers)
+	s.PeakTokens = s.PeakSessions * minutes * (use.InputTokens + answers + reasoning)
 
 	s.LogGB = s.Sessions * use.LogBytes / gigabyte
 	s.Traces = min(s.Invocations, w.DaysPerMonth*24*hour) + 0.05*s.Invocations
@@ -264,8 +276,9 @@ const chatAndSummaries = "OpenAI: chat and summaries"
 // modelUSD is what tokens of the model cost.
 func (in Input) modelUSD(input, output float64) float64 {
 	cached := input * in.Workload.CachedInputShare
-	return (input-cached)*in.Prices.USD("modelInput")/million + cached*in.Prices.USD("modelCached")/million +
-		output*in.Prices.USD("modelOutput")/million
+	written := (input - cached) * in.Workload.CacheWriteShare
+	return (input-cached-written)*in.Prices.USD("modelInput")/million + written*in.Prices.USD("modelCacheWrite")/million +
+		cached*in.Prices.USD("modelCached")/million + output*in.Prices.USD("modelOutput")/million
 }
 
 // money works out what each part costs.
@@ -277,10 +290,15 @@ func (in Input) money(s Size) []Cost {
 			s.TableGB*(in.Prices.USD("dynamodbStorage")+in.Prices.USD("dynamodbBackup"))},
 		{"Lambda", s.Invocations*in.Prices.USD("lambdaRequest")/million + s.GBSeconds*in.Prices.USD("lambdaSecond")/million},
 		{"API Gateway", s.APICalls * in.Prices.USD("apiRequest") / million},
+		{"the chat's gateway and firewall", s.Turns*(in.Prices.USD("chatRequest")+in.Prices.USD("firewallRequest"))/million +
+			in.Prices.USD("firewall")},
 		{"Pinecone", max(pinecone, in.Prices.USD("pineconeMinimum"))},
 		{chatAndSummaries, in.modelUSD(s.InputTokens, s.OutputTokens)},
 		{"OpenAI: embeddings", s.EmbedTokens * in.Prices.USD("embedding") / million},
-		{"Logs and traces", s.LogGB*in.Prices.USD("logs") + s.Traces*in.Prices.USD("trace")/million},
+		{"Logs and traces", s.LogGB*(in.Prices.USD("logs")+in.Workload.LogMonths*in.Prices.USD("logStorage")) +
+			s.Traces*in.Prices.USD("trace")/million},
+		{"Metrics, alarms and the dashboard", (in.Workload.Metrics+in.Workload.RouteMetrics)*in.Prices.USD("metric") +
+			in.Workload.AlarmMetrics*in.Prices.USD("alarm") + in.Prices.USD("dashboard")},
 		{"Data transfer", s.EgressGB * in.Prices.USD("egress")},
 	}
 }

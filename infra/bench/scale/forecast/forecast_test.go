@@ -171,3 +171,43 @@ func TestForecastGrowsWithItsUsers(t *testing.T) {
 		t.Errorf("ten million users cost %v, one million %v", ten.Total(), one.Total())
 	}
 }
+
+// TestForecastCountsTheMetricsOfAlarms compares their number with the templates.
+func TestForecastCountsTheMetricsOfAlarms(t *testing.T) {
+	t.Parallel()
+	read := 0
+	for _, name := range []string{"template.yaml", "release.yaml"} {
+		text, err := os.ReadFile("../../../alarms/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += strings.Count(string(text), "MetricName:")
+	}
+	if got := load(t).Workload.AlarmMetrics; got != float64(read) {
+		t.Errorf("alarms read %d metrics, and %v are in the workload", read, got)
+	}
+}
+
+// TestForecastBillsWhatIsNotSeen doubles what no answer shows, and expects a larger bill.
+func TestForecastBillsWhatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	const users = 10_000
+	before := load(t).Size(users).Total()
+	for name, change := range map[string]func(*forecast.Workload){
+		"reasoning of answers":    func(w *forecast.Workload) { w.ReasoningTokensPerAnswer *= 2 },
+		"reasoning of background": func(w *forecast.Workload) { w.ReasoningTokensPerCall *= 2 },
+		"kept logs":               func(w *forecast.Workload) { w.LogMonths *= 2 },
+		"metrics":                 func(w *forecast.Workload) { w.Metrics *= 2 },
+	} {
+		in := load(t)
+		change(&in.Workload)
+		if after := in.Size(users).Total(); after <= before {
+			t.Errorf("%s: twice as much costs %v, and it was %v", name, after, before)
+		}
+	}
+	in := load(t)
+	in.Workload.CacheWriteShare = 0
+	if after := in.Size(users).Total(); after >= before {
+		t.Errorf("without writes to the cache it costs %v, and it was %v", after, before)
+	}
+}

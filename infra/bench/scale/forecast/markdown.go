@@ -65,6 +65,13 @@ func (in Input) assumptions() string {
 		fmt.Sprintf("%.0f%% of sessions are left without a word, and fall due for the sweep", 100*w.IdleShare),
 		fmt.Sprintf("answers of %g tokens; %.0f%% of input tokens are cached by the provider (75%% of a prompt is the "+
 			"prefix of the turn before, and caches forget)", w.OutputTokensPerAnswer, 100*w.CachedInputShare),
+		fmt.Sprintf("the chat's model reasons %g tokens for an answer, and the background's %g for a call, which are billed "+
+			"and not seen: nobody but the model knows them before, and effort, model and question change them",
+			w.ReasoningTokensPerAnswer, w.ReasoningTokensPerCall),
+		fmt.Sprintf("%.0f%% of the input tokens that are not cached are written to the provider's cache, at its price for "+
+			"that", 100*w.CacheWriteShare),
+		fmt.Sprintf("logs are kept for %g months; the stage has %g metrics of its own, %g of the HTTP API's routes in use, "+
+			"and alarms on %g metrics", w.LogMonths, w.Metrics, w.RouteMetrics, w.AlarmMetrics),
 		fmt.Sprintf("dense vectors of %g dimensions", w.DenseDimensions),
 		fmt.Sprintf("beside its turns an app reads %g times a session, %g read units and %g KB in all",
 			w.Reads.CallsPerSession, w.Reads.ReadUnitsPerSession, w.Reads.BytesPerSession/1000),
@@ -80,8 +87,8 @@ func (in Input) assumptions() string {
 }
 
 // streamNote says how the invocations of the stream's functions are to be read.
-const streamNote = `- summarize is invoked for those changes of a session that may ask for something: the stream's filter drops the others. One
-  in a session waits for the model, some seconds. Its seconds above are the mean.
+const streamNote = `- summarize is invoked for those changes of a session that may ask for something: the filter
+  of the stream drops the others. One in a session waits for the model, some seconds. Its seconds above are the mean.
 - remember's seconds are those of a batch with the few records of one turn. A full batch of 200 records takes about
   1.6 s, by the sum in [ADR 0013](adr/0013-one-batch-of-a-shard.md). Neither is measured in AWS.
 - The invocations of summarize and remember are those of one user alone. With many users a batch has records of several,
