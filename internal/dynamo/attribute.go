@@ -108,6 +108,7 @@ const (
 	attrSessionSK   = "sessionSk"
 	attrRecordID    = "recordId"
 	attrMessageSKs  = "messageSks"
+	attrDeletedIDs  = "deletedIds"  // of a truncation
 	attrMessageSeqs = "messageSeqs" // only where some of the messages were stored before
 	attrState       = "state"
 	attrLease       = "lease"

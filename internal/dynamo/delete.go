@@ -24,6 +24,7 @@ type DeletionStore struct {
 var (
 	_ erasure.MessageStore = (*DeletionStore)(nil)
 	_ erasure.SessionStore = (*DeletionStore)(nil)
+	_ erasure.CutStore     = (*DeletionStore)(nil)
 	_ erasure.SourceStore  = (*DeletionStore)(nil)
 )
 
@@ -355,18 +356,20 @@ func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.Use
 	return slices.DeleteFunc(slices.Clone(vectors), hasRecord), nil
 }
 
-// DeleteDescriptions deletes the earlier titles and attributes of a session.
+// DeleteDescriptions deletes the earlier titles and attributes of a session, and its clientMessageIds.
 func (s *DeletionStore) DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) error {
 	const op = "delete descriptions"
 	sk, _ := sessionSK(session.Context, session.ID)
-	q := query{where: withPrefix(user, descriptionsOf(sk, session)), only: []string{attrPK, attrSK}}
 	var keys []key
-	for it, err := range s.db.queryWithExpired(ctx, op, q) {
-		if err != nil {
-			return err
+	for _, prefix := range []string{descriptionsOf(sk, session), clientsOf(sk, session)} {
+		q := query{where: withPrefix(user, prefix), only: []string{attrPK, attrSK}}
+		for it, err := range s.db.queryWithExpired(ctx, op, q) {
+			if err != nil {
+				return err
+			}
+			keys = append(keys, keyOf(it))
 		}
-		keys = append(keys, keyOf(it))
 	}
 	return failed(op, s.db.deleteAll(ctx, keys))
 }

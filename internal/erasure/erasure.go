@@ -186,6 +186,7 @@ type Receipt struct {
 type Deps struct {
 	Messages   MessageStore
 	Sessions   SessionStore
+	Cuts       CutStore
 	Prompts    PromptStore
 	Tombstones TombstoneStore
 	Users      UserStore

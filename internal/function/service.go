@@ -85,7 +85,8 @@ func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
 	}
 	deletion := dynamo.NewDeletionStore(db)
 	d := erasure.Deps{
-		Messages: deletion, Sessions: deletion, Sources: deletion, Forgetting: deletion, Prompts: dynamo.NewPromptStore(db),
+		Messages: deletion, Sessions: deletion, Cuts: deletion, Sources: deletion, Forgetting: deletion,
+		Prompts:    dynamo.NewPromptStore(db),
 		Timeline:   dynamo.NewMessageStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db),
 		Memories: dynamo.NewMemoryStore(db).WithoutTrace(), Todos: dynamo.NewTodoStore(db).WithoutTrace(),

@@ -133,6 +133,7 @@ type messages struct {
 	*server
 	store  MessageStore
 	remove MessageRemover
+	cut    SessionCutter
 	tokens llm.Counter
 }
 
@@ -151,6 +152,7 @@ func (m messages) register() {
 	}, m.list)
 	m.registerUI(tag)
 	m.registerQuotes(tag)
+	m.registerCuts(tag)
 	register(m.server, operation{
 		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
 		summary: "List the timeline", detail: "The user's messages across all contexts.",
@@ -161,7 +163,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err := in.check(); err != nil {
 		return nil, err
 	}
-	if err := checkMessages(c, in.Body.Messages); err != nil {
+	if err := checkMessages(c, in.Body.Messages, "messages"); err != nil {
 		return nil, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -184,14 +186,15 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// checkMessages checks that the caller may use the roles, and the times. The domain checks the other rules.
-func checkMessages(c Caller, given []newMessage) error {
+// checkMessages checks that the caller may use the roles, and the times, of the messages of a field. The domain checks
+// the other rules.
+func checkMessages(c Caller, given []newMessage, field string) error {
 	var wrong []fault.Field
 	for i, g := range given {
 		if g.Role != string(conversation.RoleUser) && !c.isApp() {
-			return fault.Newf(fault.Forbidden, "messages[%d]: the role %s needs the scope %s", i, g.Role, ScopeApp)
+			return fault.Newf(fault.Forbidden, "%s[%d]: the role %s needs the scope %s", field, i, g.Role, ScopeApp)
 		}
-		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("messages[%d].timestamp", i))...)
+		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("%s[%d].timestamp", field, i))...)
 	}
 	return invalidFields(wrong)
 }

@@ -57,6 +57,7 @@ type MessagesDeps struct {
 	SessionRemover SessionRemover
 	Messages       MessageStore
 	MessageRemover MessageRemover
+	SessionCutter  SessionCutter
 	LongTerm       LongTerm
 	Documents      DocumentStore
 	Eraser         Eraser
@@ -81,7 +82,7 @@ func Messages(d MessagesDeps) http.Handler {
 
 func registerMessages(s *server, d MessagesDeps) {
 	sessions{s, d.Sessions, d.SessionRemover}.register()
-	messages{s, d.Messages, d.MessageRemover, d.Tokens}.register()
+	messages{s, d.Messages, d.MessageRemover, d.SessionCutter, d.Tokens}.register()
 	d.LongTerm.register(s, d.Tokens)
 	documents{s, d.Documents}.register()
 	spines{s, d.Spines}.register()

@@ -58,6 +58,7 @@ type Stores struct {
 
 	MessageDeletion erasure.MessageStore
 	SessionDeletion erasure.SessionStore
+	Cuts            erasure.CutStore
 	PromptDeletion  erasure.PromptStore
 	Tombstones      erasure.TombstoneStore
 	Erasures        erasure.UserStore
@@ -103,8 +104,8 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 	return erasure.New(erasure.Deps{
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
 		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
-		Forgetting: s.Forgetting,
-		Index:      index, Now: now, Backups: erasure.DefaultBackups,
+		Forgetting: s.Forgetting, Cuts: s.Cuts,
+		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }
 
@@ -219,6 +220,9 @@ var (
 		"LargestCallWithClientIDs":    testLargestCallWithClientIDs,
 		"ConcurrentClientIDs":         testConcurrentClientIDs,
 		"DeletedClientID":             testDeletedClientID,
+		"Truncate":                    testTruncate,
+		"TruncateLong":                testTruncateLong,
+		"Clear":                       testClear,
 		"Paging":                      testPaging,
 		"PagesAreBoundedInBytes":      testPagesAreBoundedInBytes,
 		"PagingDuringWrites":          testPagingDuringWrites,

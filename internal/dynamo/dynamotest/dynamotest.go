@@ -43,7 +43,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 		Summaries:  dynamo.NewSummarySource(db), Spines: dynamo.NewSpineStore(db),
 		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
-		MessageDeletion: deletion, SessionDeletion: deletion, PromptDeletion: prompts, Sources: deletion,
+		MessageDeletion: deletion, SessionDeletion: deletion, Cuts: deletion, PromptDeletion: prompts, Sources: deletion,
 		Forgetting: deletion,
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
 		Due: dynamo.NewDueStore(db),

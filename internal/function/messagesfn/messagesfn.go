@@ -43,7 +43,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Base:     httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
-		MessageRemover: eraser, LongTerm: function.LongTerm(db),
+		MessageRemover: eraser, SessionCutter: eraser, LongTerm: function.LongTerm(db),
 		Documents: dynamo.NewDocumentStore(db),
 		Spines:    dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,

@@ -1,0 +1,93 @@
+package conversation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// MaxTruncated is how many messages one truncation deletes. With the messages and ids that take their place there are
+// at most maxTruncationWrites: a transaction of DynamoDB has at most 100 writes.
+const (
+	MaxTruncated        = 80
+	maxTruncationWrites = 92
+)
+
+// Truncation deletes the last messages of a session, and appends others in their place, in one step.
+type Truncation struct {
+	SessionID string
+	// AfterSeq, if set, deletes the messages after that seq, and LastN the last ones. One of them is set.
+	AfterSeq *int
+	LastN    *int
+	// Expected, if it is not nil, are the ids of the messages that the caller expects to delete, in their order.
+	Expected    []string
+	Replacement []NewMessage
+	Idempotency Idempotency
+}
+
+// Truncated is the result of a truncation: the ids of the messages that were deleted, those that were appended, and the
+// session after both.
+type Truncated struct {
+	Deleted  []string
+	Messages []Message
+	Session  Session
+	Replayed bool
+}
+
+// Prepare checks a truncation and returns it as it will be carried out. All invalid fields are reported in one Invalid
+// error.
+func (t Truncation) Prepare(now time.Time) (Truncation, error) {
+	var wrong []fault.Field
+	switch {
+	case (t.AfterSeq == nil) == (t.LastN == nil):
+		wrong = append(wrong, fault.Field{Field: "afterSeq", Message: "give either afterSeq or lastN"})
+	case t.AfterSeq != nil && *t.AfterSeq < 0:
+		wrong = append(wrong, fault.Field{Field: "afterSeq", Message: "must be at least 0"})
+	case t.LastN != nil && (*t.LastN < 1 || *t.LastN > MaxTruncated):
+		wrong = append(wrong, fault.Field{Field: "lastN", Message: fmt.Sprintf("must be from 1 to %d", MaxTruncated)})
+	}
+	if len(wrong) > 0 || len(t.Replacement) == 0 {
+		return t, invalidIfAny(wrong)
+	}
+	prepared, err := Append{SessionID: t.SessionID, Messages: t.Replacement}.Prepare(now)
+	if err != nil {
+		return t, err
+	}
+	t.Replacement = prepared.Messages
+	return t, nil
+}
+
+func invalidIfAny(wrong []fault.Field) error {
+	if len(wrong) == 0 {
+		return nil
+	}
+	return fault.InvalidFields(wrong...)
+}
+
+// CheckCut checks the messages that a truncation would delete, which are in their order.
+func (t Truncation) CheckCut(cut []Message) error {
+	writes := len(cut) + len(t.Replacement)
+	for _, m := range t.Replacement {
+		if m.ClientMessageID != "" {
+			writes++
+		}
+	}
+	if len(cut) > MaxTruncated || writes > maxTruncationWrites {
+		return fault.InvalidField("afterSeq", fmt.Sprintf("would delete %d messages or more: one call deletes at most %d, "+
+			"and at most %d with the messages and ids that take their place; DELETE of the session's messages deletes all",
+			len(cut), MaxTruncated, maxTruncationWrites))
+	}
+	if t.Expected == nil {
+		return nil
+	}
+	same := len(cut) == len(t.Expected)
+	for i := 0; same && i < len(cut); i++ {
+		same = cut[i].ID == t.Expected[i]
+	}
+	if !same {
+		return fault.New(fault.Conflict, "the last messages are not those of expected: read the session's messages, and "+
+			"send what it ends with now")
+	}
+	return nil
+}

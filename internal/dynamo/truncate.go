@@ -1,0 +1,286 @@
+package dynamo
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// Truncate deletes the last messages of a session and appends others in their place, in one transaction, on condition
+// that the session is as it was read. It tries again when another writer came first. The tombstone names the first
+// deleted message and the vectors of all of them; it is empty where nothing was deleted.
+func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, in conversation.Truncation,
+	vectors func(conversation.Message) []string, due time.Time,
+) (conversation.Truncated, erasure.Tombstone, error) {
+	const op = "truncate session"
+	none := erasure.Tombstone{}
+	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	defer cancel()
+	in, err := in.Prepare(s.db.now())
+	if err != nil {
+		return conversation.Truncated{}, none, err
+	}
+	for b := s.db.backoff(); ; {
+		c, err := s.newCut(ctx, user, in, vectors, due)
+		if err != nil {
+			out, err := s.replayRefused(ctx, user, in, err)
+			return out, none, err
+		}
+		failures, err := s.db.commit(ctx, op, c.tx, b)
+		if err == nil && failures == nil {
+			s.db.cache.removeSession(user, in.SessionID)
+			return c.result, c.tombstone, nil
+		}
+		if existing, repeated := failures.orNone().existing(c.recordPlace); repeated && existing != nil {
+			out, err := s.replayTruncation(ctx, user, in, existing)
+			return out, none, err
+		}
+		if b.ambiguous && c.isDone(ctx, s) {
+			return c.result, c.tombstone, nil
+		}
+		if err != nil {
+			return conversation.Truncated{}, none, err
+		}
+		for i, place := range c.clientPlaces {
+			if _, exists := failures.existing(place); place >= 0 && exists {
+				return conversation.Truncated{}, none, fault.Newf(fault.Conflict,
+					"replacement[%d]: a message with this clientMessageId was stored before: send another id", i)
+			}
+		}
+		if err := b.afterConflict(ctx); err != nil {
+			return conversation.Truncated{}, none, failed(op, err)
+		}
+	}
+}
+
+// replayRefused answers a truncation that is refused, because it has changed the session already, as its first call.
+func (s *DeletionStore) replayRefused(ctx context.Context, user conversation.UserID, in conversation.Truncation,
+	refusal error,
+) (conversation.Truncated, error) {
+	if !in.Idempotency.Set() {
+		return conversation.Truncated{}, refusal
+	}
+	existing, err := s.messages.readIdempotencyRecord(ctx, user, in.Idempotency)
+	if err != nil {
+		return conversation.Truncated{}, refusal
+	}
+	return s.replayTruncation(ctx, user, in, existing)
+}
+
+// orNone returns failures that can be asked where there are none.
+func (f *conditionFailures) orNone() *conditionFailures {
+	if f == nil {
+		return &conditionFailures{}
+	}
+	return f
+}
+
+// cut is the transaction of a truncation, with the places of its conditions and what it comes to.
+type cut struct {
+	tx           *transaction
+	user         conversation.UserID
+	before       conversation.Session
+	seqs         []int
+	result       conversation.Truncated
+	tombstone    erasure.Tombstone
+	recordPlace  int
+	clientPlaces []int
+}
+
+func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in conversation.Truncation,
+	vectors func(conversation.Message) []string, due time.Time,
+) (*cut, error) {
+	before, err := s.sessions.Session(ctx, user, in.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if before.Placement != conversation.Shared {
+		return nil, errNotShared()
+	}
+	messages, err := s.suffix(ctx, user, before, in)
+	if err != nil {
+		return nil, err
+	}
+	if err := in.CheckCut(messages); err != nil {
+		return nil, err
+	}
+	after := before
+	if len(messages) > 0 {
+		if after, err = s.without(ctx, user, before, messages); err != nil {
+			return nil, err
+		}
+	}
+	c := &cut{tx: s.db.transaction(), user: user, before: before, recordPlace: -1}
+	c.deleteMessages(messages, vectors)
+	return c, s.finishCut(c, in, after, messages, due)
+}
+
+// suffix returns the messages that a truncation deletes, in their order, and one more than may be deleted at most.
+func (s *DeletionStore) suffix(ctx context.Context, user conversation.UserID, session conversation.Session,
+	in conversation.Truncation,
+) ([]conversation.Message, error) {
+	n := conversation.MaxTruncated + 1
+	if in.LastN != nil {
+		n = *in.LastN
+	}
+	messages, _, _, err := s.messages.readRange(ctx, user, messageRange{session: session, limit: n, descending: true})
+	if err != nil {
+		return nil, err
+	}
+	slices.Reverse(messages)
+	if in.AfterSeq != nil {
+		messages = slices.DeleteFunc(messages, func(m conversation.Message) bool { return m.Seq <= *in.AfterSeq })
+	}
+	return messages, nil
+}
+
+// without returns the session after the deletion of its last messages, which is one write.
+func (s *DeletionStore) without(ctx context.Context, user conversation.UserID, before conversation.Session,
+	messages []conversation.Message,
+) (conversation.Session, error) {
+	left := before
+	for _, m := range messages[1:] {
+		left.Deleted = left.Deleted.Add(m.Seq)
+	}
+	first, last, err := s.endsWithout(ctx, user, left, messages[0])
+	if err != nil {
+		return before, err
+	}
+	after := before
+	for _, m := range messages {
+		after = after.Without(m, first, last)
+	}
+	after.Version = before.Version + 1
+	return after, nil
+}
+
+// deleteMessages adds the deletions of the messages and their tombstone.
+func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conversation.Message) []string) {
+	for _, m := range messages {
+		sk, _ := parseMessageID(c.user, m.ID)
+		c.tx.delete(key{partition(c.user), sk}, isOf(c.before))
+		c.seqs = append(c.seqs, m.Seq)
+		c.result.Deleted = append(c.result.Deleted, m.ID)
+		c.tombstone.Vectors = append(c.tombstone.Vectors, vectors(m)...)
+	}
+	if len(messages) > 0 {
+		sk, _ := parseMessageID(c.user, messages[0].ID)
+		c.tombstone.User, c.tombstone.ID = c.user, messageTombstoneSK(sk)
+		c.tombstone.Generation, c.tombstone.Message = messages[0].Generation, &messages[0]
+	}
+}
+
+// finishCut adds the writes of the session, of what takes the messages' place, and of the idempotency record.
+func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conversation.Session,
+	messages []conversation.Message, due time.Time,
+) error {
+	now := s.db.now()
+	sk, _ := sessionSK(after.Context, after.ID)
+	k := key{partition(c.user), sk}
+	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
+	dropsSummary := c.before.Summary != nil && after.Summary == nil
+	after, err := s.replace(c, k, in, after, now)
+	if err != nil {
+		return err
+	}
+	u := setCounters(c.user, after).Set(field(attrDeletedSeqs), value(stringAttr(after.Deleted.String())))
+	switch {
+	case uncovered:
+		u = setDue(u, k, now)
+	case len(in.Replacement) > 0:
+		u = setDueIfNone(u, k, s.db.dueAfterIdle())
+	}
+	u = setWatermark(u, attrSummarizedSeq, attrSummarizedAt, after.Summarized)
+	if after.Status != c.before.Status {
+		u = setOwn(u, c.before, after, attrStatus, attrSessionCompletedAt)
+	}
+	if dropsSummary {
+		u = removeSessionSummary(u, func(name string) string { return name })
+		if summary, id, ok := summaryOf(c.user, c.before); ok {
+			c.tx.remove(summary)
+			c.tombstone.Vectors = append(c.tombstone.Vectors, id)
+		}
+		clearSpine(c.tx, c.user, c.before, now)
+	}
+	c.tx.update(k, u, isUnchanged(c.before).And(hasSameSummary(c.before)))
+	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {
+		c.tx.replace(encodeTombstone(c.tombstone, due))
+	}
+	return nil
+}
+
+// replace adds the messages that take the place of the deleted ones, and the idempotency record.
+func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after conversation.Session, now time.Time,
+) (conversation.Session, error) {
+	var added []conversation.Message
+	if len(in.Replacement) > 0 {
+		version := max(after.Version, c.before.Version+1)
+		after = after.Reopen(in.Replacement)
+		added, after = after.Extend(in.Replacement, now)
+		after.Version = version
+	} else if after.Version == c.before.Version {
+		after.Version++
+	}
+	for i := range added {
+		at := added[i].Timestamp
+		added[i].ID = messageID(c.user, at, newShortID(at, newRandomDigits(s.db.random)))
+		it, err := encodeMessage(c.user, after, added[i])
+		if err != nil {
+			return after, err
+		}
+		c.tx.put(it, notExists())
+	}
+	c.result.Messages, c.result.Session = added, after
+	c.result.Session.Summary = nil
+	done := conversation.Appended{Messages: added, Session: after}
+	a := appender{user: c.user, messages: in.Replacement}
+	c.clientPlaces = a.addClientIDs(c.tx, k, done)
+	if in.Idempotency.Set() {
+		record := newIdempotencyRecord(c.user, in.Idempotency, after.Generation, now)
+		recordAppend(record, k, done)
+		record.setStrings(attrDeletedIDs, c.result.Deleted)
+		c.recordPlace = c.tx.put(record, isFreeKey(after.Generation, now))
+	}
+	return after, nil
+}
+
+// isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of those
+// in their place is stored.
+func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
+	sk, _ := sessionSK(c.before.Context, c.before.ID)
+	k := key{partition(c.user), sk}
+	keys := []key{k}
+	if len(c.result.Messages) > 0 {
+		first, _ := parseMessageID(c.user, c.result.Messages[0].ID)
+		keys = append(keys, key{partition(c.user), first})
+	}
+	records, err := s.db.settle(ctx, "truncate session", keys...)
+	session, ok := decodeSession(records[k])
+	if err != nil || !ok || !session.IsSame(c.before) || session.Version == c.before.Version {
+		return false
+	}
+	for _, seq := range c.seqs {
+		if !session.Deleted.Contains(seq) {
+			return false
+		}
+	}
+	return len(keys) == 1 || records[keys[1]] != nil
+}
+
+// replayTruncation answers a repeated truncation as the first call was answered.
+func (s *DeletionStore) replayTruncation(ctx context.Context, user conversation.UserID, in conversation.Truncation,
+	record item,
+) (conversation.Truncated, error) {
+	if err := checkSameBody(record, in.Idempotency); err != nil {
+		return conversation.Truncated{}, err
+	}
+	again := conversation.Append{SessionID: in.SessionID, Messages: in.Replacement, Idempotency: in.Idempotency}
+	out, err := s.messages.replayAppend(ctx, user, again, record)
+	return conversation.Truncated{
+		Deleted: record.strings(attrDeletedIDs), Messages: out.Messages, Session: out.Session, Replayed: true,
+	}, err
+}

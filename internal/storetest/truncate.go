@@ -1,0 +1,127 @@
+package storetest
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/vectortest"
+)
+
+func truncate(t *testing.T, s *fixture, in conversation.Truncation) (conversation.Truncated, error) {
+	t.Helper()
+	out, _, err := s.Cuts.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, s.clock())
+	return out, err
+}
+
+func idsOfMessages(messages []conversation.Message) []string {
+	ids := make([]string, len(messages))
+	for i, m := range messages {
+		ids[i] = m.ID
+	}
+	return ids
+}
+
+// testTruncate replaces the last messages of a session, with its key twice.
+func testTruncate(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	first := appendMessages(t, s, alice, "c", userMessages("1", "2", "3", "4")...).Messages
+	last := 2
+	in := conversation.Truncation{
+		SessionID: "c", LastN: &last, Expected: idsOfMessages(first[1:3]), Replacement: userMessages("new"),
+		Idempotency: appendWithKey("c", "k").Idempotency,
+	}
+	if _, err := truncate(t, s, in); !fault.Is(err, fault.Conflict) {
+		t.Errorf("another suffix than the expected one: %v", err)
+	}
+	in.Expected = idsOfMessages(first[2:])
+	out, err := truncate(t, s, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(in.Expected, out.Deleted); diff != "" {
+		t.Errorf("deleted (-want +got)\n%s", diff)
+	}
+	if out.Session.MessageCount != 3 || out.Session.LastSeq != 5 || out.Messages[0].Seq != 5 {
+		t.Errorf("session %+v", out.Session)
+	}
+	again, err := truncate(t, s, in)
+	if err != nil || !again.Replayed || !slices.Equal(again.Deleted, out.Deleted) ||
+		again.Messages[0].ID != out.Messages[0].ID {
+		t.Errorf("a repeat: %+v, %v", again, err)
+	}
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var contents []string
+	for _, m := range got {
+		contents = append(contents, m.Content)
+	}
+	if diff := cmp.Diff([]string{"1", "2", "new"}, contents); diff != "" {
+		t.Errorf("messages (-want +got)\n%s", diff)
+	}
+	if got[2].Timestamp.Before(got[1].Timestamp) {
+		t.Error("times decrease")
+	}
+	zero := 0
+	out, err = truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &zero})
+	if err != nil || len(out.Deleted) != 3 {
+		t.Errorf("all after 0: %+v, %v", out, err)
+	}
+	if _, err := truncate(t, s, conversation.Truncation{SessionID: "c"}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("neither afterSeq nor lastN: %v", err)
+	}
+}
+
+// testTruncateLong refuses to delete more at once than a transaction takes.
+func testTruncateLong(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	for range 2 {
+		appendMessages(t, s, alice, "c", userMessages(slices.Repeat([]string{"x"}, 50)...)...)
+	}
+	seq := 19
+	if _, err := truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &seq}); !fault.Is(err, fault.Invalid) {
+		t.Errorf("81 messages: %v", err)
+	}
+	seq = 20
+	out, err := truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &seq})
+	if err != nil || len(out.Deleted) != 80 {
+		t.Errorf("80 messages: %d, %v", len(out.Deleted), err)
+	}
+}
+
+// testClear deletes all messages of a session, which goes on.
+func testClear(t *testing.T, s *fixture) {
+	createSession(t, s, alice, coach, "c")
+	appendMessages(t, s, alice, "c", withID("x", "1"), withID("y", "2"))
+	index := vectortest.NewRouter(nil, "first")
+	service := s.Erasure(index, s.clock)
+	if n, err := service.ClearSession(t.Context(), alice, "c"); err != nil || n != 2 {
+		t.Fatalf("cleared %d, %v", n, err)
+	}
+	session, err := s.Sessions.Session(t.Context(), alice, "c")
+	if err != nil || session.MessageCount != 0 || !session.StartedAt.IsZero() {
+		t.Errorf("session %+v, %v", session, err)
+	}
+	timeline, _, err := s.Messages.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 10})
+	if err != nil || len(timeline) != 0 {
+		t.Errorf("%d messages on the timeline, %v", len(timeline), err)
+	}
+	if out := appendMessages(t, s, alice, "c", withID("x", "3")); out.Messages[0].Seq != 1 || out.Messages[0].Duplicate {
+		t.Errorf("the first message after it: %+v", out.Messages[0])
+	}
+	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkComplete(t, got, 1)
+	if _, err := service.ClearSession(t.Context(), alice, "missing"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a session that is missing: %v", err)
+	}
+}
+
