@@ -216,6 +216,12 @@ type CheckIn struct {
 	Timestamp time.Time `json:"timestamp,omitzero"`
 }
 
+// Cleared is the answer of ClearMessages.
+type Cleared struct {
+	// How many messages there were.
+	Deleted int `json:"deleted"`
+}
+
 // Coach is the answer of GetCoach.
 type Coach struct {
 	// The id of the coach.
@@ -1445,6 +1451,27 @@ type Todo struct {
 	Status string `json:"status"`
 	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+}
+
+// Truncated is the answer of TruncateMessages.
+type Truncated struct {
+	// The ids of the messages that are deleted.
+	Deleted []string `json:"deleted"`
+	// Those in their place.
+	Messages []Message `json:"messages"`
+	Session  Session   `json:"session"`
+}
+
+// Truncation is the body of TruncateMessages.
+type Truncation struct {
+	// Those after it go.
+	AfterSeq *int `json:"afterSeq,omitzero"`
+	// The ids that go, in order. Others are 409.
+	Expected []string `json:"expected,omitzero"`
+	// The last ones go.
+	LastN *int `json:"lastN,omitzero"`
+	// The messages in their place.
+	Replacement []NewMessage `json:"replacement,omitzero"`
 }
 
 // UiMessage is an item of ListUiMessages.

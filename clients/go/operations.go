@@ -98,6 +98,17 @@ func (c *Client) Chat(ctx context.Context, body ChatBody, options ...Option) ite
 	}, options)
 }
 
+// ClearMessages deletes all messages of a session. The session stays, empty, with its title and attributes.
+// Summaries, vectors and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds
+// are free again.
+func (c *Client) ClearMessages(ctx context.Context, id string, options ...Option) (*Cleared, error) {
+	var cleared *Cleared
+	err := c.do(ctx, request{
+		method: "DELETE", path: "/v1/sessions/{id}/messages", in: []string{id},
+	}, options, map[int]any{200: &cleared})
+	return cleared, err
+}
+
 // CreateCheckIn creates a check-in.
 func (c *Client) CreateCheckIn(ctx context.Context, body NewCheckIn, options ...Option) (*CheckIn, error) {
 	var checkIn *CheckIn
@@ -797,4 +808,21 @@ func (c *Client) SearchMemories(
 		method: "POST", path: "/v1/memories/search", body: body,
 	}, options, map[int]any{200: &memorySearchAnswer})
 	return memorySearchAnswer, err
+}
+
+// TruncateMessages replaces the last messages of a session. Deletes the messages after a seq, or the last ones,
+// and appends others in their place, in one step. With expected, nothing changes unless these are the messages
+// that go. A summary that covers one of them goes, too. Numbers are not used again. Repeats with the same
+// Idempotency-Key get the first answer.
+func (c *Client) TruncateMessages(
+	ctx context.Context,
+	id string,
+	body Truncation,
+	options ...Option,
+) (*Truncated, error) {
+	var truncated *Truncated
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/sessions/{id}/messages/truncate", in: []string{id}, body: body, keyed: true,
+	}, options, map[int]any{200: &truncated})
+	return truncated, err
 }

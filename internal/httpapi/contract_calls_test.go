@@ -106,8 +106,8 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	prompts := httpapi.Prompts(httpapi.PromptsDeps{Base: b, Prompter: library, Cursors: cursorKey(t, "1")})
 	messages := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store.sessions, SessionRemover: store.removed, Messages: store.messages,
-		MessageRemover: store.removed,
-		LongTerm:       store.records, Eraser: store.eraser, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
+		MessageRemover: store.removed, SessionCutter: fakeCutter{},
+		LongTerm: store.records, Eraser: store.eraser, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
 		Documents: documents, Spines: spines{}, Usage: usage{}, Health: backfilling(),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
@@ -264,6 +264,8 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
 	do(204, "DELETE", "/v1/coaches/c1", nil)
 	do(200, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[1].MessageID+"?quotes=list", nil)
+	do(200, "POST", "/v1/sessions/s1/messages/truncate", object{"lastN": 1, "replacement": []any{message}})
+	do(200, "DELETE", "/v1/sessions/s1/messages", nil)
 	if got := do(204, "DELETE", first, nil).header.Get("Content-Type"); got != "" {
 		t.Errorf("an answer without a body is %s", got)
 	}

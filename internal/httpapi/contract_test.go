@@ -189,6 +189,8 @@ var wantOperations = map[string]string{
 	"PATCH /v1/sessions/{id}":                       "user",
 	"PUT /v1/sessions/{id}":                         "user",
 	"DELETE /v1/sessions/{id}":                      "user",
+	"DELETE /v1/sessions/{id}/messages":             "user",
+	"POST /v1/sessions/{id}/messages/truncate":      "user",
 	"GET /v1/sessions/{id}/quotes":                  "user",
 	"POST /v1/sessions/{id}/messages":               "user",
 	"GET /v1/sessions/{id}/messages":                "user",

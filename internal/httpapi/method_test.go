@@ -31,6 +31,9 @@ func TestMethodsOfEveryPath(t *testing.T) {
 				)
 			}
 		}
+		if strings.HasSuffix(path, "/messages/truncate") {
+			continue // DELETE is that of a message, whose id may be any text
+		}
 		slices.Sort(allowed)
 		for _, method := range []string{
 			"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get",

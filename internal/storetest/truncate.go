@@ -124,4 +124,3 @@ func testClear(t *testing.T, s *fixture) {
 		t.Errorf("a session that is missing: %v", err)
 	}
 }
-

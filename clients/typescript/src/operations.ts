@@ -19,6 +19,7 @@ export type ChatBuilt = components['schemas']['ChatBuilt'];
 export type ChatDone = components['schemas']['ChatDone'];
 export type ChatToken = components['schemas']['ChatToken'];
 export type CheckIn = components['schemas']['CheckIn'];
+export type Cleared = components['schemas']['Cleared'];
 export type Coach = components['schemas']['Coach'];
 export type CoachDoc = components['schemas']['CoachDoc'];
 export type ContextBody = components['schemas']['ContextBody'];
@@ -108,6 +109,8 @@ export type Spine = components['schemas']['Spine'];
 export type SpineList = components['schemas']['SpineList'];
 export type TimelinePage = components['schemas']['TimelinePage'];
 export type Todo = components['schemas']['Todo'];
+export type Truncated = components['schemas']['Truncated'];
+export type Truncation = components['schemas']['Truncation'];
 export type UiMessage = components['schemas']['UiMessage'];
 export type UiPart = components['schemas']['UiPart'];
 export type UsageDoc = components['schemas']['UsageDoc'];
@@ -124,6 +127,7 @@ export const operations: Record<keyof Operations, string> = {
   changeSession: 'PATCH /v1/sessions/{id} body',
   changeTodo: 'PATCH /v1/todos/{id} body',
   chat: 'POST /v1/chat body key events',
+  clearMessages: 'DELETE /v1/sessions/{id}/messages',
   createCheckIn: 'POST /v1/check-ins body key',
   createGoal: 'POST /v1/goals body key',
   createMemory: 'POST /v1/memories body key',
@@ -179,6 +183,7 @@ export const operations: Record<keyof Operations, string> = {
   recall: 'POST /v1/recall body',
   search: 'POST /v1/search body',
   searchMemories: 'POST /v1/memories/search body',
+  truncateMessages: 'POST /v1/sessions/{id}/messages/truncate body key',
 };
 
 /** The operations of the API. Each is a method of the client. */
@@ -215,6 +220,9 @@ export interface Operations {
    * with Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the
    * chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail. */
   chat(body: ChatBody, options?: Options): AsyncGenerator<ChatEvent, void, undefined>;
+  /** Delete all messages of a session. The session stays, empty, with its title and attributes. Summaries, vectors
+   * and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds are free again. */
+  clearMessages(id: string, options?: Options): Promise<Cleared>;
   /** Create a check-in. */
   createCheckIn(body: NewCheckIn, options?: Options): Promise<CheckIn>;
   /** Create a goal. */
@@ -368,4 +376,9 @@ export interface Operations {
   /** Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
    * asks what was known and held at a time. Extracted facts are left out while memory is off. */
   searchMemories(body: MemorySearchBody, options?: Options): Promise<MemorySearchAnswer>;
+  /** Replace the last messages of a session. Deletes the messages after a seq, or the last ones, and appends others
+   * in their place, in one step. With expected, nothing changes unless these are the messages that go. A summary
+   * that covers one of them goes, too. Numbers are not used again. Repeats with the same Idempotency-Key get the
+   * first answer. */
+  truncateMessages(id: string, body: Truncation, options?: Options): Promise<Truncated>;
 }

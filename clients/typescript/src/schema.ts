@@ -580,6 +580,30 @@ export interface paths {
          * @description Stores all messages or none. A time that is not after the session's last time is raised to the next millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB together. A completed session is active again when a message of the user follows its completion.
          */
         post: operations["appendMessages"];
+        /**
+         * Delete all messages of a session
+         * @description The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds are free again.
+         */
+        delete: operations["clearMessages"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/messages/truncate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the last messages of a session
+         * @description Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. Numbers are not used again. Repeats with the same Idempotency-Key get the first answer.
+         */
+        post: operations["truncateMessages"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1038,6 +1062,13 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             timestamp?: string;
+        };
+        Cleared: {
+            /**
+             * Format: int64
+             * @description How many messages there were.
+             */
+            deleted: number;
         };
         Coach: {
             /** @description The id of the coach. */
@@ -2798,6 +2829,29 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             updatedAt?: string;
+        };
+        Truncated: {
+            /** @description The ids of the messages that are deleted. */
+            deleted: string[];
+            /** @description Those in their place. */
+            messages: components["schemas"]["Message"][];
+            session: components["schemas"]["Session"];
+        };
+        Truncation: {
+            /**
+             * Format: int64
+             * @description Those after it go.
+             */
+            afterSeq?: number | null;
+            /** @description The ids that go, in order. Others are 409. */
+            expected?: string[] | null;
+            /**
+             * Format: int64
+             * @description The last ones go.
+             */
+            lastN?: number | null;
+            /** @description The messages in their place. */
+            replacement?: components["schemas"]["NewMessage"][] | null;
         };
         UiMessage: {
             /** @description The message's messageId. */
@@ -7614,6 +7668,227 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Appended"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cleared"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    truncateMessages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeats get the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Truncation"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Truncated"];
                 };
             };
             /** @description Bad Request */

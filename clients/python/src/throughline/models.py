@@ -217,6 +217,12 @@ class CheckIn:
 
 
 @dataclass(kw_only=True)
+class Cleared:
+    deleted: int
+    """How many messages there were."""
+
+
+@dataclass(kw_only=True)
 class Coach:
     coach_id: str
     """The id of the coach."""
@@ -1539,6 +1545,27 @@ class Todo:
     """The state of the record."""
     updated_at: datetime | None = None
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+
+
+@dataclass(kw_only=True)
+class Truncated:
+    deleted: list[str]
+    """The ids of the messages that are deleted."""
+    messages: list[Message]
+    """Those in their place."""
+    session: Session
+
+
+@dataclass(kw_only=True)
+class Truncation:
+    after_seq: int | None = None
+    """Those after it go."""
+    expected: list[str] | None = None
+    """The ids that go, in order. Others are 409."""
+    last_n: int | None = None
+    """The last ones go."""
+    replacement: list[NewMessage] | None = None
+    """The messages in their place."""
 
 
 @dataclass(kw_only=True)

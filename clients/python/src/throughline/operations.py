@@ -149,6 +149,18 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["chat"], [], {"agentId": agent_id, "message": message, "recipe": recipe, "sessionId": session_id}, {}, timeout, idempotency_key)
 
+    def clear_messages(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> m.Cleared:
+        """Delete all messages of a session. The session stays, empty, with its title and attributes. Summaries, vectors
+        and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds are free again."""
+        return self._call(
+            OPERATIONS["clear_messages"], [id], None, {}, timeout, None)
+
     def create_check_in(
         self,
         *,
@@ -866,6 +878,25 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["search_memories"], [], {"asOf": as_of, "includeEnded": include_ended, "limit": limit, "query": query, "types": types}, {}, timeout, None)
 
+    def truncate_messages(
+        self,
+        id: str,
+        /,
+        *,
+        after_seq: int | None | Unset = UNSET,
+        expected: Sequence[str] | None | Unset = UNSET,
+        last_n: int | None | Unset = UNSET,
+        replacement: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> m.Truncated:
+        """Replace the last messages of a session. Deletes the messages after a seq, or the last ones, and appends others
+        in their place, in one step. With expected, nothing changes unless these are the messages that go. A summary
+        that covers one of them goes, too. Numbers are not used again. Repeats with the same Idempotency-Key get the
+        first answer."""
+        return self._call(
+            OPERATIONS["truncate_messages"], [id], {"afterSeq": after_seq, "expected": expected, "lastN": last_n, "replacement": replacement}, {}, timeout, idempotency_key)
+
 
 class AsyncOperations(Calls):
     """The operations of the API, for asyncio."""
@@ -1005,6 +1036,18 @@ class AsyncOperations(Calls):
         chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail."""
         return self._call(
             OPERATIONS["chat"], [], {"agentId": agent_id, "message": message, "recipe": recipe, "sessionId": session_id}, {}, timeout, idempotency_key)
+
+    def clear_messages(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[m.Cleared]:
+        """Delete all messages of a session. The session stays, empty, with its title and attributes. Summaries, vectors
+        and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds are free again."""
+        return self._call(
+            OPERATIONS["clear_messages"], [id], None, {}, timeout, None)
 
     def create_check_in(
         self,
@@ -1723,6 +1766,25 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["search_memories"], [], {"asOf": as_of, "includeEnded": include_ended, "limit": limit, "query": query, "types": types}, {}, timeout, None)
 
+    def truncate_messages(
+        self,
+        id: str,
+        /,
+        *,
+        after_seq: int | None | Unset = UNSET,
+        expected: Sequence[str] | None | Unset = UNSET,
+        last_n: int | None | Unset = UNSET,
+        replacement: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Awaitable[m.Truncated]:
+        """Replace the last messages of a session. Deletes the messages after a seq, or the last ones, and appends others
+        in their place, in one step. With expected, nothing changes unless these are the messages that go. A summary
+        that covers one of them goes, too. Numbers are not used again. Repeats with the same Idempotency-Key get the
+        first answer."""
+        return self._call(
+            OPERATIONS["truncate_messages"], [id], {"afterSeq": after_seq, "expected": expected, "lastN": last_n, "replacement": replacement}, {}, timeout, idempotency_key)
+
 
 OPERATIONS = {
     "append_messages": Operation("POST", "/v1/sessions/{id}/messages", "", True, {201: m.Appended}),
@@ -1732,6 +1794,7 @@ OPERATIONS = {
     "change_session": Operation("PATCH", "/v1/sessions/{id}", "", False, {200: m.Session}),
     "change_todo": Operation("PATCH", "/v1/todos/{id}", "", False, {200: m.Todo}),
     "chat": Operation("POST", "/v1/chat", "events", True, {}),
+    "clear_messages": Operation("DELETE", "/v1/sessions/{id}/messages", "", False, {200: m.Cleared}),
     "create_check_in": Operation("POST", "/v1/check-ins", "", True, {201: m.CheckIn}),
     "create_goal": Operation("POST", "/v1/goals", "", True, {201: m.Goal}),
     "create_memory": Operation("POST", "/v1/memories", "", True, {201: m.Memory}),
@@ -1787,4 +1850,5 @@ OPERATIONS = {
     "recall": Operation("POST", "/v1/recall", "", False, {200: m.RecallAnswer}),
     "search": Operation("POST", "/v1/search", "", False, {200: m.SearchAnswer}),
     "search_memories": Operation("POST", "/v1/memories/search", "", False, {200: m.MemorySearchAnswer}),
+    "truncate_messages": Operation("POST", "/v1/sessions/{id}/messages/truncate", "", True, {200: m.Truncated}),
 }
