@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -34,10 +36,10 @@ type searchInput struct {
 	Limit    *int     `json:"limit,omitempty" jsonschema:"The most records. Default: 10."`
 }
 
-// found is a message, a summary or a memory.
+// found is a message, a summary, a memory or a document.
 type found struct {
-	Kind       string  `json:"kind" jsonschema:"message, summary or memory."`
-	ID         string  `json:"id,omitempty" jsonschema:"The id of a memory or a message."`
+	Kind       string  `json:"kind" jsonschema:"message, summary, memory or document."`
+	ID         string  `json:"id,omitempty" jsonschema:"Of a memory or a message; of a document its namespace and key."`
 	Text       string  `json:"text" jsonschema:"The stored text."`
 	Truncated  bool    `json:"truncated,omitempty" jsonschema:"Whether the stored text is longer."`
 	Score      float64 `json:"score" jsonschema:"The estimated probability that it helps to answer the query."`
@@ -79,7 +81,7 @@ type recentOutput struct {
 func (h *handler) addSearch(s *sdk.Server) {
 	add(h, s, tool{
 		name: "search", title: "Search memory", hints: hints{reads: true},
-		does: "Find what this user said, did or wants, across all conversations: messages, summaries of sessions and " +
+		does: "Find what this user said, did or wants, across all conversations: messages, summaries, documents and " +
 			"facts in one order, the most relevant first. The ids of facts are those that update_memory and forget take.",
 		limit: func(p map[string]*jsonschema.Schema) {
 			length(p["query"], 1, maxQuery)
@@ -150,6 +152,11 @@ func toFound(r recall.Record) found {
 		out.Kind, out.ID, out.Type = recall.MemoryKind, m.ID, string(m.Type)
 		out.OccurredAt = conversation.FormatTime(m.Said())
 		out.Text, out.Truncated = shown(m.Content)
+	case r.Document != nil:
+		d := r.Document
+		out.Kind, out.ID = recall.DocumentKind, strings.Join(append(slices.Clone([]string(d.Namespace)), d.Key), "/")
+		out.OccurredAt = conversation.FormatTime(d.UpdatedAt)
+		out.Text, out.Truncated = shown(string(d.Value))
 	}
 	return out
 }
