@@ -10,18 +10,30 @@ import (
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
-// calibration turns the score of a ranking into the logarithm of the odds that a record is evidence.
-type calibration struct{ slope, intercept float64 }
+// calibration turns the score of a ranking into the logarithm of the odds that a record is evidence: a slope for the
+// score, one for the pool's rivals, and a constant.
+type calibration [3]float64
 
-// example is a record: its score, what the weights set by hand add to it, 1 for evidence or else 0, and how much it
-// counts.
-type example struct{ score, offset, label, weight float64 }
+// example is a record: what the calibration multiplies, what the weights set by hand add, 1 for evidence or else 0, and
+// how much it counts.
+type example struct {
+	inputs                calibration
+	offset, label, weight float64
+}
+
+func (c calibration) odds(e example) float64 {
+	sum := e.offset
+	for i, x := range e.inputs {
+		sum += c[i] * x
+	}
+	return sum
+}
 
 // loss is what the logistic regression minimises.
 func (c calibration) loss(examples []example) float64 {
 	sum := 0.0
 	for _, e := range examples {
-		z := c.slope*e.score + c.intercept + e.offset
+		z := c.odds(e)
 		sum += e.weight * (max(z, 0) + math.Log1p(math.Exp(-math.Abs(z))) - z*e.label)
 	}
 	return sum
@@ -29,18 +41,44 @@ func (c calibration) loss(examples []example) float64 {
 
 // step is a step of Newton's method.
 func (c calibration) step(examples []example) calibration {
-	var g0, g1, h00, h01, h11 float64
+	var gradient calibration
+	var hessian [3]calibration
 	for _, e := range examples {
-		p := rank.Probability(c.slope*e.score + c.intercept + e.offset)
+		p := rank.Probability(c.odds(e))
 		d, h := e.weight*(p-e.label), e.weight*p*(1-p)
-		g0, g1 = g0+d, g1+d*e.score
-		h00, h01, h11 = h00+h, h01+h*e.score, h11+h*e.score*e.score
+		for i, x := range e.inputs {
+			gradient[i] += d * x
+			for j, y := range e.inputs {
+				hessian[i][j] += h * x * y
+			}
+		}
 	}
-	determinant := h00*h11 - h01*h01
-	if determinant == 0 {
-		return calibration{}
+	return solve(hessian, gradient)
+}
+
+// solve solves a system of equations whose matrix is symmetric and not negative. What is undetermined is 0.
+func solve(matrix [3]calibration, of calibration) (out calibration) {
+	for i := range matrix {
+		if matrix[i][i] < leastPivot {
+			continue
+		}
+		for k := range matrix {
+			if k == i {
+				continue
+			}
+			factor := matrix[k][i] / matrix[i][i]
+			for j := range matrix[k] {
+				matrix[k][j] -= factor * matrix[i][j]
+			}
+			of[k] -= factor * of[i]
+		}
 	}
-	return calibration{slope: (h00*g1 - h01*g0) / determinant, intercept: (h11*g0 - h01*g1) / determinant}
+	for i := range matrix {
+		if matrix[i][i] >= leastPivot {
+			out[i] = of[i] / matrix[i][i]
+		}
+	}
+	return out
 }
 
 // newtonSteps are more than the fit needs, of which the smallest are a thousandth of a step.
@@ -48,17 +86,21 @@ const (
 	newtonSteps  = 25
 	smallestStep = 1e-3
 	closeEnough  = 1e-9
+	leastPivot   = 1e-12
 )
 
 // calibrate fits a calibration by logistic regression over all pools, with those of small talk.
 func calibrate(pools []pool, m model) calibration {
 	examples := examplesOf(pools, m)
-	c := calibration{slope: 1, intercept: -15}
+	c := calibration{1, 0, -15}
 	now := c.loss(examples)
 	for range newtonSteps {
 		full, before := c.step(examples), now
 		for share := 1.0; share > smallestStep; share /= 2 { // a whole step may go too far
-			next := calibration{c.slope - share*full.slope, c.intercept - share*full.intercept}
+			next := c
+			for i := range next {
+				next[i] -= share * full[i]
+			}
 			if loss := next.loss(examples); loss < now {
 				c, now = next, loss
 				break
@@ -79,9 +121,11 @@ func examplesOf(pools []pool, m model) []example {
 	weights := weightsOf(pools)
 	var examples []example
 	for n, p := range pools {
-		for i := range p.relevant {
-			row := p.features.Row(i)
-			examples = append(examples, example{m.score(row), fixed.score(row), one(p.relevant[i]), weights[n]})
+		scores := m.scores(p)
+		rivals := rank.Rivals(scores)
+		for i, score := range scores {
+			inputs := calibration{score, rivals, 1}
+			examples = append(examples, example{inputs, fixed.score(p.features.Row(i)), one(p.relevant[i]), weights[n]})
 		}
 	}
 	return examples
@@ -93,17 +137,40 @@ type fitted struct {
 	intercept float64
 }
 
+// calibrations is how often a ranking is calibrated at most: each time it is scaled by the slope, which changes what its
+// rivals are, until the slope is about 1.
+const (
+	calibrations = 6
+	steady       = 0.005
+)
+
 // fit fits a ranking and calibrates it.
 func fit(pools []pool, skip []string) fitted {
 	m := fitRanking(pools, skip)
-	c := calibrate(pools, m)
-	for j := range m.weights {
-		m.weights[j] = round(c.slope * m.weights[j])
+	var c calibration
+	for range calibrations {
+		c = calibrate(pools, m)
+		for j := range m.weights {
+			m.weights[j] = round(c[0] * m.weights[j])
+		}
+		if math.Abs(c[0]-1) < steady {
+			break
+		}
 	}
 	for name, weight := range setByHand {
 		m.weights[column(name)] = weight
 	}
-	return fitted{m, round(c.intercept)}
+	m.weights[column("rivals")] = round(c[1])
+	return fitted{m, round(c[2])}
+}
+
+// fittedOf returns weights of the service as a fit.
+func fittedOf(w *rank.Weights) fitted {
+	f := fitted{model{make([]float64, len(rank.Names))}, w.Intercept}
+	for j, name := range rank.Names {
+		f.weights[j] = w.Features[name]
+	}
+	return f
 }
 
 // features are the weights by name, without those that are 0.
@@ -116,20 +183,29 @@ func (f fitted) features() map[string]float64 {
 	return out
 }
 
-func (f fitted) probability(p pool, i int) float64 {
-	return rank.Probability(f.score(p.features.Row(i)) + f.intercept)
+// probabilities are those of the records of a pool.
+func (f fitted) probabilities(p pool) []float64 {
+	compared := model{slices.Clone(f.weights)}
+	for name := range setByHand {
+		compared.weights[column(name)] = 0
+	}
+	rivals := f.weights[column("rivals")] * rank.Rivals(compared.scores(p))
+	out := f.scores(p)
+	for i := range out {
+		out[i] = rank.Probability(out[i] + rivals + f.intercept)
+	}
+	return out
 }
 
 // reportReliability prints for each data set how often records of about a probability are evidence.
-func reportReliability(out io.Writer, pools []pool, probability func(p pool, i int) float64) {
+func reportReliability(out io.Writer, pools []pool, probabilities scorer) {
 	limits := []float64{0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1}
 	fmt.Fprintf(out, "\n%-20s %10s %10s %10s\n", "probability up to", "records", "said", "evidence")
 	names, groups := grouped(pools, bySet)
 	for _, name := range names {
 		counts, said, evidence := make([]float64, len(limits)), make([]float64, len(limits)), make([]float64, len(limits))
 		for _, p := range groups[name] {
-			for i := range p.relevant {
-				q := probability(p, i)
+			for i, q := range probabilities(p) {
 				n, _ := slices.BinarySearch(limits, q)
 				counts[n], said[n], evidence[n] = counts[n]+1, said[n]+q, evidence[n]+one(p.relevant[i])
 			}

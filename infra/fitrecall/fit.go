@@ -27,6 +27,13 @@ var signs = map[string]float64{"question": -1}
 // rare in the data. Small talk never has evidence, so that the data would take any weight of content.
 var setByHand = map[string]float64{"age": -0.5, "exact": 10, "content": 6}
 
+// isFitted reports whether a feature is fitted with the ranking: it is not set by hand, and not rivals, which is fitted
+// with the probability.
+func isFitted(name string) bool {
+	_, byHand := setByHand[name]
+	return !byHand && name != "rivals"
+}
+
 // model is a linear score of features.
 type model struct{ weights []float64 }
 
@@ -36,6 +43,15 @@ func (m model) score(row []float64) float64 {
 		sum += w * row[i]
 	}
 	return sum
+}
+
+// scores are those of the records of a pool.
+func (m model) scores(p pool) []float64 {
+	out := make([]float64, p.size())
+	for i := range out {
+		out[i] = m.score(p.features.Row(i))
+	}
+	return out
 }
 
 // weightsOf returns how much each pool counts: each data set as much as another one, whatever its number of questions.
@@ -70,7 +86,7 @@ func scales(pools []pool, weights []float64, skip []string) []float64 {
 	}
 	for j := range sums {
 		sums[j] = math.Sqrt(sums[j])
-		if _, fixed := setByHand[rank.Names[j]]; fixed || slices.Contains(skip, rank.Names[j]) {
+		if !isFitted(rank.Names[j]) || slices.Contains(skip, rank.Names[j]) {
 			sums[j] = 0
 		}
 	}

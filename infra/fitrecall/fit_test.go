@@ -73,32 +73,49 @@ func TestFitFindsTheWeights(t *testing.T) {
 			t.Errorf("%s has the weight %.2f, want %.2f", name, got, known[name])
 		}
 	}
-	for _, name := range []string{"near", "length", "age", "exact", "content"} {
+	for _, name := range []string{"near", "length", "age", "exact", "content", "rivals"} {
 		if w := m.weights[column(name)]; w != 0 {
 			t.Errorf("%s has the weight %v: it is skipped, of the wrong sign or set by hand", name, w)
 		}
 	}
 }
 
-// TestCalibrationFindsTheOdds calibrates a ranking whose scores are off by a factor and a constant.
+// TestCalibrationFindsTheOdds calibrates a ranking whose odds are off by a factor, a constant, and by how many rivals
+// there are: every other pool has only records that are alike.
 func TestCalibrationFindsTheOdds(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
 	m := model{make([]float64, len(rank.Names))}
 	m.weights[column("dense")] = 2
-	pools := drawPools(random, "a", "ann", 400, nil)
-	offset := model{make([]float64, len(rank.Names))}
-	for name, w := range setByHand {
-		offset.weights[column(name)] = w
-	}
-	for _, p := range pools {
+	pools := drawPools(random, "a", "ann", 600, nil)
+	for n, p := range pools {
 		for i := range p.relevant {
-			row := p.features.Row(i)
-			p.relevant[i] = random.Float64() < rank.Probability(1.5*m.score(row)-9+offset.score(row))
+			if n%2 == 0 {
+				p.features.Row(i)[column("dense")] = 4 + random.Float64()
+			}
 		}
 	}
-	if c := calibrate(pools, m); math.Abs(c.slope-1.5) > 0.2 || math.Abs(c.intercept+9) > 0.3 {
-		t.Errorf("%+v, want a slope of 1.5 and an intercept of -9", c)
+	truth := calibration{1.5, -1, -1}
+	for n, p := range pools {
+		examples := examplesOf(pools[n:n+1], m)
+		for i := range p.relevant {
+			p.relevant[i] = random.Float64() < rank.Probability(truth.odds(examples[i]))
+		}
+	}
+	c, off, n := calibrate(pools, m), [2]float64{}, [2]float64{}
+	for _, e := range examplesOf(pools, m) {
+		kind := 0
+		if e.inputs[1] > 10 {
+			kind = 1
+		}
+		off[kind] += e.label - rank.Probability(c.odds(e))
+		n[kind] += e.label
+	}
+	if math.Abs(c[0]-truth[0]) > 0.2 || math.Abs(off[0]) > n[0]/10 || math.Abs(off[1]) > n[1]/10 || c[1] > -0.5 {
+		t.Errorf("%v, want about %v; of pools without and with rivals %v is off of %v", c, truth, off, n)
+	}
+	if zero := solve([3]calibration{{2, 0, 0}, {0, 0, 0}, {0, 0, 4}}, calibration{1, 0, 1}); zero != (calibration{0.5, 0, 0.25}) {
+		t.Errorf("with an input that is always 0 the step is %v", zero)
 	}
 }
 
@@ -127,7 +144,7 @@ func TestLeftOut(t *testing.T) {
 	if b := sets.weights["b"]; len(sets.weights) != 2 || weight(b, "speaker") > 2 || weight(b, "dense") < 4 {
 		t.Errorf("without the second data set: dense %.2f, speaker %.2f", weight(b, "dense"), weight(b, "speaker"))
 	}
-	if got := conversations.probability(pools[0], 0); got != ann.probability(pools[0], 0) {
+	if got := conversations.probabilities(pools[0]); !slices.Equal(got, ann.probabilities(pools[0])) {
 		t.Error("a conversation is not scored by the weights that have not seen it")
 	}
 }
@@ -161,11 +178,15 @@ func TestFloor(t *testing.T) {
 		}
 		return pools
 	}
-	r := by(func(p pool, i int) float64 {
-		if p.conversation == "fails" {
-			return float64(i)
+	r := by(func(p pool) []float64 {
+		scores := make([]float64, p.size())
+		for i := range scores {
+			scores[i] = -float64(i)
+			if p.conversation == "fails" {
+				scores[i] = float64(i)
+			}
 		}
-		return -float64(i)
+		return scores
 	})
 	for name, tt := range map[string]struct {
 		pools []pool

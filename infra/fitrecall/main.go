@@ -57,7 +57,7 @@ func main() {
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
-		"only fit, for each conversation on all others, and write the weights to id.json in this folder")
+		"only fit, without each conversation and each file, and write the weights to id.json and set-file.json here")
 	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
 	flag.BoolVar(&o.features, "features", false, "also fit without each of the features")
 	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
@@ -90,13 +90,13 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return o.writeLeaveOneOut(pools)
 	}
 	others := leaveOut(pools, byConversation, nil)
-	held := others.probability
+	held := others.probabilities
 	baselines := []row{{"index", byIndex}, {"BM25", byWords}}
-	shipped := by(func(p pool, i int) float64 { return rank.Default().Score(p.features.Row(i)) })
+	shipped := by(fittedOf(rank.Default()).probabilities)
 	rows := append(slices.Clone(baselines), row{"shipped", shipped}, row{"fitted on other conversations", by(held)},
 		row{"the same, filled by value", byValue(held)})
 	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
-		unseen := leaveOut(pools, bySet, nil).probability
+		unseen := leaveOut(pools, bySet, nil).probabilities
 		rows = append(rows, row{"fitted on other data sets", by(unseen)},
 			row{"the same, filled by value", byValue(unseen)})
 	}
@@ -120,10 +120,10 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 
 // reportFeatures prints what is found by weights that are fitted without each of the features.
 func reportFeatures(out io.Writer, pools []pool, all leftOut) {
-	rows := []row{{"all features", by(all.probability)}}
+	rows := []row{{"all features", by(all.probabilities)}}
 	for _, name := range rank.Names {
-		if _, fixed := setByHand[name]; !fixed {
-			rows = append(rows, row{"without " + name, by(leaveOut(pools, byConversation, []string{name}).probability)})
+		if isFitted(name) {
+			rows = append(rows, row{"without " + name, by(leaveOut(pools, byConversation, []string{name}).probabilities)})
 		}
 	}
 	report(out, pools, bySet, rows...)
@@ -184,8 +184,8 @@ func leaveOut(pools []pool, group func(p pool) string, skip []string) leftOut {
 	return l
 }
 
-// probability is that of a record of a pool by weights that have not seen the pool.
-func (l leftOut) probability(p pool, i int) float64 { return l.weights[l.group(p)].probability(p, i) }
+// probabilities are those of the records of a pool by weights that have not seen the pool.
+func (l leftOut) probabilities(p pool) []float64 { return l.weights[l.group(p)].probabilities(p) }
 
 func (o options) reportVariants(ctx context.Context, out io.Writer, others leftOut) error {
 	for _, v := range variants {
@@ -194,29 +194,50 @@ func (o options) reportVariants(ctx context.Context, out io.Writer, others leftO
 			return err
 		}
 		report(out, pools, bySet, row{string(v) + ", index", byIndex}, row{string(v) + ", BM25", byWords},
-			row{string(v) + ", fitted", by(others.probability)})
+			row{string(v) + ", fitted", by(others.probabilities)})
 	}
 	return nil
 }
 
-// writeLeaveOneOut writes the weights that leave out each conversation.
+// writeLeaveOneOut writes the weights that leave out each conversation and, of several data sets, each set. It also
+// writes what the index's own score finds.
 func (o options) writeLeaveOneOut(pools []pool) error {
-	others := leaveOut(pools, byConversation, nil)
-	done := map[string]bool{}
-	for _, p := range pools {
-		if done[p.conversation] {
-			continue
-		}
-		done[p.conversation] = true
-		text, err := o.encode(others.weights[byConversation(p)], " without "+p.conversation)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(o.leaveOneOut, p.conversation+".json"), text, 0o644); err != nil {
-			return err
-		}
+	write := func(name string, text []byte) error {
+		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
 	}
-	return nil
+	writeAll := func(group, name func(p pool) string) error {
+		others, done := leaveOut(pools, group, nil), map[string]bool{}
+		for _, p := range pools {
+			if done[name(p)] {
+				continue
+			}
+			done[name(p)] = true
+			text, err := o.encode(others.weights[group(p)], " without "+name(p))
+			if err == nil {
+				err = write(name(p), text)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := writeAll(byConversation, func(p pool) string { return p.conversation }); err != nil {
+		return err
+	}
+	sets, groups := grouped(pools, bySet)
+	index := map[string]map[string]float64{}
+	for _, name := range sets {
+		index[name] = mean(groups[name], byIndex).named()
+	}
+	text, err := json.Marshal(index)
+	if err == nil {
+		err = write("index", text)
+	}
+	if err != nil || len(sets) < 2 {
+		return err
+	}
+	return writeAll(bySet, func(p pool) string { return "set-" + p.set })
 }
 
 // write prints the weights as JSON, and writes them to the file that is named.

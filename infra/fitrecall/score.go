@@ -63,11 +63,11 @@ func sharesOf(ranking, packing []ranked, evidence int) (s shares) {
 // ranking returns the shares of evidence that a ranking finds in a pool.
 type ranking func(p pool) shares
 
-// sorted orders the records of a pool by a value, highest first.
-func (p pool) sorted(value func(i int) float64) []ranked {
-	order, values := make([]int, p.size()), make([]float64, p.size())
+// sorted orders the records of a pool by their values, highest first.
+func (p pool) sorted(values []float64) []ranked {
+	order := make([]int, p.size())
 	for i := range order {
-		order[i], values[i] = i, value(i)
+		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	out := make([]ranked, len(order))
@@ -77,25 +77,31 @@ func (p pool) sorted(value func(i int) float64) []ranked {
 	return out
 }
 
+// scorer returns a score of each record of a pool.
+type scorer func(p pool) []float64
+
 // by ranks by a score.
-func by(score func(p pool, i int) float64) ranking {
+func by(scores scorer) ranking {
 	return func(p pool) shares {
-		list := p.sorted(func(i int) float64 { return score(p, i) })
+		list := p.sorted(scores(p))
 		return sharesOf(list, list, p.evidence)
 	}
 }
 
 // byValue ranks by a probability, and fills budgets by value for tokens, as recall does where tokens are asked for.
-func byValue(probability func(p pool, i int) float64) ranking {
+func byValue(probabilities scorer) ranking {
 	return func(p pool) shares {
-		list := p.sorted(func(i int) float64 { return probability(p, i) })
-		packing := p.sorted(func(i int) float64 { return rank.Value(probability(p, i), p.chars[i]/charsPerToken) })
-		return sharesOf(list, packing, p.evidence)
+		values := probabilities(p)
+		list := p.sorted(values)
+		for i, probability := range values {
+			values[i] = rank.Value(probability, p.chars[i]/charsPerToken)
+		}
+		return sharesOf(list, p.sorted(values), p.evidence)
 	}
 }
 
 // byIndex ranks by the index's own score, byWords by BM25.
-var byIndex = by(func(p pool, i int) float64 { return p.index[i] })
+var byIndex = by(func(p pool) []float64 { return p.index })
 
 func byWords(p pool) shares { return sharesOf(p.words, p.words, p.evidence) }
 
@@ -115,6 +121,18 @@ func (s shares) String() string {
 		fmt.Fprintf(&out, " %6.1f", 100*share)
 	}
 	return out.String()
+}
+
+// named returns the shares by the names of their cutoffs.
+func (s shares) named() map[string]float64 {
+	out := map[string]float64{}
+	for k, most := range ranks {
+		out[fmt.Sprint("R@", most)] = s[k]
+	}
+	for b, tokens := range budgets {
+		out[fmt.Sprint("B", tokens)] = s[len(ranks)+b]
+	}
+	return out
 }
 
 // row is a ranking with the name that tables have for it.

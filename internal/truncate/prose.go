@@ -1,6 +1,7 @@
 package truncate
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -11,12 +12,21 @@ import (
 // 29, "Sentence Boundaries").
 func Sentences(text string) []string {
 	var out []string
-	for tokens := sentences.FromString(text); tokens.Next(); {
-		if s := strings.TrimSpace(tokens.Value()); s != "" {
-			out = append(out, s)
-		}
+	for _, s := range SentencesAt(text) {
+		out = append(out, strings.TrimSpace(s))
 	}
 	return out
+}
+
+// SentencesAt returns the sentences of a text with the places of their first bytes. They have the spaces after them.
+func SentencesAt(text string) iter.Seq2[int, string] {
+	return func(yield func(at int, sentence string) bool) {
+		for tokens := sentences.FromString(text); tokens.Next(); {
+			if s := tokens.Value(); strings.TrimSpace(s) != "" && !yield(tokens.Start(), s) {
+				return
+			}
+		}
+	}
 }
 
 // Prose cuts a text that has more than n characters to at most n. It ends after a whole sentence where that leaves more

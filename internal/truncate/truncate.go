@@ -52,6 +52,19 @@ func Ellipsis(text string, n int) string {
 	return strings.TrimRight(Runes(text, n-1), " \t\r\n") + ellipsis
 }
 
+// Part returns the bytes from..to of a text, without the spaces around them, and with an ellipsis at each end where
+// something is left out.
+func Part(text string, from, to int) string {
+	part := strings.TrimSpace(text[from:to])
+	if from > 0 {
+		part = ellipsis + part
+	}
+	if to < len(text) {
+		part += ellipsis
+	}
+	return part
+}
+
 // middleMark stands where the middle of a text was cut out.
 const middleMark = " […] "
 

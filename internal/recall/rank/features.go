@@ -28,6 +28,7 @@ const (
 	exact               // it has the words of the query and no others, and they are more than courtesy
 	age                 // how old it is: 0 for now, a half after 30 days, towards 1
 	content             // the query has words that are more than courtesy
+	rivals              // how much there is in the pool that could be meant: set once the other features are weighed
 	featureCount
 )
 
@@ -35,6 +36,7 @@ const (
 var Names = [featureCount]string{
 	"words", "allWords", "dense", "near", "around", "sessionWords", "speaker", "timeWords", "numberWords", "nameWords",
 	"dated", "answers", "question", "length", "brief", "exact", "age", "content",
+	"rivals",
 }
 
 const (
@@ -69,7 +71,7 @@ func (m Matrix) Row(i int) []float64 {
 	return m.values[i*featureCount : (i+1)*featureCount : (i+1)*featureCount]
 }
 
-// Features computes the features of each record of a pool.
+// Features computes the features of each record of a pool. Rivals is 0: it needs weights.
 func Features(query *Query, pool []Candidate) Matrix {
 	if len(pool) == 0 {
 		return Matrix{}

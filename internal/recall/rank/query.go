@@ -17,7 +17,8 @@ const maxQueryBytes = 7500
 // Query is what is asked, and what its words show. It may be used concurrently.
 type Query struct {
 	now time.Time
-	// terms are the words that are compared, each once. There are none if all words are of courtesy.
+	// terms are the words that are compared, each once. There are none if the query is small talk, or all its words are
+	// of courtesy.
 	terms      []string
 	courtesy   bool
 	normalized string
@@ -53,10 +54,16 @@ func NewQuery(text string, now time.Time) *Query {
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
-	if !q.courtesy {
-		q.terms = unique(vector.Terms(text))
+	if terms := unique(vector.Terms(text)); !q.courtesy && !q.isSmallTalk(terms) {
+		q.terms = terms
 	}
 	return q
+}
+
+// isSmallTalk reports whether a query of these terms asks for nothing.
+func (q *Query) isSmallTalk(terms []string) bool {
+	asks := q.when || q.number || q.name || q.asksUser || q.asksAssistant
+	return !asks && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms[term] })
 }
 
 // capitalised returns the words with a capital first letter, in lower case.

@@ -86,6 +86,7 @@ func (c *Contributions) UnmarshalJSON(text []byte) error {
 // newest first, and then by id.
 func (w *Weights) Rank(q *Query, pool []Candidate) []Result {
 	matrix := Features(q, pool)
+	w.setRivals(matrix)
 	order, scores := make([]int, matrix.Len()), make([]float64, matrix.Len())
 	for i := range order {
 		order[i], scores[i] = i, w.Score(matrix.Row(i))

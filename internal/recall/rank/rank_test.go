@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -376,6 +377,97 @@ func TestValue(t *testing.T) {
 	if !(short > long && rank.Value(0.4, 20) > short && 10*long > short) {
 		t.Errorf("20 tokens are worth %v and 900 %v", short, long)
 	}
+}
+
+// TestSmallTalk checks that small talk has no content, and that questions of the same words have.
+func TestSmallTalk(t *testing.T) {
+	t.Parallel()
+	content := slices.Index(rank.Names[:], "content")
+	pool := []rank.Candidate{{ID: "a", Text: "You asked me to start again on Monday, and I tell a joke.", Time: now}}
+	for text, want := range map[string]float64{
+		"Hello!": 0, "Tell me a joke": 0, "What do you think?": 0, "Talk to you tomorrow": 0, "Can you say that again?": 0,
+		"Thanks, that helps a lot": 0, "Let's get started": 0, "Vielen Dank!": 0,
+		"When do I start?": 1, "What did I tell you?": 1, "Where did I start?": 1, "Monday": 1, "Tell me about Monday": 1,
+	} {
+		if got := rank.Features(rank.NewQuery(text, now), pool).Row(0)[content]; got != want {
+			t.Errorf("%q has the content %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestRivals checks that all records of a pool have the same rivals, that each is less likely for what the others have,
+// and that the only record is not likely for want of others.
+func TestRivals(t *testing.T) {
+	t.Parallel()
+	if few, many := rank.Rivals(nil), rank.Rivals([]float64{12, 12}); few != 9 || math.Abs(many-12.718) > 0.01 {
+		t.Errorf("rivals %v and %v", few, many)
+	}
+	column := slices.Index(rank.Names[:], "rivals")
+	query := rank.NewQuery("Which doctor looked at my knee?", now)
+	var pool []rank.Candidate
+	for i := range 40 {
+		pool = append(pool, rank.Candidate{
+			ID: fmt.Sprintf("m%02d", i), Session: fmt.Sprint(i), Seq: 1, Role: "user", Time: now,
+			Text: "The doctor looked at my knee and had nothing to say about it.",
+		})
+	}
+	results := rank.Default().Rank(query, pool)
+	rivals := results[0].Contributions[column]
+	if alone := rank.Default().Rank(query, pool[:1])[0].Contributions[column]; rivals > alone-0.5 {
+		t.Errorf("40 records alike lose %.2f, and one loses %.2f", rivals, alone)
+	}
+	for _, r := range results {
+		if r.Contributions[column] != rivals {
+			t.Errorf("%s has other rivals: %v", r.ID, r.Contributions)
+		}
+	}
+	other := []rank.Candidate{{ID: "a", Session: "s", Seq: 1, Role: "user", Time: now, Text: "I water the garden."}}
+	if got := rank.Default().Rank(query, other)[0]; got.Probability > 0.02 {
+		t.Errorf("the only record, which has no word of the query, has %.3f", got.Probability)
+	}
+}
+
+// TestPassage takes the sentences with the query's words out of a long text.
+func TestPassage(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("We talked about the weather. ", 40)
+	text := filler + "My knee hurts since March. The doctor calls it a tear. " + filler + "My knee is fine. " + filler
+	for query, begins := range map[string]string{
+		"What does the doctor say about my knee?": "My knee hurts",
+		"doctor":               "The doctor",
+		"knee":                 "My knee hurts", // and not the one that is fine
+		"What does Rosa like?": "We talked",
+		"Hello!":               "We talked",
+	} {
+		from, to := rank.NewQuery(query, now).Passage(text, 60)
+		if at := strings.Index(text, begins); from != at || to != at+60 {
+			t.Errorf("%s: %q", query, text[from:to])
+		}
+	}
+	if from, to := rank.NewQuery("knee", now).Passage("A knee.", 60); from != 0 || to != 7 {
+		t.Errorf("of a short text %d to %d", from, to)
+	}
+}
+
+// TestPassageOfAnyText checks that a passage is a part of the text, of whole characters, as long as it may be unless
+// the text ends.
+func TestPassageOfAnyText(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		text, n := rapid.StringN(0, 300, -1).Draw(t, "text"), rapid.IntRange(1, 90).Draw(t, "n")
+		words := rapid.StringN(0, 20, -1).Draw(t, "query") + " " + text[len(text)/2:]
+		from, to := rank.NewQuery(words, now).Passage(text, n)
+		if from < 0 || from > to || to > len(text) {
+			t.Fatalf("%d to %d of %d", from, to, len(text))
+		}
+		part := text[from:to]
+		if utf8.ValidString(text) && !utf8.ValidString(part) || utf8.RuneCountInString(part) > n {
+			t.Fatalf("%q for at most %d characters", part, n)
+		}
+		if utf8.RuneCountInString(part) < n && to < len(text) {
+			t.Fatalf("%q is less than %d characters, and the text goes on", part, n)
+		}
+	})
 }
 
 func TestParse(t *testing.T) {

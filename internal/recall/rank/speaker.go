@@ -94,23 +94,3 @@ func opensAddress(before string) bool {
 func closesAddress(after string) bool {
 	return after == "" || strings.ContainsRune(",.!?;:\n", rune(after[0]))
 }
-
-// courtesies are words of greeting, thanks and assent. A query of nothing else asks for nothing.
-var courtesies = func() map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(`
-hi hello hey hiya yo howdy good morning afternoon evening night day dear there everyone thanks thank thx
-cheers please welcome ok okay yes yeah yep yup no nope sure right alright fine great cool nice awesome perfect
-wow bye goodbye see you later soon take care coach assistant again all a the so very much lot for and to i'm
-im i me my how are is it its it's what's whats up doing going been how's hows today tomorrow here well sounds
-got have had lol haha sorry excuse congrats congratulations happy am that this thats that's ready let's lets
-start go begin help question moment one minute never mind away makes sense got it think say tell next
-again continue done hola gracias buenos buenas dias tardes noches hallo guten morgen tag abend danke bonjour salut
-merci bonsoir ciao grazie buongiorno ola obrigado obrigada`) {
-		out[w] = true
-	}
-	return out
-}()
-
-// isContent reports whether a word in lower case is more than courtesy.
-func isContent(word string) bool { return word != "" && !courtesies[word] }
