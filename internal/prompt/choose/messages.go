@@ -2,10 +2,16 @@ package choose
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // chooseRecent chooses the session's own last messages, as its scoping strategy chooses them, newest first.
@@ -36,12 +42,34 @@ const (
 func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	candidates := append(referencedMessages(c, slot), relevantHits(c, slot)...)
 	candidates = capItems(candidates, slot)
+	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
 	for _, e := range candidates {
 		e.Label = attribution(c, e)
+		if e.Left == "" {
+			capPassage(e, slot, asked)
+		}
 		capChars(e, slot)
 	}
 	positionByTime(candidates)
 	return candidates
+}
+
+// passageMarks is how many characters a passage leaves for what marks its ends.
+const passageMarks = 2
+
+// capPassage cuts a text that is too long for its block to the part that has most of the query's words, and notes where
+// that is. A part at the beginning is left to capChars.
+func capPassage(e *Candidate, slot *Slot, asked func() *rank.Query) {
+	if slot.Chars <= passageMarks || len(truncate.Runes(e.Text, slot.Chars)) == len(e.Text) {
+		return
+	}
+	from, to := asked().Passage(e.Text, slot.Chars-passageMarks)
+	if from == 0 {
+		return
+	}
+	before := utf8.RuneCountInString(e.Text[:from])
+	e.Cut = fmt.Sprintf("cut to %d characters, from character %d on", slot.Chars, before+1)
+	e.Text, e.Tokens = truncate.Part(e.Text, from, to), 0
 }
 
 // relevantHits returns the search's hits, best first, without what the block has already. It leaves out those that no
