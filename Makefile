@@ -237,9 +237,9 @@ bench-migrate: ## Measure a backfill beside a bare scan and write, and forecast 
 	@go run ./infra/bench/migrate -docs docs
 
 .PHONY: bench-recall
-bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA=file [EMBEDDINGS=url] [EVERY=n]
+bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url] [EVERY=n]
 	@tools/need go java npm
-	@test -n "$(DATA)" || { echo "make bench-recall: name the file: make bench-recall DATA=locomo.json" >&2; exit 2; }
+	@test -n "$(DATA)" || { echo "make bench-recall: name the files: make bench-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
 	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
 	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs docs
 .PHONY: fit-recall

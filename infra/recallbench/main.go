@@ -1,17 +1,17 @@
 // Command recallbench measures how much of what questions ask for is found. It imports conversations through the public
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
-// is among the first k messages of recall (R@k) and within a budget of tokens (B), by category, beside the newest
-// messages and BM25; which share stands in a prompt of 4,000 tokens; how much of the answers the summaries have; and
-// what a query takes. It starts a local stack of its own, or uses one that runs.
+// is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside the newest
+// messages, BM25 and the index's own score; which share stands in a prompt of 4,000 tokens; how much of the answers the
+// summaries have; and what a query takes. It starts a local stack of its own, or uses one that runs.
 //
-//	go run ./infra/recallbench -data FILE [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]
+//	go run ./infra/recallbench -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]
 //	  [-leave-one-out] [-features]
-//	go run ./infra/recallbench -data FILE -base http://127.0.0.1:8080
+//	go run ./infra/recallbench -data "FILE FILE" -base http://127.0.0.1:8080
 //
-// With -leave-one-out it asks again, each conversation with weights of the ranking that were fitted on the others
-// (infra/fitrecall). With -features it asks again without each feature of the ranking.
+// With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that were
+// fitted on all other conversations, and those that were fitted on the other data sets (infra/fitrecall). With -features it asks again without each feature of the ranking.
 //
-// The file has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's interface: make
+// Each file is a data set. It has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's interface: make
 // embeddings serves a small model. Without it, the offline model embeds.
 package main
 
@@ -28,7 +28,6 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
@@ -42,7 +41,7 @@ type options struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.data, "data", "", "file with the conversations and questions (required)")
+	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
 	flag.StringVar(&o.base, "base", "", "address of a running stack; without one, a fresh stack is started")
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
@@ -50,11 +49,11 @@ func main() {
 	flag.IntVar(&o.every, "every", 1, "ask every n-th question of each conversation")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long to wait until all is indexed")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
-	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false, "ask again, with weights fitted on the other conversations")
+	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false, "ask again, with weights fitted on other conversations and data sets")
 	flag.BoolVar(&o.features, "features", false, "ask again without each feature of the ranking")
 	flag.Parse()
 	if o.data == "" || o.every < 1 || o.base != "" && (o.leaveOneOut || o.features) {
-		fmt.Fprintln(os.Stderr, "recallbench: -data names a file of conversations; -every is at least 1; "+
+		fmt.Fprintln(os.Stderr, "recallbench: -data names files of conversations; -every is at least 1; "+
 			"-leave-one-out and -features start stacks of their own, without -base")
 		os.Exit(2)
 	}
@@ -67,15 +66,15 @@ func main() {
 }
 
 func (o options) run(ctx context.Context) (err error) {
-	conversations, err := dataset.Read(o.data)
+	sets, err := readSets(o.data)
 	if err != nil {
 		return err
 	}
 	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every, Command: o.command()}
 	if o.base != "" {
-		_, err = o.measure(ctx, client.New(o.base), conversations, &r)
+		_, err = o.measure(ctx, client.New(o.base), sets, &r)
 	} else {
-		err = o.measureStacks(ctx, conversations, &r)
+		err = o.measureStacks(ctx, sets, &r)
 	}
 	if err != nil {
 		return err
@@ -89,7 +88,11 @@ func (o options) run(ctx context.Context) (err error) {
 
 // command is how make runs the benchmark with these options.
 func (o options) command() string {
-	words := []string{"make bench-recall DATA=" + filepath.Base(o.data)}
+	var files []string
+	for path := range strings.FieldsSeq(o.data) {
+		files = append(files, filepath.Base(path))
+	}
+	words := []string{fmt.Sprintf("make bench-recall DATA=%q", strings.Join(files, " "))}
 	if o.embeddings != "" {
 		words = append(words, "EMBEDDINGS="+o.embeddings)
 	}
@@ -104,7 +107,7 @@ func (o options) command() string {
 
 // measure imports the conversations and measures the stack as it is.
 func (o options) measure(
-	ctx context.Context, api *client.Client, conversations []dataset.Conversation, r *result,
+	ctx context.Context, api *client.Client, sets []dataSet, r *result,
 ) (*evidence.Bench, error) {
 	embeddings := o.embeddings
 	if embeddings == "" {
@@ -114,23 +117,47 @@ func (o options) measure(
 		}
 		embeddings, r.Model = info.OpenAIBaseURL, offlinemodel.ModelID
 	}
-	r.count(conversations)
 	began := time.Now()
-	b, err := evidence.Load(ctx, api, conversations, o.every, o.limit)
+	b, err := evidence.Load(ctx, api, conversations(sets), o.every, o.limit)
 	if err != nil {
 		return nil, err
 	}
-	r.Seconds, r.Questions = time.Since(began).Seconds(), len(b.Cases)
-	r.Newest, r.BM25 = b.Newest(), b.BM25()
-	if r.Recall, err = b.Recall(ctx); err != nil {
-		return nil, err
-	}
-	if r.Prompts, err = b.Prompts(ctx); err != nil {
-		return nil, err
-	}
-	if r.Summaries, err = b.Summaries(ctx); err != nil {
-		return nil, err
+	r.Seconds = time.Since(began).Seconds()
+	for _, s := range sets {
+		one := b.On(api, s.has)
+		measured, err := measureSet(ctx, one)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.name, err)
+		}
+		measured.count(s, len(one.Cases))
+		r.Sets = append(r.Sets, measured)
 	}
 	r.Times, err = b.Times(ctx, embeddings, r.Model)
 	return b, err
+}
+
+// measureSet asks the questions about one data set.
+func measureSet(ctx context.Context, b *evidence.Bench) (*setResult, error) {
+	words := b.BM25()
+	s := &setResult{Rankings: []ranking{
+		{Name: "newest first", Scores: b.Newest()},
+		{Name: "BM25", Scores: words, Prompts: evidence.Shares{evidence.All: words[evidence.All].InPrompt()}},
+	}}
+	shipped, err := ask(ctx, "recall", b)
+	if err != nil {
+		return nil, err
+	}
+	s.Rankings = append(s.Rankings, shipped)
+	s.Summaries, err = b.Summaries(ctx)
+	return s, err
+}
+
+// ask asks the questions of a bench, of recall and in prompts.
+func ask(ctx context.Context, name string, b *evidence.Bench) (ranking, error) {
+	scores, err := b.Recall(ctx)
+	if err != nil {
+		return ranking{}, err
+	}
+	prompts, err := b.Prompts(ctx)
+	return ranking{name, scores, prompts}, err
 }

@@ -29,7 +29,7 @@ type stacks struct {
 }
 
 // measureStacks measures a fresh stack, and then the same data again by other weights.
-func (o options) measureStacks(ctx context.Context, conversations []dataset.Conversation, r *result) (err error) {
+func (o options) measureStacks(ctx context.Context, sets []dataSet, r *result) (err error) {
 	folder, err := os.MkdirTemp("", "throughline-recallbench-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -42,14 +42,14 @@ func (o options) measureStacks(ctx context.Context, conversations []dataset.Conv
 	s := stacks{o, folder, program}
 	var b *evidence.Bench
 	err = s.on(ctx, "", func(api *client.Client) (err error) {
-		b, err = o.measure(ctx, api, conversations, r)
+		b, err = o.measure(ctx, api, sets, r)
 		return err
 	})
 	if err == nil && o.leaveOneOut {
-		err = s.leaveOneOut(ctx, b, conversations, r)
+		err = s.leaveOut(ctx, b, sets, r)
 	}
 	if err == nil && o.features {
-		err = s.leaveFeaturesOut(ctx, b, r)
+		err = s.leaveFeaturesOut(ctx, b, sets, r)
 	}
 	return err
 }
@@ -72,10 +72,38 @@ func (s stacks) on(ctx context.Context, weights string, do func(api *client.Clie
 	return do(client.New(stack.Base))
 }
 
-// leaveOneOut asks the questions about each conversation, ranked by weights that were fitted on the others.
-func (s stacks) leaveOneOut(
-	ctx context.Context, b *evidence.Bench, conversations []dataset.Conversation, r *result,
-) error {
+// leaveOut asks the questions again, ranked by weights that were fitted on the other data sets and then by weights
+// that were fitted on all other conversations. It adds what the index's own score finds.
+func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataSet, r *result) error {
+	index, err := s.fit(ctx)
+	if err != nil {
+		return err
+	}
+	for n, set := range sets {
+		r.Sets[n].addIndex(index[set.name])
+		if len(sets) > 1 {
+			unseen, err := s.ask(ctx, "recall, fitted on the other data sets", "set-"+set.name, b, set.has)
+			if err != nil {
+				return err
+			}
+			r.Sets[n].Rankings = append(r.Sets[n].Rankings, unseen)
+		}
+		var parts []ranking
+		for _, c := range set.conversations {
+			part, err := s.ask(ctx, "", c.ID, b, func(other *dataset.Conversation) bool { return other.ID == c.ID })
+			if err != nil {
+				return err
+			}
+			parts = append(parts, part)
+		}
+		r.Sets[n].Rankings = append(r.Sets[n].Rankings, merge("recall, fitted on other conversations", parts))
+	}
+	return nil
+}
+
+// fit fits the weights that leave something out. It returns the shares that the index's own score finds, of each data
+// set, by the name of the cutoff.
+func (s stacks) fit(ctx context.Context) (index map[string]map[string]float64, err error) {
 	arguments := []string{"run", "./infra/fitrecall", "-data", s.data, "-leave-one-out", s.folder}
 	if s.embeddings != "" {
 		arguments = append(arguments, "-embeddings", s.embeddings, "-model", s.model)
@@ -83,34 +111,29 @@ func (s stacks) leaveOneOut(
 	fit := exec.CommandContext(ctx, "go", arguments...)
 	fit.Env = launch.BuildEnv()
 	if out, err := fit.CombinedOutput(); err != nil {
-		return fmt.Errorf("fit weights: %w\n%s", err, out)
+		return nil, fmt.Errorf("fit weights: %w\n%s", err, out)
 	}
-	var found []evidence.Scores
-	var prompts []evidence.Shares
-	for _, c := range conversations {
-		err := s.on(ctx, filepath.Join(s.folder, c.ID+".json"), func(api *client.Client) error {
-			one := b.On(api, c.ID)
-			scores, err := one.Recall(ctx)
-			if err != nil {
-				return err
-			}
-			shares, err := one.Prompts(ctx)
-			found, prompts = append(found, scores), append(prompts, shares)
-			return err
-		})
-		if err != nil {
-			return err
-		}
+	text, err := os.ReadFile(filepath.Join(s.folder, "index.json"))
+	if err != nil {
+		return nil, fmt.Errorf("read what the index finds: %w", err)
 	}
-	r.HeldOut = evidence.Merge(found)
-	r.HeldOutPrompts = evidence.MergeShares(prompts, found)
-	return nil
+	return index, json.Unmarshal(text, &index)
+}
+
+// ask asks the questions about some conversations on a stack that ranks by a file of weights.
+func (s stacks) ask(
+	ctx context.Context, name, weights string, b *evidence.Bench, keeps func(c *dataset.Conversation) bool,
+) (found ranking, err error) {
+	err = s.on(ctx, filepath.Join(s.folder, weights+".json"), func(api *client.Client) (err error) {
+		found, err = ask(ctx, name, b.On(api, keeps))
+		return err
+	})
+	return found, err
 }
 
 // leaveFeaturesOut asks all questions without each feature that has a weight.
-func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, r *result) error {
+func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []dataSet, r *result) error {
 	shipped := rank.Default()
-	r.Without = map[string]*evidence.Score{}
 	for _, feature := range slices.Sorted(maps.Keys(shipped.Features)) {
 		other := *shipped
 		other.Features = maps.Clone(shipped.Features)
@@ -124,9 +147,14 @@ func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, r *resu
 			return fmt.Errorf("write weights: %w", err)
 		}
 		err = s.on(ctx, weights, func(api *client.Client) error {
-			scores, err := b.On(api, "").Recall(ctx)
-			r.Without[feature] = scores[evidence.All]
-			return err
+			for n, set := range sets {
+				scores, err := b.On(api, set.has).Recall(ctx)
+				if err != nil {
+					return err
+				}
+				r.Sets[n].Without = append(r.Sets[n].Without, ranking{Name: feature, Scores: scores})
+			}
+			return nil
 		})
 		if err != nil {
 			return err

@@ -18,7 +18,7 @@ func (b *Bench) Newest() Scores {
 	for i, c := range b.Cases {
 		lists[i] = orders[c.Conversation.ID]
 	}
-	return b.score(lists)
+	return b.score(lists, inOrder)
 }
 
 // BM25 scores the messages of each conversation by the question's words, those of equal score from the newest to the
@@ -35,12 +35,11 @@ func (b *Bench) BM25() Scores {
 	}
 	lists := make([][]ranked, len(b.Cases))
 	for i, c := range b.Cases {
-		order := indexes[c.Conversation.ID].Search(c.Question.Text)
-		for _, n := range order[:min(found, len(order))] {
+		for _, n := range indexes[c.Conversation.ID].Search(c.Question.Text) {
 			lists[i] = append(lists[i], messages[c.Conversation.ID][n])
 		}
 	}
-	return b.score(lists)
+	return b.score(lists, inOrder)
 }
 
 // messages returns the messages of a conversation with their ids in the stack.
@@ -48,7 +47,7 @@ func (b *Bench) messages(c *dataset.Conversation) []ranked {
 	out := make([]ranked, 0, c.Messages())
 	for _, s := range c.Sessions {
 		for _, m := range s.Messages {
-			out = append(out, ranked{b.ids[c.ID][m.ID], m.Content})
+			out = append(out, ranked{MessageID: b.ids[c.ID][m.ID], Content: m.Content})
 		}
 	}
 	return out

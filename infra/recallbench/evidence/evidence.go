@@ -96,16 +96,13 @@ func (b *Bench) addCases(c *dataset.Conversation, every int) {
 	}
 }
 
-// On returns the same bench on another stack that holds the same data, with the cases of one conversation, or of all if
-// it names none.
-func (b *Bench) On(api *client.Client, conversation string) *Bench {
-	out := &Bench{api: api, ids: b.ids}
-	for _, c := range b.Cases {
-		if conversation == "" || c.Conversation.ID == conversation {
-			out.Cases = append(out.Cases, c)
-		}
+// On returns the same bench on another stack that holds the same data, with the cases of the conversations that the
+// function keeps.
+func (b *Bench) On(api *client.Client, keeps func(c *dataset.Conversation) bool) *Bench {
+	return &Bench{
+		api: api, ids: b.ids,
+		Cases: slices.DeleteFunc(slices.Clone(b.Cases), func(c Case) bool { return !keeps(c.Conversation) }),
 	}
-	return out
 }
 
 // each calls a function for each case, some at a time, with a client of the case's user.
@@ -136,7 +133,7 @@ func (b *Bench) Recall(ctx context.Context) (Scores, error) {
 		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
 		return err
 	})
-	return b.score(lists), err
+	return b.score(lists, byValue), err
 }
 
 // askRecall asks recall one question. An answer without the index, as a busy machine may give, is no measurement, so it

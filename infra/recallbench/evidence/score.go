@@ -1,16 +1,21 @@
 package evidence
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
-// The cutoffs of evidence recall: the first k messages, and the messages that fit, best first, a budget of tokens of
-// four characters.
+// The cutoffs of evidence recall: the first k messages, and the whole messages that fit a budget of tokens of four
+// characters. The last budget is that of a prompt.
 var (
 	Ranks   = [...]int{5, 10, 25}
-	Budgets = [...]int{500, 1000, 2000}
+	Budgets = [...]int{500, 1000, 2000, promptTokens}
 )
+
+const charsPerToken = 4
 
 // All is the name of all categories together.
 const All = "all"
@@ -29,13 +34,28 @@ type Score struct {
 type ranked struct {
 	MessageID string
 	Content   string
+	Score     float64
+}
+
+// A packing puts a ranking into the order in which budgets are filled.
+type packing func(list []ranked) []ranked
+
+// inOrder fills budgets best first.
+func inOrder(list []ranked) []ranked { return list }
+
+// byValue fills budgets by value for tokens, as recall does where it is asked for a number of tokens.
+func byValue(list []ranked) []ranked {
+	value := func(m ranked) float64 { return rank.Value(m.Score, len(m.Content)/charsPerToken) }
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(value(b), value(a)) })
+	return list
 }
 
 // score scores a ranking for each case.
-func (b *Bench) score(lists [][]ranked) Scores {
+func (b *Bench) score(lists [][]ranked, pack packing) Scores {
 	scores := Scores{}
 	for i, c := range b.Cases {
-		one := scoreOf(c.Evidence, lists[i])
+		one := scoreOf(c.Evidence, lists[i], pack(lists[i]))
 		for _, name := range []string{c.Question.Category, All} {
 			if scores[name] == nil {
 				scores[name] = &Score{}
@@ -49,30 +69,34 @@ func (b *Bench) score(lists [][]ranked) Scores {
 	return scores
 }
 
-// scoreOf scores a ranking for one question.
-func scoreOf(evidence map[string]bool, list []ranked) Score {
+// scoreOf scores a ranking for one question, and the order in which budgets are filled.
+func scoreOf(evidence map[string]bool, list, packed []ranked) Score {
 	s := Score{Questions: 1}
 	share := 1 / float64(len(evidence))
-	var used [len(Budgets)]int
 	for i, m := range list {
-		gain := 0.0
-		if evidence[m.MessageID] {
-			gain = share
-		}
 		for c, k := range Ranks {
-			if i < k {
-				s.Ranks[c] += gain
+			if i < k && evidence[m.MessageID] {
+				s.Ranks[c] += share
 			}
 		}
+	}
+	var used [len(Budgets)]int
+	for _, m := range packed {
 		for c, tokens := range Budgets {
-			if used[c]+len(m.Content) <= 4*tokens {
-				used[c] += len(m.Content)
-				s.Budgets[c] += gain
+			if used[c]+len(m.Content) > charsPerToken*tokens {
+				continue
+			}
+			used[c] += len(m.Content)
+			if evidence[m.MessageID] {
+				s.Budgets[c] += share
 			}
 		}
 	}
 	return s
 }
+
+// InPrompt is the share within the budget of a prompt.
+func (s *Score) InPrompt() float64 { return s.Budgets[len(s.Budgets)-1] }
 
 func (s *Score) add(other Score) {
 	s.Questions += other.Questions

@@ -25,13 +25,19 @@ func bench() *Bench {
 
 func TestScore(t *testing.T) {
 	t.Parallel()
-	list := []ranked{{"a", strings.Repeat("x", 1500)}, {"m1", strings.Repeat("x", 1000)}}
-	list = append(list, make([]ranked, 4)...)
-	list = append(list, ranked{"m2", "y"})
-	got := scoreOf(map[string]bool{"m1": true, "m2": true}, list)
-	want := Score{Questions: 1, Ranks: [3]float64{0.5, 1, 1}, Budgets: [3]float64{0.5, 1, 1}}
+	list := []ranked{
+		{"a", strings.Repeat("x", 1500), 0.9}, {"m1", strings.Repeat("x", 1000), 0.8}, {"b", "x", 0.1}, {"c", "x", 0.1},
+		{"d", "x", 0.1}, {"e", "x", 0.1}, {"m2", strings.Repeat("y", 996), 0.05},
+	}
+	got := scoreOf(map[string]bool{"m1": true, "m2": true}, list, inOrder(list))
+	want := Score{Questions: 1, Ranks: [3]float64{0.5, 1, 1}, Budgets: [4]float64{0, 1, 1, 1}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	got = scoreOf(map[string]bool{"m1": true, "m2": true}, list, byValue(list))
+	want.Budgets[0] = 1 // the longest message is worth less for its tokens than m1
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("by value (-want +got)\n%s", diff)
 	}
 }
 
@@ -51,9 +57,9 @@ func TestBaselines(t *testing.T) {
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	one := Scores{All: {Questions: 3, Ranks: [3]float64{1, 1, 1}}}
-	two := Scores{All: {Questions: 1, Budgets: [3]float64{1, 1, 1}}}
+	two := Scores{All: {Questions: 1, Budgets: [4]float64{1, 1, 1, 1}}}
 	want := Scores{All: {
-		Questions: 4, Ranks: [3]float64{0.75, 0.75, 0.75}, Budgets: [3]float64{0.25, 0.25, 0.25},
+		Questions: 4, Ranks: [3]float64{0.75, 0.75, 0.75}, Budgets: [4]float64{0.25, 0.25, 0.25, 0.25},
 	}}
 	if diff := cmp.Diff(want, Merge([]Scores{one, two})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
