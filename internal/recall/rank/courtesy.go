@@ -28,8 +28,8 @@ merci bonsoir ciao grazie buongiorno ola obrigado obrigada`) {
 // isContent reports whether a word in lower case is more than courtesy.
 func isContent(word string) bool { return word != "" && !courtesies[word] }
 
-// courtesyTerms are the terms of courtesies and of what small talk has besides. Questions have them, too, but a query of
-// nothing else asks for nothing.
+// courtesyTerms are the terms of courtesies and of what small talk has besides. Questions have them, too, but a query
+// of nothing else asks for nothing.
 var courtesyTerms = func() map[string]bool {
 	out := map[string]bool{}
 	words := strings.Join(slices.Sorted(maps.Keys(courtesies)), " ") + `
