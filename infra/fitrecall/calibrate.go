@@ -137,8 +137,8 @@ type fitted struct {
 	intercept float64
 }
 
-// calibrations is how often a ranking is calibrated at most: each time it is scaled by the slope, which changes what its
-// rivals are, until the slope is about 1.
+// calibrations is how often a ranking is calibrated at most: each time it is scaled by the slope, which changes what
+// its rivals are, until the slope is about 1.
 const (
 	calibrations = 6
 	steady       = 0.005

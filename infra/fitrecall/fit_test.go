@@ -114,8 +114,9 @@ func TestCalibrationFindsTheOdds(t *testing.T) {
 	if math.Abs(c[0]-truth[0]) > 0.2 || math.Abs(off[0]) > n[0]/10 || math.Abs(off[1]) > n[1]/10 || c[1] > -0.5 {
 		t.Errorf("%v, want about %v; of pools without and with rivals %v is off of %v", c, truth, off, n)
 	}
-	if zero := solve([3]calibration{{2, 0, 0}, {0, 0, 0}, {0, 0, 4}}, calibration{1, 0, 1}); zero != (calibration{0.5, 0, 0.25}) {
-		t.Errorf("with an input that is always 0 the step is %v", zero)
+	matrix := [3]calibration{{2, 0, 0}, {0, 0, 0}, {0, 0, 4}} // of an input that is always 0
+	if got, want := solve(matrix, calibration{1, 0, 1}), (calibration{0.5, 0, 0.25}); got != want {
+		t.Errorf("the step is %v, want %v", got, want)
 	}
 }
 

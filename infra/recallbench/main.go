@@ -8,11 +8,12 @@
 //	  [-leave-one-out] [-features]
 //	go run ./infra/recallbench -data "FILE FILE" -base http://127.0.0.1:8080
 //
-// With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that were
-// fitted on all other conversations, and those that were fitted on the other data sets (infra/fitrecall). With -features it asks again without each feature of the ranking.
+// With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
+// were fitted on all other conversations, and those that were fitted on the other data sets (infra/fitrecall). With
+// -features it asks again without each feature of the ranking.
 //
-// Each file is a data set. It has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's interface: make
-// embeddings serves a small model. Without it, the offline model embeds.
+// Each file is a data set. It has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's
+// interface: make embeddings serves a small model. Without it, the offline model embeds.
 package main
 
 import (
@@ -49,7 +50,8 @@ func main() {
 	flag.IntVar(&o.every, "every", 1, "ask every n-th question of each conversation")
 	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long to wait until all is indexed")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
-	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false, "ask again, with weights fitted on other conversations and data sets")
+	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
+		"ask again, with weights fitted on other conversations and data sets")
 	flag.BoolVar(&o.features, "features", false, "ask again without each feature of the ranking")
 	flag.Parse()
 	if o.data == "" || o.every < 1 || o.base != "" && (o.leaveOneOut || o.features) {

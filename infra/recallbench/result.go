@@ -75,7 +75,9 @@ func (s *setResult) last() float64 {
 
 // worstFirst orders the data sets.
 func (r result) worstFirst() []*setResult {
-	return slices.SortedStableFunc(slices.Values(r.Sets), func(a, b *setResult) int { return cmp.Compare(a.last(), b.last()) })
+	return slices.SortedStableFunc(slices.Values(r.Sets), func(a, b *setResult) int {
+		return cmp.Compare(a.last(), b.last())
+	})
 }
 
 // table has a row for each ranking of each data set.
@@ -180,8 +182,8 @@ func (r result) lines() []string {
 
 // text renders the result for a terminal.
 func (r result) text() string {
-	return "embedding: " + r.Model + "\n" + r.table().Text() + r.categories().Text() + strings.Join(r.lines(), "\n") + "\n" +
-		r.features()
+	return "embedding: " + r.Model + "\n" + r.table().Text() + r.categories().Text() +
+		strings.Join(r.lines(), "\n") + "\n" + r.features()
 }
 
 // markdown renders the result as a section of a document.
@@ -194,11 +196,12 @@ first.
 %s
 - %s
 
-R@k is the share of the evidence among the first k messages, B the share within a budget of tokens of four characters, whole
-messages only. Recall's budgets are filled as recall fills the budget that a request names; the other rankings' are filled
-best first. "In the prompt" is the share that stands in a %s prompt of 4,000 tokens, and for BM25 that of such a budget. All
-are means over the questions. The weights that ship are fitted on all of these conversations; the rows below leave out the
-data set or the conversation that is asked about. The index's own score is measured in memory (%s).
+R@k is the share of the evidence among the first k messages, B the share within a budget of tokens of four characters,
+whole messages only. Recall's budgets are filled as recall fills the budget that a request names; the other rankings'
+are filled best first. "In the prompt" is the share that stands in a %s prompt of 4,000 tokens, and for BM25 that of
+such a budget. All are means over the questions. The weights that ship are fitted on all of these conversations; the
+rows below leave out the data set or the conversation that is asked about. The index's own score is measured in memory
+(%s).
 
 The classes of the questions, by the last ranking of their data set:
 
