@@ -14,7 +14,7 @@ import (
 // four characters.
 var (
 	ranks   = [...]int{5, 10, 25}
-	budgets = [...]int{500, 1000, 2000, 3000}
+	budgets = [...]int{500, 1000, 2000, 4000}
 )
 
 const (
