@@ -468,7 +468,7 @@ pin-python:
 	    rm $(CACHE)/pin/pinned.txt; }; \
 	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/clients $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
 	  pin tools/embeddings $(PIN_MODEL) && \
-	  for in in $(wildcard adapters/*/requirements.in); do pin "$${in%/*}" $(PIN_COMPILE) || exit 1; done
+	  for in in $(wildcard adapters/*/requirements.in examples/*/requirements.in); do pin "$${in%/*}" $(PIN_COMPILE) || exit 1; done
 
 .PHONY: clean
 clean: ## Remove what was built, but not the tools

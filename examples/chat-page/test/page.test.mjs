@@ -1,0 +1,111 @@
+// The page in Chromium, against the stack at THROUGHLINE.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import test, { after, before, beforeEach } from 'node:test';
+import { chromium } from 'playwright-core';
+
+const stack = process.env.THROUGHLINE;
+assert.ok(stack, 'run make adapters, which starts a stack');
+const places = [process.env.CHROMIUM, '/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+let server, base, browser, page;
+
+/** Stands between the page's server and the stack. While it is closed, it holds an answer after its first words. */
+const gate = { opened: Promise.resolve(), open() {}, close() { this.opened = new Promise((open) => { this.open = open; }); } };
+const between = createServer(async (request, response) => {
+  const body = request.method === 'GET' ? undefined : Buffer.concat(await request.toArray());
+  const answer = await fetch(stack + request.url, { method: request.method, headers: request.headers, body });
+  response.writeHead(answer.status, Object.fromEntries(answer.headers));
+  if (!answer.body) return response.end();
+  const isChat = request.method === 'POST' && request.url.startsWith('/v1/chat');
+  const frames = isChat ? (await answer.text()).split(/(?<=\n\n)/) : answer.body;
+  for await (const frame of frames) {
+    response.write(frame);
+    if (isChat && frame.includes('text-delta')) await gate.opened;
+  }
+  response.end();
+});
+
+before(async () => {
+  await once(between.listen(0, '127.0.0.1'), 'listening');
+  server = spawn(process.execPath, [path.join(import.meta.dirname, '../server.mjs')], {
+    env: { ...process.env, PORT: '0', THROUGHLINE: `http://127.0.0.1:${between.address().port}` }, stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  for await (const line of createInterface({ input: server.stdout })) {
+    base = /^ready\s+(\S+)/.exec(line)?.[1];
+    if (base) break;
+  }
+  const executablePath = places.find((place) => place && existsSync(place));
+  assert.ok(executablePath, 'Chromium is missing: install the package chromium, or name the program in CHROMIUM');
+  browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.kill();
+  between.close();
+  between.closeAllConnections();
+});
+
+/** Each test has a user of its own, and fails if the page has an error. */
+beforeEach(async (t) => {
+  const context = await browser.newContext({ viewport: { width: 1100, height: 720 } });
+  page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const errors = [];
+  page.on('pageerror', (error) => errors.push(error));
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(errors, []);
+  });
+  await page.goto(base);
+});
+
+const screen = (name) => page.getByRole('region', { name });
+const answers = (name) => screen(name).locator('li.assistant:not(.waiting)');
+
+async function type(name, text) {
+  await screen(name).getByRole('textbox').fill(text);
+  await screen(name).getByRole('button', { name: 'Send' }).click();
+}
+
+/** Waits until a screen has this many answers and waits for no other. */
+async function answered(name, count) {
+  await answers(name).nth(count - 1).waitFor();
+  await screen(name).getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' });
+  assert.equal(await answers(name).count(), count);
+  return answers(name).last().textContent();
+}
+
+test('two screens, one memory, and the history after a reload', async () => {
+  await type('Program designer', 'I only have bands at home: swap the hip thrusts for glute bridges.');
+  await answered('Program designer', 1);
+  await type('Coach', 'What did I swap the hip thrusts for?');
+  assert.match(await answered('Coach', 1), /glute bridges/);
+  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT });
+  await page.reload();
+  assert.match(await answered('Coach', 1), /glute bridges/);
+  await answered('Program designer', 1);
+  assert.equal(await screen('Coach').locator('li.user').textContent(), 'What did I swap the hip thrusts for?');
+});
+
+test('an answer is shown as it comes', async () => {
+  gate.close();
+  await type('Coach', 'Tell me how a week of training looks.');
+  await answers('Coach').first().waitFor();
+  const begun = await answers('Coach').first().textContent();
+  assert.ok(await screen('Coach').getByRole('button', { name: 'Stop' }).isVisible());
+  gate.open();
+  const whole = await answered('Coach', 1);
+  assert.ok(whole.startsWith(begun) && whole.length > begun.length, `${begun} and ${whole}`);
+});
+
+test('the route allows nothing but the chats', async () => {
+  const status = await page.evaluate(async () => Promise.all(['/v1/export', '/v1/profile'].map(async (url) => (await fetch(url)).status)));
+  assert.deepEqual(status, [404, 404]);
+  assert.equal((await fetch(`${base}/v1/sessions/coach/ui-messages`)).status, 401);
+});
