@@ -139,8 +139,7 @@ export class ThroughlineChatTransport {
 
   async #cut(chatId: string, suffix: Message[], signal: AbortSignal | undefined): Promise<void> {
     const body = { afterSeq: suffix.at(-1)!.seq - 1, expected: suffix.map(({ messageId }) => messageId).reverse() };
-    await internals.json(this.#options.client, 'POST /v1/sessions/{id}/messages/truncate body key',
-      [chatId, body, signal ? { signal } : {}]);
+    await this.#options.client.truncateMessages(chatId, body, signal ? { signal } : {});
   }
 
   async #inSession<T>(chatId: string, open: () => Promise<T>): Promise<T> {

@@ -57,7 +57,6 @@ interface Repeatable<T> {
 /** What the transport of useChat needs besides the methods. It is no part of the package's interface. */
 export const internals = {} as {
   events<T>(client: Client, row: string, args: unknown[], replay: Repeatable<T>): AsyncGenerator<T, void, undefined>;
-  json(client: Client, row: string, args: unknown[]): Promise<unknown>;
 };
 
 /** Calls the API. Each operation of the API is a method: path parameters first, then the body, the query, the options. */
@@ -89,7 +88,6 @@ export class Client {
   static {
     internals.events = (client, row, args, replay) =>
       client.#call(row.split(' '), args, replay) as AsyncGenerator<never, void, undefined>;
-    internals.json = (client, row, args) => client.#call(row.split(' '), args) as Promise<unknown>;
     for (const [name, row] of Object.entries(operations)) {
       Object.defineProperty(this.prototype, name, {
         value(this: Client, ...args: unknown[]) { return this.#call(row.split(' '), args); },

@@ -44,7 +44,7 @@ function Screen({ screen }) {
 }
 
 function Chat({ screen, history }) {
-  const { messages, sendMessage, stop, status, error } = useChat({
+  const { messages, sendMessage, regenerate, stop, status, error } = useChat({
     id: screen.id, messages: history, transport, resume: true,
   });
   const list = useRef();
@@ -73,6 +73,7 @@ function Chat({ screen, history }) {
         {busy
           ? <button type="button" onClick={stop}>Stop</button>
           : <button disabled={text.trim() === ''}>Send</button>}
+        <button type="button" disabled={busy || messages.length === 0} onClick={() => regenerate()}>Again</button>
       </form>
     </>
   );

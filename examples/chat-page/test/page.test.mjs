@@ -81,6 +81,12 @@ async function answered(name, count) {
   return answers(name).last().textContent();
 }
 
+/** Returns the roles of what is stored, as the page's own user reads it. */
+const stored = (id) => page.evaluate(async (session) => {
+  const answer = await fetch(`/v1/sessions/${session}/messages`);
+  return (await answer.json()).items.map(({ role }) => role).join(' ');
+}, id);
+
 test('two screens, one memory, and the history after a reload', async () => {
   await type('Program designer', 'I only have bands at home: swap the hip thrusts for glute bridges.');
   await answered('Program designer', 1);
@@ -102,6 +108,20 @@ test('an answer is shown as it comes', async () => {
   gate.open();
   const whole = await answered('Coach', 1);
   assert.ok(whole.startsWith(begun) && whole.length > begun.length, `${begun} and ${whole}`);
+});
+
+test('Again answers anew in the place of the former answer', async () => {
+  for (const [n, text] of ['Hello.', 'Shall I run today?'].entries()) {
+    await type('Coach', text);
+    await answered('Coach', n + 1);
+  }
+  const former = await screen('Coach').locator('li.assistant').last().textContent();
+  gate.close();
+  await screen('Coach').getByRole('button', { name: 'Again' }).click();
+  await screen('Coach').getByRole('button', { name: 'Stop' }).waitFor();
+  gate.open();
+  assert.equal(await answered('Coach', 2), former); // the offline model answers the same in the same conversation
+  assert.equal(await stored('coach'), 'user assistant user assistant');
 });
 
 test('the route allows nothing but the chats', async () => {
