@@ -1,0 +1,58 @@
+"""A model of one's own with the memory of Throughline: two screens, one memory.
+
+Beside "make run": python main.py
+"""
+
+import os
+import sys
+
+import httpx
+from throughline import Client, ProblemError
+
+BASE = os.environ.get("THROUGHLINE", "http://localhost:8080")
+
+
+def credential():
+    """Returns the server's credential. This is the local stack's; on AWS it is your issuer's, by client credentials."""
+    return httpx.post(BASE + "/dev/tokens", json={"server": True}).raise_for_status().json()["token"]
+
+
+def model(messages):
+    """Answers messages of OpenAI's form: here goes your model. This one is the offline model of the local stack."""
+    url = httpx.get(BASE + "/dev/info").json()["openaiBaseUrl"] + "/chat/completions"
+    body, headers = {"model": "throughline-offline", "messages": messages}, {"Authorization": "Bearer offline"}
+    answer = httpx.post(url, json=body, headers=headers, timeout=60).raise_for_status().json()
+    return answer["choices"][0]["message"]["content"], answer["usage"]
+
+
+def say(memory, session, context, message, turn):
+    """Answers a message of the user. A turn that is repeated under its name is stored once."""
+    said = {"role": "user", "content": message, "clientMessageId": turn}
+    stored = memory.append_messages(session, messages=[said]).messages[0]
+    prompt = memory.build_prompt(
+        session_id=session, context=context, message=message, message_id=stored.message_id, format="openai-chat")
+    text, usage = model([{"role": m.role, "content": m.content} for m in prompt.openai_chat.messages])
+    answer = {
+        "role": "assistant", "content": text, "clientMessageId": turn + "-answer",
+        "metadata": {"promptId": prompt.prompt_id, "totalTokens": usage["total_tokens"]},
+    }
+    try:
+        memory.append_messages(session, messages=[answer])
+    except ProblemError as error:
+        if error.code != "conflict":  # Another run has answered this turn, in other words.
+            raise
+    return text
+
+
+def main(user):
+    """Tells the designer something, and asks the coach."""
+    memory = Client(BASE, credential).as_user(user)
+    memory.get_or_create_session("designer", context="program_designer", coach_id="kim")
+    memory.get_or_create_session("coach", context="coach_conversation", coach_id="kim")
+    swap = "I only have bands at home: swap the hip thrusts for glute bridges."
+    print(say(memory, "designer", "program_designer", swap, "1"))
+    print(say(memory, "coach", "coach_conversation", "What did I swap the hip thrusts for?", "1"))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else "eva")
