@@ -34,11 +34,14 @@ func TestParts(t *testing.T) {
 	}
 	var stored, again messages
 	do(t, api, http.MethodPost, "/v1/sessions/s/messages", body, &stored)
-	if m := stored.Messages; m[1].Content != "I look it up." || string(m[1].Parts[1].Input) != input || m[2].Content != "" {
-		t.Errorf("stored %+v", m)
+	call, result := stored.Messages[1], stored.Messages[2]
+	if call.Content != "I look it up." || string(call.Parts[1].Input) != input || result.Content != "" {
+		t.Errorf("stored %+v", stored.Messages)
 	}
 	var shown struct {
-		Items []struct{ Parts []struct{ State, ToolName string } }
+		Items []struct {
+			Parts []struct{ State, ToolName string }
+		}
 	}
 	do(t, api, http.MethodGet, "/v1/sessions/s/ui-messages", nil, &shown)
 	if len(shown.Items) != 2 || shown.Items[1].Parts[1].State != "output-available" {

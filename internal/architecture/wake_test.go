@@ -17,12 +17,12 @@ func TestSummarizeWakesForWhatAsks(t *testing.T) {
 		spoken  = `"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"0"},"lastSeq":{"N":"4"}`
 		talking = `"status":{"S":"active"},"dueAt":{"S":"t"},"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"0"},` +
 			`"lastSeq":{"N":"%d"}`
-		rested  = `"status":{"S":"active"},` + spoken
-		done    = `"status":{"S":"completed"},"dueAt":{"S":"t"},` + spoken
-		urgent  = `"status":{"S":"active"},"dueAt":{"S":"t"},"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"3"},` +
+		rested = `"status":{"S":"active"},` + spoken
+		done   = `"status":{"S":"completed"},"dueAt":{"S":"t"},` + spoken
+		urgent = `"status":{"S":"active"},"dueAt":{"S":"t"},"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"3"},` +
 			`"lastSeq":{"N":"3"}`
-		left    = `,"leftAt":{"S":"t"}`
-		more    = `,"indexedSeq":{"N":"4"}`
+		left = `,"leftAt":{"S":"t"}`
+		more = `,"indexedSeq":{"N":"4"}`
 	)
 	at := func(seq int) string { return fmt.Sprintf(talking, seq) }
 	for name, c := range map[string]struct {

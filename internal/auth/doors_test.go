@@ -198,6 +198,10 @@ func (c *callers) Memories(context.Context, conversation.UserID, recall.MemoryQu
 	return recall.Memories{}, nil
 }
 
+func (c *callers) Documents(context.Context, conversation.UserID, recall.DocumentQuery) (recall.Documents, error) {
+	return recall.Documents{}, nil
+}
+
 func (c *callers) Records(context.Context, conversation.UserID, recall.RecordQuery) (recall.Records, error) {
 	return recall.Records{}, nil
 }

@@ -248,8 +248,8 @@ func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after
 	return after, nil
 }
 
-// isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of those
-// in their place is stored.
+// isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of
+// those in their place is stored.
 func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
 	sk, _ := sessionSK(c.before.Context, c.before.ID)
 	k := key{partition(c.user), sk}

@@ -39,8 +39,8 @@ func (s *Service) ClearSession(ctx context.Context, user conversation.UserID, id
 	}
 }
 
-// Truncate deletes the last messages of a session with what derives from them, as DeleteMessage does, and appends others
-// in their place. The session changes in one step. When a later step fails, the sweep goes on.
+// Truncate deletes the last messages of a session with what derives from them, as DeleteMessage does, and appends
+// others in their place. The session changes in one step. When a later step fails, the sweep goes on.
 func (s *Service) Truncate(ctx context.Context, user conversation.UserID, in conversation.Truncation,
 ) (conversation.Truncated, error) {
 	out, t, err := s.Cuts.Truncate(ctx, user, in, indexing.MessageVectorIDs, s.Now())

@@ -206,7 +206,8 @@ func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
 		out[i] = conversation.NewMessage{
 			Parts: fromParts(g.Parts), ClientMessageID: g.ClientID,
 			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
-			AgentID: g.AgentID, Metadata: g.Metadata, Tokens: m.tokens.Count(cmp.Or(g.Content, conversation.TextOf(fromParts(g.Parts)))),
+			AgentID: g.AgentID, Metadata: g.Metadata,
+			Tokens:  m.tokens.Count(cmp.Or(g.Content, conversation.TextOf(fromParts(g.Parts)))),
 			NoIndex: isFalse(g.Index), NoExtract: isFalse(g.Extract),
 		}
 	}

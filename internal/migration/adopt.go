@@ -92,7 +92,8 @@ func extend(s conversation.Session, m conversation.Message, ids IDs) (conversati
 	version := s.Version
 	out, s := s.Extend([]conversation.NewMessage{{
 		Role: m.Role, Content: m.Content, Timestamp: m.Timestamp, Mode: m.Mode, AgentID: m.AgentID, Metadata: m.Metadata,
-		Parts: m.Parts, ClientMessageID: m.ClientMessageID, AwaitsAnswer: m.AwaitsAnswer, NoIndex: m.NoIndex, NoExtract: m.NoExtract, Tokens: m.Tokens,
+		Parts: m.Parts, ClientMessageID: m.ClientMessageID, AwaitsAnswer: m.AwaitsAnswer,
+		NoIndex: m.NoIndex, NoExtract: m.NoExtract, Tokens: m.Tokens,
 	}}, m.Timestamp)
 	s.Version = version
 	if out[0].ID = m.ID; !out[0].Timestamp.Equal(m.Timestamp) {

@@ -31,7 +31,8 @@ func testParts(t *testing.T, s *fixture) {
 		{Type: conversation.TextPart, Text: "A moment."},
 	}
 	result := []conversation.Part{{
-		Type: conversation.ToolResultPart, ToolCallID: "t1", ToolName: "find", Output: json.RawMessage(`"none"`), IsError: true,
+		Type: conversation.ToolResultPart, ToolCallID: "t1", ToolName: "find", IsError: true,
+		Output: json.RawMessage(`"none"`),
 	}}
 	appendMessages(t, s, alice, "c",
 		conversation.NewMessage{Role: conversation.RoleAssistant, Parts: call},
