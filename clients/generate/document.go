@@ -99,6 +99,11 @@ func (d *document) classify(o *operation) error {
 			return err
 		}
 	}
+	for _, p := range o.Parameters {
+		if o.Kind == "events" && slices.Contains(p.Schema.Enum, any("events")) {
+			o.Path += "?" + p.Name + "=events" // by default it has another form, which the clients do not read
+		}
+	}
 	slices.Sort(o.Answers)
 	o.Answers = slices.Compact(o.Answers)
 	slices.Reverse(o.Answers) // no body comes last

@@ -39,7 +39,7 @@ func (c *call) converse(yield func(ChatEvent, error) bool) error {
 	var known replay
 	for {
 		body, err := c.open()
-		if err != nil {
+		if err != nil || body == nil {
 			return err
 		}
 		known.position = 0

@@ -181,7 +181,7 @@ type ChatBody struct {
 	SessionID string `json:"sessionId"`
 }
 
-// ChatBuilt is a value of the API.
+// ChatBuilt is a part of UiPrompt.
 type ChatBuilt struct {
 	// The id of the prompt.
 	PromptID string `json:"promptId"`
@@ -1474,6 +1474,32 @@ type Truncation struct {
 	Replacement []NewMessage `json:"replacement,omitzero"`
 }
 
+// UiError is a value of the API.
+type UiError struct {
+	// The problem's detail.
+	ErrorText string `json:"errorText"`
+	// Always error. One of error.
+	Type string `json:"type"`
+}
+
+// UiFinish is a value of the API.
+type UiFinish struct {
+	// Why the model stopped. One of stop, length, content-filter, tool-calls, interrupted, other.
+	FinishReason    string           `json:"finishReason"`
+	MessageMetadata UiFinishMetadata `json:"messageMetadata"`
+	// Always finish. One of finish.
+	Type string `json:"type"`
+}
+
+// UiFinishMetadata is a part of UiFinish.
+type UiFinishMetadata struct {
+	// The id under which the answer is stored.
+	MessageID string `json:"messageId"`
+	// The name by which the vendor calls the model that answered.
+	Model string   `json:"model,omitzero"`
+	Usage LlmUsage `json:"usage"`
+}
+
 // UiMessage is an item of ListUiMessages.
 type UiMessage struct {
 	// The message's messageId.
@@ -1502,6 +1528,46 @@ type UiPart struct {
 	// Of a dynamic-tool.
 	ToolName string `json:"toolName,omitzero"`
 	// text, reasoning, dynamic-tool, or data- and a name.
+	Type string `json:"type"`
+}
+
+// UiPrompt is a value of the API.
+type UiPrompt struct {
+	Data ChatBuilt `json:"data"`
+	// Always data-prompt. One of data-prompt.
+	Type string `json:"type"`
+}
+
+// UiStart is a value of the API.
+type UiStart struct {
+	// The id of the answer, unless the chunk finish has another.
+	MessageID       string          `json:"messageId"`
+	MessageMetadata UiStartMetadata `json:"messageMetadata"`
+	// Always start. One of start.
+	Type string `json:"type"`
+}
+
+// UiStartMetadata is a part of UiStart.
+type UiStartMetadata struct {
+	// The id of the prompt.
+	PromptID string `json:"promptId"`
+}
+
+// UiText is a value of the API.
+type UiText struct {
+	// The id of the text part.
+	ID string `json:"id"`
+	// text-start before the text, text-end after it. One of text-start, text-end.
+	Type string `json:"type"`
+}
+
+// UiTextDelta is a value of the API.
+type UiTextDelta struct {
+	// The next piece of the answer.
+	Delta string `json:"delta"`
+	// The id of the text part.
+	ID string `json:"id"`
+	// Always text-delta. One of text-delta.
 	Type string `json:"type"`
 }
 

@@ -403,6 +403,17 @@ func (c *Client) GetUserSummary(ctx context.Context, options ...Option) (*UserSu
 	return userSummaryDoc, err
 }
 
+// JoinChat joins the answer that is being generated. The answer that is being generated in the session, from its
+// beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of
+// several at once it is the one that began last. The text comes in steps of about a second, the first after up
+// to six, and the rest when the answer is stored. A user who has joined as many answers as may be at once gets
+// 429 with Retry-After.
+func (c *Client) JoinChat(ctx context.Context, sessionID string, options ...Option) iter.Seq2[ChatEvent, error] {
+	return c.chat(ctx, request{
+		method: "GET", path: "/v1/chat/{sessionId}/stream?stream=events", in: []string{sessionID}, stream: true,
+	}, options)
+}
+
 // LeaveSession leaves a session. The user navigated away. A summary of the session so far follows.
 func (c *Client) LeaveSession(ctx context.Context, id string, options ...Option) error {
 	return c.do(ctx, request{

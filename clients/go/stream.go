@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"strings"
 )
 
@@ -64,9 +65,12 @@ func serverEvents(body io.Reader) iter.Seq2[serverEvent, error] {
 	}
 }
 
-// open makes a call whose answer is a stream, and returns its body.
+// open makes a call whose answer is a stream, and returns its body. It is nil where there is nothing to join.
 func (c *call) open() (body io.ReadCloser, err error) {
-	err = c.send(func(_ int, opened io.ReadCloser) error {
+	err = c.send(func(status int, opened io.ReadCloser) error {
+		if status == http.StatusNoContent { // there is no answer to join
+			return opened.Close()
+		}
 		body = opened
 		return nil
 	})

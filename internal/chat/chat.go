@@ -104,6 +104,7 @@ type Embedder interface {
 type Deps struct {
 	Turns   conversation.TurnStore
 	Watch   conversation.TurnWatcher
+	Joins   conversation.TurnJoiner
 	Prompts Prompter
 	Model   Streamer
 	Recall  Recaller

@@ -46,7 +46,11 @@ type fake struct {
 	begin func() (conversation.Turn, error)
 	// check, where set, stands for CheckTurn.
 	check func() error
-	embed func(ctx context.Context, text string) *recall.Embedding
+	// joined is what CheckTurn reports, progress what was saved.
+	joined   bool
+	progress []conversation.Progress
+	joins    conversation.TurnJoiner
+	embed    func(ctx context.Context, text string) *recall.Embedding
 }
 
 func (f *fake) BeginTurn(
@@ -69,10 +73,19 @@ func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, turn conversa
 	return nil
 }
 
-func (f *fake) CheckTurn(context.Context, conversation.UserID, conversation.Turn) error {
+func (f *fake) CheckTurn(context.Context, conversation.UserID, conversation.Turn) (bool, error) {
 	if f.check != nil {
-		return f.check()
+		return f.joined, f.check()
 	}
+	return f.joined, nil
+}
+
+func (f *fake) SaveProgress(
+	_ context.Context, _ conversation.UserID, _ conversation.Turn, p conversation.Progress,
+) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress = append(f.progress, p)
 	return nil
 }
 
@@ -164,7 +177,8 @@ func (f *fake) observe(_ context.Context, o chat.Outcome) {
 
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
-		Turns: f, Watch: f, Prompts: f, Model: f, Recall: f, Forget: f, Embed: f, Archive: f, Tokens: f, Now: time.Now,
+		Turns: f, Watch: f, Joins: f.joins, Prompts: f, Model: f, Recall: f, Forget: f, Embed: f, Archive: f, Tokens: f,
+		Now: time.Now,
 		Timeout: time.Minute, AnswerTokens: 300, Retention: time.Hour, Observe: f.observe,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()

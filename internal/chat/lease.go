@@ -2,6 +2,8 @@ package chat
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -21,6 +23,8 @@ const (
 	// watchAfter is how often a turn looks whether its session is still there, so that the answer to a user who was erased
 	// ends at once. A short answer costs no look.
 	watchAfter = 5 * time.Second
+	// saveAfter is how often the text so far is saved while somebody has joined the turn.
+	saveAfter = time.Second
 	// clockSkew is how far the clocks of two instances may differ. By so much earlier a request gives its lease up.
 	clockSkew = 2 * time.Second
 )
@@ -36,6 +40,7 @@ type turnLease struct {
 	lose context.CancelCauseFunc
 	// stop ends the renewing. It may be called more than once.
 	stop context.CancelFunc
+	said said
 }
 
 var errLeaseLost error = fault.New(fault.Conflict, "another request may have taken this turn over")
@@ -55,17 +60,80 @@ func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn 
 	return l
 }
 
-// watch ends the turn when its session was deleted or its user erased. A look that fails says nothing.
+// watch ends the turn when its session was deleted or its user erased. A look that fails says nothing. While somebody
+// has joined the turn, it saves the text so far between the looks.
 func (l *turnLease) watch(ctx context.Context) {
-	for delay.Sleep(ctx, watchAfter) == nil {
-		inTime, cancel := context.WithTimeout(ctx, renewTimeout)
-		err := l.Watch.CheckTurn(inTime, l.user, l.turn)
-		cancel()
-		if fault.Is(err, fault.NotFound) {
-			l.lose(err)
+	joined, saved := false, 0
+	for next := time.Now().Add(watchAfter); ; {
+		wait := time.Until(next)
+		if joined {
+			wait = min(wait, saveAfter)
+		}
+		if delay.Sleep(ctx, wait) != nil {
 			return
 		}
+		if !time.Now().Before(next) {
+			next = time.Now().Add(watchAfter)
+			isJoined, err := l.look(ctx)
+			if fault.Is(err, fault.NotFound) {
+				l.lose(err)
+				return
+			}
+			joined = err == nil && isJoined
+		}
+		if joined {
+			saved = l.save(ctx, saved)
+		}
 	}
+}
+
+// look reports whether somebody has joined the turn.
+func (l *turnLease) look(ctx context.Context) (joined bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	return l.Watch.CheckTurn(ctx, l.user, l.turn)
+}
+
+// save saves the text so far if it is longer than what was saved last. It returns how long the saved text is.
+func (l *turnLease) save(ctx context.Context, saved int) int {
+	p := l.said.progress()
+	if p.PromptID == "" || len(p.Text) <= saved && saved > 0 || len(p.Text) > conversation.MaxContentBytes {
+		return saved
+	}
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	if err := l.Watch.SaveProgress(ctx, l.user, l.turn, p); err != nil {
+		if ctx.Err() == nil {
+			l.Report(ctx, "save progress", err)
+		}
+		return saved
+	}
+	return max(len(p.Text), 1)
+}
+
+// said is what the model has said so far, for those who join the turn. The generation writes it, the watch reads it.
+type said struct {
+	mu       sync.Mutex
+	promptID string
+	text     strings.Builder
+}
+
+func (s *said) begin(promptID string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.promptID = promptID
+}
+
+func (s *said) add(delta string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.text.WriteString(delta)
+}
+
+func (s *said) progress() conversation.Progress {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return conversation.Progress{PromptID: s.promptID, Text: s.text.String()}
 }
 
 // renew renews the lease until ctx ends. The lease is lost when another request may have the turn: because that has

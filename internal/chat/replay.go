@@ -24,10 +24,7 @@ func replay(turn conversation.Turn) iter.Seq[Event] {
 			PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID, AnswerID: answer.ID,
 		}},
 		{"token", Token{Text: answer.Content}},
-		{"done", Done{
-			MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),
-			FinishReason: text(answer.Metadata[metaFinish]), Model: text(answer.Metadata[metaModel]),
-		}},
+		{"done", doneOf(answer)},
 	}
 	return func(yield func(Event) bool) {
 		for _, e := range events {
@@ -35,6 +32,14 @@ func replay(turn conversation.Turn) iter.Seq[Event] {
 				return
 			}
 		}
+	}
+}
+
+// doneOf returns the last event of an answer that is stored.
+func doneOf(answer conversation.Message) Done {
+	return Done{
+		MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),
+		FinishReason: text(answer.Metadata[metaFinish]), Model: text(answer.Metadata[metaModel]),
 	}
 }
 

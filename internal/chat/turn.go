@@ -122,6 +122,7 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 	emit := func(name string, data any) {
 		listening = listening && yield(Event{Name: name, Data: data})
 	}
+	g.said.begin(g.prompt.ID)
 	emit("prompt", Built{PromptID: g.prompt.ID, UserMessageID: g.turn.Message.ID, AnswerID: g.turn.AnswerID})
 
 	ctx, cancel := g.deadline(ctx)
@@ -156,6 +157,7 @@ func (g *generation) write(delta string) {
 		g.first = g.Now().Sub(g.began)
 	}
 	g.text.WriteString(delta)
+	g.said.add(delta)
 }
 
 // deadline limits the generation to the service's timeout, to the time that the invocation has left, and to that of the

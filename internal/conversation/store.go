@@ -130,8 +130,45 @@ type TurnStore interface {
 
 // TurnWatcher watches what a turn needs while its answer is generated.
 type TurnWatcher interface {
-	// CheckTurn returns a NotFound error when the turn's session was deleted or its user erased.
-	CheckTurn(ctx context.Context, user UserID, turn Turn) error
+	// CheckTurn returns a NotFound error when the turn's session was deleted or its user erased. Otherwise it reports
+	// whether somebody has joined the turn, and wants its progress to be saved.
+	CheckTurn(ctx context.Context, user UserID, turn Turn) (joined bool, err error)
+	// SaveProgress stores the text so far and the id of the prompt for those who have joined, while the turn is the
+	// caller's. The text is deleted with the turn's end.
+	SaveProgress(ctx context.Context, user UserID, turn Turn, p Progress) error
+}
+
+// Progress is how far the answer of a turn is.
+type Progress struct {
+	// QuestionID and AnswerID are the ids of the user's message and of the answer to come.
+	QuestionID, AnswerID string
+	// PromptID is empty, and Text is what was said some time ago, until the holder of the turn has saved them.
+	PromptID, Text string
+	// Answer is set when the answer is stored.
+	Answer *Message
+	// Ended says that the holder of the turn has given it up, or is gone. There is no more to come.
+	Ended bool
+}
+
+// Joined is a turn that somebody has joined. The zero value is none.
+type Joined struct {
+	Session Session
+	// Record and Lease name the turn and its holder.
+	Record, Lease string
+	// End is called when the one who joined leaves. It is nil where there is no turn.
+	End func(ctx context.Context) error
+}
+
+// TurnJoiner follows a turn whose answer another request generates, maybe in another process.
+type TurnJoiner interface {
+	// JoinTurn returns the turn whose answer is being generated in a session, the last that began, or the zero value. It
+	// returns NotFound for a session that the user does not have, and RateLimited for a user who has joined as many turns
+	// as may be at once. A join that does not end counts until the longest time is over.
+	JoinTurn(ctx context.Context, user UserID, sessionID string, longest time.Duration) (Joined, error)
+	// AskForProgress asks for the progress to be saved. It has to be called every few seconds.
+	AskForProgress(ctx context.Context, user UserID, j Joined) error
+	// FollowTurn returns the progress, or a NotFound error when the session is gone.
+	FollowTurn(ctx context.Context, user UserID, j Joined) (Progress, error)
 }
 
 // CoachSessions asks for the sessions with one coach that have messages or a summary.

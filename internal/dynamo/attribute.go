@@ -115,6 +115,11 @@ const (
 	attrLeaseUntil  = "leaseUntil"
 	attrAnswerSK    = "answerSk"
 
+	// The mark of the answer that is being generated.
+	attrTurnSK      = "turnSk"
+	attrPromptID    = "promptId"
+	attrJoinedUntil = "joinedUntil"
+
 	// Limits of users.
 	attrRequests = "requests"
 	attrSlot     = "slot" // of the idempotency record of a turn

@@ -150,11 +150,11 @@ func TestCheckTurn(t *testing.T) {
 			b := newBounded(t)
 			turn := b.mustBegin(t, "a", "")
 			watch := dynamo.NewTurnStore(b.db)
-			if err := watch.CheckTurn(t.Context(), alice, turn); err != nil {
+			if _, err := watch.CheckTurn(t.Context(), alice, turn); err != nil {
 				t.Errorf("before: %v", err)
 			}
 			end(t, b)
-			if err := watch.CheckTurn(t.Context(), alice, turn); !fault.Is(err, fault.NotFound) {
+			if _, err := watch.CheckTurn(t.Context(), alice, turn); !fault.Is(err, fault.NotFound) {
 				t.Errorf("after: %v", err)
 			}
 		})

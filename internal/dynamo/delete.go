@@ -235,8 +235,9 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		t := s.db.transaction()
 		t.delete(key{partition(user), sk}, isUnchanged(session))
 		t.replace(encodeTombstone(tombstone, due))
-		t.remove(key{partition(user), freshSK(session.CreatedAt, sk)})
-		t.remove(key{partition(user), parkedPrefix + sk})
+		for _, its := range []string{freshSK(session.CreatedAt, sk), parkedPrefix + sk, answerPrefix + sk} {
+			t.remove(key{partition(user), its})
+		}
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.now())
 		}

@@ -28,6 +28,7 @@ const (
 	promptPrefix      = "prompt#"
 	parkedPrefix      = "legacy#"
 	freshPrefix       = "fresh#"
+	answerPrefix      = "answer#"
 	descriptionPrefix = "description#"
 	clientPrefix      = "client#"
 

@@ -206,16 +206,21 @@ func (s *ExportSlots) BeginExport(ctx context.Context, user conversation.UserID)
 		until = s.db.now().Add(longestExport)
 	}
 	slot := newSlot(s.db, user, exportSlot, 1, until)
-	for slot != nil {
-		u, isFree := slot.taking(s.db.cache.generation(user))
-		_, err := s.db.updateItem(ctx, slot.key(), u, isFree)
+	return slot.releaseNow, slot.takeNow(ctx, s.db.cache.generation(user))
+}
+
+// takeNow takes a slot by a call of its own. It returns a RateLimited error where none is free.
+func (s *slot) takeNow(ctx context.Context, generation int64) error {
+	for s != nil {
+		u, isFree := s.taking(generation)
+		_, err := s.db.updateItem(ctx, s.key(), u, isFree)
 		existing, busy := conditionFailed(err)
 		if !busy {
-			return slot.releaseNow, failed("begin export", err)
+			return failed("take slot", err)
 		}
-		if err := slot.next(existing); err != nil {
-			return nil, err
+		if err := s.next(existing); err != nil {
+			return err
 		}
 	}
-	return slot.releaseNow, nil
+	return nil
 }

@@ -22,6 +22,7 @@ type TurnStore struct {
 var (
 	_ conversation.TurnStore   = (*TurnStore)(nil)
 	_ conversation.TurnWatcher = (*TurnStore)(nil)
+	_ conversation.TurnJoiner  = (*TurnStore)(nil)
 )
 
 // NewTurnStore returns the turns of a DB.
@@ -58,6 +59,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 			record[attrLease] = stringAttr(turn.Lease)
 			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
 			record.setString(attrSlot, slot.id())
+			t.replace(newMark(user, turn, k.sk, done.Session.Generation, s.db.now()))
 			return t.put(record, isFreeKey(done.Session.Generation, s.db.now()))
 		}
 	}
@@ -143,6 +145,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 		}
 		turnPlace, slotPlace := t.update(keyOf(record), u, isExpired), slot.take(t, record.int64(attrGeneration))
 		quotaPlace := quota.check(t)
+		t.replace(newMark(user, turn, record.string(attrSessionSK), record.int64(attrGeneration), s.db.now()))
 		failures, err := s.db.commit(ctx, "take over turn", t, s.db.backoff())
 		if err != nil {
 			return conversation.Turn{}, err
@@ -245,7 +248,8 @@ func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, tur
 ) error {
 	err := s.renewLease(ctx, user, turn, lease)
 	if lease <= 0 {
-		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx), s.charge(ctx, user, turn))
+		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx), s.charge(ctx, user, turn),
+			s.unmark(ctx, user, turn))
 	}
 	return err
 }
@@ -253,19 +257,6 @@ func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, tur
 // charge adds to the user's tokens of the day what a turn has spent that stores no answer.
 func (s *TurnStore) charge(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
 	return NewQuotaStore(s.db).Spend(ctx, user, turn.Session.Generation, turn.Spent)
-}
-
-// CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased.
-func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
-	sk, ok := sessionSK(turn.Session.Context, turn.Session.ID)
-	if !ok {
-		return errInvalidKey
-	}
-	session, err := s.sessions.sessionAt(ctx, user, key{partition(user), sk})
-	if err == nil && !session.IsSame(turn.Session) {
-		return fault.Missing("session")
-	}
-	return err
 }
 
 func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, turn conversation.Turn,
@@ -311,7 +302,8 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
-	a.guards = []guard{spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning()}
+	a.guards = []guard{spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning(),
+		unmarking(user, turn)}
 	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Message{}, err

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -18,6 +19,9 @@ type Chatter interface {
 	// Start stores the user's message and returns the events of the answer: "prompt", any number of "token", then
 	// exactly one "done" or "error". The data of "error" is an error. Start returns the errors before the first event.
 	Start(ctx context.Context, user conversation.UserID, r chat.Request) (chat.Answer, error)
+	// Join returns the events of the answer that is being generated in a session, from its beginning. Events is nil where
+	// there is none.
+	Join(ctx context.Context, user conversation.UserID, sessionID string) (chat.Answer, error)
 }
 
 type chatBody struct {
@@ -34,7 +38,6 @@ type (
 		Body   chatBody
 	}
 	streamOutput struct {
-		Status       int
 		ContentType  string   `header:"Content-Type" hidden:"true"`
 		CacheControl string   `header:"Cache-Control" hidden:"true"`
 		UIStream     string   `header:"X-Vercel-Ai-Ui-Message-Stream" hidden:"true"`
@@ -75,6 +78,7 @@ func (s chats) register() {
 			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the " +
 			"chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.",
 	}, s.start)
+	s.registerJoin()
 }
 
 // chatEventSchema returns the schema of one event. In OpenAPI 3.1 the schema of an event stream describes each event,
@@ -102,6 +106,9 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 	if err != nil {
 		return nil, err
 	}
+	if !idem.Set() {
+		idem.Key = "unnamed-" + rand.Text() // so that the answer can be joined
+	}
 	ctx, cancel := detached(ctx)
 	b := in.Body
 	answer, err := s.chat.Start(ctx, c.User, chat.Request{
@@ -121,7 +128,7 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 // newStream returns the output that writes an answer, in the form of UI messages or in that of the API's own events.
 func (s chats) newStream(answer chat.Answer, isUI bool, write func(huma.Context, frames)) *streamOutput {
 	out := &streamOutput{
-		Status: http.StatusOK, ContentType: "text/event-stream", CacheControl: "no-store, no-transform",
+		ContentType: "text/event-stream", CacheControl: "no-store, no-transform",
 		Replayed: newReplayed(answer.Replayed),
 	}
 	var form frames = &eventFrames{}

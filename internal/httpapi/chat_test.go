@@ -59,6 +59,14 @@ func (s *fakeChat) Start(ctx context.Context, user conversation.UserID, r chat.R
 	return chat.Answer{Events: s.events}, s.fail
 }
 
+func (s *fakeChat) Join(ctx context.Context, user conversation.UserID, sessionID string) (chat.Answer, error) {
+	s.ctx, s.user, s.got = ctx, user, chat.Request{SessionID: sessionID}
+	if sessionID == "quiet" {
+		return chat.Answer{}, s.fail
+	}
+	return chat.Answer{Events: s.events}, s.fail
+}
+
 func say(events ...chat.Event) iter.Seq[chat.Event] {
 	return func(yield func(chat.Event) bool) {
 		for _, e := range events {

@@ -118,7 +118,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
-		case path == "/v1/chat" || path == "/v1/export":
+		case path == "/v1/chat" || strings.HasPrefix(path, "/v1/chat/") || path == "/v1/export":
 			who, err := claims.OfToken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 			if err == nil {
 				r.Header.Set("Authorization", "Bearer user:"+who.Subject)
@@ -262,6 +262,8 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 		do(200, "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": format})
 	}
 	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
+	do(200, "GET", "/v1/chat/s1/stream", nil)
+	do(204, "GET", "/v1/chat/quiet/stream", nil)
 	do(204, "DELETE", "/v1/coaches/c1", nil)
 	do(200, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[1].MessageID+"?quotes=list", nil)
 	do(200, "POST", "/v1/sessions/s1/messages/truncate", object{"lastN": 1, "replacement": []any{message}})

@@ -247,6 +247,7 @@ var wantOperations = map[string]string{
 	"GET /v1/prompts":                               "app",
 	"GET /v1/prompts/{promptId}":                    "app",
 	"POST /v1/chat":                                 "user",
+	"GET /v1/chat/{sessionId}/stream":               "user",
 }
 
 func TestDocumentHasEveryOperation(t *testing.T) {

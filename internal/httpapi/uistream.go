@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"context"
+	"net/http"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -69,6 +71,39 @@ func uiChunkSchema(r huma.Registry) *huma.Schema {
 			"contentMediaType": "application/json", "contentSchema": &huma.Schema{OneOf: all},
 		}}},
 	}
+}
+
+type joinInput struct {
+	SessionID id     `path:"sessionId"`
+	Stream    string `query:"stream" enum:"ui,events" default:"ui" doc:"With events, the events of POST /v1/chat come."`
+}
+
+func (s chats) registerJoin() {
+	r := s.api.OpenAPI().Components.Schemas
+	schema := chatEventSchema(r)
+	schema.OneOf = append(schema.OneOf, uiChunkSchema(r))
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/chat/{sessionId}/stream", id: "joinChat", tag: "Chat",
+		summary: "Join the answer that is being generated", produces: "text/event-stream", schema: schema,
+		responses: []statusResponse{{status: http.StatusNoContent}},
+		detail: "The answer that is being generated in the session, from its beginning, as a UI message stream, whichever " +
+			"request and screen of the user began it. 204 where none is. Of several at once it is the one that began last. " +
+			"The text comes in steps of about a second, the first after up to six, and the rest when the answer is stored. " +
+			"A user who has joined as many answers as may be at once gets 429 with Retry-After.",
+	}, s.join)
+}
+
+func (s chats) join(ctx context.Context, c Caller, in *joinInput) (*streamOutput, error) {
+	answer, err := s.chat.Join(ctx, c.User, string(in.SessionID))
+	if err != nil {
+		return nil, err
+	}
+	if answer.Events == nil {
+		return &streamOutput{Body: func(hc huma.Context) { hc.SetStatus(http.StatusNoContent) }}, nil
+	}
+	return s.newStream(answer, in.Stream == uiStream, func(hc huma.Context, form frames) {
+		s.streamEvents(ctx, hc, answer.Events, form)
+	}), nil
 }
 
 // uiFrames writes an answer as a UI message stream.

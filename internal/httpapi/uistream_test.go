@@ -81,3 +81,43 @@ func TestUIMessageStreamErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestJoinAnswer joins an answer in both forms, where there is none, and without the right to it.
+func TestJoinAnswer(t *testing.T) {
+	t.Parallel()
+	answer := say(event("prompt", built), event("token", chat.Token{Text: "x"}), event("done", chat.Done{MessageID: "m"}))
+	for name, tc := range map[string]struct {
+		chat   *fakeChat
+		path   string
+		status int
+		want   string
+	}{
+		"UI messages":     {&fakeChat{events: answer}, "/v1/chat/s1/stream", 200, startsUI},
+		"events":          {&fakeChat{events: answer}, "/v1/chat/s1/stream?stream=events", 200, "event: prompt\n"},
+		"nothing":         {&fakeChat{}, "/v1/chat/s1/stream", 204, ""},
+		"no session":      {&fakeChat{fail: fault.Missing("session")}, "/v1/chat/s1/stream", 404, `{`},
+		"too many":        {&fakeChat{fail: fault.New(fault.RateLimited, "")}, "/v1/chat/s1/stream", 429, `{`},
+		"another form":    {&fakeChat{events: answer}, "/v1/chat/s1/stream?stream=sse", 422, `{`},
+		"an id that none": {&fakeChat{events: answer}, "/v1/chat/s%231/stream", 422, `{`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := newCoach(t, tc.chat)
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "http://x"+tc.path, nil)
+			r.Header.Set("Authorization", "Bearer user:ann")
+			h.ServeHTTP(w, r)
+			if body := w.Body.String(); w.Code != tc.status || !strings.HasPrefix(body, tc.want) || tc.want == "" && body != "" {
+				t.Errorf("%d %v %s", w.Code, w.Header(), body)
+			}
+			if w.Code < 300 && (tc.chat.user != "ann" || tc.chat.got.SessionID != "s1") {
+				t.Errorf("asked for %s of %s", tc.chat.got.SessionID, tc.chat.user)
+			}
+		})
+	}
+	h, _ := newCoach(t, &fakeChat{events: answer})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "http://x/v1/chat/s1/stream", nil))
+	if w.Code != 401 {
+		t.Errorf("without a token: %d", w.Code)
+	}
+}

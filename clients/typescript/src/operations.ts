@@ -111,8 +111,16 @@ export type TimelinePage = components['schemas']['TimelinePage'];
 export type Todo = components['schemas']['Todo'];
 export type Truncated = components['schemas']['Truncated'];
 export type Truncation = components['schemas']['Truncation'];
+export type UiError = components['schemas']['UiError'];
+export type UiFinish = components['schemas']['UiFinish'];
+export type UiFinishMetadata = components['schemas']['UiFinishMetadata'];
 export type UiMessage = components['schemas']['UiMessage'];
 export type UiPart = components['schemas']['UiPart'];
+export type UiPrompt = components['schemas']['UiPrompt'];
+export type UiStart = components['schemas']['UiStart'];
+export type UiStartMetadata = components['schemas']['UiStartMetadata'];
+export type UiText = components['schemas']['UiText'];
+export type UiTextDelta = components['schemas']['UiTextDelta'];
 export type UsageDoc = components['schemas']['UsageDoc'];
 export type UserSummaryDoc = components['schemas']['UserSummaryDoc'];
 export type UserSummaryInput = components['schemas']['UserSummaryInput'];
@@ -158,6 +166,7 @@ export const operations: Record<keyof Operations, string> = {
   getTodo: 'GET /v1/todos/{id}',
   getUsage: 'GET /v1/usage',
   getUserSummary: 'GET /v1/user-summary',
+  joinChat: 'GET /v1/chat/{sessionId}/stream?stream=events events',
   leaveSession: 'POST /v1/sessions/{id}/leave',
   listCheckIns: 'GET /v1/check-ins query page',
   listCoaches: 'GET /v1/coaches query page',
@@ -299,6 +308,12 @@ export interface Operations {
   /** Get the user summary. What the app has stored, and behind it what was observed in the user's sessions while
    * the preferences allow memory. PUT replaces both; what is observed later is added. */
   getUserSummary(options?: Options): Promise<UserSummaryDoc>;
+  /** Join the answer that is being generated. The answer that is being generated in the session, from its
+   * beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of
+   * several at once it is the one that began last. The text comes in steps of about a second, the first after up
+   * to six, and the rest when the answer is stored. A user who has joined as many answers as may be at once gets
+   * 429 with Retry-After. */
+  joinChat(sessionId: string, options?: Options): AsyncGenerator<ChatEvent, void, undefined>;
   /** Leave a session. The user navigated away. A summary of the session so far follows. */
   leaveSession(id: string, options?: Options): Promise<undefined>;
   /** List check-ins. The newest first, current and past records alike. */

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -40,7 +41,8 @@ type Invoker interface {
 type Options struct {
 	// Functions are the deployed functions with their routes.
 	Functions []template.Function
-	// URLPaths are the physical names of functions with a function URL, by path.
+	// URLPaths are the physical names of functions with a function URL, by path. A path that ends in a slash stands for all
+	// that begin with it.
 	URLPaths map[string]string
 	// CORS applies to the API's routes only. The function of a function URL handles CORS itself.
 	CORS     *template.CORS
@@ -91,7 +93,7 @@ func Identify(w http.ResponseWriter, r *http.Request) *http.Request {
 // ServeHTTP answers one request. The gateway's own errors are problems too, and have the request's id.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = Identify(w, r)
-	if function, ok := g.urlPaths[r.URL.Path]; ok {
+	if function, ok := g.urlFunction(r.URL.Path); ok {
 		g.serveURL(w, r, function)
 		return
 	}
@@ -100,11 +102,24 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Has reports whether the gateway has a route for a request.
 func (g *Gateway) Has(r *http.Request) bool {
-	if _, ok := g.urlPaths[r.URL.Path]; ok {
+	if _, ok := g.urlFunction(r.URL.Path); ok {
 		return true
 	}
 	_, _, ok := match(g.routes, r.Method, r.URL.Path)
 	return ok
+}
+
+// urlFunction returns the function whose function URL serves a path.
+func (g *Gateway) urlFunction(path string) (string, bool) {
+	if function, ok := g.urlPaths[path]; ok {
+		return function, true
+	}
+	for prefix, function := range g.urlPaths {
+		if strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix) {
+			return function, true
+		}
+	}
+	return "", false
 }
 
 // serveAPI is the HTTP API. It finds the route, checks the token if the route needs one, and calls the function.

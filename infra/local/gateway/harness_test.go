@@ -89,7 +89,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 	h.issuer.Register(mux)
 	mux.Handle("/", gateway.New(gateway.Options{
 		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
-		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/export": "coach"},
+		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/chat/": "coach", "/v1/export": "coach"},
 		CORS:      cors,
 		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
 	}))

@@ -181,7 +181,9 @@ func (s *Stack) openAPI() error {
 	paths := map[string]string{}
 	for _, f := range s.template.Functions {
 		if f.URL {
-			paths["/v1/chat"], paths["/v1/export"] = f.PhysicalName, f.PhysicalName
+			for _, path := range []string{"/v1/chat", "/v1/chat/", "/v1/export"} {
+				paths[path] = f.PhysicalName
+			}
 		}
 	}
 	s.gateway.Store(gateway.New(gateway.Options{

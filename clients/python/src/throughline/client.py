@@ -127,6 +127,8 @@ class Client(_Settings[Tokens], Operations):
             answer = self._send(call, self._open)
             events.restart()
             try:
+                if answer.status_code == 204:  # there is no answer to join
+                    return
                 for piece in answer.iter_bytes():
                     call.extend()
                     for event in events.feed(piece):
@@ -227,6 +229,8 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
             answer = await self._send(call, self._open)
             events.restart()
             try:
+                if answer.status_code == 204:  # there is no answer to join
+                    return
                 async for piece in answer.aiter_bytes():
                     call.extend()
                     for event in events.feed(piece):

@@ -1569,6 +1569,32 @@ class Truncation:
 
 
 @dataclass(kw_only=True)
+class UiError:
+    error_text: str
+    """The problem's detail."""
+    type: Literal["error"]
+    """Always error."""
+
+
+@dataclass(kw_only=True)
+class UiFinish:
+    finish_reason: Literal["stop", "length", "content-filter", "tool-calls", "interrupted", "other"]
+    """Why the model stopped."""
+    message_metadata: UiFinishMetadata
+    type: Literal["finish"]
+    """Always finish."""
+
+
+@dataclass(kw_only=True)
+class UiFinishMetadata:
+    message_id: str
+    """The id under which the answer is stored."""
+    model: str | None = None
+    """The name by which the vendor calls the model that answered."""
+    usage: LlmUsage
+
+
+@dataclass(kw_only=True)
 class UiMessage:
     id: str
     """The message's messageId."""
@@ -1597,6 +1623,46 @@ class UiPart:
     """Of a dynamic-tool."""
     type: str
     """text, reasoning, dynamic-tool, or data- and a name."""
+
+
+@dataclass(kw_only=True)
+class UiPrompt:
+    data: ChatBuilt
+    type: Literal["data-prompt"]
+    """Always data-prompt."""
+
+
+@dataclass(kw_only=True)
+class UiStart:
+    message_id: str
+    """The id of the answer, unless the chunk finish has another."""
+    message_metadata: UiStartMetadata
+    type: Literal["start"]
+    """Always start."""
+
+
+@dataclass(kw_only=True)
+class UiStartMetadata:
+    prompt_id: str
+    """The id of the prompt."""
+
+
+@dataclass(kw_only=True)
+class UiText:
+    id: str
+    """The id of the text part."""
+    type: Literal["text-start", "text-end"]
+    """text-start before the text, text-end after it."""
+
+
+@dataclass(kw_only=True)
+class UiTextDelta:
+    delta: str
+    """The next piece of the answer."""
+    id: str
+    """The id of the text part."""
+    type: Literal["text-delta"]
+    """Always text-delta."""
 
 
 @dataclass(kw_only=True)

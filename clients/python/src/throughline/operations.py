@@ -522,6 +522,21 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["get_user_summary"], [], None, {}, timeout, None)
 
+    def join_chat(
+        self,
+        session_id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Iterator[ChatEvent]:
+        """Join the answer that is being generated. The answer that is being generated in the session, from its
+        beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of
+        several at once it is the one that began last. The text comes in steps of about a second, the first after up
+        to six, and the rest when the answer is stored. A user who has joined as many answers as may be at once gets
+        429 with Retry-After."""
+        return self._call(
+            OPERATIONS["join_chat"], [session_id], None, {}, timeout, None)
+
     def leave_session(
         self,
         id: str,
@@ -1410,6 +1425,21 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["get_user_summary"], [], None, {}, timeout, None)
 
+    def join_chat(
+        self,
+        session_id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> AsyncIterator[ChatEvent]:
+        """Join the answer that is being generated. The answer that is being generated in the session, from its
+        beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of
+        several at once it is the one that began last. The text comes in steps of about a second, the first after up
+        to six, and the rest when the answer is stored. A user who has joined as many answers as may be at once gets
+        429 with Retry-After."""
+        return self._call(
+            OPERATIONS["join_chat"], [session_id], None, {}, timeout, None)
+
     def leave_session(
         self,
         id: str,
@@ -1825,6 +1855,7 @@ OPERATIONS = {
     "get_todo": Operation("GET", "/v1/todos/{id}", "", False, {200: m.Todo}),
     "get_usage": Operation("GET", "/v1/usage", "", False, {200: m.UsageDoc}),
     "get_user_summary": Operation("GET", "/v1/user-summary", "", False, {200: m.UserSummaryDoc}),
+    "join_chat": Operation("GET", "/v1/chat/{sessionId}/stream?stream=events", "events", False, {}),
     "leave_session": Operation("POST", "/v1/sessions/{id}/leave", "", False, {}),
     "list_check_ins": Operation("GET", "/v1/check-ins", "page", False, {200: m.ListCheckIn}),
     "list_coaches": Operation("GET", "/v1/coaches", "page", False, {200: m.ListCoach}),
