@@ -178,7 +178,7 @@ func (f *fake) observe(_ context.Context, o chat.Outcome) {
 func (f *fake) service() *chat.Service {
 	return chat.New(chat.Deps{
 		Turns: f, Watch: f, Joins: f.joins, Prompts: f, Model: f, Recall: f, Forget: f, Embed: f, Archive: f, Tokens: f,
-		Now: time.Now,
+		Now:     time.Now,
 		Timeout: time.Minute, AnswerTokens: 300, Retention: time.Hour, Observe: f.observe,
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()

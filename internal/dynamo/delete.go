@@ -235,9 +235,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		t := s.db.transaction()
 		t.delete(key{partition(user), sk}, isUnchanged(session))
 		t.replace(encodeTombstone(tombstone, due))
-		for _, its := range []string{freshSK(session.CreatedAt, sk), parkedPrefix + sk, answerPrefix + sk} {
-			t.remove(key{partition(user), its})
-		}
+		removeBeside(t, user, session, sk)
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.now())
 		}

@@ -141,3 +141,11 @@ func (s *TombstoneStore) Tombstone(ctx context.Context, d sweep.Due) (erasure.To
 	}
 	return t, nil
 }
+
+// removeBeside deletes what a session has under keys of its own: the mark that it is new, the app's array that is
+// parked, the mark of an answer that is being generated.
+func removeBeside(t *transaction, user conversation.UserID, session conversation.Session, sk string) {
+	for _, its := range []string{freshSK(session.CreatedAt, sk), parkedPrefix + sk, answerPrefix + sk} {
+		t.remove(key{partition(user), its})
+	}
+}
