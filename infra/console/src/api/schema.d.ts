@@ -31,7 +31,7 @@ export interface paths {
         put?: never;
         /**
          * Chat, streaming
-         * @description Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets the same events with the stored text. While the first request runs, a repeat is a conflict with Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with Retry-After, and nothing is stored.
+         * @description Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets the same events with the stored text. While the first request runs, a repeat is a conflict with Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.
          */
         post: operations["chat"];
         delete?: never;
@@ -118,6 +118,68 @@ export interface paths {
          */
         post: operations["queryContext"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/document-namespaces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the namespaces of documents
+         * @description Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page may be short, with a nextCursor.
+         */
+        get: operations["listDocumentNamespaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List documents
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and key. filter is a JSON object: a value that a field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that is absent counts as null. A page of a filtered list may be short or empty, with a nextCursor. With query, the documents most relevant to it come in one page, except those that were put with an empty index.
+         */
+        get: operations["listDocuments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{namespace}/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a document */
+        get: operations["getDocument"];
+        /**
+         * Create or replace a document
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every field.
+         */
+        put: operations["putDocument"];
+        post?: never;
+        /** Delete a document */
+        delete: operations["deleteDocument"];
         options?: never;
         head?: never;
         patch?: never;
@@ -436,7 +498,7 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description The latest activity first, to the quarter hour.
+         * @description The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of sessions, so it may be short or empty, with a nextCursor.
          */
         get: operations["listSessions"];
         put?: never;
@@ -573,7 +635,7 @@ export interface paths {
         };
         /**
          * List a session's messages for a chat page
-         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first.
+         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls on the same page; messages of the role tool are in no list of their own.
          */
         get: operations["listUiMessages"];
         put?: never;
@@ -1056,6 +1118,36 @@ export interface components {
             /** @description The messages that repeat words of it, the oldest first. */
             quotedBy: components["schemas"]["Message"][];
         };
+        Document: {
+            /**
+             * Format: date-time
+             * @description When it was first put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it is gone. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description What a search finds it by. Absent for the whole value. */
+            index?: string[];
+            /** @description Its name within the namespace. */
+            key: string;
+            /** @description Its labels, joined by slashes. */
+            namespace: string;
+            /**
+             * Format: date-time
+             * @description When it was last put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
+        };
         Erasing: {
             /** @description Always true: the erasure goes on. */
             erasing: boolean;
@@ -1080,6 +1172,49 @@ export interface components {
             field: string;
             /** @description What is wrong with it. */
             message: string;
+        };
+        FoundDocument: {
+            /**
+             * Format: date-time
+             * @description When it was first put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description When it is gone. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description What a search finds it by. Absent for the whole value. */
+            index?: string[];
+            /** @description Its name within the namespace. */
+            key: string;
+            /** @description Its labels, joined by slashes. */
+            namespace: string;
+            /**
+             * Format: double
+             * @description With query: what the order follows, from 0 to 1.
+             */
+            score?: number;
+            /**
+             * Format: date-time
+             * @description When it was last put.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
+        };
+        FoundDocuments: {
+            /** @description With query: the sources that did not answer. */
+            degraded?: components["schemas"]["RecallDegradation"][];
+            /** @description The documents of the page, which ends at the limit or at 1 MiB. */
+            items: components["schemas"]["FoundDocument"][];
+            /** @description The cursor of the next page; absent on the last. */
+            nextCursor?: string;
         };
         FoundMemory: {
             /** @description Whom it concerns. Absent for the user. */
@@ -1164,6 +1299,8 @@ export interface components {
             ageLabel?: string;
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId?: string;
             /**
@@ -1181,6 +1318,8 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             createdAt?: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /**
              * @description Why it ended.
              * @enum {string}
@@ -1210,11 +1349,13 @@ export interface components {
             inProgress?: boolean;
             /** @description Absent for true. */
             index?: boolean;
+            /** @description Its name within the namespace. */
+            key?: string;
             /**
              * @description What the item is.
              * @enum {string}
              */
-            kind: "message" | "summary" | "memory";
+            kind: "message" | "summary" | "memory" | "document";
             /** @description The id of the message. */
             messageId?: string;
             /** @description The messages that it was drawn from. */
@@ -1225,8 +1366,12 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode?: string;
+            /** @description Its labels, joined by slashes. */
+            namespace?: string;
             /** @description When it was said, or when the summary ends. */
             occurredAt?: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /** @description Whether every prompt has it, as injuries and allergies. */
             pinned?: boolean;
             /** @description The type of the summary. */
@@ -1235,7 +1380,7 @@ export interface components {
              * @description Who said it.
              * @enum {string}
              */
-            role?: "user" | "assistant" | "system";
+            role?: "user" | "assistant" | "system" | "tool";
             /**
              * Format: date-time
              * @description When it was last said.
@@ -1293,6 +1438,10 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             validUntil?: string;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value?: {
+                [key: string]: components["schemas"]["Value"];
+            };
         };
         Goal: {
             /**
@@ -1370,6 +1519,12 @@ export interface components {
         ListMessage: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */
             items: components["schemas"]["Message"][];
+            /** @description The cursor of the next page; absent on the last page. */
+            nextCursor?: string;
+        };
+        ListNamespace: {
+            /** @description The items of the page, which ends at the limit or at 1 MiB. */
+            items: string[][];
             /** @description The cursor of the next page; absent on the last page. */
             nextCursor?: string;
         };
@@ -1527,12 +1682,16 @@ export interface components {
         Message: {
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId: string;
-            /** @description The text, as it was stored. */
+            /** @description What is indexed and summarised. Empty where the parts have no text. */
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /** @description Absent for true. */
             extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
@@ -1547,11 +1706,13 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /**
              * @description Who said it.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: int64
              * @description 1 to n within the session.
@@ -1616,6 +1777,19 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             timestamp?: string | null;
+        };
+        NewDocument: {
+            /** @description Paths such as notes[*].text, or $. Default: $. */
+            index?: string[] | null;
+            /**
+             * Format: int64
+             * @description It is gone then.
+             */
+            ttlSeconds?: number | null;
+            /** @description Any JSON object of at most 256 KiB. It comes back with its names, its order and its numbers as they were sent. */
+            value: {
+                [key: string]: components["schemas"]["Value"];
+            };
         };
         NewGoal: {
             /**
@@ -1693,8 +1867,10 @@ export interface components {
         NewMessage: {
             /** @description The part that the model plays. */
             agentId?: string | null;
-            /** @description At most 256 KiB, stored and returned exactly. */
-            content: string;
+            /** @description The client's own id, stored once. */
+            clientMessageId?: string | null;
+            /** @description At most 256 KiB. With parts, the default is their texts. */
+            content?: string | null;
             /**
              * @description false: no summary or memory is made of it.
              * @default true
@@ -1711,11 +1887,13 @@ export interface components {
             } | null;
             /** @description Default: the session's mode. */
             mode?: string | null;
+            /** @description At most 256 KiB together with the content. */
+            parts?: components["schemas"]["Part"][] | null;
             /**
-             * @description All but user need the scope throughline/app.
+             * @description All but user need throughline/app.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: date-time
              * @description Default: now. At most 5 minutes ahead.
@@ -1780,6 +1958,29 @@ export interface components {
             status: "COMPLETED";
         } | {
             completedAt?: null;
+        };
+        Part: {
+            /** @description Of a data part: any JSON value, kept as it is sent. */
+            data?: components["schemas"]["Value"];
+            /** @description Of a tool-call part: any JSON value, kept as it is sent. */
+            input?: components["schemas"]["Value"];
+            /** @description Of a tool-result part: the tool failed. */
+            isError?: boolean | null;
+            /** @description Of a data part. */
+            name?: string | null;
+            /** @description Of a tool-result part: any JSON value, kept as it is sent. */
+            output?: components["schemas"]["Value"];
+            /** @description Of a text or reasoning part. */
+            text?: string | null;
+            /** @description Of a tool-call or tool-result part. */
+            toolCallId?: string | null;
+            /** @description Of a tool-call or tool-result part. */
+            toolName?: string | null;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type: "text" | "tool-call" | "tool-result" | "reasoning" | "data";
         };
         PreferencesDoc: {
             /** @description What each context shares with the others. */
@@ -2316,12 +2517,16 @@ export interface components {
         Recalled: {
             /** @description The part that the model played; absent for messages without one. */
             agentId?: string;
+            /** @description The client's own id of the message. */
+            clientMessageId?: string;
             /** @description The id of the coach. */
             coachId: string;
-            /** @description The text, as it was stored. */
+            /** @description What is indexed and summarised. Empty where the parts have no text. */
             content: string;
             /** @description The context of the session. */
             context: string;
+            /** @description An earlier call has stored it under its clientMessageId. */
+            duplicate?: boolean;
             /** @description Absent for true. */
             extract?: boolean;
             /** @description The user asked to forget it: nothing is drawn from it. */
@@ -2336,11 +2541,13 @@ export interface components {
             };
             /** @description The mode of the conversation, a word of the app's own. */
             mode: string;
+            /** @description What the message has beside its content, as it was sent. */
+            parts?: components["schemas"]["Part"][];
             /**
              * @description Who said it.
              * @enum {string}
              */
-            role: "user" | "assistant" | "system";
+            role: "user" | "assistant" | "system" | "tool";
             /**
              * Format: double
              * @description The estimated probability that the message helps to answer the query.
@@ -2419,7 +2626,7 @@ export interface components {
              */
             from?: string | null;
             /** @description Only these kinds. */
-            kinds?: ("message" | "summary" | "memory")[] | null;
+            kinds?: ("message" | "summary" | "memory" | "document")[] | null;
             /**
              * Format: int64
              * @description Default: 10 without tokens.
@@ -2599,7 +2806,7 @@ export interface components {
             metadata: {
                 [key: string]: components["schemas"]["Value"];
             };
-            /** @description One part with the content. */
+            /** @description The parts, or one with the content. A tool's result is in the part of its call. */
             parts: components["schemas"]["UiPart"][];
             /**
              * @description Who said it.
@@ -2608,13 +2815,21 @@ export interface components {
             role: "user" | "assistant" | "system";
         };
         UiPart: {
-            /** @description The text. */
-            text: string;
-            /**
-             * @description What the memory is about.
-             * @enum {string}
-             */
-            type: "text";
+            data?: components["schemas"]["Value"];
+            /** @description The output of a tool that failed. */
+            errorText?: string;
+            input?: components["schemas"]["Value"];
+            output?: components["schemas"]["Value"];
+            /** @description Of a dynamic-tool: input-available, output-available, output-error. */
+            state?: string;
+            /** @description Of a text or reasoning part. */
+            text?: string;
+            /** @description Of a dynamic-tool. */
+            toolCallId?: string;
+            /** @description Of a dynamic-tool. */
+            toolName?: string;
+            /** @description text, reasoning, dynamic-tool, or data- and a name. */
+            type: string;
         };
         UsageDoc: {
             /**
@@ -2751,7 +2966,10 @@ export interface operations {
     };
     chat: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With ui the answer is a stream of UI messages, as useChat reads it. */
+                stream?: "ui";
+            };
             header?: {
                 /** @description Repeats get the first answer. */
                 "Idempotency-Key"?: string;
@@ -3550,6 +3768,488 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDocumentNamespaces: {
+        parameters: {
+            query?: {
+                /** @description The most items to return. */
+                limit?: number;
+                /** @description The nextCursor of the page before, with the same query. */
+                cursor?: string;
+                /** @description The first labels; * is any label. */
+                prefix?: string;
+                /** @description The last labels; * is any label. */
+                suffix?: string;
+                /** @description Cut to so many labels, each once. */
+                maxDepth?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListNamespace"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listDocuments: {
+        parameters: {
+            query?: {
+                /** @description The most items to return. */
+                limit?: number;
+                /** @description The nextCursor of the page before, with the same query. */
+                cursor?: string;
+                /** @description Only documents in this namespace and in those below it. */
+                namespace?: string;
+                /** @description Conditions on the fields of values, as JSON. */
+                filter?: string;
+                /** @description A text to search for: the most relevant documents come, with scores. */
+                query?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundDocuments"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    putDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDocument"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    deleteDocument: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The labels, joined by slashes and percent-encoded: users%2Fann. */
+                namespace: string;
+                /** @description The key, percent-encoded. */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6065,6 +6765,8 @@ export interface operations {
                 context?: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
                 /** @description Only sessions of this status. */
                 status?: "active" | "completed" | "archived";
+                /** @description Conditions on attributes, as a JSON object. */
+                attributes?: string;
             };
             header?: never;
             path?: never;
