@@ -81,7 +81,7 @@ func checkHeld(t *testing.T, db *dynamo.DB, unnamed []string, left map[string]in
 			t.Errorf("the export lacks %q", sk)
 		}
 	}
-	if kinds["description"] != 1 || kinds["message"]+kinds["session"] > 0 || kinds["idempotency"] == 0 {
+	if kinds["description"] != 1 || kinds["message"]+kinds["session"]+kinds["document"] > 0 || kinds["idempotency"] == 0 {
 		t.Errorf("the export has %v", kinds)
 	}
 	if diff := cmp.Diff(left, others); diff != "" {

@@ -160,6 +160,11 @@ func TestDocumentsAmongRecords(t *testing.T) {
 	if err != nil || slices.ContainsFunc(found.Hits, func(h recall.Hit) bool { return h.Document != nil }) {
 		t.Errorf("a search of a prompt finds documents: %v", err)
 	}
+	matches, err := s.index.Query(t.Context(), "ann", 0, s.index.queries[len(s.index.queries)-1])
+	isDocument := func(m vector.Match) bool { return strings.HasPrefix(m.ID, "doc#") }
+	if err != nil || len(matches) == 0 || slices.ContainsFunc(matches, isDocument) {
+		t.Errorf("the index is asked for documents: %d matches, %v", len(matches), err)
+	}
 	p := longterm.DefaultPreferences()
 	p.Memory, p.CrossContext = false, false
 	if _, err := s.store.Preferences.Put(t.Context(), "ann", p); err != nil {
