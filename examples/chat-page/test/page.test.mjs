@@ -110,6 +110,24 @@ test('an answer is shown as it comes', async () => {
   assert.ok(whole.startsWith(begun) && whole.length > begun.length, `${begun} and ${whole}`);
 });
 
+test('a page that is loaded anew during an answer joins it', async (t) => {
+  t.after(() => slowModel(0));
+  await slowModel(3000);
+  await type('Coach', 'Shall I rest?');
+  while (await stored('coach') !== 'user') await page.waitForTimeout(20); // the model is called after that
+  const joined = page.waitForResponse((response) => response.url().endsWith('/v1/chat/coach/stream'));
+  await page.reload();
+  assert.equal((await joined).status(), 200);
+  await answered('Coach', 1);
+  assert.equal(await stored('coach'), 'user assistant');
+  assert.equal(await screen('Coach').locator('li.user').count(), 1);
+});
+
+/** Lets the stack's model wait before it answers. */
+const slowModel = (latencyMs) => fetch(`${stack}/dev/faults`, {
+  method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ openai: latencyMs ? { latencyMs } : {} }),
+});
+
 test('Again answers anew in the place of the former answer', async () => {
   for (const [n, text] of ['Hello.', 'Shall I run today?'].entries()) {
     await type('Coach', text);
