@@ -50,8 +50,8 @@ var errorClasses = map[string]errorClass{
 const mismatchCode = "IdempotentParameterMismatchException"
 
 // classify sorts an error of the SDK. An answer with a status of 4xx is definite, also where the rest of it is lost.
-// After anything else, such as a timeout, a lost connection or an answer that breaks off, the call may have been carried
-// out.
+// After anything else, such as a timeout, a lost connection or an answer that breaks off, the call may have been
+// carried out.
 func classify(err error) errorClass {
 	if cancelled, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
 		return classifyCancellation(cancelled)

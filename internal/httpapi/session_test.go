@@ -336,7 +336,8 @@ func TestErrorsNameWhatIsAllowed(t *testing.T) {
 	m := newFakeStore(noon)
 	h := allFunctions(t, stores{m, m, m, &fakeEraser{}, newLongTerm()})
 	for path, want := range map[string]string{
-		"/v1/sessions?x=1":         "x is an unknown query parameter; this operation takes attributes, context, cursor, limit, status",
+		"/v1/sessions?x=1": "x is an unknown query parameter; " +
+			"this operation takes attributes, context, cursor, limit, status",
 		"/v1/profile?x=1":          "x is an unknown query parameter; this operation takes none",
 		"/v1/sessions?status=done": "status must be one of active, completed, archived",
 	} {
