@@ -340,7 +340,9 @@ func (p *pipeline) vectors(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 		for id, v := range fetched.Vectors {
-			dump(t, all, namespace+" "+id, []any{v.Values, v.SparseValues, stable(v.Metadata.AsMap())})
+			metadata := stable(v.Metadata.AsMap())
+			name := fmt.Sprint(namespace, " ", id, " ", metadata["sessionId"], " ", metadata["seq"]) // a second may have two
+			dump(t, all, name, []any{v.Values, v.SparseValues, metadata})
 		}
 		if err := index.Close(); err != nil {
 			t.Fatal(err)

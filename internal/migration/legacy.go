@@ -169,6 +169,10 @@ func (d *decoder) message(fields map[string]any) conversation.Message {
 		take(rest, fieldNoExtract, &m.NoExtract)
 		take(rest, fieldClientID, &m.ClientMessageID)
 		takeParts(rest, &m.Parts)
+		if fields[fieldRole] == string(conversation.RoleTool) { // that of an app may be anything
+			m.Role = conversation.RoleTool
+			delete(kept, keptRole)
+		}
 	} else {
 		m.Timestamp = d.increasing(fields[fieldTime])
 		m.ID = d.ids.New(m.Timestamp, digits)
