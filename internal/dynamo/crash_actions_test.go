@@ -61,6 +61,7 @@ func (sim *simulation) act() {
 		(*simulation).append, (*simulation).append, (*simulation).turn,
 		(*simulation).createRecord, (*simulation).createRecord, (*simulation).updateRecord,
 		(*simulation).updateRecord, (*simulation).deleteRecord, (*simulation).putSingleton, (*simulation).deleteCoach,
+		(*simulation).putDocument, (*simulation).putDocument, (*simulation).deleteDocument,
 		(*simulation).saveSummary, (*simulation).deleteMessage, (*simulation).deleteMessage,
 		(*simulation).deleteSession, (*simulation).deleteSession, (*simulation).repeat, (*simulation).repeat,
 		func(sim *simulation) { sim.erase(sim.drawRetries()) },

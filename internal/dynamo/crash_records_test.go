@@ -2,11 +2,14 @@ package dynamo_test
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -120,4 +123,36 @@ func (sim *simulation) deleteCoach() {
 		return p.Coaches.DeleteCoach(ctx, sim.user, strings.TrimPrefix(name, "coach/"))
 	}})
 	sim.expect("delete coach", doneBefore(again, err), func(s *state) { delete(s.Records, name) })
+}
+
+// putDocument replaces a document or adds one.
+func (sim *simulation) putDocument() {
+	key, value := rapid.SampledFrom([]string{"x", "y"}).Draw(sim.rt, "key"), sim.newName()
+	text := fmt.Sprintf("{%q:%q}", "name", value)
+	put := document.Put{Namespace: document.Namespace{"a"}, Key: key, Value: json.RawMessage(text)}
+	if rapid.Bool().Draw(sim.rt, "is not indexed") {
+		put.Index = []string{}
+	}
+	remote := []remoteCall{{transact, 0}, {batchGet, 0}, {batchGet, 1}}
+	_, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
+		d, err := put.Document(sim.clock.time())
+		if err != nil {
+			return err
+		}
+		_, _, err = p.Documents.PutDocument(ctx, sim.user, d)
+		return err
+	}})
+	sim.expect("put document", err, func(s *state) { s.Records["document/"+key] = value })
+}
+
+func (sim *simulation) deleteDocument() {
+	name, ok := sim.drawRecord("document")
+	if !ok {
+		return
+	}
+	remote := []remoteCall{{transact, 0}, {batchGet, 0}, {batchGet, 1}}
+	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
+		return p.Documents.DeleteDocument(ctx, sim.user, document.Namespace{"a"}, strings.TrimPrefix(name, "document/"))
+	}})
+	sim.expect("delete document", doneBefore(again, err), func(s *state) { delete(s.Records, name) })
 }

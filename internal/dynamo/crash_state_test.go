@@ -21,7 +21,7 @@ import (
 // state is what a client can read of a user.
 type state struct {
 	Sessions map[string]sessionState
-	// Records are goals, todos, memories, check-ins, coaches and singletons, by kind and name.
+	// Records are goals, todos, memories, check-ins, coaches, documents and singletons, by kind and name.
 	Records map[string]string
 }
 
@@ -168,6 +168,14 @@ func (sim *simulation) readSingletons(read func(func() error), add func(name, id
 		coaches, _, err := sim.reader.Coaches.Coaches(ctx, sim.user, conversation.Page{Limit: 200})
 		for _, c := range coaches {
 			add("coach/"+c.ID, c.ID, c.Name)
+		}
+		return err
+	})
+	read(func() error {
+		documents, _, err := sim.reader.Documents.Documents(ctx, sim.user, nil, nil, conversation.Page{Limit: 200})
+		for _, d := range documents {
+			name, _, _ := strings.Cut(strings.TrimPrefix(string(d.Value), `{"name":"`), `"`)
+			add("document/"+d.Key, d.Key, name)
 		}
 		return err
 	})
