@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
@@ -198,4 +199,40 @@ func TestVectorsOfDocuments(t *testing.T) {
 	if n := s.documentVectors(); n != 3 {
 		t.Errorf("after one that is not indexed there are %d vectors", n)
 	}
+}
+
+// TestRecordsOfDocumentsComeAgain delivers the records of a document late, twice and in any order. The index agrees with
+// the table after each.
+func TestRecordsOfDocumentsComeAgain(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	service := indexing.New(s.store.Indexing, s.indexer, func() time.Time { return s.now })
+	const id = "doc#a/:k"
+	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 500))
+	deliver := func(want int, changes ...conversation.Change) {
+		t.Helper()
+		for range 2 {
+			if done, err := service.Consume(t.Context(), changes); err != nil || done != len(changes) {
+				t.Fatalf("%d of %d changes, %v", done, len(changes), err)
+			}
+			if n := s.documentVectors(); n != want {
+				t.Errorf("the index has %d vectors, want %d", n, want)
+			}
+		}
+	}
+	put := conversation.Change{User: "ann", RecordID: id, Version: 1, Vectors: 3}
+	deleted := conversation.Change{User: "ann", RecordID: id, Vectors: 3}
+	again := conversation.Change{User: "ann", RecordID: id, Version: 2, Vectors: 1}
+	s.put("a", "k", long)
+	deliver(3, put)
+	if err := s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"); err != nil {
+		t.Fatal(err)
+	}
+	s.put("a", "k", `{"text":"short"}`) // before the worker has seen the deletion
+	deliver(1, deleted)
+	deliver(1, again, put, deleted)
+	if err := s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"); err != nil {
+		t.Fatal(err)
+	}
+	deliver(0, again, put)
 }
