@@ -40,6 +40,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chat/{sessionId}/stream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Join the answer that is being generated
+         * @description The answer that is being generated in the session, from its beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of several at once it is the one that began last. The text comes in steps of about a second, the first after up to six, and the rest when the answer is stored. A user who has joined as many answers as may be at once gets 429 with Retry-After.
+         */
+        get: operations["joinChat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/check-ins": {
         parameters: {
             query?: never;
@@ -580,6 +600,30 @@ export interface paths {
          * @description Stores all messages or none. A time that is not after the session's last time is raised to the next millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB together. A completed session is active again when a message of the user follows its completion.
          */
         post: operations["appendMessages"];
+        /**
+         * Delete all messages of a session
+         * @description The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its messages go. Numbers begin with 1 again, and clientMessageIds are free again.
+         */
+        delete: operations["clearMessages"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/messages/truncate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the last messages of a session
+         * @description Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. Numbers are not used again. Repeats with the same Idempotency-Key get the first answer.
+         */
+        post: operations["truncateMessages"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1038,6 +1082,13 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             timestamp?: string;
+        };
+        Cleared: {
+            /**
+             * Format: int64
+             * @description How many messages there were.
+             */
+            deleted: number;
         };
         Coach: {
             /** @description The id of the coach. */
@@ -2799,6 +2850,58 @@ export interface components {
              */
             updatedAt?: string;
         };
+        Truncated: {
+            /** @description The ids of the messages that are deleted. */
+            deleted: string[];
+            /** @description Those in their place. */
+            messages: components["schemas"]["Message"][];
+            session: components["schemas"]["Session"];
+        };
+        Truncation: {
+            /**
+             * Format: int64
+             * @description Those after it go.
+             */
+            afterSeq?: number | null;
+            /** @description The ids that go, in order. Others are 409. */
+            expected?: string[] | null;
+            /**
+             * Format: int64
+             * @description The last ones go.
+             */
+            lastN?: number | null;
+            /** @description The messages in their place. */
+            replacement?: components["schemas"]["NewMessage"][] | null;
+        };
+        UiError: {
+            /** @description The problem's detail. */
+            errorText: string;
+            /**
+             * @description Always error.
+             * @enum {string}
+             */
+            type: "error";
+        };
+        UiFinish: {
+            /**
+             * @description Why the model stopped.
+             * @enum {string}
+             */
+            finishReason: "stop" | "length" | "content-filter" | "tool-calls" | "interrupted" | "other";
+            messageMetadata: components["schemas"]["UiFinishMetadata"];
+            /**
+             * @description Always finish.
+             * @enum {string}
+             */
+            type: "finish";
+        };
+        UiFinishMetadata: {
+            /** @description The id under which the answer is stored. */
+            messageId: string;
+            /** @description The name by which the vendor calls the model that answered. */
+            model?: string;
+            usage: components["schemas"]["LlmUsage"];
+        };
         UiMessage: {
             /** @description The message's messageId. */
             id: string;
@@ -2830,6 +2933,48 @@ export interface components {
             toolName?: string;
             /** @description text, reasoning, dynamic-tool, or data- and a name. */
             type: string;
+        };
+        UiPrompt: {
+            data: components["schemas"]["ChatBuilt"];
+            /**
+             * @description Always data-prompt.
+             * @enum {string}
+             */
+            type: "data-prompt";
+        };
+        UiStart: {
+            /** @description The id of the answer, unless the chunk finish has another. */
+            messageId: string;
+            messageMetadata: components["schemas"]["UiStartMetadata"];
+            /**
+             * @description Always start.
+             * @enum {string}
+             */
+            type: "start";
+        };
+        UiStartMetadata: {
+            /** @description The id of the prompt. */
+            promptId: string;
+        };
+        UiText: {
+            /** @description The id of the text part. */
+            id: string;
+            /**
+             * @description text-start before the text, text-end after it.
+             * @enum {string}
+             */
+            type: "text-start" | "text-end";
+        };
+        UiTextDelta: {
+            /** @description The next piece of the answer. */
+            delta: string;
+            /** @description The id of the text part. */
+            id: string;
+            /**
+             * @description Always text-delta.
+             * @enum {string}
+             */
+            type: "text-delta";
         };
         UsageDoc: {
             /**
@@ -3076,6 +3221,123 @@ export interface operations {
             };
             /** @description Unsupported Media Type */
             415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    joinChat: {
+        parameters: {
+            query?: {
+                /** @description With events, the events of POST /v1/chat come. */
+                stream?: "ui" | "events";
+            };
+            header?: never;
+            path: {
+                sessionId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example  */
+                    "text/event-stream": {
+                        data: string;
+                        /** @enum {string} */
+                        event: "prompt";
+                    } | {
+                        data: string;
+                        /** @enum {string} */
+                        event: "token";
+                    } | {
+                        data: string;
+                        /** @enum {string} */
+                        event: "done";
+                    } | {
+                        data: string;
+                        /** @enum {string} */
+                        event: "error";
+                    } | {
+                        data: string;
+                    };
+                };
+            };
+            /** @description No Content */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7614,6 +7876,227 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Appended"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    clearMessages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Cleared"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    truncateMessages: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeats get the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description The session's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Truncation"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Truncated"];
                 };
             };
             /** @description Bad Request */
