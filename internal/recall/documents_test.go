@@ -201,8 +201,8 @@ func TestVectorsOfDocuments(t *testing.T) {
 	}
 }
 
-// TestRecordsOfDocumentsComeAgain delivers the records of a document late, twice and in any order. The index agrees with
-// the table after each.
+// TestRecordsOfDocumentsComeAgain delivers the records of a document late, twice and in any order. The index agrees
+// with the table after each.
 func TestRecordsOfDocumentsComeAgain(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
