@@ -249,6 +249,9 @@ func (s *server) serveUnrouted(h http.Handler, w http.ResponseWriter, r *http.Re
 		return
 	}
 	allowed := probe.header.Get("Allow")
+	if strings.HasSuffix(r.URL.Path, truncatePath) { // DELETE is that of a message, whose id may be any text
+		allowed = http.MethodPost
+	}
 	w.Header().Set("Allow", allowed)
 	WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }

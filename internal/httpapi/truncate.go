@@ -38,6 +38,9 @@ type truncationInput struct {
 	Body truncation
 }
 
+// truncatePath is the end of the path of truncations.
+const truncatePath = "/messages/truncate"
+
 func (m messages) registerCuts(tag string) {
 	register(m.server, operation{
 		method: http.MethodDelete, path: "/v1/sessions/{id}/messages", id: "clearMessages", tag: tag,
@@ -46,7 +49,7 @@ func (m messages) registerCuts(tag string) {
 			"messages go. Numbers begin with 1 again, and clientMessageIds are free again.",
 	}, m.clear)
 	register(m.server, operation{
-		method: http.MethodPost, path: "/v1/sessions/{id}/messages/truncate", id: "truncateMessages", tag: tag,
+		method: http.MethodPost, path: "/v1/sessions/{id}" + truncatePath, id: "truncateMessages", tag: tag,
 		summary: "Replace the last messages of a session", errors: []int{http.StatusConflict},
 		detail: "Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With " +
 			"expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. " +

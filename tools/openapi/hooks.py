@@ -29,6 +29,21 @@ RULES = [
     ("messages[", "is a number that would not come back exactly: "),
     ("messages[", "must be nested at most 16 deep"),
     ("messages[", "must have names of 1 to 255 bytes "),
+    # A message has a content or parts, and which fields a part has depends on its type.
+    ("messages[", "must be 1 byte to 256 KiB long"),
+    ("messages[", "is required in a part of the type "),
+    ("messages[", "is no field of a part of the type "),
+    ("messages[", "is repeated in this call"),
+    ("messages", "must be at most 98 together with their clientMessageIds"),
+    ("afterSeq", "give either afterSeq or lastN"),
+    ("afterSeq", "would delete "),
+    # A query has JSON as text.
+    ("value", "is a number that would not come back exactly: "),
+    ("value", "must "),
+    ("filter", "is empty"),
+    ("filter", "must be a JSON object without repeated names"),
+    ("attributes", "must be a JSON object without repeated names"),
+    ("index[", "must be $, or names joined by dots"),
     ("filter", "is a number that would not come back exactly: "),
     ("filter", "must take at most "),  # a limit of all names and texts together
     ("filter", "must have names of 1 to 255 bytes "),  # a schema counts characters
