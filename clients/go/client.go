@@ -23,7 +23,7 @@ import (
 type Config struct {
 	// BaseURL is the address of the API, such as https://api.example.com.
 	BaseURL string
-	// StreamURL is the address of the chat and the export where that is another: the output CoachUrl of a stage.
+	// StreamURL is the address of the chat, the turns and the export where that is another: the output CoachUrl of a stage.
 	StreamURL string
 	// Token is the user's token; or, in a server, the credential that has the scope throughline/on-behalf.
 	Token string
@@ -96,6 +96,9 @@ func (c *Client) prepare(r request, options []Option) (*prepared, error) {
 	p := &prepared{method: r.method, url: c.config.BaseURL, timeout: 30 * time.Second}
 	if r.stream {
 		p.url, p.timeout = c.config.StreamURL, 120*time.Second
+	}
+	if strings.HasPrefix(r.path, "/v1/turns") {
+		p.url = c.config.StreamURL
 	}
 	p.url = strings.TrimRight(p.url, "/") + fill(r.path, r.in)
 	if c.config.Timeout > 0 {

@@ -99,6 +99,16 @@ type Appended struct {
 	Session  Session   `json:"session"`
 }
 
+// BegunTurn is the answer of BeginTurn.
+type BegunTurn struct {
+	// As POST /v1/prompts has it.
+	Prompt Prompt `json:"prompt"`
+	// The turn's id, with which it is finished.
+	TurnID string `json:"turnId"`
+	// The id of the user's message, which is stored.
+	UserMessageID string `json:"userMessageId"`
+}
+
 // ChangedGoal is the body of ChangeGoal.
 type ChangedGoal struct {
 	// What kind of goal it is. One of habit, target, project.
@@ -323,6 +333,29 @@ type FieldProblem struct {
 	Field string `json:"field"`
 	// What is wrong with it.
 	Message string `json:"message"`
+}
+
+// FinishBody is the body of FinishTurn.
+type FinishBody struct {
+	// At most 256 KiB. With parts, the default is their texts.
+	Content string `json:"content,omitzero"`
+	// Why the answer is not whole.
+	Error string `json:"error,omitzero"`
+	// Default: stop.
+	FinishReason string `json:"finishReason,omitzero"`
+	// The model that answered.
+	Model string `json:"model,omitzero"`
+	// At most 256 KiB together with the content.
+	Parts []Part `json:"parts,omitzero"`
+	// Default: the lengths of the prompt and of the answer are charged.
+	Usage map[string]any `json:"usage,omitzero"`
+}
+
+// FinishedTurn is the answer of FinishTurn.
+type FinishedTurn struct {
+	// The id of the answer; absent where the turn failed without one.
+	MessageID string  `json:"messageId,omitzero"`
+	Session   Session `json:"session"`
 }
 
 // FoundDocument is an item of ListDocuments.
@@ -787,7 +820,17 @@ type NewTodo struct {
 	Status string `json:"status,omitzero"`
 }
 
-// Part is a part of FoundRecord.
+// OwnTool is a part of TurnBody.
+type OwnTool struct {
+	// What the tool does, for the model.
+	Description string `json:"description,omitzero"`
+	// The name of the tool.
+	Name string `json:"name"`
+	// The JSON schema of the arguments, at most 32 KiB.
+	Parameters map[string]any `json:"parameters,omitzero"`
+}
+
+// Part is a part of FinishBody.
 type Part struct {
 	// Of a data part: any JSON value, kept as it is sent.
 	Data any `json:"data,omitzero"`
@@ -1472,6 +1515,44 @@ type Truncation struct {
 	LastN *int `json:"lastN,omitzero"`
 	// The messages in their place.
 	Replacement []NewMessage `json:"replacement,omitzero"`
+}
+
+// TurnBody is the body of BeginTurn.
+type TurnBody struct {
+	// The part that the model plays. Default: coach. One of coach, goalArchitect, patternAnalyst, motivator,
+	// accountabilityPartner.
+	AgentID string `json:"agentId,omitzero"`
+	// Default: the recipe's budget.
+	Budget map[string]any `json:"budget,omitzero"`
+	// The provider's format in which the answer has the prompt, too. Default: none. One of openai-chat,
+	// openai-responses, anthropic, parts.
+	Format string `json:"format,omitzero"`
+	// The user's message, at most 256 KiB. It or messages is needed.
+	Message string `json:"message,omitzero"`
+	// Messages to store; the last is the user's.
+	Messages []NewMessage `json:"messages,omitzero"`
+	// How the prompt is built. Default: unified. One of unified, working-context, context-format,
+	// context-format@0.5, tiered-history, block-map.
+	Recipe string `json:"recipe,omitzero"`
+	// Which of the session's messages are told. Default: by agent.
+	Scoping map[string]any `json:"scoping,omitzero"`
+	// A session of this user.
+	SessionID string `json:"sessionId"`
+	// The app's own tools. They follow the prompt's.
+	Tools []OwnTool `json:"tools,omitzero"`
+}
+
+// TurnState is the answer of GetTurn.
+type TurnState struct {
+	// The id of the answer of a finished turn.
+	MessageID string `json:"messageId,omitzero"`
+	// open while the app may answer, finished with the answer, interrupted without one. One of open, finished,
+	// interrupted.
+	Status string `json:"status"`
+	// The turn's id.
+	TurnID string `json:"turnId"`
+	// The id of the user's message, which is stored.
+	UserMessageID string `json:"userMessageId"`
 }
 
 // UiError is a value of the API.

@@ -25,6 +25,19 @@ func (c *Client) AppendMessages(
 	return appended, err
 }
 
+// BeginTurn begins a turn that the app's own model answers. Stores the user's message and returns the prompt for
+// the app's own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores
+// nothing. The app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the
+// same Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
+// afterwards.
+func (c *Client) BeginTurn(ctx context.Context, body TurnBody, options ...Option) (*BegunTurn, error) {
+	var begunTurn *BegunTurn
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/turns", body: body, keyed: true,
+	}, options, map[int]any{201: &begunTurn})
+	return begunTurn, err
+}
+
 // BuildPrompt builds a prompt. Scoping says which of the session's messages are told. Its filter by agent runs
 // over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with
 // the current message, once: a message that is appended already is named by messageId. In unified a system
@@ -244,6 +257,23 @@ func (c *Client) Export(ctx context.Context, options ...Option) iter.Seq2[Record
 	}, options)
 }
 
+// FinishTurn finishes a turn. Stores the answer, once: a repeat, with whatever body, gets the first answer. With
+// an error the content is stored as interrupted; without content nothing is stored, and the turn can still be
+// finished. The usage is charged to the user's day. An answer that comes late is stored too, up to 24 hours
+// after the turn began.
+func (c *Client) FinishTurn(
+	ctx context.Context,
+	turnID string,
+	body FinishBody,
+	options ...Option,
+) (*FinishedTurn, error) {
+	var finishedTurn *FinishedTurn
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/turns/{turnId}/finish", in: []string{turnID}, body: body,
+	}, options, map[int]any{200: &finishedTurn})
+	return finishedTurn, err
+}
+
 // GetApp gets the registry that is live. What the app's file says (docs/extending.md): its contexts and memory
 // types, with the agents and recipes.
 func (c *Client) GetApp(ctx context.Context, options ...Option) (*AppDoc, error) {
@@ -381,6 +411,16 @@ func (c *Client) GetTodo(ctx context.Context, id string, options ...Option) (*To
 		method: "GET", path: "/v1/todos/{id}", in: []string{id},
 	}, options, map[int]any{200: &todo})
 	return todo, err
+}
+
+// GetTurn gets a turn. Whether it is open, finished, or interrupted: failed without an answer, or not finished
+// in ten minutes.
+func (c *Client) GetTurn(ctx context.Context, turnID string, options ...Option) (*TurnState, error) {
+	var turnState *TurnState
+	err := c.do(ctx, request{
+		method: "GET", path: "/v1/turns/{turnId}", in: []string{turnID},
+	}, options, map[int]any{200: &turnState})
+	return turnState, err
 }
 
 // GetUsage gets today's tokens. The tokens of the models that the user has spent on this day of UTC, from the

@@ -105,6 +105,7 @@ type Deps struct {
 	Turns   conversation.TurnStore
 	Watch   conversation.TurnWatcher
 	Joins   conversation.TurnJoiner
+	Keeper  conversation.TurnKeeper
 	Prompts Prompter
 	Model   Streamer
 	Recall  Recaller

@@ -81,6 +81,10 @@ type Turn struct {
 	Slot string
 	// Spent is how many tokens the model took for the answer. The caller sets it before it finishes the turn.
 	Spent int
+	// SpentOnce says that all who finish the turn report the same tokens. Only the one whose answer is stored is charged.
+	SpentOnce bool
+	// Until is when the lease ends. Only OpenTurn sets it. It is zero for a turn that was released.
+	Until time.Time
 }
 
 // DayUsage is how many tokens of the models a user spent on a day, as in 2026-02-05.
@@ -112,7 +116,7 @@ type Quota struct {
 // TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
 // answer.
 type TurnStore interface {
-	// BeginTurn stores the one user message of in and takes the lease, in one transaction. While another request holds
+	// BeginTurn stores the messages of in, of which the last is the user's, and takes the lease, in one transaction. While another request holds
 	// the lease, it returns a Conflict with RetryAfter. If that request has finished, it returns the turn with its
 	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored. For a
 	// user who has spent the day's tokens, or has as many answers under way as may be at once, it stores nothing and
@@ -137,6 +141,30 @@ type TurnWatcher interface {
 	// caller's. The text is deleted with the turn's end.
 	SaveProgress(ctx context.Context, user UserID, turn Turn, p Progress) error
 }
+
+// TurnKeeper opens turns that another call began, and keeps their prompts for those who repeat that call.
+type TurnKeeper interface {
+	// OpenTurn returns the turn that the call with that scope and key began, with its answer if it has one. It returns
+	// NotFound where there is none, and where its session or message is gone.
+	OpenTurn(ctx context.Context, user UserID, idem Idempotency) (Turn, error)
+	// KeepPrompt keeps the prompt of a turn, unless one is kept already. It returns the one that is kept.
+	KeepPrompt(ctx context.Context, user UserID, turn Turn, p KeptPrompt) (KeptPrompt, error)
+	// KeptPrompt returns the prompt that is kept, or NotFound.
+	KeptPrompt(ctx context.Context, user UserID, turn Turn) (KeptPrompt, error)
+}
+
+// KeptPrompt is a prompt as it was answered, for repeats.
+type KeptPrompt struct {
+	PromptID string
+	// Tokens is the length of the prompt.
+	Tokens int
+	// Data is the encoded prompt, at most MaxKeptPromptBytes. It is gone after Until.
+	Data  []byte
+	Until time.Time
+}
+
+// MaxKeptPromptBytes is the size of a prompt that a store keeps.
+const MaxKeptPromptBytes = 350 << 10
 
 // Progress is how far the answer of a turn is.
 type Progress struct {

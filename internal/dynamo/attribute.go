@@ -120,6 +120,9 @@ const (
 	attrPromptID    = "promptId"
 	attrJoinedUntil = "joinedUntil"
 
+	// The prompt that is kept of a turn.
+	attrPromptData = "promptData"
+
 	// Limits of users.
 	attrRequests = "requests"
 	attrSlot     = "slot" // of the idempotency record of a turn

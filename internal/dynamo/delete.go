@@ -361,7 +361,7 @@ func (s *DeletionStore) DeleteDescriptions(ctx context.Context, user conversatio
 	const op = "delete descriptions"
 	sk, _ := sessionSK(session.Context, session.ID)
 	var keys []key
-	for _, prefix := range []string{descriptionsOf(sk, session), clientsOf(sk, session)} {
+	for _, prefix := range []string{descriptionsOf(sk, session), clientsOf(sk, session), keptPrefix + sk + "#"} {
 		q := query{where: withPrefix(user, prefix), only: []string{attrPK, attrSK}}
 		for it, err := range s.db.queryWithExpired(ctx, op, q) {
 			if err != nil {

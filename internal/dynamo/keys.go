@@ -29,6 +29,7 @@ const (
 	parkedPrefix      = "legacy#"
 	freshPrefix       = "fresh#"
 	answerPrefix      = "answer#"
+	keptPrefix        = "turn#"
 	descriptionPrefix = "description#"
 	clientPrefix      = "client#"
 

@@ -43,5 +43,5 @@ func longtermKind(rest string) string {
 var kindPrefixes = map[string]string{
 	messagePrefix: "message", summaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
 	promptPrefix: "prompt", parkedPrefix: "parked_array", freshPrefix: "fresh", descriptionPrefix: "description",
-	clientPrefix: "client_message_id", documentPrefix: "document", answerPrefix: "answer",
+	clientPrefix: "client_message_id", documentPrefix: "document", answerPrefix: "answer", keptPrefix: "turn",
 }

@@ -23,6 +23,7 @@ var (
 	_ conversation.TurnStore   = (*TurnStore)(nil)
 	_ conversation.TurnWatcher = (*TurnStore)(nil)
 	_ conversation.TurnJoiner  = (*TurnStore)(nil)
+	_ conversation.TurnKeeper  = (*TurnStore)(nil)
 )
 
 // NewTurnStore returns the turns of a DB.
@@ -40,20 +41,17 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	if err != nil {
 		return conversation.Turn{}, err
 	}
-	if len(in.Messages) != 1 {
-		return conversation.Turn{}, fault.InvalidField("messages", "must hold one message")
-	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
-	slot := newAnswerSlot(s.db, user)
+	slot := newAnswerSlot(s.db, user, lease)
 	a.guards = []guard{newAnswerQuota(s.db, user, slot).guard(), slot.guard()}
 	if in.Idempotency.Set() {
 		turn.Lease = newRandomDigits(s.db.random)
 		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
 			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.now())
 			recordAppend(record, k, done)
-			turn.AnswerID = s.planAnswer(user, done.Messages[0].Timestamp)
+			turn.AnswerID = s.planAnswer(user, done.Session.LastMessageAt)
 			record[attrAnswerSK] = answerSK(user, turn)
 			record[attrState] = stringAttr(stateRunning)
 			record[attrLease] = stringAttr(turn.Lease)
@@ -70,7 +68,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	if existing != nil {
 		return s.resume(ctx, user, turn, existing, lease)
 	}
-	turn.Message, turn.Session, turn.Slot = out.Messages[0], out.Session, slot.id()
+	turn.Message, turn.Session, turn.Slot = out.Messages[len(out.Messages)-1], out.Session, slot.id()
 	if turn.AnswerID == "" {
 		turn.AnswerID = s.planAnswer(user, turn.Message.Timestamp)
 	}
@@ -133,7 +131,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 	isExpired := field(attrState).Equal(value(stringAttr(stateRunning))).
 		And(field(attrLease).Equal(value(stringAttr(record.string(attrLease)))),
 			field(attrLeaseUntil).Equal(value(stringAttr(record.string(attrLeaseUntil)))))
-	slot := newAnswerSlot(s.db, user)
+	slot := newAnswerSlot(s.db, user, lease)
 	slot.takeOver(record.string(attrSlot))
 	quota := newAnswerQuota(s.db, user, slot)
 	turn.AnswerID = s.planAnswer(user, askedAt(record))
@@ -311,8 +309,10 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if existing == nil {
 		return out.Messages[0], nil
 	}
-	if err := s.charge(ctx, user, turn); err != nil {
-		return conversation.Message{}, err
+	if !turn.SpentOnce {
+		if err := s.charge(ctx, user, turn); err != nil {
+			return conversation.Message{}, err
+		}
 	}
 	first, err := s.answer(ctx, user, existing)
 	if err != nil {

@@ -111,17 +111,21 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 		Documents: documents, Spines: spines{}, Usage: usage{}, Health: backfilling(),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
-		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Export: httpapi.ExportDeps{
+		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Turns: fakeTurns{}, Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
 			Documents: documents, Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
-		case path == "/v1/chat" || strings.HasPrefix(path, "/v1/chat/") || path == "/v1/export":
+		case path == "/v1/chat" || strings.HasPrefix(path, "/v1/chat/") || strings.HasPrefix(path, "/v1/turns") || path == "/v1/export":
 			who, err := claims.OfToken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 			if err == nil {
-				r.Header.Set("Authorization", "Bearer user:"+who.Subject)
+				kind := "user:"
+				if strings.HasPrefix(path, "/v1/turns") {
+					kind = "app:"
+				}
+				r.Header.Set("Authorization", "Bearer "+kind+who.Subject)
 			}
 			coach.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/v1/prompts"):
@@ -264,6 +268,9 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	do(200, "POST", "/v1/chat", object{"sessionId": "s1", "message": "x"})
 	do(200, "GET", "/v1/chat/s1/stream", nil)
 	do(204, "GET", "/v1/chat/quiet/stream", nil)
+	do(201, "POST", "/v1/turns", object{"sessionId": "s1", "message": "x"})
+	do(200, "POST", "/v1/turns/turn_1/finish", object{"content": "x"})
+	do(200, "GET", "/v1/turns/turn_1", nil)
 	do(204, "DELETE", "/v1/coaches/c1", nil)
 	do(200, "DELETE", "/v1/sessions/s1/messages/"+appended.Messages[1].MessageID+"?quotes=list", nil)
 	do(200, "POST", "/v1/sessions/s1/messages/truncate", object{"lastN": 1, "replacement": []any{message}})

@@ -248,6 +248,9 @@ var wantOperations = map[string]string{
 	"GET /v1/prompts/{promptId}":                    "app",
 	"POST /v1/chat":                                 "user",
 	"GET /v1/chat/{sessionId}/stream":               "user",
+	"POST /v1/turns":                                "app",
+	"POST /v1/turns/{turnId}/finish":                "app",
+	"GET /v1/turns/{turnId}":                        "app",
 }
 
 func TestDocumentHasEveryOperation(t *testing.T) {

@@ -256,7 +256,7 @@ func TestParametersAreInTheDocument(t *testing.T) {
 			}
 		}
 	}
-	if keys != 8 {
+	if keys != 9 {
 		t.Errorf("%d operations take an Idempotency-Key", keys)
 	}
 	if p := d.Paths["/v1/coaches/{coachId}"]["put"].Parameters; len(p) != 1 || p[0].Schema.Pattern == "" {

@@ -38,7 +38,7 @@ type field struct {
 // inCode names the functions that refuse what a schema cannot say, by the field.
 var inCode = map[string]string{
 	"message": "the operation", "content": "`conversation.Append.Prepare`", "messages": "`conversation.Append.Prepare`",
-	"parts":    "`conversation.Append.Prepare`",
+	"parts": "`conversation.Append.Prepare`", "parameters": "`ownTools`",
 	"metadata": "`conversation.PrepareDocument`", "attributes": "`conversation.PrepareDocument`",
 	"value": "`document.Put.Document`", "filter": "`conversation.PrepareDocument`", "messageIds": "`checkSources`",
 	"patterns": "`checkRemarks`", "wins": "`checkRemarks`", "struggles": "`checkRemarks`",

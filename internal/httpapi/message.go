@@ -199,16 +199,23 @@ func checkMessages(c Caller, given []newMessage, field string) error {
 	return invalidFields(wrong)
 }
 
-// toNewMessages returns the messages as the store takes them, with their token counts.
+// toNewMessages returns the messages as the store takes them, with the token counts of what they say.
 func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
+	return toNewMessages(given, m.tokens.Count)
+}
+
+// toNewMessages returns the messages as the store takes them. Without count, the caller counts their tokens.
+func toNewMessages(given []newMessage, count func(string) int) []conversation.NewMessage {
 	out := make([]conversation.NewMessage, len(given))
 	for i, g := range given {
 		out[i] = conversation.NewMessage{
 			Parts: fromParts(g.Parts), ClientMessageID: g.ClientID,
 			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
 			AgentID: g.AgentID, Metadata: g.Metadata,
-			Tokens:  m.tokens.Count(cmp.Or(g.Content, conversation.TextOf(fromParts(g.Parts)))),
 			NoIndex: isFalse(g.Index), NoExtract: isFalse(g.Extract),
+		}
+		if count != nil {
+			out[i].Tokens = count(cmp.Or(g.Content, conversation.TextOf(out[i].Parts)))
 		}
 	}
 	return out

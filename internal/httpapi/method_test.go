@@ -20,7 +20,7 @@ func TestMethodsOfEveryPath(t *testing.T) {
 			allowed = append(allowed, strings.ToUpper(method))
 		}
 		path = strings.NewReplacer("{id}", "x", "{messageId}", "x", "{coachId}", "x", "{promptId}", "x",
-			"{namespace}", "x", "{key}", "x", "{sessionId}", "x").Replace(path)
+			"{namespace}", "x", "{key}", "x", "{sessionId}", "x", "{turnId}", "x").Replace(path)
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)
 			get := send(t, h, call{method: "GET", path: path, user: "ann"})

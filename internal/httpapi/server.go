@@ -132,6 +132,7 @@ func Context(d ContextDeps) http.Handler {
 type CoachDeps struct {
 	Base
 	Chat   Chatter
+	Turns  TurnTaker
 	Export ExportDeps
 	// Verifier checks tokens, because a function URL has no authorizer.
 	Verifier Verifier
@@ -149,6 +150,7 @@ func Coach(d CoachDeps) http.Handler {
 
 func registerCoach(s *server, d CoachDeps) {
 	chats{s, d.Chat}.register()
+	turns{s, d.Turns}.register()
 	exports{s, d.Export}.register()
 }
 

@@ -146,8 +146,8 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 		t.Error(err)
 	}
 	in.Messages = userMessages("two", "at once")
-	if _, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute); !fault.Is(err, fault.Invalid) {
-		t.Errorf("two messages: %v", err)
+	if two, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute); err != nil || two.Message.Content != "at once" {
+		t.Errorf("two messages: %+v, %v", two, err)
 	}
 	// Of many concurrent calls with one key, exactly one gets the lease.
 	var successes atomic.Int32

@@ -35,6 +35,34 @@ class Answering(httpx.BaseTransport):
         return httpx.Response(200, text=self.body)
 
 
+class Turning(httpx.BaseTransport):
+    """Begins and finishes a turn, and keeps what it was finished with."""
+
+    def __init__(self) -> None:
+        self.finished = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not request.url.path.endswith("/finish"):
+            return httpx.Response(201, json={"turnId": "turn_1", "userMessageId": "m", "prompt": {}})
+        self.finished.append(json.loads(request.content))
+        return httpx.Response(200, json={"messageId": "a", "session": {}})
+
+
+class TurnTest(unittest.TestCase):
+    def test_a_turn_is_always_ended(self) -> None:
+        turning = Turning()
+        client = Client("http://api/", "t", http=httpx.Client(transport=turning))
+        end = client.turn(lambda turn: {"content": turn.turn_id}, session_id="s", message="x")
+        self.assertEqual(end.message_id, "a")
+
+        def fail(_: models.BegunTurn) -> dict:
+            raise RuntimeError("no model")
+
+        with self.assertRaisesRegex(RuntimeError, "no model"):
+            client.turn(fail, session_id="s", message="x")
+        self.assertEqual(turning.finished, [{"content": "turn_1"}, {"error": "no model"}])
+
+
 class ClientTest(unittest.TestCase):
     def client(self, answering: Answering, token="t", **options) -> Client:
         return Client("http://api/", token, http=httpx.Client(transport=answering), **options)

@@ -1,7 +1,9 @@
 import { Replay } from './chat.js';
 import { Deadline } from './deadline.js';
 import { ConnectionError, ProblemError } from './errors.js';
-import { operations, type Operations, type Problem } from './operations.js';
+import {
+  operations, type BegunTurn, type FinishBody, type FinishedTurn, type Operations, type Problem, type TurnBody,
+} from './operations.js';
 import { Pages, type Page } from './pages.js';
 import { lines, serverEvents, type ServerEvent } from './stream.js';
 import { Tokens, type TokenSource } from './tokens.js';
@@ -85,6 +87,24 @@ export class Client {
     return client;
   }
 
+  /**
+   * Runs one turn with the app's own model: stores the user's message, calls answer with the prompt, and stores what it
+   * returns. When answer throws, the turn is ended with that error, which is then thrown here.
+   */
+  async turn(
+    body: TurnBody, answer: (turn: BegunTurn) => FinishBody | Promise<FinishBody>, options: Options = {},
+  ): Promise<FinishedTurn> {
+    const turn = await this.beginTurn(body, options);
+    let said: FinishBody;
+    try {
+      said = await answer(turn);
+    } catch (error) {
+      await this.finishTurn(turn.turnId, { error: `${String(error).slice(0, 500) || 'failed'}` }).catch(() => undefined);
+      throw error;
+    }
+    return this.finishTurn(turn.turnId, said, options.signal ? { signal: options.signal } : {});
+  }
+
   static {
     internals.events = (client, row, args, replay) =>
       client.#call(row.split(' '), args, replay) as AsyncGenerator<never, void, undefined>;
@@ -107,7 +127,7 @@ export class Client {
     if (words.includes('key')) headers['Idempotency-Key'] = options.idempotencyKey ?? newKey();
     const kind = words.at(-1);
     const stream = kind === 'events' || kind === 'lines';
-    const base = (stream ? this.#options.streamUrl : undefined) ?? this.#options.baseUrl;
+    const base = (stream || path.startsWith('/v1/turns') ? this.#options.streamUrl : undefined) ?? this.#options.baseUrl;
     const call = (more?: object): Call => ({
       stream, options, out: { method, headers, body, url: base.replace(/\/+$/, '') + filled + search({ ...query, ...more }) },
     });

@@ -10,6 +10,7 @@ export type AppField = components['schemas']['AppField'];
 export type AppMemoryType = components['schemas']['AppMemoryType'];
 export type AppRecipe = components['schemas']['AppRecipe'];
 export type Appended = components['schemas']['Appended'];
+export type BegunTurn = components['schemas']['BegunTurn'];
 export type ChangedGoal = components['schemas']['ChangedGoal'];
 export type ChangedMemory = components['schemas']['ChangedMemory'];
 export type ChangedSession = components['schemas']['ChangedSession'];
@@ -29,6 +30,8 @@ export type Document = components['schemas']['Document'];
 export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
 export type FieldProblem = components['schemas']['FieldProblem'];
+export type FinishBody = components['schemas']['FinishBody'];
+export type FinishedTurn = components['schemas']['FinishedTurn'];
 export type FoundDocument = components['schemas']['FoundDocument'];
 export type FoundDocuments = components['schemas']['FoundDocuments'];
 export type FoundMemory = components['schemas']['FoundMemory'];
@@ -61,6 +64,7 @@ export type NewMessage = components['schemas']['NewMessage'];
 export type NewMessages = components['schemas']['NewMessages'];
 export type NewSession = components['schemas']['NewSession'];
 export type NewTodo = components['schemas']['NewTodo'];
+export type OwnTool = components['schemas']['OwnTool'];
 export type Part = components['schemas']['Part'];
 export type PreferencesDoc = components['schemas']['PreferencesDoc'];
 export type PreferencesInput = components['schemas']['PreferencesInput'];
@@ -111,6 +115,8 @@ export type TimelinePage = components['schemas']['TimelinePage'];
 export type Todo = components['schemas']['Todo'];
 export type Truncated = components['schemas']['Truncated'];
 export type Truncation = components['schemas']['Truncation'];
+export type TurnBody = components['schemas']['TurnBody'];
+export type TurnState = components['schemas']['TurnState'];
 export type UiError = components['schemas']['UiError'];
 export type UiFinish = components['schemas']['UiFinish'];
 export type UiFinishMetadata = components['schemas']['UiFinishMetadata'];
@@ -129,6 +135,7 @@ export type Value = components['schemas']['Value'];
 /** The operations of the API: method, path, and how the client sends and reads them. */
 export const operations: Record<keyof Operations, string> = {
   appendMessages: 'POST /v1/sessions/{id}/messages body key',
+  beginTurn: 'POST /v1/turns body key',
   buildPrompt: 'POST /v1/prompts body',
   changeGoal: 'PATCH /v1/goals/{id} body',
   changeMemory: 'PATCH /v1/memories/{id} body',
@@ -150,6 +157,7 @@ export const operations: Record<keyof Operations, string> = {
   deleteTodo: 'DELETE /v1/todos/{id}',
   eraseUser: 'DELETE /v1/user',
   export: 'GET /v1/export lines',
+  finishTurn: 'POST /v1/turns/{turnId}/finish body',
   getApp: 'GET /v1/app',
   getCoach: 'GET /v1/coaches/{coachId}',
   getDocument: 'GET /v1/documents/{namespace}/{key}',
@@ -164,6 +172,7 @@ export const operations: Record<keyof Operations, string> = {
   getSeed: 'GET /v1/seed',
   getSession: 'GET /v1/sessions/{id}',
   getTodo: 'GET /v1/todos/{id}',
+  getTurn: 'GET /v1/turns/{turnId}',
   getUsage: 'GET /v1/usage',
   getUserSummary: 'GET /v1/user-summary',
   joinChat: 'GET /v1/chat/{sessionId}/stream?stream=events events',
@@ -201,6 +210,12 @@ export interface Operations {
    * the next millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1
    * MiB together. A completed session is active again when a message of the user follows its completion. */
   appendMessages(id: string, body: NewMessages, options?: Options): Promise<Appended>;
+  /** Begin a turn that the app's own model answers. Stores the user's message and returns the prompt for the app's
+   * own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
+   * app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
+   * Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
+   * afterwards. */
+  beginTurn(body: TurnBody, options?: Options): Promise<BegunTurn>;
   /** Build a prompt. Scoping says which of the session's messages are told. Its filter by agent runs over the
    * session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current
    * message, once: a message that is appended already is named by messageId. In unified a system message with what
@@ -269,6 +284,11 @@ export interface Operations {
    * Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at
    * once have a bound, a user has one export at a time, and another is 429 with Retry-After. */
   export(options?: Options): AsyncGenerator<Line, void, undefined>;
+  /** Finish a turn. Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the
+   * content is stored as interrupted; without content nothing is stored, and the turn can still be finished. The
+   * usage is charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn
+   * began. */
+  finishTurn(turnId: string, body: FinishBody, options?: Options): Promise<FinishedTurn>;
   /** Get the registry that is live. What the app's file says (docs/extending.md): its contexts and memory types,
    * with the agents and recipes. */
   getApp(options?: Options): Promise<AppDoc>;
@@ -302,6 +322,9 @@ export interface Operations {
   getSession(id: string, options?: Options): Promise<Session>;
   /** Get a todo. */
   getTodo(id: string, options?: Options): Promise<Todo>;
+  /** Get a turn. Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten
+   * minutes. */
+  getTurn(turnId: string, options?: Options): Promise<TurnState>;
   /** Get today's tokens. The tokens of the models that the user has spent on this day of UTC, from the counter that
    * the daily quota checks. Where no quota is set, nothing is counted, and used and limit are null. */
   getUsage(options?: Options): Promise<UsageDoc>;

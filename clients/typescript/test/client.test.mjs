@@ -104,3 +104,19 @@ test('the package has the built files, the licence and the changelog', () => {
   for (const name of ['dist/index.js', 'dist/index.d.ts', 'LICENSE', 'README.md', 'CHANGELOG.md']) assert.ok(names.includes(name), name);
   assert.ok(!names.some((name) => /^(src|test|tools)\//.test(name)));
 });
+
+test('a turn is always ended', async () => {
+  const finished = [];
+  const client = new Client({
+    baseUrl: 'http://stack', streamUrl: 'http://coach', token: 't', fetch: async (url, { body }) => {
+      assert.ok(url.startsWith('http://coach/v1/turns'), url);
+      if (!url.endsWith('/finish')) return new Response('{"turnId":"turn_1","userMessageId":"m","prompt":{}}', { status: 201 });
+      finished.push(JSON.parse(body));
+      return new Response('{"messageId":"a","session":{}}');
+    },
+  });
+  const ask = { sessionId: 's', message: 'x' };
+  assert.equal((await client.turn(ask, ({ turnId }) => ({ content: turnId }))).messageId, 'a');
+  await assert.rejects(client.turn(ask, () => { throw new Error('no model'); }), /no model/);
+  assert.deepEqual(finished, [{ content: 'turn_1' }, { error: 'Error: no model' }]);
+});

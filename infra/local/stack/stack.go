@@ -181,7 +181,7 @@ func (s *Stack) openAPI() error {
 	paths := map[string]string{}
 	for _, f := range s.template.Functions {
 		if f.URL {
-			for _, path := range []string{"/v1/chat", "/v1/chat/", "/v1/export"} {
+			for _, path := range []string{"/v1/chat", "/v1/chat/", "/v1/turns", "/v1/turns/", "/v1/export"} {
 				paths[path] = f.PhysicalName
 			}
 		}

@@ -72,7 +72,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 	}
 	return function.MeasuredStream(rt.Recorder("coach"), lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
 		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
-		Chat: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
+		Chat: service, Turns: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
 	}))), nil
 }
 
@@ -94,7 +94,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
 	turns := dynamo.NewTurnStore(db)
 	return chat.New(chat.Deps{
-		Turns: turns, Watch: turns, Joins: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
+		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
 		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		AnswerTokens: cfg.AnswerTokens,

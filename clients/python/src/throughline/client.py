@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import copy
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import httpx
 
 from .calls import Call, ChatEvent, Events, Lines, Operation, new_call, read_line
 from .errors import LostAnswerError, read_problem
+from .models import BegunTurn, FinishedTurn
 from .operations import AsyncOperations, Operations
 from .pages import AsyncPages, Page, Pages
 from .tokens import AsyncTokens, AsyncTokenSource, Tokens, TokenSource
@@ -41,7 +43,7 @@ class _Settings(Generic[T]):
         self, operation: Operation, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
         timeout: float | None, key: str | None,
     ) -> Call:
-        base = self._stream_url if operation.streams else self._base_url
+        base = self._stream_url if operation.streams or operation.path.startswith("/v1/turns") else self._base_url
         timeout = timeout or self._timeout or (120 if operation.streams else 30)
         return new_call(operation, base, path, body, query, self._user, key, timeout, self._attempts)
 
@@ -51,6 +53,11 @@ class _Settings(Generic[T]):
             return False
         self._tokens.drop()
         return True
+
+
+def reason(failure: BaseException) -> str:
+    """Return what finish_turn says of a failure."""
+    return (str(failure) or type(failure).__name__)[:500]
 
 
 class Client(_Settings[Tokens], Operations):
@@ -77,6 +84,19 @@ class Client(_Settings[Tokens], Operations):
     def close(self) -> None:
         """Close the connections."""
         self._http.close()
+
+    def turn(self, answer: Callable[[BegunTurn], Mapping[str, Any]], **begin: Any) -> FinishedTurn:
+        """Run one turn with the app's own model. It stores the user's message, calls answer with the prompt, and stores
+        what answer returns: the arguments of finish_turn. begin has those of begin_turn. When answer raises, the turn is
+        ended with that error, which is then raised here."""
+        turn = self.begin_turn(**begin)
+        try:
+            said = answer(turn)
+        except BaseException as failure:
+            with contextlib.suppress(Exception):
+                self.finish_turn(turn.turn_id, error=reason(failure))
+            raise
+        return self.finish_turn(turn.turn_id, **said)
 
     def _call(self, operation: Operation, *given: Any) -> Any:
         call = self._new(operation, *given)
@@ -179,6 +199,17 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
+
+    async def turn(self, answer: Callable[[BegunTurn], Awaitable[Mapping[str, Any]]], **begin: Any) -> FinishedTurn:
+        """Run one turn with the app's own model, as Client.turn does. answer is a coroutine function."""
+        turn = await self.begin_turn(**begin)
+        try:
+            said = await answer(turn)
+        except BaseException as failure:
+            with contextlib.suppress(Exception):
+                await asyncio.shield(self.finish_turn(turn.turn_id, error=reason(failure)))
+            raise
+        return await self.finish_turn(turn.turn_id, **said)
 
     def _call(self, operation: Operation, *given: Any) -> Any:
         call = self._new(operation, *given)

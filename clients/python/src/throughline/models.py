@@ -102,6 +102,16 @@ class Appended:
 
 
 @dataclass(kw_only=True)
+class BegunTurn:
+    prompt: Prompt
+    """As POST /v1/prompts has it."""
+    turn_id: str
+    """The turn's id, with which it is finished."""
+    user_message_id: str
+    """The id of the user's message, which is stored."""
+
+
+@dataclass(kw_only=True)
 class ChangedGoal:
     goal_type: Literal["habit", "target", "project"] | None = None
     """What kind of goal it is."""
@@ -322,6 +332,29 @@ class FieldProblem:
     """The path of the part, or the name of the parameter."""
     message: str
     """What is wrong with it."""
+
+
+@dataclass(kw_only=True)
+class FinishBody:
+    content: str | None = None
+    """At most 256 KiB. With parts, the default is their texts."""
+    error: str | None = None
+    """Why the answer is not whole."""
+    finish_reason: str | None = None
+    """Default: stop."""
+    model: str | None = None
+    """The model that answered."""
+    parts: list[Part] | None = None
+    """At most 256 KiB together with the content."""
+    usage: dict[str, Any] | None = None
+    """Default: the lengths of the prompt and of the answer are charged."""
+
+
+@dataclass(kw_only=True)
+class FinishedTurn:
+    message_id: str | None = None
+    """The id of the answer; absent where the turn failed without one."""
+    session: Session
 
 
 @dataclass(kw_only=True)
@@ -872,6 +905,16 @@ class NewTodo:
     """The day or the time by which it is to be done."""
     status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None = None
     """The state of the record."""
+
+
+@dataclass(kw_only=True)
+class OwnTool:
+    description: str | None = None
+    """What the tool does, for the model."""
+    name: str
+    """The name of the tool."""
+    parameters: dict[str, Any] | None = None
+    """The JSON schema of the arguments, at most 32 KiB."""
 
 
 @dataclass(kw_only=True)
@@ -1566,6 +1609,40 @@ class Truncation:
     """The last ones go."""
     replacement: list[NewMessage] | None = None
     """The messages in their place."""
+
+
+@dataclass(kw_only=True)
+class TurnBody:
+    agent_id: Literal["coach", "goalArchitect", "patternAnalyst", "motivator", "accountabilityPartner"] | None = None
+    """The part that the model plays. Default: coach."""
+    budget: dict[str, Any] | None = None
+    """Default: the recipe's budget."""
+    format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None = None
+    """The provider's format in which the answer has the prompt, too. Default: none."""
+    message: str | None = None
+    """The user's message, at most 256 KiB. It or messages is needed."""
+    messages: list[NewMessage] | None = None
+    """Messages to store; the last is the user's."""
+    recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None = None
+    """How the prompt is built. Default: unified."""
+    scoping: dict[str, Any] | None = None
+    """Which of the session's messages are told. Default: by agent."""
+    session_id: str
+    """A session of this user."""
+    tools: list[OwnTool] | None = None
+    """The app's own tools. They follow the prompt's."""
+
+
+@dataclass(kw_only=True)
+class TurnState:
+    message_id: str | None = None
+    """The id of the answer of a finished turn."""
+    status: Literal["open", "finished", "interrupted"]
+    """open while the app may answer, finished with the answer, interrupted without one."""
+    turn_id: str
+    """The turn's id."""
+    user_message_id: str
+    """The id of the user's message, which is stored."""
 
 
 @dataclass(kw_only=True)

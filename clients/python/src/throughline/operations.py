@@ -28,6 +28,29 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["append_messages"], [id], {"messages": messages}, {}, timeout, idempotency_key)
 
+    def begin_turn(
+        self,
+        *,
+        agent_id: Literal["coach", "goalArchitect", "patternAnalyst", "motivator", "accountabilityPartner"] | None | Unset = UNSET,
+        budget: dict[str, Any] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        message: str | None | Unset = UNSET,
+        messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
+        recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
+        scoping: dict[str, Any] | None | Unset = UNSET,
+        session_id: str,
+        tools: Sequence[m.OwnTool | Mapping[str, Any]] | None | Unset = UNSET,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> m.BegunTurn:
+        """Begin a turn that the app's own model answers. Stores the user's message and returns the prompt for the app's
+        own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
+        app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
+        Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
+        afterwards."""
+        return self._call(
+            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
+
     def build_prompt(
         self,
         *,
@@ -349,6 +372,26 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["export"], [], None, {}, timeout, None)
 
+    def finish_turn(
+        self,
+        turn_id: str,
+        /,
+        *,
+        content: str | None | Unset = UNSET,
+        error: str | None | Unset = UNSET,
+        finish_reason: str | None | Unset = UNSET,
+        model: str | None | Unset = UNSET,
+        parts: Sequence[m.Part | Mapping[str, Any]] | None | Unset = UNSET,
+        usage: dict[str, Any] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> m.FinishedTurn:
+        """Finish a turn. Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the
+        content is stored as interrupted; without content nothing is stored, and the turn can still be finished. The
+        usage is charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn
+        began."""
+        return self._call(
+            OPERATIONS["finish_turn"], [turn_id], {"content": content, "error": error, "finishReason": finish_reason, "model": model, "parts": parts, "usage": usage}, {}, timeout, None)
+
     def get_app(
         self,
         *,
@@ -501,6 +544,18 @@ class Operations(Calls):
         """Get a todo."""
         return self._call(
             OPERATIONS["get_todo"], [id], None, {}, timeout, None)
+
+    def get_turn(
+        self,
+        turn_id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> m.TurnState:
+        """Get a turn. Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten
+        minutes."""
+        return self._call(
+            OPERATIONS["get_turn"], [turn_id], None, {}, timeout, None)
 
     def get_usage(
         self,
@@ -931,6 +986,29 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["append_messages"], [id], {"messages": messages}, {}, timeout, idempotency_key)
 
+    def begin_turn(
+        self,
+        *,
+        agent_id: Literal["coach", "goalArchitect", "patternAnalyst", "motivator", "accountabilityPartner"] | None | Unset = UNSET,
+        budget: dict[str, Any] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        message: str | None | Unset = UNSET,
+        messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
+        recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
+        scoping: dict[str, Any] | None | Unset = UNSET,
+        session_id: str,
+        tools: Sequence[m.OwnTool | Mapping[str, Any]] | None | Unset = UNSET,
+        timeout: float | None = None,
+        idempotency_key: str | None = None,
+    ) -> Awaitable[m.BegunTurn]:
+        """Begin a turn that the app's own model answers. Stores the user's message and returns the prompt for the app's
+        own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
+        app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
+        Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
+        afterwards."""
+        return self._call(
+            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
+
     def build_prompt(
         self,
         *,
@@ -1252,6 +1330,26 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["export"], [], None, {}, timeout, None)
 
+    def finish_turn(
+        self,
+        turn_id: str,
+        /,
+        *,
+        content: str | None | Unset = UNSET,
+        error: str | None | Unset = UNSET,
+        finish_reason: str | None | Unset = UNSET,
+        model: str | None | Unset = UNSET,
+        parts: Sequence[m.Part | Mapping[str, Any]] | None | Unset = UNSET,
+        usage: dict[str, Any] | None | Unset = UNSET,
+        timeout: float | None = None,
+    ) -> Awaitable[m.FinishedTurn]:
+        """Finish a turn. Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the
+        content is stored as interrupted; without content nothing is stored, and the turn can still be finished. The
+        usage is charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn
+        began."""
+        return self._call(
+            OPERATIONS["finish_turn"], [turn_id], {"content": content, "error": error, "finishReason": finish_reason, "model": model, "parts": parts, "usage": usage}, {}, timeout, None)
+
     def get_app(
         self,
         *,
@@ -1404,6 +1502,18 @@ class AsyncOperations(Calls):
         """Get a todo."""
         return self._call(
             OPERATIONS["get_todo"], [id], None, {}, timeout, None)
+
+    def get_turn(
+        self,
+        turn_id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[m.TurnState]:
+        """Get a turn. Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten
+        minutes."""
+        return self._call(
+            OPERATIONS["get_turn"], [turn_id], None, {}, timeout, None)
 
     def get_usage(
         self,
@@ -1818,6 +1928,7 @@ class AsyncOperations(Calls):
 
 OPERATIONS = {
     "append_messages": Operation("POST", "/v1/sessions/{id}/messages", "", True, {201: m.Appended}),
+    "begin_turn": Operation("POST", "/v1/turns", "", True, {201: m.BegunTurn}),
     "build_prompt": Operation("POST", "/v1/prompts", "", False, {200: m.Prompt}),
     "change_goal": Operation("PATCH", "/v1/goals/{id}", "", False, {200: m.Goal}),
     "change_memory": Operation("PATCH", "/v1/memories/{id}", "", False, {200: m.Memory}),
@@ -1839,6 +1950,7 @@ OPERATIONS = {
     "delete_todo": Operation("DELETE", "/v1/todos/{id}", "", False, {}),
     "erase_user": Operation("DELETE", "/v1/user", "", False, {200: m.Receipt, 202: m.Erasing}),
     "export": Operation("GET", "/v1/export", "lines", False, {}),
+    "finish_turn": Operation("POST", "/v1/turns/{turnId}/finish", "", False, {200: m.FinishedTurn}),
     "get_app": Operation("GET", "/v1/app", "", False, {200: m.AppDoc}),
     "get_coach": Operation("GET", "/v1/coaches/{coachId}", "", False, {200: m.Coach}),
     "get_document": Operation("GET", "/v1/documents/{namespace}/{key}", "", False, {200: m.Document}),
@@ -1853,6 +1965,7 @@ OPERATIONS = {
     "get_seed": Operation("GET", "/v1/seed", "", False, {200: m.SeedDoc}),
     "get_session": Operation("GET", "/v1/sessions/{id}", "", False, {200: m.Session}),
     "get_todo": Operation("GET", "/v1/todos/{id}", "", False, {200: m.Todo}),
+    "get_turn": Operation("GET", "/v1/turns/{turnId}", "", False, {200: m.TurnState}),
     "get_usage": Operation("GET", "/v1/usage", "", False, {200: m.UsageDoc}),
     "get_user_summary": Operation("GET", "/v1/user-summary", "", False, {200: m.UserSummaryDoc}),
     "join_chat": Operation("GET", "/v1/chat/{sessionId}/stream?stream=events", "events", False, {}),

@@ -1,0 +1,190 @@
+package dynamo_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+)
+
+// askOwn has a process of that lifetime begin and finish a turn of the app's own model.
+func (k *killedTurn) askOwn(t *testing.T, l *lifetime) (turn chat.OwnTurn, err error) {
+	t.Helper()
+	service := k.ownService(t, l)
+	defer func() { k.steps = l.steps }()
+	turn, err = service.BeginOwn(t.Context(), k.user, question())
+	if err != nil {
+		return turn, err
+	}
+	_, err = service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes."))
+	return turn, err
+}
+
+func (k *killedTurn) ownService(t *testing.T, l *lifetime) *chat.Service {
+	db, m := k.open(t, l), killedModel{l}
+	turns := dynamo.NewTurnStore(db)
+	return chat.New(chat.Deps{
+		Turns: turns, Keeper: turns, Prompts: m, Tokens: m, Now: func() time.Time { return k.now },
+		Report: func(context.Context, string, error) {},
+	})
+}
+
+func question() chat.OwnRequest {
+	return chat.OwnRequest{
+		SessionID: "s", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "q"}},
+		Idempotency: conversation.Idempotency{Scope: "own", Key: "k", BodyHash: "h"},
+	}
+}
+
+func ownAnswer(content string) chat.OwnAnswer {
+	return chat.OwnAnswer{Content: content, Usage: llm.Usage{TotalTokens: 8}}
+}
+
+// TestKilledOwnTurns kills the process before and after each step of a turn of the app's own model. The app repeats both
+// calls until they succeed. Then question and answer are stored once and charged once, and all slots are free.
+func TestKilledOwnTurns(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	calm := newKilledTurn(t, table, "calm")
+	if _, err := calm.askOwn(t, &lifetime{}); err != nil {
+		t.Fatal(err)
+	}
+	calm.check(t)
+	steps := calm.steps
+	if steps < 6 {
+		t.Fatalf("a turn has %d steps", steps)
+	}
+	for step := range steps {
+		for _, after := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%t", step, after), func(t *testing.T) {
+				t.Parallel()
+				k := newKilledTurn(t, table, fmt.Sprint("own", step, after))
+				first, _ := k.askOwn(t, &lifetime{left: step + 1, after: after})
+				again, err := k.askOwn(t, &lifetime{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if first.ID != "" && !cmp.Equal(first.Prompt, again.Prompt) {
+					t.Errorf("the repeat has another prompt: %s", cmp.Diff(first.Prompt, again.Prompt))
+				}
+				k.check(t)
+			})
+		}
+	}
+}
+
+// TestOwnTurnEndsOnce finishes a turn many times at once, with other answers. One is stored and charged.
+func TestOwnTurnEndsOnce(t *testing.T) {
+	t.Parallel()
+	k := newKilledTurn(t, dynamotest.Table(t), "ann")
+	turn, err := k.ownService(t, &lifetime{}).BeginOwn(t.Context(), k.user, question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, 6)
+	var work sync.WaitGroup
+	for i := range ids {
+		service := k.ownService(t, &lifetime{})
+		work.Go(func() {
+			end, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes."))
+			if err != nil || end.Answer == nil || end.Session.MessageCount != 2 {
+				t.Errorf("finish: %+v, %v", end, err)
+				return
+			}
+			ids[i] = end.Answer.ID
+		})
+	}
+	work.Wait()
+	for _, id := range ids {
+		if id != ids[0] {
+			t.Errorf("answers %v", ids)
+		}
+	}
+	k.check(t)
+}
+
+// TestOwnTurnLapses waits until the lease of a turn is over. It is interrupted then, its slot is free, a late answer is
+// stored all the same, and a repeat gets the same turn.
+func TestOwnTurnLapses(t *testing.T) {
+	t.Parallel()
+	k := newKilledTurn(t, dynamotest.Table(t), "ann")
+	service := k.ownService(t, &lifetime{})
+	turn, err := service.BeginOwn(t.Context(), k.user, question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := func(want string) {
+		t.Helper()
+		state, err := service.StateOfOwn(t.Context(), k.user, turn.ID)
+		if err != nil || state.Status != want || state.UserMessageID != turn.UserMessageID {
+			t.Errorf("%+v, %v, want %s", state, err, want)
+		}
+	}
+	status(chat.TurnOpen)
+	k.now = k.now.Add(10*time.Minute + time.Second)
+	status(chat.TurnInterrupted)
+	again, err := service.BeginOwn(t.Context(), k.user, question())
+	if err != nil || again.ID != turn.ID || again.UserMessageID != turn.UserMessageID {
+		t.Errorf("a late repeat: %+v, %v", again, err)
+	}
+	status(chat.TurnOpen)
+	k.now = k.now.Add(time.Hour)
+	if _, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes.")); err != nil {
+		t.Error(err)
+	}
+	status(chat.TurnFinished)
+	k.check(t)
+}
+
+// TestOwnTurnOfADeletedSession deletes the session, and erases the user, in the middle of a turn. Nothing of it is left.
+func TestOwnTurnOfADeletedSession(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*killedTurn) error{
+		"deleted": func(k *killedTurn) error {
+			stores := dynamotest.Stores(k.db)
+			tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), k.user, "s", k.now)
+			if err != nil {
+				return err
+			}
+			return stores.SessionDeletion.DeleteDescriptions(t.Context(), k.user, *tombstone.Session)
+		},
+		"erased": func(k *killedTurn) error { eraseUser(t, dynamotest.Stores(k.db), k.user, k.now); return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newKilledTurn(t, dynamotest.Table(t), "ann")
+			service := k.ownService(t, &lifetime{})
+			turn, err := service.BeginOwn(t.Context(), k.user, question())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := end(k); err != nil {
+				t.Fatal(err)
+			}
+			_, err = service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("late"))
+			if !fault.Is(err, fault.NotFound) {
+				t.Errorf("finish: %v", err)
+			}
+			kept := dynamo.NewTurnStore(k.db)
+			late := conversation.Turn{Session: conversation.Session{ID: "s", Context: "coach_conversation"}}
+			if _, err := kept.KeepPrompt(t.Context(), k.user, late, conversation.KeptPrompt{Data: []byte("x")}); !fault.Is(
+				err, fault.NotFound) {
+				t.Errorf("a late prompt: %v", err)
+			}
+			for _, sk := range dynamotest.Keys(t, k.table, k.user) {
+				if len(sk) > 5 && (sk[:5] == "turn#" || sk[:5] == "answe") {
+					t.Errorf("left: %s", sk)
+				}
+			}
+		})
+	}
+}

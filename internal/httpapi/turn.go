@@ -1,0 +1,211 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// TurnTaker runs turns whose answers the app's own model generates.
+type TurnTaker interface {
+	// BeginOwn stores the user's message and returns the prompt.
+	BeginOwn(ctx context.Context, user conversation.UserID, r chat.OwnRequest) (chat.OwnTurn, error)
+	// FinishOwn stores the answer.
+	FinishOwn(ctx context.Context, user conversation.UserID, turnID string, a chat.OwnAnswer) (chat.OwnEnd, error)
+	// StateOfOwn returns how a turn is.
+	StateOfOwn(ctx context.Context, user conversation.UserID, turnID string) (chat.OwnState, error)
+}
+
+type turnBody struct {
+	SessionID id           `json:"sessionId" doc:"A session of this user."`
+	Message   string       `json:"message,omitempty" doc:"The user's message, at most 256 KiB. It or messages is needed."`
+	Messages  []newMessage `json:"messages,omitempty" maxItems:"50" doc:"Messages to store; the last is the user's."`
+	Recipe    recipeName   `json:"recipe,omitempty"`
+	AgentID   agentID      `json:"agentId,omitempty"`
+	Budget    *budget      `json:"budget,omitempty" doc:"Default: the recipe's budget."`
+	Scoping   *scoping     `json:"scoping,omitempty" doc:"Which of the session's messages are told. Default: by agent."`
+	Tools     []ownTool    `json:"tools,omitempty" maxItems:"100" doc:"The app's own tools. They follow the prompt's."`
+	Format    formatName   `json:"format,omitempty"`
+}
+
+type ownTool struct {
+	Name        string `json:"name" minLength:"1" maxLength:"128"`
+	Description string `json:"description,omitempty" maxLength:"4096"`
+	Parameters  object `json:"parameters,omitempty" doc:"The JSON schema of the arguments, at most 32 KiB."`
+}
+
+type finishBody struct {
+	Content      string    `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
+	Parts        []part    `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
+	Usage        *ownUsage `json:"usage,omitempty" doc:"Default: the lengths of the prompt and of the answer are charged."`
+	FinishReason string    `json:"finishReason,omitempty" minLength:"1" maxLength:"64" doc:"Default: stop."`
+	Model        string    `json:"model,omitempty" minLength:"1" maxLength:"200" doc:"The model that answered."`
+	Error        string    `json:"error,omitempty" minLength:"1" maxLength:"2000" doc:"Why the answer is not whole."`
+}
+
+type ownUsage struct {
+	PromptTokens     int `json:"promptTokens,omitempty" minimum:"0" maximum:"100000000"`
+	CachedTokens     int `json:"cachedTokens,omitempty" minimum:"0" maximum:"100000000"`
+	CompletionTokens int `json:"completionTokens,omitempty" minimum:"0" maximum:"100000000"`
+	TotalTokens      int `json:"totalTokens,omitempty" minimum:"0" maximum:"100000000"`
+}
+
+// TurnPath is the path of one turn.
+type TurnPath struct {
+	TurnID string `path:"turnId" doc:"The turn's id."`
+}
+
+type (
+	turnInput struct {
+		Idempotent
+		Body turnBody
+	}
+	begunTurn struct {
+		TurnID        string        `json:"turnId"`
+		UserMessageID string        `json:"userMessageId"`
+		Prompt        prompt.Prompt `json:"prompt" doc:"As POST /v1/prompts has it."`
+	}
+	finishInput struct {
+		TurnPath
+		Body finishBody
+	}
+	finishedTurn struct {
+		MessageID string  `json:"messageId,omitempty" doc:"The id of the answer; absent where the turn failed without one."`
+		Session   session `json:"session"`
+	}
+	finishOutput struct{ Body finishedTurn }
+	turnState    struct {
+		TurnID        string `json:"turnId"`
+		Status        string `json:"status" enum:"open,finished,interrupted"`
+		UserMessageID string `json:"userMessageId"`
+		MessageID     string `json:"messageId,omitempty" doc:"The id of the answer of a finished turn."`
+	}
+	turnOutput struct{ Body turnState }
+)
+
+// turns serves /v1/turns.
+type turns struct {
+	*server
+	taker TurnTaker
+}
+
+func (s turns) register() {
+	const tag = "Turns"
+	register(s.server, operation{
+		method: http.MethodPost, path: "/v1/turns", id: "beginTurn", tag: tag, scope: ScopeApp,
+		status: http.StatusCreated, summary: "Begin a turn that the app's own model answers",
+		errors: []int{http.StatusNotFound, http.StatusConflict},
+		detail: "Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers at " +
+			"once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by " +
+			"finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the same " +
+			"prompt while the ten minutes last, and with a new one afterwards.",
+	}, s.begin)
+	register(s.server, operation{
+		method: http.MethodPost, path: "/v1/turns/{turnId}/finish", id: "finishTurn", tag: tag, scope: ScopeApp,
+		summary: "Finish a turn", errors: []int{http.StatusConflict},
+		detail: "Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content is " +
+			"stored as interrupted; without content nothing is stored, and the turn can still be finished. The usage is " +
+			"charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn began.",
+	}, s.finish)
+	register(s.server, operation{
+		method: http.MethodGet, path: "/v1/turns/{turnId}", id: "getTurn", tag: tag, scope: ScopeApp, summary: "Get a turn",
+		detail: "Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten minutes.",
+	}, s.get)
+}
+
+func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWithoutPath[begunTurn], error) {
+	b := in.Body
+	if (b.Message == "") == (len(b.Messages) == 0) {
+		return nil, fault.InvalidField("message", "either it or messages is needed")
+	}
+	given := b.Messages
+	if b.Message != "" {
+		given = []newMessage{{Role: string(conversation.RoleUser), Content: b.Message, AgentID: string(b.AgentID)}}
+	}
+	if err := checkMessages(c, given, "messages"); err != nil {
+		return nil, err
+	}
+	idem, err := in.idempotency(b)
+	if err != nil {
+		return nil, err
+	}
+	idem.Key = cmp.Or(idem.Key, "unnamed-"+rand.Text())
+	if err := s.charge(ctx, c, (len(given)-1)/messagesPerWeight); err != nil {
+		return nil, err
+	}
+	r := chat.OwnRequest{
+		SessionID: string(b.SessionID), Messages: toNewMessages(given, nil), AgentID: string(b.AgentID),
+		Recipe: string(b.Recipe), Format: string(b.Format), Scoping: b.Scoping.request(), Idempotency: idem,
+	}
+	if b.Budget != nil {
+		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}
+	}
+	if r.Tools, err = ownTools(b.Tools); err != nil {
+		return nil, err
+	}
+	t, err := s.taker.BeginOwn(ctx, c.User, r)
+	if err != nil {
+		return nil, err
+	}
+	return &createdWithoutPath[begunTurn]{
+		Replayed: newReplayed(t.Replayed), Body: begunTurn{t.ID, t.UserMessageID, t.Prompt},
+	}, nil
+}
+
+// maxToolBytes is the most that the parameters of a tool may have.
+const maxToolBytes = 32 << 10
+
+func ownTools(given []ownTool) ([]llm.Tool, error) {
+	var tools []llm.Tool
+	for i, g := range given {
+		if g.Parameters == nil {
+			g.Parameters = object{"type": "object", "properties": object{}}
+		}
+		parameters, err := json.Marshal(g.Parameters)
+		if err != nil {
+			return nil, fault.Wrap(fault.Internal, "encode tool", err)
+		}
+		if len(parameters) > maxToolBytes {
+			return nil, fault.InvalidField(fmt.Sprintf("tools[%d].parameters", i), "has more than 32 KiB")
+		}
+		tools = append(tools, llm.Tool{Name: g.Name, Description: g.Description, Parameters: parameters})
+	}
+	return tools, nil
+}
+
+func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (*finishOutput, error) {
+	b := in.Body
+	a := chat.OwnAnswer{
+		Content: b.Content, Parts: fromParts(b.Parts), FinishReason: b.FinishReason, Model: b.Model, Failure: b.Error,
+	}
+	if b.Usage != nil {
+		a.Usage = llm.Usage(*b.Usage)
+		a.Usage.TotalTokens = max(a.Usage.TotalTokens, a.Usage.PromptTokens+a.Usage.CompletionTokens)
+	}
+	end, err := s.taker.FinishOwn(ctx, c.User, in.TurnID, a)
+	if err != nil {
+		return nil, err
+	}
+	out := finishedTurn{Session: toSession(end.Session)}
+	if end.Answer != nil {
+		out.MessageID = end.Answer.ID
+	}
+	return &finishOutput{out}, nil
+}
+
+func (s turns) get(ctx context.Context, c Caller, in *TurnPath) (*turnOutput, error) {
+	state, err := s.taker.StateOfOwn(ctx, c.User, in.TurnID)
+	if err != nil {
+		return nil, err
+	}
+	return &turnOutput{turnState{in.TurnID, state.Status, state.UserMessageID, state.MessageID}}, nil
+}
