@@ -23,7 +23,7 @@ import (
 type Config struct {
 	// BaseURL is the address of the API, such as https://api.example.com.
 	BaseURL string
-	// StreamURL is the address of the chat, the turns and the export where that is another: the output CoachUrl of a stage.
+	// StreamURL is the address of chat, turns and export where that is another: the output CoachUrl of a stage.
 	StreamURL string
 	// Token is the user's token; or, in a server, the credential that has the scope throughline/on-behalf.
 	Token string

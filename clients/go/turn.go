@@ -6,8 +6,8 @@ import (
 )
 
 // Turn runs one turn with the app's own model: it stores the user's message and has the prompt built, calls answer with
-// it, and stores what answer returns. When answer returns an error or panics, the turn is ended with that error, and Turn
-// returns the error or panics on.
+// it, and stores what answer returns. When answer returns an error or panics, the turn is ended with that error, and
+// Turn returns the error or panics on.
 func (c *Client) Turn(ctx context.Context, body TurnBody,
 	answer func(ctx context.Context, turn *BegunTurn) (FinishBody, error), options ...Option,
 ) (finished *FinishedTurn, err error) {

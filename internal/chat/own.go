@@ -86,12 +86,13 @@ const (
 
 var isTurnID = regexp.MustCompile(`^turn_[0-9a-f]{32}$`).MatchString
 
-// BeginOwn stores the user's message and returns the prompt for the app's own model. Quota and slots are as in a chat. A
-// repeat with the same key returns the same turn, with the same prompt while the turn's lease lasts and with a new one
-// afterwards.
+// BeginOwn stores the user's message and returns the prompt for the app's own model. Quota and slots are as in a chat.
+// A repeat with the same key returns the same turn, with the same prompt while the turn's lease lasts and with a new
+// one afterwards.
 //
 // Errors: Invalid, NotFound for the session, Conflict for a message that is stored already, IdempotencyMismatch,
-// RateLimited with RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it again.
+// RateLimited with RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it
+// again.
 func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnRequest) (OwnTurn, error) {
 	if err := s.prepareOwn(&r); err != nil {
 		return OwnTurn{}, err
@@ -195,9 +196,10 @@ func decodePrompt(kept conversation.KeptPrompt, err error) (p prompt.Prompt, _ e
 	return p, nil
 }
 
-// FinishOwn stores the answer of a turn once: who finishes it again, with whatever body, gets the first answer. A failure
-// without content stores nothing and releases the turn, which can still be finished. The usage is charged to the user's
-// day. An answer that comes after the lease has ended is stored too, while the session and the message are there.
+// FinishOwn stores the answer of a turn once: who finishes it again, with whatever body, gets the first answer. A
+// failure without content stores nothing and releases the turn, which can still be finished. The usage is charged to
+// the user's day. An answer that comes after the lease has ended is stored too, while the session and the message are
+// there.
 //
 // Errors: Invalid, NotFound for a turn of nobody, another user or 24 hours ago, and Unavailable.
 func (s *Service) FinishOwn(ctx context.Context, user conversation.UserID, turnID string, a OwnAnswer) (OwnEnd, error) {

@@ -116,11 +116,11 @@ type Quota struct {
 // TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
 // answer.
 type TurnStore interface {
-	// BeginTurn stores the messages of in, of which the last is the user's, and takes the lease, in one transaction. While another request holds
-	// the lease, it returns a Conflict with RetryAfter. If that request has finished, it returns the turn with its
-	// Answer. If the lease has expired, it takes the lease and returns the turn with the message already stored. For a
-	// user who has spent the day's tokens, or has as many answers under way as may be at once, it stores nothing and
-	// returns RateLimited with RetryAfter.
+	// BeginTurn stores the messages of in, of which the last is the user's, and takes the lease, in one transaction.
+	// While another request holds the lease, it returns a Conflict with RetryAfter. If that request has finished, it
+	// returns the turn with its Answer. If the lease has expired, it takes the lease and returns the turn with the
+	// message already stored. For a user who has spent the day's tokens, or has as many answers under way as may be at
+	// once, it stores nothing and returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
 	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its slot, so that a
 	// repeated request can generate at once, and charges what the turn has spent; a renewal that arrives after it changes

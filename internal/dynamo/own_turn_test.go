@@ -50,8 +50,8 @@ func ownAnswer(content string) chat.OwnAnswer {
 	return chat.OwnAnswer{Content: content, Usage: llm.Usage{TotalTokens: 8}}
 }
 
-// TestKilledOwnTurns kills the process before and after each step of a turn of the app's own model. The app repeats both
-// calls until they succeed. Then question and answer are stored once and charged once, and all slots are free.
+// TestKilledOwnTurns kills the process before and after each step of a turn of the app's own model. The app repeats
+// both calls until they succeed. Then question and answer are stored once and charged once, and all slots are free.
 func TestKilledOwnTurns(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
@@ -146,7 +146,8 @@ func TestOwnTurnLapses(t *testing.T) {
 	k.check(t)
 }
 
-// TestOwnTurnOfADeletedSession deletes the session, and erases the user, in the middle of a turn. Nothing of it is left.
+// TestOwnTurnOfADeletedSession deletes the session, and erases the user, in the middle of a turn. Nothing of it is
+// left.
 func TestOwnTurnOfADeletedSession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*killedTurn) error{
@@ -176,8 +177,8 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 			}
 			kept := dynamo.NewTurnStore(k.db)
 			late := conversation.Turn{Session: conversation.Session{ID: "s", Context: "coach_conversation"}}
-			if _, err := kept.KeepPrompt(t.Context(), k.user, late, conversation.KeptPrompt{Data: []byte("x")}); !fault.Is(
-				err, fault.NotFound) {
+			_, err = kept.KeepPrompt(t.Context(), k.user, late, conversation.KeptPrompt{Data: []byte("x")})
+			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("a late prompt: %v", err)
 			}
 			for _, sk := range dynamotest.Keys(t, k.table, k.user) {

@@ -54,7 +54,8 @@ func newSlot(db *DB, user conversation.UserID, kind string, count int, until tim
 	return &slot{db: db, user: user, kind: kind, count: count, n: int(token[0]) % count, until: until, token: token}
 }
 
-// newAnswerSlot returns the slot of an answer. It is taken for the longest answer, or as long as a lease that is longer.
+// newAnswerSlot returns the slot of an answer. It is taken for the longest answer, or as long as a lease that is
+// longer.
 func newAnswerSlot(db *DB, user conversation.UserID, lease time.Duration) *slot {
 	return newSlot(db, user, answerSlot, db.slots, db.now().Add(max(db.longestAnswer, lease)))
 }

@@ -32,8 +32,8 @@ func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem
 	return s.replay(ctx, user, turn, record)
 }
 
-// keptKey is the key of the prompt that is kept of a turn. It begins with the session, which takes the prompt along when
-// it is deleted.
+// keptKey is the key of the prompt that is kept of a turn. It begins with the session, which takes the prompt along
+// when it is deleted.
 func keptKey(user conversation.UserID, turn conversation.Turn) key {
 	sk, _ := sessionSK(turn.Session.Context, turn.Session.ID)
 	return key{partition(user), keptPrefix + sk + "#" + shortHash(turn.Idempotency.Scope+" "+turn.Idempotency.Key)}

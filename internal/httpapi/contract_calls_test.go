@@ -111,14 +111,15 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 		Documents: documents, Spines: spines{}, Usage: usage{}, Health: backfilling(),
 	})
 	coach := httpapi.Coach(httpapi.CoachDeps{
-		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Turns: fakeTurns{}, Export: httpapi.ExportDeps{
+		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Turns: fakeTurns{},
+		Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
 			Documents: documents, Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch path := r.URL.Path; {
-		case path == "/v1/chat" || strings.HasPrefix(path, "/v1/chat/") || strings.HasPrefix(path, "/v1/turns") || path == "/v1/export":
+		case strings.HasPrefix(path, "/v1/chat"), strings.HasPrefix(path, "/v1/turns"), path == "/v1/export":
 			who, err := claims.OfToken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 			if err == nil {
 				kind := "user:"

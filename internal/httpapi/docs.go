@@ -79,7 +79,9 @@ type docsAnswer struct {
 }
 
 // tagOrder is the order of the groups on the page.
-var tagOrder = []string{"Sessions", "Messages", "Context", "Prompts", "Chat", "Turns", longTermTag, documentTag, operationsTag}
+var tagOrder = []string{
+	"Sessions", "Messages", "Context", "Prompts", "Chat", "Turns", longTermTag, documentTag, operationsTag,
+}
 
 func groupsOf(doc *huma.OpenAPI) []docsGroup {
 	groups := make([]docsGroup, len(tagOrder))

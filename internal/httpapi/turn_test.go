@@ -31,12 +31,16 @@ func (f fakeTurns) BeginOwn(_ context.Context, _ conversation.UserID, r chat.Own
 	}}, nil
 }
 
-func (f fakeTurns) FinishOwn(_ context.Context, _ conversation.UserID, id string, a chat.OwnAnswer) (chat.OwnEnd, error) {
+func (f fakeTurns) FinishOwn(
+	_ context.Context, _ conversation.UserID, id string, a chat.OwnAnswer,
+) (chat.OwnEnd, error) {
 	if id != "turn_1" {
 		return chat.OwnEnd{}, fault.Missing("turn")
 	}
 	f.note(a)
-	end := chat.OwnEnd{Session: conversation.Session{ID: "s1", Context: "workout_log", CoachID: "c1", MessageCount: 2, Status: "active"}}
+	end := chat.OwnEnd{Session: conversation.Session{
+		ID: "s1", Context: "workout_log", CoachID: "c1", MessageCount: 2, Status: conversation.Active,
+	}}
 	if a.Failure == "" {
 		end.Answer = &conversation.Message{ID: "msg_2"}
 	}
@@ -58,19 +62,46 @@ func TestTurns(t *testing.T) {
 		status            int
 		want              string
 	}{
-		"a message":      {"app:ann", "", `{"sessionId":"s1","message":"x"}`, 201, `"turnId":"turn_1"`},
-		"messages":       {"app:ann", "", `{"sessionId":"s1","messages":[{"role":"user","content":"x"}]}`, 201, `"promptId":"prompt_1"`},
-		"a tool":         {"app:ann", "", `{"sessionId":"s1","message":"x","tools":[{"name":"look"}]}`, 201, `"userMessageId"`},
-		"no message":     {"app:ann", "", `{"sessionId":"s1"}`, 422, `"field":"message"`},
-		"both":           {"app:ann", "", `{"sessionId":"s1","message":"x","messages":[{"role":"user","content":"x"}]}`, 422, `"field":"message"`},
-		"no app":         {"user:ann", "", `{"sessionId":"s1","message":"x"}`, 403, `"forbidden"`},
-		"an answer":      {"app:ann", "/turn_1/finish", `{"content":"y","usage":{"promptTokens":3}}`, 200, `"messageId":"msg_2"`},
-		"parts":          {"app:ann", "/turn_1/finish", `{"parts":[{"type":"text","text":"y"}]}`, 200, `"messageCount":2`},
-		"a failure":      {"app:ann", "/turn_1/finish", `{"error":"no model"}`, 200, `{"session"`},
-		"no turn":        {"app:ann", "/turn_2/finish", `{"content":"y"}`, 404, `"not_found"`},
-		"a wrong usage":  {"app:ann", "/turn_1/finish", `{"content":"y","usage":{"promptTokens":-3}}`, 422, `usage.promptTokens`},
-		"an odd field":   {"app:ann", "/turn_1/finish", `{"text":"y"}`, 422, `"field":"text"`},
-		"finish, no app": {"user:ann", "/turn_1/finish", `{"content":"y"}`, 403, `"forbidden"`},
+		"a message": {
+			"app:ann", "", `{"sessionId":"s1","message":"x"}`, 201, `"turnId":"turn_1"`,
+		},
+		"messages": {
+			"app:ann", "", `{"sessionId":"s1","messages":[{"role":"user","content":"x"}]}`, 201, `"promptId":"prompt_1"`,
+		},
+		"a tool": {
+			"app:ann", "", `{"sessionId":"s1","message":"x","tools":[{"name":"look"}]}`, 201, `"userMessageId"`,
+		},
+		"no message": {
+			"app:ann", "", `{"sessionId":"s1"}`, 422, `"field":"message"`,
+		},
+		"both": {
+			"app:ann", "", `{"sessionId":"s1","message":"x","messages":[{"role":"user","content":"x"}]}`, 422,
+			`"field":"message"`,
+		},
+		"no app": {
+			"user:ann", "", `{"sessionId":"s1","message":"x"}`, 403, `"forbidden"`,
+		},
+		"an answer": {
+			"app:ann", "/turn_1/finish", `{"content":"y","usage":{"promptTokens":3}}`, 200, `"messageId":"msg_2"`,
+		},
+		"parts": {
+			"app:ann", "/turn_1/finish", `{"parts":[{"type":"text","text":"y"}]}`, 200, `"messageCount":2`,
+		},
+		"a failure": {
+			"app:ann", "/turn_1/finish", `{"error":"no model"}`, 200, `{"session"`,
+		},
+		"no turn": {
+			"app:ann", "/turn_2/finish", `{"content":"y"}`, 404, `"not_found"`,
+		},
+		"a wrong usage": {
+			"app:ann", "/turn_1/finish", `{"content":"y","usage":{"promptTokens":-3}}`, 422, `usage.promptTokens`,
+		},
+		"an odd field": {
+			"app:ann", "/turn_1/finish", `{"text":"y"}`, 422, `"field":"text"`,
+		},
+		"finish, no app": {
+			"user:ann", "/turn_1/finish", `{"content":"y"}`, 403, `"forbidden"`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()

@@ -94,7 +94,8 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
 	turns := dynamo.NewTurnStore(db)
 	return chat.New(chat.Deps{
-		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI), Recall: recaller,
+		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI),
+		Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
 		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
 		AnswerTokens: cfg.AnswerTokens,
