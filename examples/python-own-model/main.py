@@ -7,7 +7,7 @@ import os
 import sys
 
 import httpx
-from throughline import Client, ProblemError
+from throughline import Client
 
 BASE = os.environ.get("THROUGHLINE", "http://localhost:8080")
 
@@ -25,22 +25,17 @@ def model(messages):
     return answer["choices"][0]["message"]["content"], answer["usage"]
 
 
-def say(memory, session, context, message, turn):
-    """Answers a message of the user. A turn that is repeated under its name is stored once."""
-    said = {"role": "user", "content": message, "clientMessageId": turn}
-    stored = memory.append_messages(session, messages=[said]).messages[0]
-    prompt = memory.build_prompt(
-        session_id=session, context=context, message=message, message_id=stored.message_id, format="openai-chat")
-    text, usage = model([{"role": m.role, "content": m.content} for m in prompt.openai_chat.messages])
-    answer = {
-        "role": "assistant", "content": text, "clientMessageId": turn + "-answer",
-        "metadata": {"promptId": prompt.prompt_id, "totalTokens": usage["total_tokens"]},
-    }
+def say(memory, session, message, turn):
+    """Answers a message of the user. A turn that is begun again under its name, for a day, is the same one."""
+    begun = memory.begin_turn(
+        session_id=session, message=message, format="openai-chat", idempotency_key=f"{session}-{turn}")
     try:
-        memory.append_messages(session, messages=[answer])
-    except ProblemError as error:
-        if error.code != "conflict":  # Another run has answered this turn, in other words.
-            raise
+        text, usage = model([{"role": m.role, "content": m.content} for m in begun.prompt.openai_chat.messages])
+    except httpx.HTTPError as error:
+        memory.finish_turn(begun.turn_id, error=type(error).__name__)
+        raise
+    used = {"promptTokens": usage["prompt_tokens"], "completionTokens": usage["completion_tokens"]}
+    memory.finish_turn(begun.turn_id, content=text, usage=used, model="throughline-offline")
     return text
 
 
@@ -50,8 +45,8 @@ def main(user):
     memory.get_or_create_session("designer", context="program_designer", coach_id="kim")
     memory.get_or_create_session("coach", context="coach_conversation", coach_id="kim")
     swap = "I only have bands at home: swap the hip thrusts for glute bridges."
-    print(say(memory, "designer", "program_designer", swap, "1"))
-    print(say(memory, "coach", "coach_conversation", "What did I swap the hip thrusts for?", "1"))
+    print(say(memory, "designer", swap, "1"))
+    print(say(memory, "coach", "What did I swap the hip thrusts for?", "1"))
 
 
 if __name__ == "__main__":

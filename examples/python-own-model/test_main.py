@@ -31,10 +31,10 @@ class Example(unittest.TestCase):
         whole, main.model = main.model, broken
         try:
             with self.assertRaises(main.httpx.ReadTimeout):
-                main.say(memory, "coach", "coach_conversation", "Hello?", "1")
+                main.say(memory, "coach", "Hello?", "1")
         finally:
             main.model = whole
-        self.assertTrue(main.say(memory, "coach", "coach_conversation", "Hello?", "1"))
+        self.assertTrue(main.say(memory, "coach", "Hello?", "1"))
         self.assertEqual([m.role for m in memory.list_messages("coach")], ["user", "assistant"])
 
 

@@ -68,7 +68,7 @@ export function memoryMiddleware(options: MemoryOptions): LanguageModelV4Middlew
         const stored = await end(result.content, result.finishReason, result.usage);
         return { ...result, providerMetadata: { ...result.providerMetadata, throughline: stored } };
       } catch (error) {
-        if (!mayRepeat(error)) await end([], undefined, undefined, error);
+        await end([], undefined, undefined, error);
         throw error;
       }
     },
@@ -81,7 +81,7 @@ export function memoryMiddleware(options: MemoryOptions): LanguageModelV4Middlew
         const result = await doStream();
         return { ...result, stream: watched(result.stream, end) };
       } catch (error) {
-        if (!mayRepeat(error)) await end([], undefined, undefined, error);
+        await end([], undefined, undefined, error);
         throw error;
       }
     },
@@ -125,8 +125,9 @@ function ending(options: MemoryOptions, turns: Map<string, Promise<Running>>, st
     running.usage = added(running.usage, usage);
     const failed = error !== undefined || reason === undefined || ['error', 'interrupted'].includes(reason.unified);
     if (!failed && reason.unified === 'tool-calls') return { promptId };
-    turns.delete(key);
-    const parts = partsOf(said.steps, content, options.includeToolCalls ?? true);
+    const mayGoOn = failed && mayRepeat(error);
+    if (!mayGoOn) turns.delete(key);
+    const parts = mayGoOn ? [] : partsOf(said.steps, content, options.includeToolCalls ?? true);
     const text = parts.flatMap((part) => part.type === 'text' ? [part.text] : []).join('\n');
     try {
       const messageId = await running.turn.finish({
@@ -194,7 +195,7 @@ function added(usage: Answer['usage'] | undefined, more: LanguageModelV4Usage | 
   return { promptTokens, completionTokens, cachedTokens, totalTokens: promptTokens + completionTokens };
 }
 
-/** Reports whether the AI SDK makes the call again after an error. Then the turn goes on. */
+/** Reports whether the AI SDK may make the call again after an error. Then the turn fails without an answer, and can get one. */
 function mayRepeat(error: unknown): boolean {
   return typeof error === 'object' && error !== null && 'isRetryable' in error && error.isRetryable === true;
 }

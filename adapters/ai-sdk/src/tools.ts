@@ -1,5 +1,6 @@
 import { type Client, type NewMemory, ProblemError, type SearchBody } from '@throughline/client';
 import { jsonSchema, tool, type ToolSet } from 'ai';
+import { digest } from './digest.js';
 
 /** What the tools are made with. */
 export interface ToolOptions {
@@ -36,8 +37,9 @@ export function memoryTools({ client, types = ['PROFILE', 'PEOPLE', 'PROJECT'], 
       inputSchema: schema<{ content: string; type?: string }>(
         { content: text('The fact'), type: { type: 'string', enum: types } }, ['content']),
       execute: async ({ content, type = types[0] }, { toolCallId, abortSignal }) => {
+        // Providers number calls anew in each answer, so the content is a part of the key.
         const memory = { content, type } as NewMemory;
-        const { id } = await client.createMemory(memory, { signal: abortSignal, idempotencyKey: await keyOf(toolCallId, content) });
+        const { id } = await client.createMemory(memory, { signal: abortSignal, idempotencyKey: await digest(toolCallId, content) });
         return { id, content };
       },
     }),
@@ -59,10 +61,4 @@ export function memoryTools({ client, types = ['PROFILE', 'PEOPLE', 'PROJECT'], 
 
 function compact<T extends object>(found: T): Partial<T> {
   return Object.fromEntries(Object.entries(found).filter(([, value]) => value !== undefined)) as Partial<T>;
-}
-
-/** Returns a key for a call of a tool. Providers number calls anew in each answer, so the content is a part of it. */
-async function keyOf(toolCallId: string, content: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(`${toolCallId}\n${content}`));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,4 +1,5 @@
-import { type Client, type NewMessage, ProblemError, type Prompt, type PromptBody } from '@throughline/client';
+import { type Client, type FinishBody, ProblemError, type Prompt, type PromptBody, type TurnBody } from '@throughline/client';
+import { digest } from './digest.js';
 
 /** Where a turn takes place, and how its prompt is built. */
 export interface Place {
@@ -35,32 +36,23 @@ export interface Turn {
 }
 
 /**
- * Begins a turn: stores the user's message and gets the prompt. The key names the turn for good: a message and an answer that
- * are stored under it are not stored again.
+ * Begins a turn: stores the user's message and gets the prompt. The key names the turn in its session: for a day, a turn that
+ * is begun again is the same one, and an answer that is stored again is the first one.
  */
 export async function beginTurn(client: Client, place: Place, message: string, key: string): Promise<Turn> {
-  const { messages: [stored] } = await inSession(client, place, () => client.appendMessages(place.sessionId,
-    { messages: [{ role: 'user', content: message, clientMessageId: key }] }));
-  const prompt = await buildPrompt(client, place, message, stored!.messageId);
+  const { sessionId, agentId, recipe, budget } = place;
+  const body = { sessionId, message, agentId, recipe, ...(budget !== undefined && { budget: { tokens: budget } }) } as TurnBody;
+  const idempotencyKey = await digest(sessionId, key);
+  const { turnId, prompt } = await inSession(client, place, () => client.beginTurn(body, { idempotencyKey }));
   return {
     prompt,
     async finish({ content, parts, usage, model, finishReason, error }) {
-      if (parts.length === 0) return undefined;
-      const metadata = {
-        usage, model, finishReason, promptId: prompt.promptId, ...(error !== undefined && { interrupted: true }),
-      };
       const hasMore = parts.some(({ type }) => type !== 'text');
       const answer = {
-        role: 'assistant', content, metadata, clientMessageId: `${key}-answer`, ...(hasMore && { parts }),
-      } as NewMessage;
-      try {
-        const { messages: [kept] } = await client.appendMessages(place.sessionId, { messages: [answer] });
-        return kept!.messageId;
-      } catch (failure) {
-        // Another call has answered this turn in other words.
-        if (failure instanceof ProblemError && failure.code === 'conflict') return undefined;
-        throw failure;
-      }
+        usage, model, ...(content !== '' && { content }), ...(hasMore && { parts }),
+        ...(error === undefined ? { finishReason } : { error }),
+      } as FinishBody;
+      return (await client.finishTurn(turnId, answer)).messageId;
     },
   };
 }
