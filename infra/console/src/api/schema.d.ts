@@ -750,6 +750,66 @@ export interface paths {
         patch: operations["changeTodo"];
         trace?: never;
     };
+    "/v1/turns": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Begin a turn that the app's own model answers
+         * @description Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one afterwards.
+         */
+        post: operations["beginTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/turns/{turnId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a turn
+         * @description Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten minutes.
+         */
+        get: operations["getTurn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/turns/{turnId}/finish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Finish a turn
+         * @description Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content is stored as interrupted; without content nothing is stored, and the turn can still be finished. The usage is charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn began.
+         */
+        post: operations["finishTurn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/usage": {
         parameters: {
             query?: never;
@@ -928,6 +988,14 @@ export interface components {
             /** @description The messages, oldest first. */
             messages: components["schemas"]["Message"][];
             session: components["schemas"]["Session"];
+        };
+        BegunTurn: {
+            /** @description As POST /v1/prompts has it. */
+            prompt: components["schemas"]["Prompt"];
+            /** @description The turn's id, with which it is finished. */
+            turnId: string;
+            /** @description The id of the user's message, which is stored. */
+            userMessageId: string;
         };
         ChangedGoal: {
             /**
@@ -1223,6 +1291,34 @@ export interface components {
             field: string;
             /** @description What is wrong with it. */
             message: string;
+        };
+        FinishBody: {
+            /** @description At most 256 KiB. With parts, the default is their texts. */
+            content?: string | null;
+            /** @description Why the answer is not whole. */
+            error?: string | null;
+            /** @description Default: stop. */
+            finishReason?: string | null;
+            /** @description The model that answered. */
+            model?: string | null;
+            /** @description At most 256 KiB together with the content. */
+            parts?: components["schemas"]["Part"][] | null;
+            /** @description Default: the lengths of the prompt and of the answer are charged. */
+            usage?: {
+                /** Format: int64 */
+                cachedTokens?: number | null;
+                /** Format: int64 */
+                completionTokens?: number | null;
+                /** Format: int64 */
+                promptTokens?: number | null;
+                /** Format: int64 */
+                totalTokens?: number | null;
+            } | null;
+        };
+        FinishedTurn: {
+            /** @description The id of the answer; absent where the turn failed without one. */
+            messageId?: string;
+            session: components["schemas"]["Session"];
         };
         FoundDocument: {
             /**
@@ -2009,6 +2105,16 @@ export interface components {
             status: "COMPLETED";
         } | {
             completedAt?: null;
+        };
+        OwnTool: {
+            /** @description What the tool does, for the model. */
+            description?: string | null;
+            /** @description The name of the tool. */
+            name: string;
+            /** @description The JSON schema of the arguments, at most 32 KiB. */
+            parameters?: {
+                [key: string]: components["schemas"]["Value"];
+            } | null;
         };
         Part: {
             /** @description Of a data part: any JSON value, kept as it is sent. */
@@ -2872,6 +2978,65 @@ export interface components {
             lastN?: number | null;
             /** @description The messages in their place. */
             replacement?: components["schemas"]["NewMessage"][] | null;
+        };
+        TurnBody: {
+            /**
+             * @description The part that the model plays. Default: coach.
+             * @enum {string|null}
+             */
+            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null;
+            /** @description Default: the recipe's budget. */
+            budget?: {
+                /** Format: int64 */
+                tokens: number;
+            } | null;
+            /**
+             * @description The provider's format in which the answer has the prompt, too. Default: none.
+             * @example openai-chat
+             * @enum {string|null}
+             */
+            format?: "openai-chat" | "openai-responses" | "anthropic" | "parts" | null;
+            /** @description The user's message, at most 256 KiB. It or messages is needed. */
+            message?: string | null;
+            /** @description Messages to store; the last is the user's. */
+            messages?: components["schemas"]["NewMessage"][] | null;
+            /**
+             * @description How the prompt is built. Default: unified.
+             * @enum {string|null}
+             */
+            recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
+            /** @description Which of the session's messages are told. Default: by agent. */
+            scoping?: {
+                /** @description Only messages of these agents. */
+                agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner")[] | null;
+                /**
+                 * Format: int64
+                 * @description Default: the agent's number.
+                 */
+                maxMessages?: number | null;
+                /**
+                 * @description How messages are selected. Default: the recipe's strategy.
+                 * @enum {string|null}
+                 */
+                strategy?: "last-n" | "token-window" | "compaction" | null;
+            } | null;
+            /** @description A session of this user. */
+            sessionId: string;
+            /** @description The app's own tools. They follow the prompt's. */
+            tools?: components["schemas"]["OwnTool"][] | null;
+        };
+        TurnState: {
+            /** @description The id of the answer of a finished turn. */
+            messageId?: string;
+            /**
+             * @description open while the app may answer, finished with the answer, interrupted without one.
+             * @enum {string}
+             */
+            status: "open" | "finished" | "interrupted";
+            /** @description The turn's id. */
+            turnId: string;
+            /** @description The id of the user's message, which is stored. */
+            userMessageId: string;
         };
         UiError: {
             /** @description The problem's detail. */
@@ -8967,6 +9132,353 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Todo"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    beginTurn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Repeats get the first answer. */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TurnBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    "Idempotency-Replayed"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BegunTurn"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The turn's id. */
+                turnId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TurnState"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    finishTurn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The turn's id. */
+                turnId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FinishBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FinishedTurn"];
                 };
             };
             /** @description Bad Request */
