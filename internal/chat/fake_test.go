@@ -89,6 +89,13 @@ func (f *fake) SaveProgress(
 	return nil
 }
 
+// savedProgress returns what was saved so far for those who have joined.
+func (f *fake) savedProgress() []conversation.Progress {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.progress)
+}
+
 // leases returns the leases that the turn got so far. 0 is its release.
 func (f *fake) leases() []time.Duration {
 	f.mu.Lock()

@@ -163,19 +163,21 @@ func TestProgressIsSaved(t *testing.T) {
 				return llm.Completion{FinishReason: "stop"}, nil
 			}
 			run(t, t.Context(), f)
+			synctest.Wait() // for a look that began as the answer ended
+			saved := f.savedProgress()
 			if !joined {
-				if len(f.progress) > 0 {
-					t.Errorf("saved %d times for nobody", len(f.progress))
+				if len(saved) > 0 {
+					t.Errorf("saved %d times for nobody", len(saved))
 				}
 				return
 			}
-			if n := len(f.progress); n < 12 || n > 16 {
+			if n := len(saved); n < 12 || n > 16 {
 				t.Errorf("saved %d times", n)
 			}
-			if !slices.IsSortedFunc(f.progress, func(a, b conversation.Progress) int { return len(a.Text) - len(b.Text) }) {
+			if !slices.IsSortedFunc(saved, func(a, b conversation.Progress) int { return len(a.Text) - len(b.Text) }) {
 				t.Error("the text shrank")
 			}
-			if first := f.progress[0]; first.PromptID != "prm_1" || len(first.Text) < 8 {
+			if first := saved[0]; first.PromptID != "prm_1" || len(first.Text) < 8 {
 				t.Errorf("first saved: %+v", first)
 			}
 		})

@@ -47,8 +47,11 @@ func (t Truncation) Prepare(now time.Time) (Truncation, error) {
 	case t.LastN != nil && (*t.LastN < 1 || *t.LastN > MaxTruncated):
 		wrong = append(wrong, fault.Field{Field: "lastN", Message: fmt.Sprintf("must be from 1 to %d", MaxTruncated)})
 	}
-	if len(wrong) > 0 || len(t.Replacement) == 0 {
-		return t, invalidIfAny(wrong)
+	if len(wrong) > 0 {
+		return t, fault.InvalidFields(wrong...)
+	}
+	if len(t.Replacement) == 0 {
+		return t, nil
 	}
 	prepared, err := Append{SessionID: t.SessionID, Messages: t.Replacement}.Prepare(now)
 	if err != nil {
@@ -56,13 +59,6 @@ func (t Truncation) Prepare(now time.Time) (Truncation, error) {
 	}
 	t.Replacement = prepared.Messages
 	return t, nil
-}
-
-func invalidIfAny(wrong []fault.Field) error {
-	if len(wrong) == 0 {
-		return nil
-	}
-	return fault.InvalidFields(wrong...)
 }
 
 // CheckCut checks the messages that a truncation would delete, which are in their order.

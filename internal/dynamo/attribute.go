@@ -108,7 +108,7 @@ const (
 	attrSessionSK   = "sessionSk"
 	attrRecordID    = "recordId"
 	attrMessageSKs  = "messageSks"
-	attrDeletedIDs  = "deletedIds"  // of a truncation
+	attrDeletedIDs  = "deletedIds"  // of a truncation, or of its tombstone
 	attrMessageSeqs = "messageSeqs" // only where some of the messages were stored before
 	attrState       = "state"
 	attrLease       = "lease"

@@ -24,22 +24,28 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 	const op = "clear session"
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
+	var tombstone erasure.Tombstone
+	var empty conversation.Session
 	for b := s.db.backoff(); ; {
 		session, err := s.sessions.Session(ctx, user, id)
 		switch {
 		case err != nil:
 			return erasure.Tombstone{}, err
+		case b.ambiguous && session.IsSame(empty): // an earlier attempt emptied it, and its answer was lost
+			return tombstone, nil
 		case session.Placement != conversation.Shared:
 			return erasure.Tombstone{}, errNotShared()
 		}
 		sk, _ := sessionSK(session.Context, session.ID)
-		tombstone := erasure.Tombstone{
+		empty = emptied(session, s.db.now())
+		tombstone = erasure.Tombstone{
 			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
 			DeletedAt: s.db.now(),
 		}
 		t := s.db.transaction()
-		t.update(key{partition(user), sk}, clearing(user, emptied(session, s.db.now())), isUnchanged(session))
+		t.update(key{partition(user), sk}, clearing(user, empty), isUnchanged(session))
 		t.replace(encodeTombstone(tombstone, due))
+		t.remove(markKey(user, sk)) // of an answer to one of the messages
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.now())
 		}

@@ -63,6 +63,7 @@ func (sim *simulation) act() {
 		(*simulation).updateRecord, (*simulation).deleteRecord, (*simulation).putSingleton, (*simulation).deleteCoach,
 		(*simulation).putDocument, (*simulation).putDocument, (*simulation).deleteDocument,
 		(*simulation).saveSummary, (*simulation).deleteMessage, (*simulation).deleteMessage,
+		(*simulation).truncate, (*simulation).truncate, (*simulation).clear, (*simulation).appendAgain,
 		(*simulation).deleteSession, (*simulation).deleteSession, (*simulation).repeat, (*simulation).repeat,
 		func(sim *simulation) { sim.erase(sim.drawRetries()) },
 	}

@@ -37,6 +37,7 @@ func encodeTombstone(t erasure.Tombstone, due time.Time) item {
 		sk, _ := sessionSK(m.Context, m.SessionID)
 		it[attrSessionSK] = stringAttr(sk)
 		it[attrSeq] = intAttr(m.Seq)
+		it.setStrings(attrDeletedIDs, t.Others)
 		it.setTime(attrTimestamp, m.Timestamp)
 	}
 	if s := t.Session; s != nil {
@@ -55,8 +56,9 @@ func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
 	user, isUser := parsePartition(k.pk)
 	t = erasure.Tombstone{
 		User: user, ID: k.sk, Generation: it.int64(attrGeneration), Emptied: it.bool(attrEmptied),
-		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Namespace: k.sk == generationSK,
-		Erasing: it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt), RetiredIndex: it.string(attrRetiredIndex),
+		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Others: it.strings(attrDeletedIDs),
+		Namespace: k.sk == generationSK,
+		Erasing:   it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt), RetiredIndex: it.string(attrRetiredIndex),
 	}
 	context, id, inSession := parseSessionSK(it.string(attrSessionSK))
 	switch {

@@ -31,19 +31,17 @@ func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, 
 			return out, none, err
 		}
 		failures, err := s.db.commit(ctx, op, c.tx, b)
-		if err == nil && failures == nil {
+		done := err == nil && failures == nil
+		if done || b.ambiguous && c.isDone(ctx, s) {
 			s.db.cache.removeSession(user, in.SessionID)
-			return c.result, c.tombstone, nil
-		}
-		if existing, repeated := failures.orNone().existing(c.recordPlace); repeated && existing != nil {
-			out, err := s.replayTruncation(ctx, user, in, existing)
-			return out, none, err
-		}
-		if b.ambiguous && c.isDone(ctx, s) {
 			return c.result, c.tombstone, nil
 		}
 		if err != nil {
 			return conversation.Truncated{}, none, err
+		}
+		if existing, repeated := failures.existing(c.recordPlace); repeated {
+			out, err := s.replayTruncation(ctx, user, in, existing)
+			return out, none, err
 		}
 		for i, place := range c.clientPlaces {
 			if _, exists := failures.existing(place); place >= 0 && exists {
@@ -69,14 +67,6 @@ func (s *DeletionStore) replayRefused(ctx context.Context, user conversation.Use
 		return conversation.Truncated{}, refusal
 	}
 	return s.replayTruncation(ctx, user, in, existing)
-}
-
-// orNone returns failures that can be asked where there are none.
-func (f *conditionFailures) orNone() *conditionFailures {
-	if f == nil {
-		return &conditionFailures{}
-	}
-	return f
 }
 
 // cut is the transaction of a truncation, with the places of its conditions and what it comes to.
@@ -171,6 +161,7 @@ func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conve
 		sk, _ := parseMessageID(c.user, messages[0].ID)
 		c.tombstone.User, c.tombstone.ID = c.user, messageTombstoneSK(sk)
 		c.tombstone.Generation, c.tombstone.Message = messages[0].Generation, &messages[0]
+		c.tombstone.Others = c.result.Deleted[1:]
 	}
 }
 
@@ -208,7 +199,9 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 	}
 	c.tx.update(k, u, isUnchanged(c.before).And(hasSameSummary(c.before)))
 	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {
-		c.tx.replace(encodeTombstone(c.tombstone, due))
+		stored := c.tombstone
+		stored.Vectors = erasure.LastVectors(stored.Vectors)
+		c.tx.replace(encodeTombstone(stored, due))
 	}
 	return nil
 }

@@ -300,8 +300,10 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
-	a.guards = []guard{spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning(),
-		unmarking(user, turn)}
+	a.guards = []guard{
+		spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning(),
+		unmarking(user, turn),
+	}
 	out, existing, err := a.append(ctx)
 	if err != nil {
 		return conversation.Message{}, err

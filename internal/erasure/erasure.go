@@ -21,8 +21,10 @@ type Tombstone struct {
 	Generation int64
 	// Session is the deleted session as it last was. Message is where the deleted message was: its context, session, seq
 	// and time. One of them is nil, or both when the tombstone is of a user or of vectors.
-	Session   *conversation.Session
-	Message   *conversation.Message
+	Session *conversation.Session
+	Message *conversation.Message
+	// Others are the ids of the messages of the session that were deleted with Message, in the same step.
+	Others    []string
 	DeletedAt time.Time
 	// Emptied says that the table holds nothing of it any more.
 	Emptied bool
@@ -232,12 +234,12 @@ const (
 // saveEmptied stores the tombstone of a deletion that left nothing in the table, for its sweeps.
 func (s *Service) saveEmptied(ctx context.Context, t Tombstone) error {
 	t.Emptied = true
-	t.Vectors = lastVectors(t.Vectors)
+	t.Vectors = LastVectors(t.Vectors)
 	return s.Tombstones.SaveTombstone(ctx, t, s.Now().Add(firstSweepAfter))
 }
 
-// lastVectors returns the last ids, as many as a tombstone holds.
-func lastVectors(ids []string) []string { return ids[max(0, len(ids)-maxTombstoneVectors):] }
+// LastVectors returns the last ids, as many as a tombstone holds.
+func LastVectors(ids []string) []string { return ids[max(0, len(ids)-maxTombstoneVectors):] }
 
 // deletePrompts deletes the stored prompts that may quote what was deleted.
 func (s *Service) deletePrompts(ctx context.Context, t Tombstone) error {

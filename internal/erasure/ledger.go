@@ -43,13 +43,17 @@ func (s *Service) record(ctx context.Context, e Erased) error {
 	return s.Ledger.RecordErased(ctx, e)
 }
 
-// recordDeletion stores the entry of a deleted session or message.
+// recordDeletion stores the entry of a deleted session, or those of deleted messages.
 func (s *Service) recordDeletion(ctx context.Context, t Tombstone) error {
 	switch {
 	case t.Session != nil:
 		return s.record(ctx, Erased{User: t.User, SessionID: t.Session.ID, CreatedAt: t.Session.CreatedAt})
 	case t.Message != nil:
-		return s.record(ctx, Erased{User: t.User, SessionID: t.Message.SessionID, MessageID: t.Message.ID})
+		for _, id := range append([]string{t.Message.ID}, t.Others...) {
+			if err := s.record(ctx, Erased{User: t.User, SessionID: t.Message.SessionID, MessageID: id}); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (s *Service) deleteMessages(ctx context.Context, index *vectorDeleter, t To
 		if err := s.Sessions.DeleteMessages(ctx, t.User, messages); err != nil {
 			return nil, err
 		}
-		deleted = lastVectors(append(deleted, ids...))
+		deleted = LastVectors(append(deleted, ids...))
 		if page.After = next; next == "" {
 			return deleted, nil
 		}

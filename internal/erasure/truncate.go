@@ -47,6 +47,9 @@ func (s *Service) Truncate(ctx context.Context, user conversation.UserID, in con
 	if err != nil || t.ID == "" {
 		return out, err
 	}
+	if err := s.recordDeletion(ctx, t); err != nil {
+		return out, err
+	}
 	index := &vectorDeleter{Service: s, user: user, generation: t.Generation}
 	if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
 		return out, err

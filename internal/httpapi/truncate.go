@@ -68,7 +68,7 @@ func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (*docOut
 	return &docOutput[cleared]{Body: cleared{Deleted: n}}, nil
 }
 
-func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (*replayedOutput[truncated], error) {
+func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (*createdWithoutPath[truncated], error) {
 	if err := in.check(); err != nil {
 		return nil, err
 	}
@@ -90,11 +90,5 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 	for _, message := range done.Messages {
 		out.Messages = append(out.Messages, toMessage(message))
 	}
-	return &replayedOutput[truncated]{Replayed: newReplayed(done.Replayed), Body: out}, nil
-}
-
-// replayedOutput is the output of an operation that may be repeated with its key.
-type replayedOutput[T any] struct {
-	Replayed replayed `header:"Idempotency-Replayed"`
-	Body     T
+	return &createdWithoutPath[truncated]{Replayed: newReplayed(done.Replayed), Body: out}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -67,11 +68,11 @@ func embedder(t *testing.T) *openai.Client {
 type faultyEmbedder struct {
 	vector.Embedder
 	fault func(ctx context.Context) error
-	calls int
+	calls atomic.Int32
 }
 
 func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	f.calls++
+	f.calls.Add(1)
 	if f.fault != nil {
 		return nil, f.fault(ctx)
 	}

@@ -29,9 +29,6 @@ const (
 // values, repeated names in one object, and numbers that do not come back exactly. It returns a NotJSON error for a
 // text that is not JSON, and otherwise an Invalid error with the field. It is safe for concurrent use.
 func Check(text []byte) error {
-	if err := json.Unmarshal(text, &json.RawMessage{}); err != nil && !isJSON(text) {
-		return fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
-	}
 	in := inspector{text: text}
 	return in.all()
 }
@@ -46,9 +43,6 @@ type Verbatim struct {
 // Plain checks a text as Check does, and returns it with its whole numbers as plain digits, as PlainIntegers does, but
 // for the values that are verbatim.
 func Plain(text []byte, v Verbatim) ([]byte, error) {
-	if err := json.Unmarshal(text, &json.RawMessage{}); err != nil && !isJSON(text) {
-		return nil, fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
-	}
 	in := inspector{text: text, verbatim: v, rewrites: true}
 	if err := in.all(); err != nil {
 		return nil, err
@@ -61,6 +55,9 @@ func Plain(text []byte, v Verbatim) ([]byte, error) {
 
 // all inspects the whole text.
 func (in *inspector) all() error {
+	if err := json.Unmarshal(in.text, &json.RawMessage{}); err != nil && !isJSON(in.text) {
+		return fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
+	}
 	for in.pos < len(in.text) {
 		if err := in.token(); err != nil {
 			return err
@@ -191,11 +188,20 @@ func (in *inspector) isVerbatim() bool {
 	for i := 2; i < len(in.open) && in.verbatim.List != ""; i++ {
 		list, object := in.open[i-2], in.open[i]
 		if list.isObject && !in.open[i-1].isObject && object.isObject && object.name != nil &&
-			unquote(list.name) == in.verbatim.List && slices.Contains(in.verbatim.Fields, unquote(object.name)) {
+			isNamed(list.name, in.verbatim.List) &&
+			slices.ContainsFunc(in.verbatim.Fields, func(field string) bool { return isNamed(object.name, field) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// isNamed reports whether a quoted name is that name. Most are written without escapes, and are compared as they are.
+func isNamed(quoted []byte, name string) bool {
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		return unquote(quoted) == name
+	}
+	return len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name
 }
 
 // leaf passes a value that is no container, and refuses it if it has a problem.

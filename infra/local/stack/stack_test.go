@@ -116,7 +116,7 @@ func TestFunctionsGetTheirEnvironment(t *testing.T) {
 	if background := summarize.OpenAI.Background(); background.ChatModel != "small" || background.ChatEffort != "none" {
 		t.Errorf("background %+v", background)
 	}
-	if coach.PromptFunction != "throughline-prompt" || coach.OpenAI.ChatModel != "other" ||
+	if coach.PromptFunction != "throughline-prompt:live" || coach.OpenAI.ChatModel != "other" ||
 		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretPrefix != "" ||
 		coach.Auth.Issuer != f.stack.URL() {
 		t.Errorf("coach %+v", coach)

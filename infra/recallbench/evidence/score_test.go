@@ -26,8 +26,13 @@ func bench() *Bench {
 func TestScore(t *testing.T) {
 	t.Parallel()
 	list := []ranked{
-		{"a", strings.Repeat("x", 1500), 0.9}, {"m1", strings.Repeat("x", 1000), 0.8}, {"b", "x", 0.1}, {"c", "x", 0.1},
-		{"d", "x", 0.1}, {"e", "x", 0.1}, {"m2", strings.Repeat("y", 996), 0.05},
+		{"a", strings.Repeat("x", 1500), 0.9},
+		{"m1", strings.Repeat("x", 1000), 0.8},
+		{"b", "x", 0.1},
+		{"c", "x", 0.1},
+		{"d", "x", 0.1},
+		{"e", "x", 0.1},
+		{"m2", strings.Repeat("y", 996), 0.05},
 	}
 	got := scoreOf(map[string]bool{"m1": true, "m2": true}, list, inOrder(list))
 	want := Score{Questions: 1, Ranks: [3]float64{0.5, 1, 1}, Budgets: [4]float64{0, 1, 1, 1}}
