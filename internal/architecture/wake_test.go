@@ -21,8 +21,9 @@ func TestSummarizeWakesForWhatAsks(t *testing.T) {
 		done   = `"status":{"S":"completed"},"dueAt":{"S":"t"},` + spoken
 		urgent = `"status":{"S":"active"},"dueAt":{"S":"t"},"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"3"},` +
 			`"lastSeq":{"N":"3"}`
-		left = `,"leftAt":{"S":"t"}`
-		more = `,"indexedSeq":{"N":"4"}`
+		left  = `,"leftAt":{"S":"t"}`
+		asked = `,"summaryAskedAt":{"S":"t"}`
+		more  = `,"indexedSeq":{"N":"4"}`
 	)
 	at := func(seq int) string { return fmt.Sprintf(talking, seq) }
 	for name, c := range map[string]struct {
@@ -35,8 +36,10 @@ func TestSummarizeWakesForWhatAsks(t *testing.T) {
 		"an answer":                                 {at(1), at(2), false},
 		"the next message":                          {at(2), at(3), false},
 		"a watermark":                               {at(3), at(3) + more, false},
-		"the tenth message":                         {at(9), at(10), true},
-		"the twentieth message":                     {at(19), at(20), true},
+		"a tenth message":                           {at(9), at(10), false},
+		"as many messages as bring a summary":       {at(19), at(20) + asked, true},
+		"a watermark after them":                    {at(20) + asked, at(20) + asked + more, false},
+		"the message after them":                    {at(20) + asked, at(21), false},
 		"a message after a rest":                    {rested, at(5), true},
 		"it leaves the due index":                   {at(4), rested, false},
 		"an edit of a session at rest that matters": {rested, at(4), true},

@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -208,7 +210,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	if err != nil {
 		return try, err
 	}
-	try.sessionPlace = try.tx.update(k, u, isAsRead)
+	try.sessionPlace = try.tx.update(k, a.askForSummary(u, r.session, after), isAsRead)
 	if after.Placement != conversation.Embedded {
 		for _, m := range messages {
 			it, err := encodeMessage(a.user, after, m)
@@ -241,6 +243,21 @@ func (a *appender) newID(at time.Time) string {
 // newMessageID returns an id that only its caller knows.
 func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
 	return messageID(user, at, newShortID(at, newRandomDigits(db.random)))
+}
+
+// askForSummary marks a session whose messages since its summary reach their number with an append, and removes the
+// mark with the next one. The stream's filter passes the change that marks it. Another function may have stored a
+// summary since this one read the session: then the mark is early or late by fewer messages than that number.
+func (a *appender) askForSummary(u expression.UpdateBuilder, before, after conversation.Session,
+) expression.UpdateBuilder {
+	if after.Placement == conversation.Embedded {
+		return u
+	}
+	times := func(s conversation.Session) int { return (s.LastSeq - before.Summarized.Seq) / a.db.summaryEvery }
+	if times(after) > times(before) {
+		return u.Set(field(attrSummaryAskedAt), value(timeAttr(a.now)))
+	}
+	return u.Remove(field(attrSummaryAskedAt))
 }
 
 // isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the

@@ -88,6 +88,7 @@ const (
 	attrSummaryDays       = "summaryDays"
 	attrDayFrom           = "from" // within a day of summaryDays
 	attrDayTo             = "to"
+	attrSummaryAskedAt    = "summaryAskedAt"   // when the messages since the summary reached their number
 	attrSummaryIndexedAt  = "summaryIndexedAt" // the summaryUpdatedAt of the summary that is indexed
 
 	// A summary's own record.

@@ -32,6 +32,8 @@ type DB struct {
 	now    func() time.Time
 	random io.Reader
 	idle   time.Duration
+	// summaryEvery is after how many messages a session asks for a summary.
+	summaryEvery int
 	// dailyTokens is how many tokens a user may spend in a day, 0 for any number.
 	dailyTokens int
 	// slots is how many answers of a user may be generated at once, 0 for any number, and longestAnswer how long one takes
@@ -60,12 +62,16 @@ func WithRandom(r io.Reader) Option { return func(db *DB) { db.random = r } }
 // 15 minutes.
 func WithIdle(d time.Duration) Option { return func(db *DB) { db.idle = d } }
 
+// WithSummaryEvery sets after how many messages since its summary a session asks for another one. The default is 20.
+func WithSummaryEvery(n int) Option { return func(db *DB) { db.summaryEvery = max(1, n) } }
+
 // WithTokens sets what counts the tokens of messages that the app wrote, when they are moved to the shared store.
 func WithTokens(count func(string) int) Option { return func(db *DB) { db.countTokens = count } }
 
 const (
-	defaultIdle    = 15 * time.Minute
-	cachedSessions = 500
+	defaultIdle         = 15 * time.Minute
+	defaultSummaryEvery = 20
+	cachedSessions      = 500
 	// operationTimeout bounds an operation that retries because of other writers. It is below the 30 s of the HTTP API.
 	operationTimeout = 25 * time.Second
 	// settleTimeout bounds the read after an operation that ended without an answer.
@@ -76,7 +82,8 @@ const (
 func New(client API, table string, options ...Option) *DB {
 	db := &DB{
 		client: client, table: table, now: time.Now, random: rand.Reader, idle: defaultIdle,
-		cache: newSessionCache(cachedSessions), stages: newStageCache(), locks: newKeyedMutex(),
+		summaryEvery: defaultSummaryEvery,
+		cache:        newSessionCache(cachedSessions), stages: newStageCache(), locks: newKeyedMutex(),
 	}
 	for _, o := range options {
 		o(db)

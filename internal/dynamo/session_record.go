@@ -89,7 +89,7 @@ var (
 	derivedAttributes = []string{
 		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
 		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrFailures, attrDueSince, attrIndexingUntil,
-		attrEmbeddedSeq, attrOutgrown, attrOrigin, attrCreation,
+		attrSummaryAskedAt, attrEmbeddedSeq, attrOutgrown, attrOrigin, attrCreation,
 	}
 )
 

@@ -88,7 +88,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 	watermark := setWatermark(expression.UpdateBuilder{}, attrSummarizedSeq, attrSummarizedAt,
 		conversation.Watermark{Seq: sum.CoveredThrough, At: sum.CoveredAt})
 	if sum.Text == "" {
-		return watermark, nil
+		return watermark.Remove(field(attrSummaryAskedAt)), nil
 	}
 	own := item{}
 	if err := own.setDocument(attrSummaryFields, sum.OwnFields); err != nil {
@@ -102,7 +102,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) (expressio
 	u = setOrRemove(u, attrSummaryDigest, stringAttr(sum.Digest), sum.Digest != "")
 	u = setOrRemove(u, attrSummaryFields, own[attrSummaryFields], own.has(attrSummaryFields))
 	u = setOrRemove(u, attrSummaryDays, daysAttr(sum.Days), len(sum.Days) > 0)
-	u = u.Remove(field(attrSummaryIndexedAt))
+	u = u.Remove(field(attrSummaryIndexedAt)).Remove(field(attrSummaryAskedAt))
 	return u.Set(field(attrCoachKey), value(stringAttr(coachKey(user, sum.CoachID)))).
 		Set(field(attrSummary), value(stringAttr(sum.Text))).
 		Set(field(attrSummaryTokens), value(intAttr(sum.Tokens))).
@@ -118,7 +118,7 @@ func removeSessionSummary(u expression.UpdateBuilder, path func(name string) str
 	for _, name := range []string{
 		attrSummary, attrSummaryTokens, attrSummaryTags, attrSummaryKind, attrSummaryInProgress, attrSummaryCoveredSeq,
 		attrSummaryUpdatedAt, attrSummaryModel, attrSummaryDigest, attrSummaryFields, attrSummaryDays,
-		attrSummaryIndexedAt,
+		attrSummaryIndexedAt, attrSummaryAskedAt,
 	} {
 		u = u.Remove(field(path(name)))
 	}

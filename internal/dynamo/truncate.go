@@ -219,8 +219,7 @@ func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after
 		after.Version++
 	}
 	for i := range added {
-		at := added[i].Timestamp
-		added[i].ID = messageID(c.user, at, newShortID(at, newRandomDigits(s.db.random)))
+		added[i].ID = newMessageID(s.db, c.user, added[i].Timestamp)
 		it, err := encodeMessage(c.user, after, added[i])
 		if err != nil {
 			return after, err

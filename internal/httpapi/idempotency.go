@@ -95,8 +95,8 @@ func newCreated[T any](body T, location string, isRepeat bool) *created[T] {
 	return &created[T]{Body: body, Location: location, Replayed: newReplayed(isRepeat)}
 }
 
-// createdWithoutPath is the output of an operation that may be repeated with its key and creates no record with a path of
-// its own.
+// createdWithoutPath is the output of an operation that may be repeated with its key and creates no record with a path
+// of its own.
 type createdWithoutPath[T any] struct {
 	Replayed replayed `header:"Idempotency-Replayed"`
 	Body     T

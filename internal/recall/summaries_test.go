@@ -47,8 +47,8 @@ func TestQueryWithoutATextReturnsTheNewest(t *testing.T) {
 	if diff := cmp.Diff(want, got.Summaries[0]); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if s.embed.calls.Load() != 4 || len(s.index.queries) != 0 {
-		t.Errorf("%d embeddings and %d queries, want only the four of the summaries", s.embed.calls.Load(), len(s.index.queries))
+	if n := s.embed.calls.Load(); n != 4 || len(s.index.queries) != 0 {
+		t.Errorf("%d embeddings and %d queries, want only the four of the summaries", n, len(s.index.queries))
 	}
 }
 

@@ -20,32 +20,21 @@ RULES = [
     ("dueAt", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("messageId", "names "),
     ("message", "does not fit: the budget is "),
-    ("messages[", "must not lie before the message in front of it"),
-    ("messages[", "must lie at most 5 minutes in the future"),
     # The app's own objects: JSON has numbers that no double has, and any depth.
     ("attributes", "is a number that would not come back exactly: "),
     ("attributes", "must be nested at most 16 deep"),
     ("attributes", "must have names of 1 to 255 bytes "),
-    ("messages[", "is a number that would not come back exactly: "),
-    ("messages[", "must be nested at most 16 deep"),
-    ("messages[", "must have names of 1 to 255 bytes "),
-    # A message has a content or parts, and which fields a part has depends on its type.
-    ("messages[", "must be 1 byte to 256 KiB long"),
-    ("messages[", "is required in a part of the type "),
-    ("messages[", "is no field of a part of the type "),
-    ("messages[", "is repeated in this call"),
     ("messages", "must be at most 98 together with their clientMessageIds"),
+    # A turn ends with the user's text, and with an answer or the reason why there is none.
+    ("messages", "must end with a text of the user"),
+    ("message", "either it or messages is needed"),
+    ("content", "is required where there are no parts and no error"),
     ("afterSeq", "give either afterSeq or lastN"),
     ("afterSeq", "would delete "),
     # A query has JSON as text.
     ("value", "is a number that would not come back exactly: "),
-    ("value", "must "),
     ("filter", "is empty"),
     ("attributes", "is empty"),
-    ("replacement[", "must "),
-    ("replacement[", "is "),
-    ("parts[", "is "),
-    ("parts[", "must "),
     ("filter", "must be a JSON object without repeated names"),
     ("attributes", "must be a JSON object without repeated names"),
     ("index[", "must be $, or names joined by dots"),
@@ -53,6 +42,21 @@ RULES = [
     ("filter", "must take at most "),  # a limit of all names and texts together
     ("filter", "must have names of 1 to 255 bytes "),  # a schema counts characters
 ]
+
+# The rules of a message, wherever a list has some.
+MESSAGE_RULES = [
+    "must not lie before the message in front of it",
+    "must lie at most 5 minutes in the future",
+    "is a number that would not come back exactly: ",
+    "must be nested at most 16 deep",
+    "must have names of 1 to 255 bytes ",
+    # It has a content or parts, and which fields a part has depends on its type.
+    "must be 1 byte to 256 KiB long",
+    "is required in a part of the type ",
+    "is no field of a part of the type ",
+    "is repeated in this call",
+]
+RULES += [(field, text) for field in ("messages[", "replacement[", "message.", "parts[") for text in MESSAGE_RULES]
 
 # The paths of records that a repeated POST named again. They may have been deleted since the first POST.
 repeated = set()

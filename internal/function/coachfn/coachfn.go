@@ -63,7 +63,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle),
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
 		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
 		dynamo.WithTokens(tokens.Count))
 	service, err := chats(cfg, rt, db, tokens)

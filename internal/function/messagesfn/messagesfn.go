@@ -34,7 +34,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	tokens := token.New()
 	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
-		dynamo.WithDailyTokens(cfg.DailyTokens))
+		dynamo.WithSummaryEvery(cfg.Triggers.Messages), dynamo.WithDailyTokens(cfg.DailyTokens))
 	eraser, err := function.Eraser(cfg, db)
 	if err != nil {
 		return nil, err
