@@ -7,4 +7,4 @@ import (
 	"github.com/throughline/throughline/internal/function/coachfn"
 )
 
-func main() { function.Start(coachfn.NewForDoors) }
+func main() { function.Start(coachfn.New) }

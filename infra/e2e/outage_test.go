@@ -125,3 +125,39 @@ func TestOutagesMoveTheAlarms(t *testing.T) {
 	talk(t, ann, "s", "Are you slow?")
 	moves("first-token-slow", "coach FirstToken", 2_000)
 }
+
+// TestCanarySeesAnOutage has an outage of the model with nobody there. The daily quota does not bind the canary, and
+// nothing of its turns is left.
+func TestCanarySeesAnOutage(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "metrics")
+	stack := startStack(t, "METRICS_FILE="+path, "TRIGGERS=canary=500ms", "DAILY_TOKENS=1")
+	const done = "coach CanaryDone"
+	if !alarmMetrics(t, "canary-failing")[done] {
+		t.Errorf("the alarm canary-failing does not read %s", done)
+	}
+	eventually(t, 30*time.Second, "three whole turns", func() bool { return readMetrics(t, path).sum[done] >= 3 })
+	faults := func(settings object) {
+		t.Helper()
+		do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", object{"openai": settings}, nil)
+	}
+	faults(object{"errorRate": 1})
+	eventually(t, 30*time.Second, "turns fail, and none succeeds", func() bool {
+		before := readMetrics(t, path).sum
+		time.Sleep(2 * time.Second) // what the alarm's period is
+		after := readMetrics(t, path).sum
+		return after["coach AnswersFailed"] > before["coach AnswersFailed"] && after[done] == before[done]
+	})
+	faults(object{})
+	before := readMetrics(t, path).sum[done]
+	eventually(t, 30*time.Second, "whole turns again", func() bool { return readMetrics(t, path).sum[done] > before })
+	canary, err := client.New(stack.Base).As(t.Context(), "throughline:canary")
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 30*time.Second, "a moment without a session", func() bool {
+		var list struct{ Items []object }
+		do(t, canary, http.MethodGet, "/v1/sessions", nil, &list)
+		return len(list.Items) == 0
+	})
+}

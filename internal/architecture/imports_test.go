@@ -56,6 +56,7 @@ var importRules = map[string]importRule{
 	"internal/extraction":   {layer: domain},
 	"internal/recall":       {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/prompt":       {layer: domain, modules: []string{"golang.org/x/sync"}},
+	"internal/canary":       {layer: domain},
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/migration":    {layer: domain},
 	"internal/health":       {layer: domain},

@@ -3,21 +3,31 @@ package function
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// DoorRequest is a request at the door of the chat, which is a REST API or a function URL. It reads the events of both.
+// DoorRequest is a request at the door of the chat, which is a REST API or a function URL, or the event of a schedule.
+// It reads the events of all three.
 type DoorRequest struct {
 	events.LambdaFunctionURLRequest
+	// Schedule is the name of the schedule. It is empty at the doors: their events have a client's words only inside of
+	// the body, the headers and the query.
+	Schedule string
 }
 
-// UnmarshalJSON reads the event of a function URL, which is in payload format 2.0, or that of a REST API, in 1.0.
+// UnmarshalJSON reads the event of a function URL, which is in payload format 2.0, that of a REST API, in 1.0, or that
+// of a schedule, which has nothing but its name.
 func (r *DoorRequest) UnmarshalJSON(raw []byte) error {
-	var e events.APIGatewayProxyRequest
+	var e struct {
+		events.APIGatewayProxyRequest
+		Schedule string `json:"schedule"`
+	}
 	if err := json.Unmarshal(raw, &e); err != nil || e.HTTPMethod == "" {
+		r.Schedule = e.Schedule
 		return json.Unmarshal(raw, &r.LambdaFunctionURLRequest)
 	}
 	r.LambdaFunctionURLRequest = events.LambdaFunctionURLRequest{
@@ -45,9 +55,26 @@ func joined(headers map[string][]string) map[string]string {
 	return out
 }
 
-// AnyDoor makes a handler of a function URL one of both doors. The answers have the same form.
-func AnyDoor(h stream) func(context.Context, *DoorRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+// DoorHandler takes the requests of both doors, and the events of schedules.
+type DoorHandler func(context.Context, *DoorRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+
+// Stream takes a request of the function URL.
+func (h DoorHandler) Stream(
+	ctx context.Context, r *events.LambdaFunctionURLRequest,
+) (*events.LambdaFunctionURLStreamingResponse, error) {
+	return h(ctx, &DoorRequest{LambdaFunctionURLRequest: *r})
+}
+
+// AnyDoor passes the requests of both doors to url, a handler of a function URL, because the answers have the same
+// form. It passes what a schedule sends to scheduled, whose error is that of the invocation.
+func AnyDoor(url stream, scheduled func(ctx context.Context, schedule string) error) DoorHandler {
 	return func(ctx context.Context, r *DoorRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-		return h(ctx, &r.LambdaFunctionURLRequest)
+		if r.Schedule == "" {
+			return url(ctx, &r.LambdaFunctionURLRequest)
+		}
+		if err := scheduled(ctx, r.Schedule); err != nil {
+			return nil, err
+		}
+		return &events.LambdaFunctionURLStreamingResponse{StatusCode: http.StatusNoContent, Body: http.NoBody}, nil
 	}
 }

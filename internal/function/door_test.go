@@ -3,11 +3,14 @@ package function_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambdaurl"
 	"github.com/google/go-cmp/cmp"
 
@@ -41,7 +44,7 @@ func TestBothDoorsBringTheSameRequest(t *testing.T) {
 				r.Header.Del(ofDoor)
 			}
 			got = request{r.Method, r.URL.Path + "?" + r.URL.RawQuery, string(body), r.RemoteAddr, r.Header}
-		})))
+		})), nil)
 		out, err := handler(context.Background(), &in)
 		if err != nil {
 			t.Fatal(err)
@@ -71,5 +74,42 @@ func TestDoorReadsRepeatedHeadersAndQueries(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"httpMethod":1}`), &in); err != nil {
 		t.Errorf("an event of another form: %v", err)
+	}
+}
+
+// TestScheduleIsNoRequest reads the event of a schedule, and requests that have its words where a client can write.
+func TestScheduleIsNoRequest(t *testing.T) {
+	t.Parallel()
+	var scheduled string
+	requests := 0
+	failure := errors.New("not built")
+	handler := function.AnyDoor(
+		func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
+			requests++
+			return &events.LambdaFunctionURLStreamingResponse{Body: http.NoBody}, nil
+		},
+		func(_ context.Context, schedule string) error {
+			scheduled = schedule
+			return failure
+		},
+	)
+	send := func(event string) error {
+		t.Helper()
+		_, err := lambda.NewHandler(handler).Invoke(t.Context(), []byte(event))
+		return err
+	}
+	for _, event := range []string{
+		`{"version":"2.0","rawPath":"/v1/chat","body":"{\"schedule\":\"canary\"}"}`,
+		`{"httpMethod":"POST","path":"/v1/chat","multiValueQueryStringParameters":{"schedule":["canary"]}}`,
+	} {
+		if err := send(event); err != nil || scheduled != "" {
+			t.Errorf("%s: %v, schedule %q", event, err, scheduled)
+		}
+	}
+	if err := send(`{"schedule":"canary"}`); err == nil || scheduled != "canary" || requests != 2 {
+		t.Errorf("the schedule's event: %v, schedule %q, %d requests", err, scheduled, requests)
+	}
+	if failure = nil; send(`{"schedule":"canary"}`) != nil {
+		t.Error("a schedule that succeeds is an error")
 	}
 }

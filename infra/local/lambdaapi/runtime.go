@@ -4,13 +4,10 @@
 package lambdaapi
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"reflect"
 	"strings"
@@ -18,7 +15,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -29,15 +25,6 @@ const (
 	MaxSyncPayload  = 6 << 20
 	MaxAsyncPayload = 1 << 20
 	maxResponse     = 6<<20 + 100
-)
-
-// URLHandler is the handler of a function URL that streams its response.
-type URLHandler = func(context.Context, *URLRequest) (*URLResponse, error)
-
-// URLRequest and URLResponse are the event and the response of a function URL.
-type (
-	URLRequest  = events.LambdaFunctionURLRequest
-	URLResponse = events.LambdaFunctionURLStreamingResponse
 )
 
 var (
@@ -99,11 +86,14 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]*function{}}
 }
 
-// Register adds an instance of a function. The handler is any value that lambda.Start accepts. Instances that share
+// Register adds an instance of a function. The handler is any value that lambda.Start accepts. It streams if it is a
+// URLHandler, or if its method Stream is one. Instances that share
 // nothing are handlers that were built separately.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 	var stream URLHandler
-	if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
+	if s, ok := handler.(streamer); ok {
+		stream = s.Stream
+	} else if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
 		stream, _ = reflect.TypeAssert[URLHandler](v.Convert(want))
 	}
 	r.mu.Lock()
@@ -193,73 +183,6 @@ type answer struct {
 	err error
 }
 
-// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed. The
-// caller has to read the body to its end, even if the client is gone, and close it.
-func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error) {
-	call, err := r.begin(name, lambdacontext.ClientContext{})
-	if err != nil {
-		return nil, err
-	}
-	if call.stream == nil {
-		call.end()
-		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
-	}
-	begun, gone := make(chan opened), make(chan struct{})
-	go func() {
-		o := call.open(request)
-		select {
-		case begun <- o:
-		case <-gone:
-			call.abandon(o)
-		}
-	}()
-	select {
-	case o := <-begun:
-		if o.err != nil {
-			call.end()
-			return nil, o.err
-		}
-		return o.response, nil
-	case <-call.ctx.Done(): // the timeout; the handler may still run
-		close(gone)
-		_, err := call.finish(nil, nil)
-		return nil, err
-	}
-}
-
-// opened is what a streaming function returned: a response whose body ends the invocation, or an error.
-type opened struct {
-	response *URLResponse
-	err      error
-}
-
-// open runs a streaming function until it returns its response.
-func (c *call) open(request *URLRequest) (o opened) {
-	_, err := c.guard(func() ([]byte, error) {
-		copied, err := throughJSON(request)
-		if err == nil {
-			o.response, err = c.stream(c.ctx, copied)
-		}
-		if err == nil && o.response == nil {
-			err = errors.New("the function returned no response")
-		}
-		return nil, err
-	})
-	if _, o.err = c.finish(nil, err); o.err == nil {
-		o.response.Body = &streamBody{reader: o.response.Body, call: c}
-	}
-	return o
-}
-
-// abandon ends an invocation whose caller has stopped waiting.
-func (c *call) abandon(o opened) {
-	if o.err != nil {
-		c.end()
-		return
-	}
-	_ = o.response.Close()
-}
-
 // call is one running invocation.
 type call struct {
 	instance
@@ -340,40 +263,6 @@ func (c *call) report(failure *FunctionError) {
 		c.runtime.logger.ErrorContext(c.ctx, "function error", "function", c.name, "requestId", c.id,
 			"errorType", failure.Type, "errorMessage", failure.Message)
 	})
-}
-
-// streamBody ends its invocation when it is closed.
-type streamBody struct {
-	reader io.Reader
-	call   *call
-	once   sync.Once
-}
-
-func (b *streamBody) Read(p []byte) (int, error) {
-	if b.reader == nil {
-		return 0, io.EOF
-	}
-	return b.reader.Read(p)
-}
-
-func (b *streamBody) Close() (err error) {
-	b.once.Do(func() {
-		if closer, ok := b.reader.(io.Closer); ok {
-			err = closer.Close()
-		}
-		b.call.end()
-	})
-	return err
-}
-
-// throughJSON returns a copy of v as the handler would decode it from the service's event.
-func throughJSON[T any](v *T) (*T, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := new(T)
-	return out, json.NewDecoder(bytes.NewReader(raw)).Decode(out)
 }
 
 // arn returns the ARN of a function.

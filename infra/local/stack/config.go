@@ -241,12 +241,13 @@ func (o *Origins) UnmarshalText(text []byte) error {
 }
 
 // Triggers are the times and counts that trigger a summary, the extraction of memories and the sweep. Zero keeps the
-// template's value.
+// template's value. The canary is off without a rate.
 type Triggers struct {
 	Messages int
 	Memories int
 	Idle     time.Duration
 	Sweep    time.Duration
+	Canary   time.Duration
 }
 
 // UnmarshalText reads "messages=20,idle=15m,sweep=1m". Each part is optional and may be given once.
@@ -280,9 +281,12 @@ func (t *Triggers) set(name, value string) (err error) {
 	case "sweep":
 		t.Sweep, err = time.ParseDuration(value)
 		positive = t.Sweep > 0
+	case "canary":
+		t.Canary, err = time.ParseDuration(value)
+		positive = t.Canary > 0
 	default:
-		return fmt.Errorf("TRIGGERS knows messages, memories, idle and sweep, as in messages=20,idle=15m,sweep=1m, not %q",
-			name)
+		return fmt.Errorf("TRIGGERS knows messages, memories, idle, sweep and canary, as in messages=20,idle=15m,sweep=1m, "+
+			"not %q", name)
 	}
 	if err != nil || !positive {
 		return fmt.Errorf("TRIGGERS: %s=%q is not a positive value such as messages=20,idle=15m,sweep=1m", name, value)

@@ -41,7 +41,7 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	const (
 		origins  = ": must be origins such as http://localhost:3000,https://app.example, or *"
-		triggers = "TRIGGERS knows messages, memories, idle and sweep, as in messages=20,idle=15m,sweep=1m, not "
+		triggers = "TRIGGERS knows messages, memories, idle, sweep and canary, as in messages=20,idle=15m,sweep=1m, not "
 		positive = " is not a positive value such as messages=20,idle=15m,sweep=1m"
 		port     = ": must be a port from 1 to 65535, or 0 for any that is free"
 		address  = ": must be a URL that begins with http:// or https://"

@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,12 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// sweepName is the schedule whose rate TRIGGERS can change.
-const sweepName = "sweep"
+// sweepName and canaryName are the schedules whose rate TRIGGERS can change. A rate also starts the canary, which the
+// template has off.
+const (
+	sweepName  = "sweep"
+	canaryName = "canary"
+)
 
 const (
 	// settleLook is the time that one check of an idle stack may take. The consumers of an idle stream read it rarely, so
@@ -100,9 +105,10 @@ type schedule struct {
 const invocationsAtOnce = 4
 
 func (t *triggers) startSchedule(f template.Function, timer template.Schedule) {
-	every := timer.Every
-	if strings.EqualFold(timer.Name, sweepName) && t.cfg.Triggers.Sweep > 0 {
-		every = t.cfg.Triggers.Sweep
+	own := map[string]time.Duration{sweepName: t.cfg.Triggers.Sweep, canaryName: t.cfg.Triggers.Canary}
+	every := cmp.Or(own[strings.ToLower(timer.Name)], timer.Every)
+	if timer.Off && own[strings.ToLower(timer.Name)] == 0 {
+		return
 	}
 	s := &schedule{name: timer.Name, function: f.PhysicalName, event: []byte(timer.Input)}
 	s.running = make(chan struct{}, invocationsAtOnce)

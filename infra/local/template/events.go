@@ -100,12 +100,13 @@ type scheduleEvent struct {
 	ScheduleExpression string
 	Input              string
 	FlexibleTimeWindow struct{ Mode string }
+	State              string
 	RetryPolicy        struct{ MaximumRetryAttempts, MaximumEventAgeInSeconds integer }
 }
 
 func (e scheduleEvent) schedule(name string) (Schedule, error) {
 	every, err := parseRate(e.ScheduleExpression)
-	return Schedule{Name: name, Every: every, Input: e.Input}, err
+	return Schedule{Name: name, Every: every, Input: e.Input, Off: e.State == "DISABLED"}, err
 }
 
 // parseRate reads rate(N minutes), hours or days. It reads no cron expression.

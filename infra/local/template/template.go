@@ -96,6 +96,7 @@ type Schedule struct {
 	Name  string
 	Every time.Duration
 	Input string // the event, as JSON; empty means EventBridge's own event
+	Off   bool   // it invokes nothing
 }
 
 // Function returns the function of that name.

@@ -71,7 +71,7 @@ Resources:
             DestinationConfig: { OnFailure: { Type: SQS, Destination: !GetAtt Queue.Arn } }
             FilterCriteria: { Filters: [{ Pattern: '{"eventName":["INSERT"]}' }] }
         Sweep: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(1 minute), Input: '{"a":1}' } }
-        Daily: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(2 days) } }
+        Daily: { Type: ScheduleV2, Properties: { ScheduleExpression: rate(2 days), State: DISABLED } }
 `
 
 func TestParse(t *testing.T) {
@@ -96,7 +96,7 @@ func TestParse(t *testing.T) {
 				},
 			},
 			Schedules: []template.Schedule{
-				{Name: "Daily", Every: 48 * time.Hour},
+				{Name: "Daily", Every: 48 * time.Hour, Off: true},
 				{Name: "Sweep", Every: time.Minute, Input: `{"a":1}`},
 			},
 		},
@@ -230,7 +230,7 @@ func TestDeployedTemplate(t *testing.T) {
 	lists := map[string][]string{"routes": routed, "streams": streamed, "schedules": scheduled, "url": reachable}
 	want := map[string][]string{
 		"routes": {"context", "mcp", "messages", "prompt"}, "streams": {"remember", "summarize"},
-		"schedules": {"summarize"}, "url": {"coach"},
+		"schedules": {"coach", "summarize"}, "url": {"coach"},
 	}
 	if diff := cmp.Diff(want, lists); diff != "" {
 		t.Errorf("functions by trigger (-want +got):\n%s", diff)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdaurl"
 	"golang.org/x/sync/errgroup"
 
@@ -25,23 +24,8 @@ import (
 	"github.com/throughline/throughline/internal/token"
 )
 
-// Handler takes requests of the function URL and answers with a stream.
-type Handler func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
-
-// DoorHandler takes the requests of both doors.
-type DoorHandler func(context.Context, *function.DoorRequest) (*events.LambdaFunctionURLStreamingResponse, error)
-
-// NewForDoors builds the handler that is deployed.
-func NewForDoors(ctx context.Context, cfg config.Config, rt function.Runtime) (DoorHandler, error) {
-	h, err := New(ctx, cfg, rt)
-	if err != nil {
-		return nil, err
-	}
-	return function.AnyDoor(h), nil
-}
-
 // New builds the handler. It fetches the keys and the issuer's keys in parallel.
-func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
+func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.DoorHandler, error) {
 	// These fields are read here because cfg is written in parallel below.
 	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL}
 	var verifier *auth.Verifier
@@ -63,17 +47,24 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
-		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
-		dynamo.WithTokens(tokens.Count))
+	db := table(cfg, tokens)
 	service, err := chats(cfg, rt, db, tokens)
 	if err != nil {
 		return nil, err
 	}
-	return function.MeasuredStream(rt.Recorder("coach"), lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
+	api := httpapi.Coach(httpapi.CoachDeps{
 		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
 		Chat: service, Turns: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
-	}))), nil
+	})
+	recorder := rt.Recorder("coach")
+	url := function.MeasuredStream(recorder, lambdaurl.Wrap(api))
+	return function.AnyDoor(url, scheduled(cfg, rt, recorder, tokens)), nil
+}
+
+func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
+	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
+		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
+		dynamo.WithTokens(tokens.Count))
 }
 
 func export(db *dynamo.DB) httpapi.ExportDeps {

@@ -1,0 +1,128 @@
+package lambdaapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambdacontext"
+)
+
+// URLHandler is the handler of a function URL that streams its response.
+type URLHandler = func(context.Context, *URLRequest) (*URLResponse, error)
+
+type streamer interface {
+	Stream(ctx context.Context, r *URLRequest) (*URLResponse, error)
+}
+
+// URLRequest and URLResponse are the event and the response of a function URL.
+type (
+	URLRequest  = events.LambdaFunctionURLRequest
+	URLResponse = events.LambdaFunctionURLStreamingResponse
+)
+
+// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed. The
+// caller has to read the body to its end, even if the client is gone, and close it.
+func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error) {
+	call, err := r.begin(name, lambdacontext.ClientContext{})
+	if err != nil {
+		return nil, err
+	}
+	if call.stream == nil {
+		call.end()
+		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
+	}
+	begun, gone := make(chan opened), make(chan struct{})
+	go func() {
+		o := call.open(request)
+		select {
+		case begun <- o:
+		case <-gone:
+			call.abandon(o)
+		}
+	}()
+	select {
+	case o := <-begun:
+		if o.err != nil {
+			call.end()
+			return nil, o.err
+		}
+		return o.response, nil
+	case <-call.ctx.Done(): // the timeout; the handler may still run
+		close(gone)
+		_, err := call.finish(nil, nil)
+		return nil, err
+	}
+}
+
+// opened is what a streaming function returned: a response whose body ends the invocation, or an error.
+type opened struct {
+	response *URLResponse
+	err      error
+}
+
+// open runs a streaming function until it returns its response.
+func (c *call) open(request *URLRequest) (o opened) {
+	_, err := c.guard(func() ([]byte, error) {
+		copied, err := throughJSON(request)
+		if err == nil {
+			o.response, err = c.stream(c.ctx, copied)
+		}
+		if err == nil && o.response == nil {
+			err = errors.New("the function returned no response")
+		}
+		return nil, err
+	})
+	if _, o.err = c.finish(nil, err); o.err == nil {
+		o.response.Body = &streamBody{reader: o.response.Body, call: c}
+	}
+	return o
+}
+
+// abandon ends an invocation whose caller has stopped waiting.
+func (c *call) abandon(o opened) {
+	if o.err != nil {
+		c.end()
+		return
+	}
+	_ = o.response.Close()
+}
+
+// streamBody ends its invocation when it is closed.
+type streamBody struct {
+	reader io.Reader
+	call   *call
+	once   sync.Once
+}
+
+func (b *streamBody) Read(p []byte) (int, error) {
+	if b.reader == nil {
+		return 0, io.EOF
+	}
+	return b.reader.Read(p)
+}
+
+func (b *streamBody) Close() (err error) {
+	b.once.Do(func() {
+		if closer, ok := b.reader.(io.Closer); ok {
+			err = closer.Close()
+		}
+		b.call.end()
+	})
+	return err
+}
+
+// throughJSON returns a copy of v as the handler would decode it from the service's event.
+func throughJSON[T any](v *T) (*T, error) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, json.NewDecoder(bytes.NewReader(raw)).Decode(out)
+}
