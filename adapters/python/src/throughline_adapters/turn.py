@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +14,9 @@ from .block import memory_of, wrap
 T = TypeVar("T")
 Part = Mapping[str, Any]
 """A part of a message, with the API's own names."""
+
+_MOST = 256 * 1024
+"""Bytes of a message, with its parts."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,9 @@ class Turn:
 
 
 def begin_turn(client: Client, place: Place, message: str, key: str) -> Turn:
-    """Store the user's message and get the memory. The key names the turn, so that a repeat stores nothing."""
-    body: Any = [{"role": "user", "content": message}]
+    """Store the user's message and get the memory. The key, of at most 100 characters, names the turn in its session:
+    a repeat stores nothing, whenever it comes."""
+    body: Any = [{"role": "user", "content": message, "clientMessageId": key}]
     appended = in_session(client, place, lambda: client.append_messages(
         place.session_id, messages=body, idempotency_key=key))
     stored = appended.messages[0]
@@ -59,19 +64,25 @@ def store_answer(
     client: Client, session_id: str, key: str, content: str, parts: Sequence[Part] = (), **metadata: Any,
 ) -> str | None:
     """Store the answer of the turn with the key, and return its id. A repeat stores nothing. It returns None for an
-    answer without text, and where another run has answered this turn."""
+    answer without text, and where another run has answered this turn. Parts are stored where they have more than the
+    text, and are not too large."""
     if not content:
         return None
-    message: dict[str, Any] = {"role": "assistant", "content": content, "metadata": metadata}
-    if any(part["type"] != "text" for part in parts):
+    key = f"{key}-answer"
+    message: dict[str, Any] = {"role": "assistant", "content": content, "metadata": metadata, "clientMessageId": key}
+    if any(part["type"] != "text" for part in parts) and _bytes(content, parts) <= _MOST:
         message["parts"] = list(parts)
     try:
-        stored = client.append_messages(session_id, messages=[message], idempotency_key=f"{key}-answer")
+        stored = client.append_messages(session_id, messages=[message], idempotency_key=key)
     except ProblemError as problem:
-        if problem.code != "idempotency_mismatch":
+        if problem.code not in ("idempotency_mismatch", "conflict"):
             raise
         return None
     return stored.messages[0].message_id
+
+
+def _bytes(content: str, parts: Sequence[Part]) -> int:
+    return len(content.encode()) + len(json.dumps(list(parts), ensure_ascii=False).encode())
 
 
 def in_session(client: Client, place: Place, call: Callable[[], T]) -> T:

@@ -1,0 +1,125 @@
+"""The nodes of a graph that remembers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph import MessagesState
+from throughline import Client
+from throughline_adapters import Place, begin_turn, store_answer
+
+
+class MemoryState(MessagesState):
+    """The state of a graph with the nodes of Memory. memory is the block for the model, prompt_id says what is in it."""
+
+    memory: str
+    prompt_id: str
+
+
+class Memory:
+    """Has the two nodes: recall before the model, save after its last answer.
+
+    The configurable user_id of a run names the user that the server's client acts for, and thread_id the session. With
+    context and coach_id, a session that does not exist is made. It may be used by runs at the same time."""
+
+    def __init__(
+        self, client: Client, *, context: str | None = None, coach_id: str | None = None, agent_id: str | None = None,
+        recipe: str | None = None, budget: int | None = None,
+    ) -> None:
+        self._client = client
+        self._options: dict[str, Any] = {
+            "context": context, "coach_id": coach_id, "agent_id": agent_id, "recipe": recipe, "budget": budget}
+
+    def recall(self, state: MemoryState, config: RunnableConfig) -> dict[str, Any]:
+        """Store the user's last message, and read the memory for it. A repeated step stores nothing twice, also where it
+        is repeated from an old checkpoint."""
+        said, _ = last_turn(state["messages"])
+        if said is None or not said.text:
+            return {"memory": "", "prompt_id": ""}
+        turn = begin_turn(client_of(self._client, config), self._place(config), said.text, key_of(said))
+        return {"memory": turn.memory, "prompt_id": turn.prompt_id}
+
+    def save(self, state: MemoryState, config: RunnableConfig) -> dict[str, Any]:
+        """Store the answer to the user's last message, with the calls of tools and their results. The first answer to a
+        message counts."""
+        said, steps = last_turn(state["messages"])
+        last = steps[-1] if steps else None
+        if said is None or not said.text or not isinstance(last, AIMessage) or last.tool_calls:
+            return {}
+        text = "\n".join(step.text for step in steps if isinstance(step, AIMessage) and step.text)
+        store_answer(
+            client_of(self._client, config), self._place(config).session_id, key_of(said), text, parts_of(steps),
+            promptId=state.get("prompt_id", ""), **_about(steps))
+        return {}
+
+    def _place(self, config: RunnableConfig) -> Place:
+        return Place(str(config["configurable"]["thread_id"]), **self._options)
+
+
+def with_memory(messages: Sequence[AnyMessage], memory: str) -> list[AnyMessage]:
+    """Return the messages for the model: the memory is before the user's words, in the user's last message."""
+    said, steps = last_turn(messages)
+    if said is None or not memory:
+        return list(messages)
+    blocks = [said.content] if isinstance(said.content, str) else said.content
+    texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    told = said.model_copy(update={"content": [{"type": "text", "text": memory}, *texts]})
+    return [*messages[:len(messages) - len(steps) - 1], told, *steps]
+
+
+def last_turn(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[AnyMessage]]:
+    """Return the user's last message, and what follows it."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if isinstance(message, HumanMessage):
+            return message, list(messages[position + 1:])
+    return None, []
+
+
+def client_of(client: Client, config: RunnableConfig) -> Client:
+    """Return the client that acts for the user of a run."""
+    user = config.get("configurable", {}).get("user_id")
+    return client.as_user(user) if user else client
+
+
+def key_of(message: HumanMessage) -> str:
+    """Return the key of a turn: the same for a repeat, and another one where the message was edited."""
+    if message.id is None:
+        raise ValueError("the user's message has no id: the messages of a state need the reducer add_messages")
+    return hashlib.sha256(json.dumps([message.id, message.text]).encode()).hexdigest()
+
+
+def parts_of(steps: Sequence[AnyMessage]) -> list[dict[str, Any]]:
+    """Return the texts, the calls of tools and their results as parts."""
+    parts: list[dict[str, Any]] = []
+    names: dict[str, str] = {}
+    for step in steps:
+        if isinstance(step, AIMessage):
+            if step.text:
+                parts.append({"type": "text", "text": step.text})
+            for call in step.tool_calls:
+                names[str(call["id"])] = call["name"]
+                parts.append({"type": "tool-call", "toolCallId": str(call["id"]), "toolName": call["name"],
+                              "input": call["args"]})
+        elif isinstance(step, ToolMessage):
+            parts.append({"type": "tool-result", "toolCallId": step.tool_call_id, "output": step.text,
+                          "toolName": step.name or names.get(step.tool_call_id, "tool"),
+                          **({"isError": True} if step.status == "error" else {})})
+    return parts
+
+
+def _about(steps: Sequence[AnyMessage]) -> dict[str, Any]:
+    """Return the tokens that the steps used, and the model."""
+    answers = [step for step in steps if isinstance(step, AIMessage)]
+    used = [answer.usage_metadata for answer in answers if answer.usage_metadata]
+    about: dict[str, Any] = {}
+    if used:
+        prompt, completion = (sum(one[name] for one in used) for name in ("input_tokens", "output_tokens"))
+        about["usage"] = {"promptTokens": prompt, "completionTokens": completion, "totalTokens": prompt + completion}
+    model = answers[-1].response_metadata.get("model_name")
+    return about | ({"model": model} if model else {})
