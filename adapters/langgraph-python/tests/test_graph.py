@@ -18,10 +18,10 @@ from throughline_langgraph.memory import key_of
 Got = list[list[AnyMessage]]
 
 
-def build(answers: list[AIMessage], context: str, **options: Any) -> tuple[Any, Got]:
+def build(answers: list[AIMessage], context: str, saver: Any = None, **options: Any) -> tuple[Any, Got]:
     """Return a graph whose model answers as it is made to, and what the model gets."""
     client, got = new_client(), Got()
-    memory = Memory(client, context=context, coach_id="kim", **options)
+    memory = Memory(client, context=context, coach_id="kim")
     model = GenericFakeChatModel(messages=iter(answers))
 
     def ask(state: MemoryState) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def build(answers: list[AIMessage], context: str, **options: Any) -> tuple[Any, 
     graph.add_edge("recall", "model")
     graph.add_conditional_edges("model", tools_condition, {"tools": "tools", END: "save"})
     graph.add_edge("tools", "model")
-    return graph.compile(checkpointer=InMemorySaver()), got
+    return graph.compile(checkpointer=saver or InMemorySaver(), **options), got
 
 
 def run_of(user: str, thread: str = "thread") -> dict[str, Any]:
@@ -105,6 +105,17 @@ def test_a_step_from_an_old_checkpoint_is_stored_once() -> None:
     assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted.")]
     memory.recall({"messages": [HumanMessage("I run on Fridays.", id="m-1")]}, run)  # type: ignore
     assert stored(user)[2:] == [("user", "I run on Fridays.")]
+
+
+def test_a_graph_that_waits_for_a_person_goes_on_in_another_process() -> None:
+    user, saver = new_user(), InMemorySaver()
+    graph, got = build([], "coach_conversation", saver=saver, interrupt_before=["model"])
+    graph.invoke({"messages": [HumanMessage("I run on Mondays.")]}, run_of(user))
+    assert not got and stored(user) == [("user", "I run on Mondays.")]
+    graph, got = build([AIMessage("Noted.")], "coach_conversation", saver=saver)
+    assert graph.invoke(None, run_of(user))["messages"][-1].text == "Noted."
+    assert told(got[0]).startswith("<app-context>")
+    assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted.")]
 
 
 def test_a_step_is_stored_once_for_good() -> None:
@@ -209,7 +220,7 @@ async def test_works_with_asyncio(ask: str) -> None:
 def test_an_open_call_of_a_tool_is_not_stored() -> None:
     memory = Memory(new_client(), context="coach_conversation", coach_id="kim")
     call = {"name": "other", "args": {}, "id": "call-1"}
-    state: Any = {"messages": [HumanMessage("Go.", id="m"), AIMessage("", tool_calls=[call])], "memory": ""}
+    state: Any = {"messages": [HumanMessage("Go.", id="m"), AIMessage("Let me look.", tool_calls=[call])], "memory": ""}
     user = new_user()
     memory.recall(state, run_of(user))  # type: ignore[arg-type]
     assert memory.save(state, run_of(user)) == {}  # type: ignore[arg-type]
