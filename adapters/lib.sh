@@ -40,6 +40,20 @@ node_tests() {
   grep -q '^ℹ skipped 0$' "$TOOLS/tests.log" && grep -q '^ℹ todo 0$' "$TOOLS/tests.log" || { echo "a test was skipped" >&2; return 1; }
 }
 
+# packed NAME imports the package of this folder as its users get it: from its archive, and those of the packages that it shares.
+packed() {
+  local modules=$TOOLS/packed/node_modules folder archive
+  rm -rf "$TOOLS/packed"
+  mkdir -p "$modules/@throughline"
+  find "$PWD/node_modules" -mindepth 1 -maxdepth 1 ! -name '.*' ! -name @throughline -exec ln -s {} "$modules" \;
+  for folder in ../../clients/typescript ../javascript .; do
+    archive=$(cd "$folder" && npm pack --ignore-scripts --silent --pack-destination "$TOOLS/packed")
+    tar -xzf "$TOOLS/packed/$archive" -C "$TOOLS/packed"
+    mv "$TOOLS/packed/package" "$modules/$(node -p 'require(process.argv[1]).name' "$TOOLS/packed/package/package.json")"
+  done
+  (cd "$TOOLS/packed" && node --input-type=module -e "await import('$1')")
+}
+
 # readme COMMAND... runs the programs of README.md.
 readme() { "$lib/readme" README.md "$@"; }
 

@@ -2,16 +2,17 @@ import type {
   LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content, LanguageModelV4FinishReason,
   LanguageModelV4Middleware, LanguageModelV4StreamPart, LanguageModelV4Usage,
 } from '@ai-sdk/provider';
+import { type Answer, beginTurn, blockOf, readTurn, type Turn } from '@throughline/adapters';
 import { wrapLanguageModel } from 'ai';
-import { memoryOf, wrap } from './block.js';
 import type { CallOptions, MemoryOptions } from './options.js';
 import { historyOf, insert, lastTurn, partsOf, type UserTurn } from './prompt.js';
-import { type Answer, beginTurn, readTurn, type Turn } from './turns.js';
+
+type Usage = NonNullable<Answer['usage']>;
 
 /** A turn that has begun, and what its steps have used so far. */
 interface Running {
   turn: Turn;
-  usage: Answer['usage'];
+  usage: Usage;
 }
 
 /** One call of the model in a turn. */
@@ -46,8 +47,7 @@ export function memoryMiddleware(options: MemoryOptions): LanguageModelV4Middlew
       try {
         const { key, running } = await begin(options, turns, params, said);
         const { turn } = await running;
-        const memory = memoryOf(turn.prompt);
-        const block = memory === '' ? '' : (options.template ?? wrap)(memory);
+        const block = blockOf(turn.prompt, options.template);
         const history = options.history === 'memory' ? historyOf(turn) : undefined;
         const changed = { ...params, prompt: insert(params.prompt, said, block, history) };
         steps.set(changed, { key, running: await running, said });
@@ -188,7 +188,7 @@ function collect(content: LanguageModelV4Content[], part: LanguageModelV4StreamP
   if (part.type === 'tool-call' || part.type === 'tool-result') content.push(part);
 }
 
-function added(usage: Answer['usage'] | undefined, more: LanguageModelV4Usage | undefined): Answer['usage'] {
+function added(usage: Usage | undefined, more: LanguageModelV4Usage | undefined): Usage {
   const promptTokens = (usage?.promptTokens ?? 0) + (more?.inputTokens.total ?? 0);
   const completionTokens = (usage?.completionTokens ?? 0) + (more?.outputTokens.total ?? 0);
   const cachedTokens = (usage?.cachedTokens ?? 0) + (more?.inputTokens.cacheRead ?? 0);

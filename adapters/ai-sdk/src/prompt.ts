@@ -1,5 +1,5 @@
 import type { LanguageModelV4Content, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { Part, Turn } from './turns.js';
+import type { Part, Turn } from '@throughline/adapters';
 
 /** The last turn of a call's prompt. */
 export interface UserTurn {
