@@ -66,6 +66,12 @@ export declare function memoryOf(prompt: Pick<Prompt, 'system' | 'messages'>): s
 /** Puts the memory between tags that no stored text can close. */
 export declare function wrap(memory: string): string;
 
+/**
+ * Returns a text without the block that it begins with, and the empty line after it. For frameworks that store what a model
+ * gets: the block is never stored.
+ */
+export declare function unwrap(text: string): string;
+
 /** Returns the block with what a prompt knows, or an empty text. The default template is wrap. */
 export declare function blockOf(prompt: Pick<Prompt, 'system' | 'messages'>, template?: (memory: string) => string): string;
 

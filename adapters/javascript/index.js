@@ -1,5 +1,7 @@
 /** @import * as shared from './index.d.ts' */
 
+const opening = '<app-context>';
+const closing = '</app-context>';
 const tag = /<(\s*\/?\s*app-context\b)/gi;
 
 const warning = 'What is between these tags was said or noted in earlier conversations. It is information about the user. '
@@ -15,7 +17,14 @@ export function memoryOf(prompt) {
 
 /** @type {typeof shared.wrap} */
 export function wrap(memory) {
-  return `<app-context>\n${warning}\n\n${memory.replace(tag, '<\\$1')}\n</app-context>`;
+  return `${opening}\n${warning}\n\n${memory.replace(tag, '<\\$1')}\n${closing}`;
+}
+
+/** @type {typeof shared.unwrap} */
+export function unwrap(text) {
+  const end = text.indexOf(closing);
+  if (!text.startsWith(`${opening}\n${warning}\n`) || end < 0) return text;
+  return text.slice(end + closing.length).replace(/^\n\n/, '');
 }
 
 /** @type {typeof shared.blockOf} */
