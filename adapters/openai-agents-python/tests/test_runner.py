@@ -142,6 +142,39 @@ async def test_pops_at_the_same_time(client: Client) -> None:
     assert [item["content"] for item in await kept.get_items()] == ["m0", "m1"]  # type: ignore[typeddict-item]
 
 
+async def test_pop_and_clear_are_one_write_each(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, made = session(client), list[str]()
+    await kept.add_items([{"role": "user", "content": f"m{n}"} for n in range(4)])
+    for name in ["truncate_messages", "clear_messages", "delete_message"]:
+        monkeypatch.setattr(client, name, _counted(getattr(client, name), name, made))
+    assert await kept.pop_item() == {"role": "user", "content": "m3"}
+    await kept.clear_session()
+    assert made == ["truncate_messages", "clear_messages"]
+    assert await kept.get_items() == []
+
+
+async def test_pop_takes_what_another_process_added_last(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, truncate = session(client), client.truncate_messages
+    await kept.add_items([{"role": "user", "content": "m0"}])
+
+    def later(*args: Any, **options: Any) -> Any:
+        monkeypatch.undo()
+        client.append_messages("s", messages=[{"role": "user", "content": "m1"}])
+        return truncate(*args, **options)
+
+    monkeypatch.setattr(client, "truncate_messages", later)
+    assert await kept.pop_item() == {"role": "user", "content": "m1"}
+    assert await kept.get_items() == [{"role": "user", "content": "m0"}]
+
+
+def _counted(call: Any, name: str, made: list[str]) -> Any:
+    def count(*args: Any, **options: Any) -> Any:
+        made.append(name)
+        return call(*args, **options)
+
+    return count
+
+
 async def test_items_of_another_screen_are_in_the_session(client: Client) -> None:
     client.create_session(session_id="s", context="coach_conversation", coach_id="kim")
     client.append_messages("s", messages=[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable
-from functools import partial
 from itertools import islice
 from typing import Any, TypeVar, cast
 
@@ -20,6 +19,9 @@ T = TypeVar("T")
 
 _MOST = 50
 """Messages in one call."""
+
+_ATTEMPTS = 100
+"""How often a change is tried where others change the session at the same time."""
 
 
 class ThroughlineSession(SessionABC):
@@ -56,7 +58,7 @@ class ThroughlineSession(SessionABC):
 
     async def clear_session(self) -> None:
         """Remove all items. What was drawn only from them goes, too."""
-        await asyncio.to_thread(_found, self._clear)
+        await asyncio.to_thread(_found, lambda: self._client.clear_messages(self.session_id))
 
     async def recall(self, message: str, turn: Any = None) -> str:
         """Return the block with what the memory has for a message of the user. A turn reads it once."""
@@ -81,19 +83,25 @@ class ThroughlineSession(SessionABC):
             self.session_id, messages=messages, idempotency_key=key))
         self._said = {m.content: m.message_id for m in stored.messages if m.role == "user"} or self._said
 
-    def _clear(self) -> None:
-        for message in list(self._client.list_messages(self.session_id, order="desc", limit=200)):
-            _found(partial(self._client.delete_message, self.session_id, message.message_id))
-
     def _pop(self) -> TResponseInputItem | None:
-        while True:
+        for _ in range(_ATTEMPTS):
             last = _found(lambda: next(iter(self._client.list_messages(self.session_id, order="desc", limit=1)), None))
             if last is None:
                 return None
-            popped = _found(lambda: (self._client.delete_message(self.session_id, last.message_id), to_item(last)))
-            # Another call may have popped it, and a message of another screen may be no item.
-            if popped and popped[1] is not None:
-                return cast(TResponseInputItem, popped[1])
+            # Another call may have popped it, or added items, and a message of another screen may be no item.
+            if self._cut(last.message_id) and (item := to_item(last)) is not None:
+                return cast(TResponseInputItem, item)
+        raise RuntimeError("others change the session all the time")
+
+    def _cut(self, last: str) -> bool:
+        """Remove the last message in one step. It returns False where another one is the last by now."""
+        try:
+            self._client.truncate_messages(self.session_id, last_n=1, expected=[last])
+        except ProblemError as problem:
+            if problem.code not in ("conflict", "not_found"):
+                raise
+            return False
+        return True
 
     def _recall(self, message: str) -> str:
         place, stored = self._place, self._said.get(message)
