@@ -26,7 +26,7 @@ install_python() {
   python3 -m venv "$TOOLS/venv"
   local pip=("$python" -m pip install --quiet --disable-pip-version-check)
   if [ -n "${NEWEST:-}" ]; then
-    sed -E 's/[=<>~].*//' requirements.in | xargs "${pip[@]}" --upgrade
+    sed -E '/^#/d; s/[=<>~].*//' requirements.in | xargs "${pip[@]}" --upgrade
     "$python" -m pip list --disable-pip-version-check
   else
     "${pip[@]}" --require-hashes --no-deps -r requirements.txt
