@@ -39,7 +39,9 @@ type bootstrap struct {
 	ownEmbeddings bool
 	// ownBackgroundKey says that the background model's calls have a key of their own.
 	ownBackgroundKey bool
-	index            index
+	// otlpHeaders says that the collector of spans asks for headers, which are a secret.
+	otlpHeaders bool
+	index       index
 }
 
 // index describes the index that the stack needs.
@@ -76,7 +78,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 	held := map[config.Secret]string{}
 	var missing []config.Secret
 	var unset []string
-	for _, s := range config.Secrets(b.ownBackgroundKey) {
+	for _, s := range config.Secrets(b.ownBackgroundKey, b.otlpHeaders) {
 		name := s.Name(b.prefix)
 		out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 		if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
@@ -107,6 +109,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 var variables = map[config.Secret]string{
 	config.OpenAIKey: "OPENAI_API_KEY", config.EmbeddingKey: "OPENAI_EMBEDDING_API_KEY",
 	config.PineconeKey: "PINECONE_API_KEY", config.BackgroundKey: "OPENAI_BACKGROUND_API_KEY",
+	config.OTLPHeaders: "OTEL_EXPORTER_OTLP_HEADERS",
 }
 
 // variable is the environment variable that a key is given by. The embeddings' key is that of the chat unless another

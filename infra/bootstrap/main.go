@@ -90,6 +90,7 @@ func newBootstrap(s deployment.Stage, name, region, control string) (*bootstrap,
 	return &bootstrap{
 		prefix: s.Value("SecretPrefix"), region: s.Region, keys: keys,
 		ownBackgroundKey: s.Value("BackgroundKey") == "true",
+		otlpHeaders:      s.Value("OtlpHeaders") == "true",
 		ownEmbeddings:    s.Value("OpenAIEmbeddingBaseUrl") != "",
 		index:            index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
 		newPinecone: func(apiKey string) (*pinecone.Client, error) {

@@ -61,7 +61,7 @@ func owner(ctx context.Context, client *sts.Client, s deployment.Stage) string {
 // secrets says which secrets are missing.
 func secrets(ctx context.Context, client *secretsmanager.Client, s deployment.Stage) []string {
 	var out []string
-	for _, secret := range config.Secrets(s.Value("BackgroundKey") == "true") {
+	for _, secret := range config.Secrets(s.Value("BackgroundKey") == "true", s.Value("OtlpHeaders") == "true") {
 		name := secret.Name(s.Value("SecretPrefix"))
 		_, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
 		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {

@@ -142,7 +142,7 @@ func connect(ctx context.Context, o options, environ map[string]string) (reindex
 	}
 	table := dynamodb.NewFromConfig(awsCfg)
 	db := dynamo.New(table, cfg.TableName)
-	index, err := function.VectorIndex(cfg, db)
+	index, err := function.VectorIndex(cfg, function.Runtime{}, db)
 	if err != nil {
 		return none, e, err
 	}

@@ -194,7 +194,7 @@ func newEraser(ctx context.Context, environ map[string]string, table string) (*e
 		return nil, err
 	}
 	db := function.Table(cfg)
-	service, err := function.Eraser(cfg, db)
+	service, err := function.Eraser(cfg, function.Runtime{}, db)
 	if err != nil {
 		return nil, err
 	}

@@ -85,6 +85,7 @@ var importRules = map[string]importRule{
 	"internal/mcp": {layer: technology, modules: []string{
 		"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go",
 	}},
+	"internal/trace":      {layer: technology, modules: []string{"go.opentelemetry.io/otel"}},
 	"internal/stream":     {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
 	"internal/deadletter": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
 	"internal/invoke": {layer: technology, modules: []string{

@@ -36,6 +36,7 @@ type Config struct {
 	Pinecone Pinecone
 	Triggers Triggers
 	Auth     Auth
+	Tracing  Tracing
 
 	// AppVersion is the version of the app's registry (docs/extending.md), which "make app" stores in the table. Empty
 	// means the example that ships.
@@ -241,6 +242,8 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[Embeddings]():        "indexes with model and dimension, such as b=text-embedding-3-large@3072",
 	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
 	reflect.TypeFor[Stage]():             "embedded, dual, shared-read or shared",
+	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",
+	reflect.TypeFor[Share]():             "a number from 0 to 1",
 	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",
 }
 

@@ -12,13 +12,18 @@ const (
 	CursorKey    Secret = "cursor-key"
 	// BackgroundKey is that of the background model's calls, where these have one of their own.
 	BackgroundKey Secret = "background-api-key"
+	// OTLPHeaders are the headers that the collector of spans asks for, where they are in a secret.
+	OTLPHeaders Secret = "otlp-headers"
 )
 
-// Secrets lists the keys that a stage needs.
-func Secrets(ownBackgroundKey bool) []Secret {
+// Secrets lists the keys that a stage needs. Some depend on its settings.
+func Secrets(ownBackgroundKey, otlpHeaders bool) []Secret {
 	keys := []Secret{OpenAIKey, EmbeddingKey, PineconeKey, CursorKey}
 	if ownBackgroundKey {
 		keys = append(keys, BackgroundKey)
+	}
+	if otlpHeaders {
+		keys = append(keys, OTLPHeaders)
 	}
 	return keys
 }
@@ -37,6 +42,8 @@ func (c *Config) Key(s Secret) *string {
 		return &c.OpenAI.BackgroundAPIKey
 	case PineconeKey:
 		return &c.Pinecone.APIKey
+	case OTLPHeaders:
+		return &c.Tracing.Headers
 	default:
 		return &c.CursorKey
 	}

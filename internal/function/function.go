@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
+	"os"
 	"time"
 	// The Lambda runtime has no time zone database, and users have time zones.
 	_ "time/tzdata"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/trace"
 )
 
 // Runtime is what a function gets from its process beside the configuration.
@@ -30,6 +32,31 @@ type Runtime struct {
 	Metrics io.Writer
 	// Stack is the name of the stack in the metrics.
 	Stack string
+	// Spans makes spans. It is nil, which makes none, until WithSpans sets it.
+	Spans *trace.Tracer
+}
+
+// Prepare reads the keys of a function as WithSecrets does, with what the collector of its spans asks for, and returns
+// the function's configuration and runtime.
+func Prepare(
+	ctx context.Context, cfg config.Config, rt Runtime, name string, keys ...config.Secret,
+) (config.Config, Runtime, error) {
+	cfg, err := WithSecrets(ctx, cfg, append(cfg.Tracing.Secrets(), keys...)...)
+	if err != nil {
+		return cfg, rt, err
+	}
+	rt, err = rt.WithSpans(ctx, cfg, name)
+	return cfg, rt, err
+}
+
+// WithSpans returns the runtime of a function that makes spans, where a collector is configured.
+func (r Runtime) WithSpans(ctx context.Context, cfg config.Config, name string) (Runtime, error) {
+	tracer, err := trace.New(ctx, trace.Options{
+		Tracing: cfg.Tracing, Stack: r.Stack, Function: name, Region: cfg.Region,
+		RuntimeAPI: os.Getenv("AWS_LAMBDA_RUNTIME_API"), Report: Report(r.Log), Now: time.Now,
+	})
+	r.Spans = tracer
+	return r, err
 }
 
 // Recorder returns the metrics of a function.

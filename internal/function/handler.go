@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline/internal/invoke"
-	"github.com/throughline/throughline/internal/metric"
 )
 
 // HTTPHandler is a handler of the HTTP API's events.
@@ -18,11 +17,19 @@ type HTTPHandler func(context.Context, events.APIGatewayV2HTTPRequest) (events.A
 // PayloadHandler is a handler that takes more than one kind of event.
 type PayloadHandler func(context.Context, json.RawMessage) (any, error)
 
-// Measured wraps a handler so that each invocation writes one line of metrics.
-func Measured[I, O any](r *metric.Recorder, h func(context.Context, I) (O, error)) func(context.Context, I) (O, error) {
-	return func(ctx context.Context, in I) (O, error) {
-		ctx, end := r.Begin(ctx, RequestID(ctx))
+// Measured wraps a handler so that each invocation writes one line of metrics, and makes a span.
+func Measured[I, O any](
+	rt Runtime, name string, h func(context.Context, I) (O, error),
+) func(context.Context, I) (O, error) {
+	recorder := rt.Recorder(name)
+	return func(ctx context.Context, in I) (out O, err error) {
+		ctx, end := recorder.Begin(ctx, RequestID(ctx))
 		defer end()
+		if rt.Spans != nil {
+			var finish func(error)
+			ctx, finish = rt.Spans.Begin(ctx, invocationOf(ctx, name, in))
+			defer func() { finish(err) }()
+		}
 		return h(ctx, in)
 	}
 }
@@ -32,18 +39,25 @@ type stream = func(
 	context.Context, *events.LambdaFunctionURLRequest,
 ) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// MeasuredStream wraps a handler so that each invocation writes one line of metrics at the end of its answer's stream.
-func MeasuredStream(r *metric.Recorder, h stream) stream {
+// MeasuredStream wraps a handler so that each invocation writes one line of metrics at the end of its answer's stream,
+// and makes a span that ends there.
+func MeasuredStream(rt Runtime, name string, h stream) stream {
+	recorder := rt.Recorder(name)
 	return func(
 		ctx context.Context, in *events.LambdaFunctionURLRequest,
 	) (*events.LambdaFunctionURLStreamingResponse, error) {
-		ctx, end := r.Begin(ctx, RequestID(ctx))
+		ctx, end := recorder.Begin(ctx, RequestID(ctx))
+		finish := func(error) {}
+		if rt.Spans != nil {
+			ctx, finish = rt.Spans.Begin(ctx, invocationOf(ctx, name, in))
+		}
 		out, err := h(ctx, in)
 		if err != nil || out.Body == nil {
 			end()
+			finish(err)
 			return out, err
 		}
-		out.Body = &measuredBody{out.Body, sync.OnceFunc(end)}
+		out.Body = &measuredBody{out.Body, sync.OnceFunc(func() { end(); finish(nil) })}
 		return out, nil
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -19,10 +18,10 @@ import (
 func TestAStreamIsMeasuredToItsEnd(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	recorder := metric.NewRecorder(&lines, "app", "coach", time.Now)
+	rt := function.Runtime{Metrics: &lines, Stack: "app"}
 	answer := func(body io.Reader, err error) (*events.LambdaFunctionURLStreamingResponse, error) {
 		lines.Reset()
-		h := function.MeasuredStream(recorder, func(
+		h := function.MeasuredStream(rt, "coach", func(
 			ctx context.Context, _ *events.LambdaFunctionURLRequest,
 		) (*events.LambdaFunctionURLStreamingResponse, error) {
 			late := reading(func() { metric.Add(ctx, "ModelCachedTokens", 7, metric.Count) })

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/ratelimit"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/trace"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -29,18 +31,34 @@ func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
 
 // VectorIndex returns the vector indexes of a configuration. Those of another vendor are built here
 // (docs/extending.md).
-func VectorIndex(cfg config.Config, db *dynamo.DB) (*vector.Router, error) {
-	return pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+func VectorIndex(cfg config.Config, rt Runtime, db *dynamo.DB) (*vector.Router, error) {
+	router, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
+	if err != nil {
+		return nil, err
+	}
+	return rt.Spans.Router(router), nil
+}
+
+// embedder returns the client of an embedding model.
+func embedder(cfg config.OpenAI, rt Runtime) vector.Embedder {
+	return rt.Spans.Embedder(openai.New(cfg), trace.Model{
+		Name: cfg.EmbeddingModel, BaseURL: cmp.Or(cfg.EmbeddingBaseURL, cfg.BaseURL), Dimensions: cfg.Dimensions,
+	})
+}
+
+// ChatModel describes the chat model of a configuration for its spans.
+func ChatModel(cfg config.OpenAI) trace.Model {
+	return trace.Model{Name: cfg.ChatModel, BaseURL: cfg.BaseURL}
 }
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
-func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
-	index, err := VectorIndex(cfg, db)
+func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*trace.Recall, error) {
+	index, err := VectorIndex(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	options := recall.Options{
-		Log: rt.Log, Version: cfg.OpenAI.Embedding().Version(), Models: Models(cfg),
+		Log: rt.Log, Version: cfg.OpenAI.Embedding().Version(), Models: models(cfg, rt),
 		SeveralIndexes: len(cfg.Pinecone.MoreIndexes) > 0,
 	}
 	if cfg.RecallWeights != "" {
@@ -52,34 +70,34 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 			return nil, err
 		}
 	}
-	return recall.New(dynamo.NewRecallSource(db), openai.New(cfg.OpenAI), index, options), nil
+	return rt.Spans.Recall(recall.New(dynamo.NewRecallSource(db), embedder(cfg.OpenAI, rt), index, options)), nil
 }
 
 // Indexer builds what writes records to the vector index.
-func Indexer(cfg config.Config, db *dynamo.DB) (*indexing.Indexer, error) {
-	index, err := VectorIndex(cfg, db)
+func Indexer(cfg config.Config, rt Runtime, db *dynamo.DB) (*indexing.Indexer, error) {
+	index, err := VectorIndex(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	version := cfg.OpenAI.Embedding().Version()
-	return indexing.NewIndexer(openai.New(cfg.OpenAI), index, version).WithModels(Models(cfg)), nil
+	return indexing.NewIndexer(embedder(cfg.OpenAI, rt), index, version).WithModels(models(cfg, rt)), nil
 }
 
-// Models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
+// models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
 // one.
-func Models(cfg config.Config) vector.Models {
+func models(cfg config.Config, rt Runtime) vector.Models {
 	models := vector.Models{}
 	for name, e := range cfg.Pinecone.Embeddings {
 		if e != cfg.OpenAI.Embedding() {
-			models[name] = vector.Model{Embedder: openai.New(cfg.OpenAI.WithEmbedding(e)), Version: e.Version()}
+			models[name] = vector.Model{Embedder: embedder(cfg.OpenAI.WithEmbedding(e), rt), Version: e.Version()}
 		}
 	}
 	return models
 }
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.
-func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
-	index, err := VectorIndex(cfg, db)
+func Eraser(cfg config.Config, rt Runtime, db *dynamo.DB) (*erasure.Service, error) {
+	index, err := VectorIndex(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +116,8 @@ func Eraser(cfg config.Config, db *dynamo.DB) (*erasure.Service, error) {
 	return erasure.New(d), nil
 }
 
-// Limiter builds the bound of what users ask for, over all functions.
-func Limiter(cfg config.Config, rt Runtime, db *dynamo.DB) *ratelimit.Limiter {
+// limiter builds the bound of what users ask for, over all functions.
+func limiter(cfg config.Config, rt Runtime, db *dynamo.DB) *ratelimit.Limiter {
 	return ratelimit.New(ratelimit.Config{
 		PerMinute: cfg.RequestsPerMinute, Counter: dynamo.NewRequestCounter(db), Now: time.Now,
 		Report: func(ctx context.Context, err error) {
@@ -109,12 +127,21 @@ func Limiter(cfg config.Config, rt Runtime, db *dynamo.DB) *ratelimit.Limiter {
 	})
 }
 
+// Base returns what all servers of HTTP need.
+func Base(cfg config.Config, rt Runtime, db *dynamo.DB) httpapi.Base {
+	base := httpapi.Base{Log: rt.Log, Limiter: limiter(cfg, rt, db)}
+	if rt.Spans != nil {
+		base.Observe = trace.Requested
+	}
+	return base
+}
+
 // LongTerm returns the stores of the user's long-term records.
-func LongTerm(db *dynamo.DB) httpapi.LongTerm {
+func LongTerm(rt Runtime, db *dynamo.DB) httpapi.LongTerm {
 	return httpapi.LongTerm{
 		Profile: dynamo.NewProfileStore(db), Seed: dynamo.NewSeedStore(db),
 		UserSummary: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
 		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
-		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
+		Memories: rt.Spans.Memories(dynamo.NewMemoryStore(db)), Todos: dynamo.NewTodoStore(db),
 	}
 }

@@ -141,6 +141,9 @@ func (s *server) logAccess(w *statusWriter, r *http.Request, started time.Time) 
 		line = append(line, "server", llm.EndUser(w.caller.Server), "onBehalfOf", llm.EndUser(string(w.caller.User)))
 	}
 	s.log.InfoContext(r.Context(), "request", line...)
+	if s.observe != nil {
+		s.observe(r.Context(), r.Method, w.route, w.status)
+	}
 }
 
 // setSecurityHeaders sets the headers that every response has. Handlers may replace them.
@@ -171,7 +174,8 @@ func cors(origins []string) func(http.Handler) http.Handler {
 				return
 			}
 			h.Set("Access-Control-Allow-Methods", "GET, POST")
-			h.Set("Access-Control-Allow-Headers", "authorization, content-type, idempotency-key, x-request-id")
+			h.Set("Access-Control-Allow-Headers",
+				"authorization, content-type, idempotency-key, traceparent, tracestate, x-request-id")
 			h.Set("Access-Control-Max-Age", "3600")
 			w.WriteHeader(http.StatusNoContent)
 		})

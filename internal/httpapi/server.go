@@ -42,6 +42,8 @@ type Base struct {
 	NewID func() string
 	// Limiter bounds what a user may ask for. The default is no bound.
 	Limiter Limiter
+	// Observe, if set, is called at the end of each request with its method, its route and the status of the answer.
+	Observe func(ctx context.Context, method, route string, status int)
 }
 
 // Limiter counts what users ask for, by weight. It returns a RateLimited error with RetryAfter for a user who asks for
@@ -161,8 +163,10 @@ type server struct {
 	now   func() time.Time
 	newID func() string
 	limit Limiter
-	mux   *http.ServeMux
-	api   huma.API
+	// observe is nil where nobody observes requests.
+	observe func(ctx context.Context, method, route string, status int)
+	mux     *http.ServeMux
+	api     huma.API
 	// cursors signs the cursors of this function's lists.
 	cursors CursorKey
 }
@@ -177,7 +181,9 @@ var configureHuma = sync.OnceFunc(func() {
 
 func newServer(b Base) *server {
 	configureHuma()
-	s := &server{log: b.Log, now: b.Now, newID: b.NewID, limit: b.Limiter, mux: http.NewServeMux()}
+	s := &server{
+		log: b.Log, now: b.Now, newID: b.NewID, limit: b.Limiter, observe: b.Observe, mux: http.NewServeMux(),
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

@@ -80,7 +80,9 @@ func (d *document) list(n *yaml.Node) ([]any, error) {
 		if err != nil {
 			return nil, err
 		}
-		values = append(values, value)
+		if value != (noValue{}) {
+			values = append(values, value)
+		}
 	}
 	return values, nil
 }

@@ -21,15 +21,13 @@ const canarySchedule = "canary"
 // that fails is counted, and logged with the reason. It is no error of the invocation, so that the alarm of the
 // function's errors is not that of a vendor's outage.
 func scheduled(
-	cfg config.Config, rt function.Runtime, recorder *metric.Recorder, tokens *token.Counter,
+	cfg config.Config, rt function.Runtime, tokens *token.Counter,
 ) func(context.Context, string) error {
 	build := sync.OnceValues(func() (*canary.Service, error) { return newCanary(cfg, rt, tokens) })
-	return func(ctx context.Context, schedule string) error {
-		if schedule != canarySchedule {
-			return fmt.Errorf("the function has no schedule %q", schedule)
+	run := function.Measured(rt, "coach", func(ctx context.Context, of function.Schedule) (struct{}, error) {
+		if of != canarySchedule {
+			return struct{}{}, fmt.Errorf("the function has no schedule %q", of)
 		}
-		ctx, end := recorder.Begin(ctx, function.RequestID(ctx))
-		defer end()
 		service, err := build()
 		if err == nil {
 			err = service.Turn(ctx)
@@ -38,7 +36,11 @@ func scheduled(
 			function.Report(rt.Log)(ctx, "canary", err)
 		}
 		metric.Add(ctx, "CanaryDone", one(err == nil), metric.Count)
-		return nil
+		return struct{}{}, nil
+	})
+	return func(ctx context.Context, schedule string) error {
+		_, err := run(ctx, function.Schedule(schedule))
+		return err
 	}
 }
 
@@ -51,7 +53,7 @@ func newCanary(cfg config.Config, rt function.Runtime, tokens *token.Counter) (*
 	if err != nil {
 		return nil, err
 	}
-	eraser, err := function.Eraser(cfg, db)
+	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}

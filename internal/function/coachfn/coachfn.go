@@ -22,6 +22,7 @@ import (
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/token"
+	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler. It fetches the keys and the issuer's keys in parallel.
@@ -31,7 +32,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
 	start.Go(func() (err error) {
-		cfg, err = function.WithSecrets(sctx, cfg, config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
+		cfg, err = function.WithSecrets(sctx, cfg,
+			append(cfg.Tracing.Secrets(), config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)...)
 		return err
 	})
 	start.Go(func() (err error) {
@@ -46,19 +48,21 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
+	rt, err := rt.WithSpans(ctx, cfg, "coach")
+	if err != nil {
+		return nil, err
+	}
 	tokens := token.New()
 	db := table(cfg, tokens)
 	service, err := chats(cfg, rt, db, tokens)
 	if err != nil {
 		return nil, err
 	}
-	api := httpapi.Coach(httpapi.CoachDeps{
-		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
-		Chat: service, Turns: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(db),
-	})
-	recorder := rt.Recorder("coach")
-	url := function.MeasuredStream(recorder, lambdaurl.Wrap(api))
-	return function.AnyDoor(url, scheduled(cfg, rt, recorder, tokens)), nil
+	url := function.MeasuredStream(rt, "coach", lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
+		Base: function.Base(cfg, rt, db),
+		Chat: service, Turns: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(rt, db),
+	})))
+	return function.AnyDoor(url, scheduled(cfg, rt, tokens)), nil
 }
 
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
@@ -67,32 +71,34 @@ func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
 		dynamo.WithTokens(tokens.Count))
 }
 
-func export(db *dynamo.DB) httpapi.ExportDeps {
+func export(rt function.Runtime, db *dynamo.DB) httpapi.ExportDeps {
 	return httpapi.ExportDeps{
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db),
-		LongTerm: function.LongTerm(db), Spines: dynamo.NewSpineStore(db),
+		LongTerm: function.LongTerm(rt, db), Spines: dynamo.NewSpineStore(db),
 		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
 		Documents: dynamo.NewDocumentStore(db),
 		Held:      dynamo.NewHeldStore(db), Slots: dynamo.NewExportSlots(db),
 	}
 }
 
-func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.Counter) (*chat.Service, error) {
+func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.Counter) (trace.Turns, error) {
 	recaller, err := function.Recall(cfg, rt, db)
 	if err != nil {
-		return nil, err
+		return trace.Turns{}, err
 	}
-	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
+	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg), rt.Spans), cfg.PromptFunction)
 	turns := dynamo.NewTurnStore(db)
-	return chat.New(chat.Deps{
-		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts, Model: openai.New(cfg.OpenAI),
+	return rt.Spans.Turns(chat.New(chat.Deps{
+		Turns: rt.Spans.TurnStore(turns), Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts,
+		Model:  rt.Spans.Streamer(openai.New(cfg.OpenAI), function.ChatModel(cfg.OpenAI)),
 		Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
-		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now, Timeout: cfg.ChatTimeout,
+		Embed:  recaller, Archive: rt.Spans.Archive(dynamo.NewPromptStore(db)), Tokens: tokens, Now: time.Now,
+		Timeout:      cfg.ChatTimeout,
 		AnswerTokens: cfg.AnswerTokens,
 		StoreText:    cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Observe: observe, Report: function.Report(rt.Log),
-	}), nil
+	})), nil
 }
 
 // observe adds the metrics of a turn: what it came to, how long the user waited for the first words, the tokens that

@@ -13,12 +13,12 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
+	cfg, rt, err := function.Prepare(ctx, cfg, rt, "context", config.EmbeddingKey, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	http := httpapi.Context(httpapi.ContextDeps{
-		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, Recaller: service,
+		Base: function.Base(cfg, rt, db), Recaller: service,
 		Documents: dynamo.NewDocumentStore(db), Cursors: cursors,
 	})
 	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
-	return function.Measured(rt.Recorder("context"), handler), nil
+	return function.Measured(rt, "context", handler), nil
 }
 
 // operation is what every direct invocation has.
@@ -47,7 +47,7 @@ type operation struct {
 
 // direct handles direct invocations: the bodies of POST /v1/context/query and POST /v1/recall, with the user and the
 // operation.
-func direct(service *recall.Service) function.PayloadHandler {
+func direct(service *trace.Recall) function.PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		if err := invoke.Check(payload); err != nil {
 			return nil, err

@@ -7,12 +7,14 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke/caller"
+	"github.com/throughline/throughline/internal/trace"
 )
 
 // maxInvokeTime is the longest attempt of an invocation. A prompt has 20 s, in which there is time for two attempts,
@@ -26,18 +28,29 @@ func New(cfg config.Config) *lambda.Client {
 	return lambda.NewFromConfig(client)
 }
 
-// Traced returns a client that passes the id of the current request to the functions that it invokes, so that the log
-// lines of both have it.
-func Traced(client caller.Client) caller.Client { return traced{client} }
+// Traced returns a client that passes the id of the current request, and the span of the invocation, to the functions
+// that it invokes, so that the log lines of both have the id and the spans of both are of one trace.
+func Traced(client caller.Client, spans *trace.Tracer) caller.Client { return traced{client, spans} }
 
-type traced struct{ caller.Client }
+type traced struct {
+	caller.Client
+	spans *trace.Tracer
+}
 
-// Invoke adds the request id to the client context and calls the client.
+// Invoke adds the request id and the span to the client context and calls the client.
 func (t traced) Invoke(
 	ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options),
-) (*lambda.InvokeOutput, error) {
+) (out *lambda.InvokeOutput, err error) {
+	ctx, custom, finish := t.spans.Invoke(ctx, aws.ToString(in.FunctionName))
+	defer func() { finish(err) }()
 	if id := httpapi.RequestID(ctx); id != "" {
-		text, err := json.Marshal(map[string]any{"custom": map[string]string{function.ClientRequestID: id}})
+		if custom == nil {
+			custom = map[string]string{}
+		}
+		custom[function.ClientRequestID] = id
+	}
+	if len(custom) > 0 {
+		text, err := json.Marshal(map[string]any{"custom": custom})
 		if err != nil {
 			return nil, err
 		}

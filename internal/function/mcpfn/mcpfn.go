@@ -28,7 +28,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	var verifier *auth.Verifier
 	start, sctx := errgroup.WithContext(ctx)
 	start.Go(func() (err error) {
-		cfg, err = function.WithSecrets(sctx, cfg, config.EmbeddingKey, config.PineconeKey)
+		cfg, err = function.WithSecrets(sctx, cfg,
+			append(cfg.Tracing.Secrets(), config.EmbeddingKey, config.PineconeKey)...)
 		return err
 	})
 	start.Go(func() (err error) {
@@ -43,11 +44,15 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err := start.Wait(); err != nil {
 		return nil, err
 	}
+	rt, err := rt.WithSpans(ctx, cfg, "mcp")
+	if err != nil {
+		return nil, err
+	}
 	handler, err := protocol(cfg, rt, verifier)
 	if err != nil {
 		return nil, err
 	}
-	return function.Measured(rt.Recorder("mcp"), httpapi.GatewayHandler(handler)), nil
+	return function.Measured(rt, "mcp", httpapi.GatewayHandler(handler)), nil
 }
 
 func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (http.Handler, error) {
@@ -56,11 +61,12 @@ func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (
 	if err != nil {
 		return nil, err
 	}
-	checked := httpapi.NewDoor(httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, verifier)
+	checked := httpapi.NewDoor(function.Base(cfg, rt, db), verifier)
 	return checked.Handler(mcp.New(mcp.Deps{
-		Door: door{checked}, Search: search, Memories: dynamo.NewMemoryStore(db), Facts: dynamo.NewRecallSource(db),
+		Door: door{checked}, Search: search, Memories: rt.Spans.Memories(dynamo.NewMemoryStore(db)),
+		Facts:    dynamo.NewRecallSource(db),
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Summary: dynamo.NewUserSummaryStore(db),
-		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction),
+		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg), rt.Spans), cfg.PromptFunction),
 		Tokens:  token.New(), Now: time.Now, Log: rt.Log, Issuer: cfg.Auth.Issuer, Origins: cfg.Auth.CORSOrigins,
 	})), nil
 }

@@ -24,7 +24,7 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTPHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.PineconeKey, config.CursorKey)
+	cfg, rt, err := function.Prepare(ctx, cfg, rt, "messages", config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
 	}
@@ -35,20 +35,20 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	tokens := token.New()
 	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
 		dynamo.WithSummaryEvery(cfg.Triggers.Messages), dynamo.WithDailyTokens(cfg.DailyTokens))
-	eraser, err := function.Eraser(cfg, db)
+	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
-		Base:     httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)},
+		Base:     function.Base(cfg, rt, db),
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
-		Messages:       dynamo.NewMessageStore(db),
-		MessageRemover: eraser, SessionCutter: eraser, LongTerm: function.LongTerm(db),
-		Documents: dynamo.NewDocumentStore(db),
+		Messages:       rt.Spans.MessageStore(dynamo.NewMessageStore(db)),
+		MessageRemover: eraser, SessionCutter: eraser, LongTerm: function.LongTerm(rt, db),
+		Documents: rt.Spans.Documents(dynamo.NewDocumentStore(db)),
 		Spines:    dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})
-	return function.Measured(rt.Recorder("messages"), httpapi.GatewayHandler(handler)), nil
+	return function.Measured(rt, "messages", httpapi.GatewayHandler(handler)), nil
 }
 
 // userEraser answers with the progress of an erasure that has begun and then failed. The user can do nothing about such

@@ -37,7 +37,7 @@ func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.Pa
 				preflight.Options{Table: cfg.TableName, Region: cfg.Region, SampleItems: 2000, SampleUnits: 500})
 		},
 	}
-	return function.Measured(rt.Recorder("migrate"), function.Direct(h.handle)), nil
+	return function.Measured(rt, "migrate", function.Direct(h.handle)), nil
 }
 
 var errUnread = errors.New("the migrate function has no right to read this; the command preflight has")

@@ -16,11 +16,12 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/token"
+	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
+	cfg, rt, err := function.Prepare(ctx, cfg, rt, "prompt", config.EmbeddingKey, config.PineconeKey, config.CursorKey)
 	if err != nil {
 		return nil, err
 	}
@@ -34,25 +35,26 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	http := httpapi.Prompts(httpapi.PromptsDeps{
-		Base: httpapi.Base{Log: rt.Log, Limiter: function.Limiter(cfg, rt, db)}, Prompter: service, Cursors: cursors,
+		Base: function.Base(cfg, rt, db), Prompter: service, Cursors: cursors,
 	})
 	handler := function.HTTPOrDirect(httpapi.GatewayHandler(http), direct(service))
-	return function.Measured(rt.Recorder("prompt"), handler), nil
+	return function.Measured(rt, "prompt", handler), nil
 }
 
-func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*prompt.Service, error) {
+func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (trace.Prompts, error) {
 	search, err := function.Recall(cfg, rt, db)
 	if err != nil {
-		return nil, err
+		return trace.Prompts{}, err
 	}
 	tokens := token.New()
 	tokens.Warm()
-	return prompt.New(prompt.Deps{
-		Store: dynamo.NewPromptSource(db), Search: search, Counter: tokens, Archive: dynamo.NewPromptStore(db),
-		Now: time.Now, NewID: rand.Text, Log: rt.Log, Observe: observe,
+	return rt.Spans.Prompts(prompt.New(prompt.Deps{
+		Archive: rt.Spans.Archive(dynamo.NewPromptStore(db)),
+		Store:   dynamo.NewPromptSource(db), Search: search, Counter: tokens, Now: time.Now, NewID: rand.Text,
+		Log: rt.Log, Observe: observe,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		FillBudget: !cfg.CacheFirst,
-	}), nil
+	})), nil
 }
 
 // observe adds metrics of a prompt: its tokens, the time of each source, and one for each source that was missing.

@@ -19,15 +19,15 @@ type Handler func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventRe
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, config.EmbeddingKey, config.PineconeKey)
+	cfg, rt, err := function.Prepare(ctx, cfg, rt, "remember", config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}
 	db := function.Table(cfg)
-	index, err := function.Indexer(cfg, db)
+	index, err := function.Indexer(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	service := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
-	return function.Measured(rt.Recorder("remember"), stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
+	return function.Measured(rt, "remember", stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
 }

@@ -32,19 +32,19 @@ import (
 
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
-	cfg, err := function.WithSecrets(ctx, cfg, cfg.OpenAI.BackgroundSecret(), config.EmbeddingKey, config.PineconeKey)
+	cfg, rt, err := function.Prepare(
+		ctx, cfg, rt, "summarize", cfg.OpenAI.BackgroundSecret(), config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle),
-		dynamo.WithDailyTokens(cfg.DailyTokens))
-	index, err := function.Indexer(cfg, db)
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithDailyTokens(cfg.DailyTokens))
+	index, err := function.Indexer(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
 	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
-	model := paced.New(openai.New(cfg.OpenAI.Background()), sweep.AtOnce, time.Now)
+	model := backgroundModel(cfg.OpenAI.Background(), rt)
 	quota, tokens := dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
@@ -61,7 +61,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Store: dynamo.NewSpineStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now, Random: rand.Float64,
 		Report: report, Written: measureSpine, Idle: cfg.Triggers.Idle, Background: cfg.BackgroundModel,
 	})
-	eraser, err := function.Eraser(cfg, db)
+	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,11 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(dynamo.DecodeChange, dynamo.NewArrivalMover(db, service), rt.Log)
-	return function.Measured(rt.Recorder("summarize"), batchOrSweep(batch, sweeper.Sweep)), nil
+	return function.Measured(rt, "summarize", batchOrSweep(batch, sweeper.Sweep)), nil
+}
+
+func backgroundModel(cfg config.OpenAI, rt function.Runtime) *paced.Model {
+	return paced.New(rt.Spans.Completer(openai.New(cfg), function.ChatModel(cfg)), sweep.AtOnce, time.Now)
 }
 
 // countExtraction records what one batch of the extraction came to.

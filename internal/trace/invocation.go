@@ -1,0 +1,100 @@
+package trace
+
+import (
+	"context"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	otel "go.opentelemetry.io/otel/trace"
+)
+
+// The headers of the W3C trace context, in lower case.
+const (
+	TraceParent = "traceparent"
+	TraceState  = "tracestate"
+)
+
+// The triggers of an invocation by the conventions for functions.
+const (
+	TriggerHTTP   = "http"
+	TriggerData   = "datasource"
+	TriggerTimer  = "timer"
+	TriggerInvoke = "other"
+)
+
+// Invocation is one invocation of a function.
+type Invocation struct {
+	// Name is the function's. A request of the HTTP API gets the name of its route later.
+	Name, Trigger, RequestID string
+	// Caller has the trace context of the caller, in the names of the headers in lower case.
+	Caller map[string]string
+	// Records is how many records a batch has.
+	Records int
+}
+
+// coldStart is true once.
+type coldStart struct{ warm atomic.Bool }
+
+func (c *coldStart) is() bool { return !c.warm.Swap(true) }
+
+// Begin begins the span of an invocation. What the context gets is the parent of every span in it. finish ends the span
+// and lets it be sent.
+func (t *Tracer) Begin(ctx context.Context, in Invocation) (_ context.Context, finish func(err error)) {
+	if t == nil {
+		return ctx, func(error) {}
+	}
+	kind := otel.SpanKindServer
+	if in.Trigger == TriggerData {
+		kind = otel.SpanKindConsumer
+	}
+	attributes := []attribute.KeyValue{
+		attribute.String(faasTrigger, in.Trigger), attribute.String(faasInvocation, in.RequestID),
+		attribute.Bool(faasColdStart, t.cold.is()),
+	}
+	if in.Records > 0 {
+		attributes = append(attributes, attribute.Int(recordCount, in.Records))
+	}
+	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier(in.Caller))
+	ctx, span := t.start(ctx, in.Name, kind, attributes...)
+	return ctx, func(err error) {
+		end(span, err)
+		select {
+		case t.ended <- in.RequestID:
+		default: // nobody follows the invocations
+		}
+	}
+}
+
+// Requested names the span of an invocation after its request's route, as in "POST /v1/chat", and says what it came
+// to. It changes nothing in a context without a span.
+func Requested(ctx context.Context, method, route string, status int) {
+	span := otel.SpanFromContext(ctx)
+	if route != "" {
+		span.SetName(route)
+		span.SetAttributes(attribute.String(httpRoute, route))
+	}
+	span.SetAttributes(attribute.String(httpMethod, method), attribute.Int(httpStatus, status))
+	if status >= serverError {
+		span.SetStatus(codes.Error, "")
+		span.SetAttributes(attribute.Int(errorType, status))
+	}
+}
+
+// serverError is the first status of an error that is the server's own.
+const serverError = 500
+
+// Invoke begins the span of an invocation of another function. caller is what that one's Invocation needs.
+func (t *Tracer) Invoke(ctx context.Context, function string) (
+	_ context.Context, caller map[string]string, finish func(err error),
+) {
+	if t == nil {
+		return ctx, nil, func(error) {}
+	}
+	ctx, span := t.start(ctx, "invoke "+function, otel.SpanKindClient,
+		attribute.String(faasInvoked, function), attribute.String(faasProvider, "aws"))
+	headers := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, headers)
+	return ctx, headers, func(err error) { end(span, err) }
+}
