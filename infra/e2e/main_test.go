@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"strconv"
 	"sync/atomic"
@@ -13,13 +14,15 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/infra/local/collector"
 )
 
 // program is the path of the local stack, which is built once. shared is a running stack that the tests share; each
-// test has users of its own.
+// test has users of its own. spans has the spans of the shared stack; the other stacks make none.
 var (
 	program string
 	shared  *launch.Stack
+	spans   = collector.New()
 )
 
 func TestMain(m *testing.M) {
@@ -41,7 +44,10 @@ func run(m *testing.M) (code int, err error) {
 	if program, err = launch.Build(ctx, folder); err != nil {
 		return 1, err
 	}
-	if shared, err = launch.Start(ctx, program, os.Stderr); err != nil {
+	collecting := httptest.NewServer(spans)
+	defer collecting.Close()
+	endpoint := "OTEL_EXPORTER_OTLP_ENDPOINT=" + collecting.URL
+	if shared, err = launch.Start(ctx, program, os.Stderr, endpoint); err != nil {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, shared.Stop()) }()

@@ -2,6 +2,8 @@ package trace
 
 import (
 	"context"
+	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -73,12 +75,13 @@ func Requested(ctx context.Context, method, route string, status int) {
 	span := otel.SpanFromContext(ctx)
 	if route != "" {
 		span.SetName(route)
-		span.SetAttributes(attribute.String(httpRoute, route))
+		_, path, _ := strings.Cut(route, " ")
+		span.SetAttributes(attribute.String(httpRoute, path))
 	}
 	span.SetAttributes(attribute.String(httpMethod, method), attribute.Int(httpStatus, status))
 	if status >= serverError {
 		span.SetStatus(codes.Error, "")
-		span.SetAttributes(attribute.Int(errorType, status))
+		span.SetAttributes(attribute.String(errorType, strconv.Itoa(status)))
 	}
 }
 

@@ -25,8 +25,11 @@ import (
 // scope names this package in each span.
 const scope = "github.com/throughline/throughline"
 
-// maxValueBytes is the length of an attribute's text. Only contents are longer, and they are cut there.
-const maxValueBytes = 64 << 10
+// maxValue and maxContent are the most characters of an attribute, without and with contents. Longer ones are cut.
+const (
+	maxValue   = 1 << 10
+	maxContent = 64 << 10
+)
 
 // Options describe a function whose spans are sent.
 type Options struct {
@@ -68,8 +71,7 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 			attribute.String("cloud.provider", "aws"), attribute.String("cloud.region", o.Region),
 			attribute.String("faas.name", o.Stack+"-"+o.Function),
 		)),
-		sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(float64(o.Share)))),
-		sdk.WithRawSpanLimits(spanLimits()),
+		sdk.WithSampler(sampler(o.Share)), sdk.WithRawSpanLimits(spanLimits(o.Content)),
 		sdk.WithBatcher(exporter, sdk.WithBatchTimeout(batchTime), sdk.WithExportTimeout(sendTime)),
 	)
 	t := &Tracer{
@@ -86,10 +88,20 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-func spanLimits() sdk.SpanLimits {
+func spanLimits(content bool) sdk.SpanLimits {
 	limits := sdk.NewSpanLimits()
-	limits.AttributeValueLengthLimit = maxValueBytes
+	limits.AttributeValueLengthLimit = maxValue
+	if content {
+		limits.AttributeValueLengthLimit = maxContent
+	}
 	return limits
+}
+
+// sampler sends a share of the traces, by their ids, so that all functions decide alike. A caller's trace context can
+// leave its trace out. It cannot have more than the share sent: anybody may send that header.
+func sampler(share config.Share) sdk.Sampler {
+	byID := sdk.TraceIDRatioBased(float64(share))
+	return sdk.ParentBased(byID, sdk.WithRemoteParentSampled(byID))
 }
 
 // shutDown sends what is left.

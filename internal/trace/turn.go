@@ -60,12 +60,11 @@ func (s Turns) Start(ctx context.Context, user conversation.UserID, r chat.Reque
 
 // startTurn begins the span of a turn. All spans in it have the session's id.
 func (t *Tracer) startTurn(ctx context.Context, sessionID, agentID string) (context.Context, otel.Span) {
-	agent := agentID
-	if a, known := registry.Live().Agent(agentID); known {
-		agent = a.ID
+	name, attributes := opInvokeAgent, []attribute.KeyValue{attribute.String(operationName, opInvokeAgent)}
+	if a, known := registry.Live().Agent(agentID); known { // a name that nobody checked has no bound
+		name, attributes = name+" "+a.ID, append(attributes, attribute.String(agentName, a.ID))
 	}
-	return t.start(inConversation(ctx, sessionID), opInvokeAgent+" "+agent, otel.SpanKindInternal,
-		attribute.String(operationName, opInvokeAgent), attribute.String(agentName, agent))
+	return t.start(inConversation(ctx, sessionID), name, otel.SpanKindInternal, attributes...)
 }
 
 func doneAttributes(d chat.Done) []attribute.KeyValue {
