@@ -10,14 +10,31 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// invoke sends an event and returns the answer.
+// invoke sends an event and returns the answer. The emulator, whose Extensions API is the service's own, ends an
+// invocation when the extension in the function asks for the next event. So its spans have to be here by then: later,
+// Lambda freezes the process.
 func (s *system) invoke(t *testing.T, function string, event []byte) []byte {
 	t.Helper()
+	before := s.invocations(function)
 	answer, err := s.functions[function].Invoke(t.Context(), event)
 	if err != nil {
 		t.Fatalf("%s: %v", function, err)
 	}
+	if sent := s.invocations(function) - before; sent != 1 && function != "migrate" {
+		t.Errorf("an invocation of %s had sent %d spans of an invocation when it ended, want 1", function, sent)
+	}
 	return answer
+}
+
+// invocations returns how many invocations of a function have sent their spans.
+func (s *system) invocations(function string) (n int) {
+	spans, _ := s.spans.Spans()
+	for _, span := range spans {
+		if span.Service == "app-"+function && span.Attributes["faas.invocation_id"] != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // call sends an event of the HTTP API, checks the answer's status and returns its body.

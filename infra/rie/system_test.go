@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/local/collector"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -32,6 +33,8 @@ const user = "user-1"
 type system struct {
 	table, erasures, token string
 	functions              map[string]*rie.Emulator
+	// spans has the spans of all functions.
+	spans *collector.Collector
 }
 
 // newSystem starts what the events need. Nothing polls the table's stream: the tests send its events.
@@ -52,7 +55,7 @@ func newSystem(t *testing.T) *system {
 	s := &system{
 		token: token, table: dynamodbtest.Table(t, dynamo.CreateTableInput("")),
 		erasures:  dynamodbtest.Table(t, dynamo.CreateLedgerInput("")),
-		functions: map[string]*rie.Emulator{},
+		functions: map[string]*rie.Emulator{}, spans: collector.New(),
 	}
 	for i, bootstrap := range build(t, deployed.Functions) {
 		f := deployed.Functions[i]
@@ -79,6 +82,7 @@ func (s *system) environment(t *testing.T, f template.Function) []string {
 	t.Helper()
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": serve(t, s.spans), "STACK_NAME": "app",
 		"TABLE_NAME": s.table, "ERASURES_TABLE": s.erasures,
 		"AWS_ENDPOINT_URL_DYNAMODB": serve(t, newPermissionCheck(t, f.Name)),
 		"AWS_ACCESS_KEY_ID":         "local", "AWS_SECRET_ACCESS_KEY": "local",
