@@ -37,19 +37,20 @@ func newExporter(ctx context.Context, o Options) (sdk.SpanExporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_ENDPOINT: %w", err)
 	}
-	transport := newTransport()
+	client := &http.Client{Transport: o.Transport}
+	if o.Transport == nil {
+		client.Transport = newTransport()
+	}
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
 		otlptracehttp.WithTimeout(sendTime), otlptracehttp.WithCompression(otlptracehttp.GzipCompression),
 		otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}),
-		otlptracehttp.WithHTTPClient(&http.Client{Transport: transport}),
+		otlptracehttp.WithHTTPClient(client),
 	)
 	if err != nil {
 		return nil, fmt.Errorf("make exporter of spans: %w", err)
 	}
-	return &patient{
-		SpanExporter: exporter, now: o.Now, report: o.Report, reconnect: transport.CloseIdleConnections,
-	}, nil
+	return &patient{SpanExporter: exporter, now: o.Now, report: o.Report, reconnect: client.CloseIdleConnections}, nil
 }
 
 // newTransport keeps a connection to the collector. One that was idle for longer than IdleConnTimeout by the clock,

@@ -42,6 +42,8 @@ type Options struct {
 	// Report gets the failures of sending, at most one in each pause.
 	Report func(ctx context.Context, op string, err error)
 	Now    func() time.Time
+	// Transport sends requests to the collector. The default keeps a connection to it.
+	Transport http.RoundTripper
 }
 
 // Tracer makes the spans of one function. A nil Tracer makes none: its methods return what they are given. It is safe
