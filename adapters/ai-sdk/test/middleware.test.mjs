@@ -1,5 +1,6 @@
 // The middleware with the functions of ai, a model that answers as it is made to, and a stack.
 import assert from 'node:assert/strict';
+import { AsyncLocalStorage } from 'node:async_hooks';
 import test from 'node:test';
 import { APICallError, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
@@ -40,6 +41,22 @@ test('a model knows what was said on another screen, and both sides are stored o
   assert.ok((await client.getPrompt(promptId)).manifest);
   const [, answer] = await client.listMessages('coach').all();
   assert.equal(answer.messageId, messageId);
+});
+
+test('the calls of a turn are of the trace that its caller is in', async () => {
+  const span = new AsyncLocalStorage();
+  const sent = [];
+  const { client } = newUser(() => {
+    const traceparent = `00-4bf92f3577b34da6a3ce929d0e0e4736-${span.getStore()}-01`;
+    sent.push(traceparent);
+    return { traceparent };
+  });
+  for (const id of ['00000000000000aa', '00000000000000bb']) {
+    const result = span.run(id, () => streamText({ model: withMemory(mock(generated('Hi.')), { client, ...coach }), prompt: 'Hello.' }));
+    assert.equal(await result.text, 'Hi.');
+    const made = sent.splice(0);
+    assert.ok(made.length >= 2 && made.every((header) => header.includes(id)), `${made}`);
+  }
 });
 
 test('a stream is passed on as it comes and stored with its usage', async () => {

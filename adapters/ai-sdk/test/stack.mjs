@@ -14,12 +14,12 @@ async function token() {
   return (await answer.json()).token;
 }
 
-/** Counts the requests of a client by method and path. */
-export function newUser() {
+/** Counts the requests of a client by method and path. They have the headers that more returns, too. */
+export function newUser(more = () => ({})) {
   const calls = [];
   const counting = (url, init) => {
     calls.push(`${init.method} ${new URL(url).pathname}`);
-    return fetch(url, init);
+    return fetch(url, { ...init, headers: { ...init.headers, ...more() } });
   };
   const client = new Client({ baseUrl: base, token, fetch: counting }).as(`ai-${randomUUID()}`);
   return { client, calls };

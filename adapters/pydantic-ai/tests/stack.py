@@ -13,9 +13,9 @@ def token() -> str:
     return str(httpx.post(f"{BASE}/dev/tokens", json={"server": True}).json()["token"])
 
 
-def new_client() -> Client:
+def new_client(http: httpx.Client | None = None) -> Client:
     """Return a client that acts for no user."""
-    return Client(BASE, token)
+    return Client(BASE, token, http=http)
 
 
 def new_user() -> str:

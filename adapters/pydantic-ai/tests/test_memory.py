@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from typing import Any
 
+import httpx
 import pytest
 from pydantic_ai import Agent, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.messages import ModelMessage
@@ -67,6 +69,23 @@ def test_works_without_asyncio(client: Client) -> None:
     for text in ("Hello.", "Hello again."):
         agent.run_sync(text, capabilities=memory(client, "s"))
     assert [text for _, text in stored(client, "s")] == ["Hello.", "Hi.", "Hello again.", "Hi again."]
+
+
+async def test_calls_are_of_the_callers_trace() -> None:
+    """OpenTelemetry's context is a context variable. Each call has that of its turn, also in a thread of the adapter."""
+    span, sent = ContextVar("span", default=""), list[str]()
+
+    def carry(request: httpx.Request) -> None:
+        request.headers["traceparent"] = f"00-4bf92f3577b34da6a3ce929d0e0e4736-{span.get()}-01"
+        sent.append(span.get())
+
+    client = new_client(httpx.Client(event_hooks={"request": [carry]})).as_user(new_user())
+    for name in ("00000000000000aa", "00000000000000bb"):
+        span.set(name)
+        agent, _ = build("Hi.")
+        await agent.run("Hello.", capabilities=memory(client, "s"))
+        assert sent and set(sent) == {name}
+        sent.clear()
 
 
 async def test_a_repeated_turn_is_stored_once(client: Client) -> None:
