@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -23,6 +25,9 @@ const (
 	ofAnswer     = " gen_ai.response.finish_reasons gen_ai.response.model gen_ai.response.time_to_first_chunk" +
 		" gen_ai.usage.cache_read.input_tokens gen_ai.usage.input_tokens gen_ai.usage.output_tokens"
 )
+
+// arrival is how long a trace that does not come is awaited.
+const arrival = 2 * time.Minute
 
 // wantTurn are the spans of a turn, as parent > span [function kind], with the names of their attributes. None has a
 // text of the user: that needs TraceContent.
@@ -52,7 +57,9 @@ var wantTurn = map[string]string{
 // TestTraceOfATurn has a turn with the trace context of a caller. Its spans, of two functions, are below the caller's.
 func TestTraceOfATurn(t *testing.T) {
 	t.Parallel()
-	tree, err := spans.OneTurn(t.Context(), newUser(t))
+	ctx, cancel := context.WithTimeout(t.Context(), arrival)
+	defer cancel()
+	tree, err := spans.OneTurn(ctx, newUser(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +93,7 @@ func checkUsage(t *testing.T, tree collector.Tree) {
 		if !strings.HasPrefix(child.Name, "chat ") {
 			continue
 		}
-		for _, name := range strings.Fields(ofAnswer) {
+		for name := range strings.FieldsSeq(ofAnswer) {
 			own, whole := child.Attributes[name], turn.Attributes[name]
 			if own == "" || own != whole && !strings.HasSuffix(name, "time_to_first_chunk") {
 				t.Errorf("%s is %q of the call and %q of the turn", name, own, whole)
@@ -123,6 +130,8 @@ func shapeOf(table string) []string {
 // TestWritesHaveSpans writes messages, a memory and a document, and deletes, each with the trace context of one caller.
 func TestWritesHaveSpans(t *testing.T) {
 	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), arrival)
+	defer cancel()
 	api := newUser(t)
 	open(t, api, "coach_conversation", "writes")
 	memory := object{"type": "PROFILE", "content": "Ann has a dog."}
@@ -131,8 +140,11 @@ func TestWritesHaveSpans(t *testing.T) {
 		body         any
 		span, record string
 	}{
-		{http.MethodPost, "/v1/sessions/writes/messages", object{"messages": []object{{"role": "user", "content": "Hi."}}},
-			"append_messages", ""},
+		{
+			http.MethodPost, "/v1/sessions/writes/messages",
+			object{"messages": []object{{"role": "user", "content": "Hi."}}},
+			"append_messages", "",
+		},
 		{http.MethodPost, "/v1/memories", memory, "create_memory", "memories"},
 		{http.MethodPut, "/v1/documents/notes/item", object{"value": object{"n": 1}}, "upsert_memory", "documents"},
 		{http.MethodDelete, "/v1/documents/notes/item", nil, "delete_memory", "documents"},
@@ -140,7 +152,7 @@ func TestWritesHaveSpans(t *testing.T) {
 		trace := strings.Repeat("0", 30) + "a" + string(rune('1'+i))
 		header := client.Header{Name: "traceparent", Value: "00-" + trace + "-" + collector.CallerSpan + "-01"}
 		do(t, api, w.method, w.path, w.body, nil, header)
-		tree, err := spans.Await(t.Context(), trace, collector.CallerSpan)
+		tree, err := spans.Await(ctx, trace, collector.CallerSpan)
 		if err != nil {
 			t.Fatal(err)
 		}

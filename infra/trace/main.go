@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 	}
 	server := &http.Server{Handler: spans, ReadHeaderTimeout: time.Second}
 	go func() { _ = server.Serve(listener) }() // until Close
-	defer server.Close()
+	defer func() { _ = server.Close() }()      // of a listener of this machine
 	environment := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + listener.Addr().String()}
 	return launch.With(ctx, environment, func(stack *launch.Stack) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)

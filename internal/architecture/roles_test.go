@@ -8,7 +8,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/config"
 )
 
 // TestRolesAllowWhatTheCodeCalls compares each role with the calls of AWS that the function's code can make, both ways:
@@ -53,6 +55,30 @@ func TestRolesMayUseTheTablesKey(t *testing.T) {
 	}
 	if policy.Condition != "HasTableKey" {
 		t.Errorf("TableKeyPolicy has the condition %q", policy.Condition)
+	}
+}
+
+// TestRolesMayReadTheCollectorsHeaders expects that each function that makes spans may read the collector's headers,
+// and only where the collector asks for some.
+func TestRolesMayReadTheCollectorsHeaders(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"true": true, "false": false} {
+		tpl, err := template.Parse(throughline.Template, map[string]string{"OtlpHeaders": value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range tpl.Functions {
+			permissions, err := tpl.Role(f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			may := slices.ContainsFunc(permissions, func(p template.Permission) bool {
+				return p.Secret() == string(config.OTLPHeaders)
+			})
+			if may != (want && f.Name != "migrate") { // the function migrate makes none
+				t.Errorf("OtlpHeaders=%s: %s may read them: %t", value, f.Name, may)
+			}
+		}
 	}
 }
 

@@ -211,7 +211,8 @@ func TestErrorsHaveTheirCodes(t *testing.T) {
 			trace.Requested(ctx, http.MethodPost, "POST /v1/chat", http.StatusServiceUnavailable)
 		})
 		failed, whole := spans[0], spans[1]
-		if !failed.IsError || failed.Attributes["error.type"] != want || failed.Attributes["gen_ai.usage.input_tokens"] != "" {
+		if !failed.IsError || failed.Attributes["error.type"] != want ||
+			failed.Attributes["gen_ai.usage.input_tokens"] != "" {
 			t.Errorf("the call has %+v", failed)
 		}
 		if !whole.IsError || whole.Name != "POST /v1/chat" || whole.Attributes["http.route"] != "/v1/chat" ||
