@@ -56,6 +56,11 @@ demo: ## Play the story of two surfaces with one memory
 	@tools/need go java npm
 	@go run ./infra/demo -base "$(BASE)"
 
+.PHONY: trace
+trace: ## Show the trace of one turn: its spans as a collector gets them
+	@tools/need go java npm
+	@go run ./infra/trace
+
 .PHONY: replay
 replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
 	@tools/need go
