@@ -11,7 +11,7 @@ import (
 // The headers that an app's page sends, those that a client of MCP sends besides, and those that a page reads of an
 // answer.
 var (
-	sentHeaders = []string{"authorization", "content-type", "idempotency-key", "x-request-id"}
+	sentHeaders = []string{"authorization", "content-type", "idempotency-key", "traceparent", "tracestate", "x-request-id"}
 	mcpHeaders  = []string{"mcp-method", "mcp-name", "mcp-protocol-version"}
 	readHeaders = []string{"idempotency-replayed", "retry-after", "x-request-id"}
 )
