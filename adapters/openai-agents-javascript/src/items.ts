@@ -1,0 +1,164 @@
+import type { AgentInputItem } from '@openai/agents';
+import { type Part, unwrap } from '@throughline/adapters';
+import type { NewMessage } from '@throughline/client';
+
+/** The name of the part with an item as it was. An item that its text gives back has none. Items of Python have other names. */
+const name = 'openai-agents-javascript';
+
+/** The name of the part with the operations whose messages were removed. */
+const operations = 'openai-agents-operations';
+
+/** What is read of items. They have more fields, which depend on their type. */
+interface Loose {
+  type?: string;
+  role?: string;
+  content?: unknown;
+  callId?: string;
+  name?: string;
+  arguments?: string;
+  output?: unknown;
+}
+
+type Piece = { type?: string; text?: unknown };
+
+/** A stored message. */
+export interface Stored {
+  messageId: string;
+  clientMessageId?: string | undefined;
+  role: string;
+  content: string;
+  parts?: unknown[] | undefined;
+}
+
+/** Returns the messages of items, without the memory that the model got with them. The items may change afterwards. */
+export function toMessages(items: AgentInputItem[]): NewMessage[] {
+  if (!Array.isArray(items)) throw new TypeError('items: must be an array');
+  return items.map((item, n) => {
+    if (!isRecord(item)) throw new TypeError(`items[${n}]: must be an object`);
+    return toMessage(withoutMemory(JSON.parse(canonical(item, `items[${n}]`)) as AgentInputItem));
+  });
+}
+
+function toMessage(item: AgentInputItem): NewMessage {
+  // The API takes no half of a character, which cut texts end with. An item with one is kept as a text of JSON.
+  const clean = JSON.parse(JSON.stringify(item), (_, part: unknown) =>
+    typeof part === 'string' ? part.replace(/\p{Surrogate}/gu, '\ufffd') : part) as AgentInputItem;
+  const isWhole = same(clean, item);
+  const content = textOf(clean);
+  const role = roleOf(clean);
+  const plain = isWhole && toItem({ messageId: '', role, content });
+  if (plain && same(plain, item)) return { role, content };
+  const parts: Part[] = [...toolParts(clean), { type: 'data', name, data: isWhole ? item : JSON.stringify(item) }];
+  return { role, content, parts } as NewMessage;
+}
+
+/** Returns a message that is no item, and only says which operations were applied. */
+export function toRecord(applied: string[]): NewMessage {
+  return withApplied({ role: 'assistant', content: '' }, applied);
+}
+
+/** Returns a message that also says which operations were applied. */
+export function withApplied(message: NewMessage, applied: string[]): NewMessage {
+  if (applied.length === 0) return message;
+  return { ...message, parts: [...message.parts ?? [], { type: 'data', name: operations, data: applied }] } as NewMessage;
+}
+
+/** Returns the operations that a message says were applied. */
+export function appliedBy({ clientMessageId, parts = [] }: Stored): string[] {
+  const own = /^[0-9a-f]{48}-[0-9a-f]{48}(?=-)/.exec(clientMessageId ?? '') ?? [];
+  const noted = (parts as Part[]).find((part) => part.type === 'data' && part.name === operations);
+  return [...noted?.type === 'data' ? noted.data as string[] : [], ...own];
+}
+
+/** Returns the item of a message, or undefined for one that is no item. A text of another screen is an item, too. */
+export function toItem({ role, content, parts = [] }: Stored): AgentInputItem | undefined {
+  const kept = (parts as Part[]).find((part) => part.type === 'data' && part.name === name);
+  if (kept?.type === 'data') return (typeof kept.data === 'string' ? JSON.parse(kept.data) : kept.data) as AgentInputItem;
+  if (role === 'tool' || content === '') return undefined;
+  const item = role === 'assistant'
+    ? { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text: content }] }
+    : { type: 'message', role, content };
+  return item as AgentInputItem;
+}
+
+/** Returns what an item says. */
+export function textOf(item: AgentInputItem): string {
+  const { role, content } = item as Loose;
+  if (role === undefined) return '';
+  if (typeof content === 'string') return content;
+  const pieces = Array.isArray(content) ? content as Piece[] : [];
+  return pieces.flatMap(({ text }) => typeof text === 'string' && text !== '' ? [text] : []).join('\n');
+}
+
+/** Returns an item of the user with the memory before its words. */
+export function addMemory(item: AgentInputItem, memory: string): AgentInputItem {
+  const { content } = item as Loose;
+  return {
+    ...item,
+    content: typeof content === 'string'
+      ? `${memory}\n\n${content}` : [{ type: 'input_text', text: memory }, ...content as Piece[]],
+  } as AgentInputItem;
+}
+
+/** Returns an item as it was before addMemory. The SDK gives a session what the model got. */
+export function withoutMemory(item: AgentInputItem): AgentInputItem {
+  const { role, content } = item as Loose;
+  if (role !== 'user') return item;
+  if (typeof content === 'string') {
+    const text = unwrap(content);
+    return text === content ? item : { ...item, content: text } as AgentInputItem;
+  }
+  const [first, ...rest] = Array.isArray(content) ? content as Piece[] : [];
+  const isMemory = typeof first?.text === 'string' && first.text !== '' && unwrap(first.text) === '';
+  return isMemory ? { ...item, content: rest } as AgentInputItem : item;
+}
+
+/** Reports whether two values are the same JSON. */
+export function same(one: unknown, other: unknown): boolean {
+  return canonical(one) === canonical(other);
+}
+
+/** Returns a value as JSON with the names of objects in order. What JSON cannot hold is an error, which names the place. */
+export function canonical(value: unknown, place = 'items'): string {
+  return JSON.stringify(ordered(value, place, []));
+}
+
+function ordered(value: unknown, place: string, around: unknown[]): unknown {
+  if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value) || Number.isFinite(value)) return value;
+  if (around.includes(value)) throw new TypeError(`${place}: contains itself`);
+  const inside = [...around, value];
+  if (Array.isArray(value)) return value.map((part, n) => ordered(part ?? null, `${place}[${n}]`, inside));
+  if (isRecord(value)) {
+    const names = Object.keys(value).sort();
+    return Object.fromEntries(names.map((key) => [key, ordered(value[key], `${place}.${key}`, inside)]));
+  }
+  const mend = value instanceof Uint8Array ? ': give bytes as a base64 text' : '';
+  throw new TypeError(`${place}: is no JSON${mend}`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
+}
+
+function roleOf(item: AgentInputItem): NewMessage['role'] {
+  const { type, role } = item as Loose;
+  if (type === 'function_call_result') return 'tool';
+  return role === 'user' || role === 'system' ? role : 'assistant';
+}
+
+/** Returns the call of a tool, or its result, with the API's own names. */
+function toolParts(item: AgentInputItem): Part[] {
+  const { type, callId, name: called, arguments: input, output } = item as Loose;
+  const about = { toolCallId: String(callId).slice(0, 128), toolName: String(called || 'tool').slice(0, 128) };
+  if (type === 'function_call') return [{ type: 'tool-call', ...about, input: parsed(input) }];
+  if (type === 'function_call_result') return [{ type: 'tool-result', ...about, output: output ?? null }];
+  return [];
+}
+
+function parsed(input: string | undefined): unknown {
+  try {
+    return JSON.parse(input ?? 'null') as unknown;
+  } catch {
+    return input;
+  }
+}

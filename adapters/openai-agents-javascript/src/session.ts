@@ -1,0 +1,213 @@
+import type {
+  AgentInputItem, SessionHistoryTransaction, SessionHistoryTransactionArgs, SessionHistoryTransactionAwareSession,
+} from '@openai/agents';
+import { blockOf, digest, inSession, isProblem, type Place, readTurn } from '@throughline/adapters';
+import type { Client, NewMessage } from '@throughline/client';
+import { appliedBy, canonical, same, type Stored, toItem, toMessages, toRecord, withApplied } from './items.js';
+
+/** Where a conversation takes place. With context and coachId, a session that does not exist is made. */
+export interface SessionOptions extends Place {
+  /** Acts for the user. */
+  client: Client;
+}
+
+/** Messages in one call, and their size as JSON. The API takes 1 MiB of content. */
+const most = 50;
+const mostBytes = 1_000_000;
+
+/** How many of the latest messages are read for an operation that was applied already. */
+const searched = 200;
+
+/** How many operations a message says were applied. */
+const noted = 100;
+
+/** How often a change is tried where others change the session at the same time. */
+const attempts = 100;
+
+const busy = 'others change the session all the time';
+
+const another = 'the operationId was used for another transaction';
+
+const changed = 'the suffix of the history is not the expected one';
+
+/** Keeps the items of one conversation. It may be used by runs at the same time, and by several processes. */
+export class ThroughlineSession implements SessionHistoryTransactionAwareSession {
+  readonly #client: Client;
+  readonly #place: Place;
+  /** The ids of the user's last words. */
+  #said = new Map<string, string>();
+  #recalled: { of: string; block: Promise<string> } | undefined;
+
+  constructor({ client, ...place }: SessionOptions) {
+    this.#client = client;
+    this.#place = place;
+  }
+
+  /** Returns the id of the session. */
+  async getSessionId(): Promise<string> {
+    return this.#place.sessionId;
+  }
+
+  /** Returns the latest items, the oldest first. */
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    const found: AgentInputItem[] = [];
+    if (limit !== undefined && limit <= 0) return found;
+    for await (const message of this.#list(limit)) {
+      const item = toItem(message);
+      if (item) found.push(item);
+      if (found.length === limit) break;
+    }
+    return found.reverse();
+  }
+
+  /** Stores items, up to 50 or 1 MB at once. A repeat after a lost answer stores nothing twice. */
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    for (const messages of batches(toMessages(items))) await this.#append(messages, crypto.randomUUID());
+  }
+
+  /** Removes the last item and returns it, in one write. */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const [last] = await this.#newest(1);
+      if (!last) return undefined;
+      // Another call may have popped it, or added items, and a message of another screen may be no item.
+      const item = await this.#cut([last], []) ? toItem(last) : undefined;
+      if (item) return item;
+    }
+    throw new Error(busy);
+  }
+
+  /** Removes all items, in one call. What was drawn only from them goes, too. */
+  async clearSession(): Promise<void> {
+    try {
+      await this.#client.clearMessages(this.#place.sessionId);
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+
+  /**
+   * Appends items, or replaces the last ones where they are as expected, in one write. A repeat of an operation changes
+   * nothing. Another transaction with its id throws, and so does a suffix that is not the expected one.
+   */
+  async applyHistoryTransaction({ operationId, transaction }: SessionHistoryTransactionArgs): Promise<void> {
+    if (typeof operationId !== 'string' || operationId.trim() === '') throw new TypeError('operationId: must not be empty');
+    const { removed, added } = changeOf(transaction);
+    const messages = toMessages(added);
+    const [operation, print] = [await digest(this.#place.sessionId, operationId), await digest(canonical(transaction))];
+    const id = `${operation.slice(0, 48)}-${print.slice(0, 48)}`;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const latest = await this.#newest(searched);
+      const before = latest.flatMap(appliedBy).find((other) => other.startsWith(id.slice(0, 49)));
+      if (before === id) return;
+      if (before !== undefined) throw new Error(another);
+      const suffix = suffixOf(latest, removed);
+      if (suffix === undefined) throw new Error(changed);
+      // An operation may be applied again after the session was emptied, so no answer from before is the right one.
+      const key = latest[0] ? await digest(operation, latest[0].messageId) : crypto.randomUUID();
+      if (await this.#write(suffix, messages, id, key)) return;
+    }
+    throw new Error(busy);
+  }
+
+  /** Returns the block with what the memory has for a message of the user. A turn reads it once. */
+  async recall(message: string, turn: unknown): Promise<string> {
+    const of = JSON.stringify([message, turn]);
+    if (this.#recalled?.of !== of) {
+      const block = readTurn(this.#client, this.#place, message, this.#said.get(message)).then(({ prompt }) => blockOf(prompt));
+      this.#recalled = { of, block };
+    }
+    return this.#recalled.block;
+  }
+
+  /** Replaces the last messages. It returns false where others are the last ones by now. */
+  async #write(suffix: Stored[], messages: NewMessage[], id: string, key: string): Promise<boolean> {
+    // The ids of the messages say which operation and transaction they are of, and the last message which went before.
+    const replacement = (messages.length > 0 ? messages : [toRecord([id])])
+      .map((message, n) => ({ ...message, clientMessageId: `${id}-${n}` }));
+    const applied = [...new Set(suffix.flatMap(appliedBy))].slice(-noted);
+    replacement.push(withApplied(replacement.pop()!, applied) as typeof replacement[0]);
+    try {
+      if (suffix.length > 0) return await this.#cut(suffix, replacement, key);
+      await this.#append(replacement, key);
+      return true;
+    } catch (error) {
+      throw isProblem(error, 'idempotency_mismatch') ? new Error(another, { cause: error }) : error;
+    }
+  }
+
+  async #cut(suffix: Stored[], replacement: NewMessage[], idempotencyKey: string = crypto.randomUUID()): Promise<boolean> {
+    const cut = { lastN: suffix.length, expected: suffix.map(({ messageId }) => messageId), replacement };
+    try {
+      await this.#client.truncateMessages(this.#place.sessionId, cut, { idempotencyKey });
+      return true;
+    } catch (error) {
+      if (isProblem(error, 'conflict') || isProblem(error, 'not_found')) return false;
+      throw error;
+    }
+  }
+
+  async #append(messages: NewMessage[], idempotencyKey: string): Promise<void> {
+    const { sessionId } = this.#place;
+    const stored = await inSession(this.#client, this.#place,
+      () => this.#client.appendMessages(sessionId, { messages }, { idempotencyKey }));
+    const said = stored.messages.filter(({ role }) => role === 'user');
+    if (said.length > 0) this.#said = new Map(said.map(({ content, messageId }) => [content, messageId]));
+  }
+
+  /** Returns the latest messages, the latest first. */
+  async #newest(count: number): Promise<Stored[]> {
+    const found: Stored[] = [];
+    for await (const message of this.#list(count)) {
+      found.push(message);
+      if (found.length === count) break;
+    }
+    return found;
+  }
+
+  /** Yields the latest messages. A session that does not exist has none. */
+  async *#list(limit: number | undefined): AsyncGenerator<Stored> {
+    const page = limit === undefined ? {} : { limit: Math.min(limit, 200) };
+    try {
+      yield* this.#client.listMessages(this.#place.sessionId, { order: 'desc', ...page });
+    } catch (error) {
+      if (!isProblem(error, 'not_found')) throw error;
+    }
+  }
+}
+
+/** Returns the items that a transaction removes and adds. */
+function changeOf(transaction: SessionHistoryTransaction): { removed: AgentInputItem[]; added: AgentInputItem[] } {
+  const { type, items, expectedSuffix, replacement } = transaction as Partial<Record<string, AgentInputItem[] | string>>;
+  const [removed, added] = type === 'append_items' ? [[], items] : type === 'replace_suffix' ? [expectedSuffix, replacement] : [];
+  if (Array.isArray(removed) && Array.isArray(added)) return { removed, added };
+  throw new TypeError('transaction: must be append_items with items, or replace_suffix with expectedSuffix and replacement');
+}
+
+/** Returns the last messages where their items are the expected ones. Records of operations between them are no items. */
+function suffixOf(latest: Stored[], expected: AgentInputItem[]): Stored[] | undefined {
+  let [at, left] = [0, expected.length];
+  for (; left > 0; at += 1) {
+    const message = latest[at];
+    if (!message) return undefined;
+    const item = toItem(message);
+    if (item ? !same(item, expected[left - 1]) : appliedBy(message).length === 0) return undefined;
+    if (item) left -= 1;
+  }
+  return latest.slice(0, at).reverse();
+}
+
+/** Yields messages as the API takes them in one call. */
+function* batches(messages: NewMessage[]): Generator<NewMessage[]> {
+  let [batch, bytes]: [NewMessage[], number] = [[], 0];
+  for (const message of messages) {
+    const size = new TextEncoder().encode(JSON.stringify(message)).length;
+    if (batch.length === most || batch.length > 0 && bytes + size > mostBytes) {
+      yield batch;
+      [batch, bytes] = [[], 0];
+    }
+    batch.push(message);
+    bytes += size;
+  }
+  if (batch.length > 0) yield batch;
+}
