@@ -17,6 +17,9 @@ import (
 	"github.com/throughline/throughline/internal/trace"
 )
 
+// patience is how long an event that does not come is awaited.
+const patience = time.Minute
+
 // lambda is Lambda's Extensions API for an extension inside of the function's process (AWS Lambda Developer Guide).
 // infra/rie has the service's own, which does not freeze the process: here a test sees what had happened by the time
 // that Lambda may do so, which is when the extension asks for its next event.
@@ -73,7 +76,7 @@ func (l *lambda) invoke(id string, deadline time.Time) {
 	event := fmt.Sprintf(`{"eventType":"INVOKE","requestId":%q,"deadlineMs":%d}`, id, deadline.UnixMilli())
 	select {
 	case l.events <- event:
-	case <-l.t.Context().Done():
+	case <-time.After(patience):
 		l.t.Fatal("the extension does not ask for events")
 	}
 }
@@ -86,7 +89,7 @@ func (l *lambda) await(place int) {
 		if got != place {
 			l.t.Fatalf("the extension asked for event %d, want %d", got, place)
 		}
-	case <-l.t.Context().Done():
+	case <-time.After(patience):
 		l.t.Fatalf("the extension did not ask for event %d", place)
 	}
 }
