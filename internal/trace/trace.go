@@ -100,7 +100,7 @@ func spanLimits(content bool) sdk.SpanLimits {
 }
 
 // sampler sends a share of the traces, by their ids, so that all functions decide alike. A caller's trace context can
-// leave its trace out. It cannot have more than the share sent: anybody may send that header.
+// leave its trace out. Its flag cannot have more than the share sent, because anybody may send that header.
 func sampler(share config.Share) sdk.Sampler {
 	byID := sdk.TraceIDRatioBased(float64(share))
 	return sdk.ParentBased(byID, sdk.WithRemoteParentSampled(byID))
