@@ -203,8 +203,10 @@ func (b *backoff) afterFailure(ctx context.Context, err error) error {
 	class := classify(err)
 	b.ambiguous = b.ambiguous || class == ambiguous || class == running
 	switch {
-	case class == permanent || ctx.Err() != nil:
+	case class == permanent:
 		return err
+	case ctx.Err() != nil: // a conflict as the last answer does not say that the time is over
+		return errors.Join(ctx.Err(), err)
 	case class == conflicted:
 		return joinNonNil(b.afterConflict(ctx), err)
 	case class == running:
