@@ -65,6 +65,7 @@ const (
 	attrDueAt              = "dueAt"
 	// attrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
 	attrClaimedVersion = "claimedVersion"
+	attrClaimedBy      = "claimedBy" // a random token of the claim, and there while it lasts
 	attrFailures       = "failures" // since work on the record last succeeded
 	attrDueSince       = "dueSince" // when the first of these claims found the record due
 

@@ -84,9 +84,9 @@ func removeDue(u expression.UpdateBuilder) expression.UpdateBuilder {
 	return endFailures(endClaim(u.Remove(field(attrDueAt)).Remove(field(attrDueShard))))
 }
 
-// endClaim removes the mark of a claim.
+// endClaim removes the marks of a claim.
 func endClaim(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return u.Remove(field(attrClaimedVersion))
+	return u.Remove(field(attrClaimedVersion)).Remove(field(attrClaimedBy))
 }
 
 // endFailures removes what is known of the attempts since work on the record last succeeded.
@@ -122,12 +122,15 @@ func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c s
 	return s.claim(ctx, d, until, newClaim(d.DueAt, until), isDueAt(d.DueAt))
 }
 
+// claim carries out the update u of a claim. A random token tells this claim from one that another worker made for the
+// same time while this one's answer was lost.
 func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u expression.UpdateBuilder,
 	isAsRead expression.ConditionBuilder,
 ) (c sweep.Claim, ok bool, err error) {
-	it, err := s.db.updateItem(ctx, dueKey(d), u, isAsRead)
+	token := newRandomDigits(s.db.random)
+	it, err := s.db.updateItem(ctx, dueKey(d), u.Set(field(attrClaimedBy), value(stringAttr(token))), isAsRead)
 	if existing, moved := conditionFailed(err); moved {
-		if !isAmbiguous(err) || !existing.time(attrDueAt).Equal(until) {
+		if !isAmbiguous(err) || existing.string(attrClaimedBy) != token {
 			return sweep.Claim{}, false, nil
 		}
 		it, err = existing, nil // an earlier attempt claimed it, and its answer was lost

@@ -88,8 +88,8 @@ var (
 	}
 	derivedAttributes = []string{
 		attrMessageCount, attrLastSeq, attrUserSeq, attrUrgentSeq, attrStartedAt, attrLastMessageAt, attrActiveAt,
-		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrFailures, attrDueSince, attrIndexingUntil,
-		attrSummaryAskedAt, attrEmbeddedSeq, attrOutgrown, attrOrigin, attrCreation,
+		attrCoachKey, attrDueAt, attrDueShard, attrClaimedVersion, attrClaimedBy, attrFailures, attrDueSince,
+		attrIndexingUntil, attrSummaryAskedAt, attrEmbeddedSeq, attrOutgrown, attrOrigin, attrCreation,
 	}
 )
 

@@ -1,0 +1,63 @@
+package dynamo_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// TestClaimWithoutAnswer loses the answer of a claim that was carried out, and of one that came after another worker's
+// claim for the same time.
+func TestClaimWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	for name, mine := range map[string]bool{"carried out": true, "after another worker's": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table := dynamotest.Table(t)
+			other := dynamotest.Open(t, table, fixedClock())
+			newSession(t, other, alice, "coach_conversation", "a", "x")
+			session, err := other.Sessions.Session(t.Context(), alice, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			until := session.DueAt.Add(time.Minute)
+			claimed := func(s sweep.Store) bool {
+				for _, shard := range sweep.AllShards() {
+					due, err := s.Due(t.Context(), shard, session.DueAt, nil, 1)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, d := range due {
+						_, ok, err := s.Claim(t.Context(), d, until)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return ok
+					}
+				}
+				t.Fatal("nothing is due")
+				return false
+			}
+			lost := 0
+			s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
+				if op != "UpdateItem" || lost > 0 {
+					return run()
+				}
+				lost++
+				if mine {
+					if err := run(); err != nil {
+						t.Error(err)
+					}
+				} else if !claimed(other.Due) {
+					t.Error("the other worker has no claim")
+				}
+				return errNoAnswer
+			}}, fixedClock())
+			if got := claimed(s.Due); got != mine || lost != 1 {
+				t.Errorf("claimed: %t, want %t; %d answers lost", got, mine, lost)
+			}
+		})
+	}
+}
