@@ -236,6 +236,11 @@ bench-moves: ## Measure how soon a session that the user left has a summary, int
 	@tools/need go java npm
 	@go run ./infra/bench/moves -docs docs
 
+.PHONY: bench-memory
+bench-memory: $(VENV)/.stamp ## Measure the CPU time and the memory of each function, into docs/benchmarks.md
+	@tools/need go java
+	@go test -count=1 -run '^$$' -bench '^BenchmarkMemory$$' -benchtime 1x -timeout 20m ./infra/rie -args -docs ../../docs
+
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm

@@ -21,7 +21,7 @@ import (
 )
 
 // load reads an event of infra/events.
-func load(t *testing.T, name string) []byte {
+func load(t testing.TB, name string) []byte {
 	t.Helper()
 	event, err := os.ReadFile(filepath.Join("../events", name+".json"))
 	if err != nil {
@@ -30,7 +30,7 @@ func load(t *testing.T, name string) []byte {
 	return event
 }
 
-func decode[T any](t *testing.T, text []byte) T {
+func decode[T any](t testing.TB, text []byte) T {
 	t.Helper()
 	var out T
 	if err := json.Unmarshal(text, &out); err != nil {
@@ -39,7 +39,7 @@ func decode[T any](t *testing.T, text []byte) T {
 	return out
 }
 
-func encode(t *testing.T, v any) []byte {
+func encode(t testing.TB, v any) []byte {
 	t.Helper()
 	out, err := json.Marshal(v)
 	if err != nil {
@@ -49,7 +49,7 @@ func encode(t *testing.T, v any) []byte {
 }
 
 // request returns the HTTP API event of the messages function with another method, path and body.
-func request(t *testing.T, method, path, body string) []byte {
+func request(t testing.TB, method, path, body string) []byte {
 	t.Helper()
 	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, "messages"))
 	e.RawPath, e.Body = path, body
@@ -58,12 +58,18 @@ func request(t *testing.T, method, path, body string) []byte {
 	return encode(t, e)
 }
 
-// items reads the user's items under a prefix, in the form that they have in stream records too. It
-// reads from the engine itself, where no permissions are checked.
-func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage {
+// items reads the user's items under a prefix, the oldest first, in the form that they have in stream records too.
+func (s *system) items(t testing.TB, prefix string) []map[string]json.RawMessage {
+	t.Helper()
+	return s.query(t, prefix, true)
+}
+
+// query reads a page of items from the engine itself, where no permissions are checked.
+func (s *system) query(t testing.TB, prefix string, forward bool) []map[string]json.RawMessage {
 	t.Helper()
 	query := encode(t, map[string]any{
-		"TableName": s.table, "ConsistentRead": true, "KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
+		"TableName": s.table, "ConsistentRead": true, "ScanIndexForward": forward,
+		"KeyConditionExpression": "pk = :pk AND begins_with(sk, :sk)",
 		"ExpressionAttributeValues": map[string]any{
 			":pk": map[string]string{"S": "user#" + user}, ":sk": map[string]string{"S": prefix},
 		},
@@ -90,7 +96,7 @@ func (s *system) items(t *testing.T, prefix string) []map[string]json.RawMessage
 }
 
 // records returns a stream event with the table's own items in its records, in order.
-func (s *system) records(t *testing.T, name, prefix string) []byte {
+func (s *system) records(t testing.TB, name, prefix string) []byte {
 	t.Helper()
 	event := decode[map[string][]map[string]any](t, load(t, name))
 	stored := s.items(t, prefix)
@@ -139,7 +145,7 @@ func TestEventsReachTheirFunctions(t *testing.T) {
 }
 
 // deliveryProblem returns why an event cannot reach a function, or nothing if it can.
-func deliveryProblem(t *testing.T, f template.Function, event []byte) string {
+func deliveryProblem(t testing.TB, f template.Function, event []byte) string {
 	t.Helper()
 	e := decode[struct {
 		RouteKey string

@@ -13,7 +13,7 @@ import (
 // invoke sends an event and returns the answer. The emulator, whose Extensions API is the service's own, ends an
 // invocation when the extension in the function asks for the next event. So its spans have to be here by then: later,
 // Lambda freezes the process.
-func (s *system) invoke(t *testing.T, function string, event []byte) []byte {
+func (s *system) invoke(t testing.TB, function string, event []byte) []byte {
 	t.Helper()
 	before := s.invocations(function)
 	answer, err := s.functions[function].Invoke(t.Context(), event)
@@ -38,7 +38,7 @@ func (s *system) invocations(function string) (n int) {
 }
 
 // call sends an event of the HTTP API, checks the answer's status and returns its body.
-func (s *system) call(t *testing.T, function string, event []byte, want int) []byte {
+func (s *system) call(t testing.TB, function string, event []byte, want int) []byte {
 	t.Helper()
 	answer := decode[events.APIGatewayV2HTTPResponse](t, s.invoke(t, function, event))
 	if answer.StatusCode != want {
@@ -48,7 +48,7 @@ func (s *system) call(t *testing.T, function string, event []byte, want int) []b
 }
 
 // callRoute calls a route of the messages function.
-func (s *system) callRoute(t *testing.T, method, path, body string, want int) []byte {
+func (s *system) callRoute(t testing.TB, method, path, body string, want int) []byte {
 	t.Helper()
 	return s.call(t, "messages", request(t, method, path, body), want)
 }
@@ -57,7 +57,7 @@ func (s *system) callRoute(t *testing.T, method, path, body string, want int) []
 // Lambda. A session is written, remembered and summarized, found from another surface, used in a chat, and erased.
 func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	t.Parallel()
-	s := newSystem(t)
+	s := newSystem(t, nil)
 	s.write(t)
 	s.derive(t)
 	s.find(t)
@@ -70,7 +70,7 @@ func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	s.erase(t)
 }
 
-func (s *system) write(t *testing.T) {
+func (s *system) write(t testing.TB) {
 	t.Helper()
 	s.call(t, "messages", load(t, "messages"), http.StatusCreated)
 	appended := decode[struct {
@@ -87,7 +87,7 @@ func (s *system) write(t *testing.T) {
 }
 
 // derive sends the stream's records to the functions that process it.
-func (s *system) derive(t *testing.T) {
+func (s *system) derive(t testing.TB) {
 	t.Helper()
 	s.batch(t, "remember", s.records(t, "remember", "msg#"))
 	s.callRoute(t, http.MethodPatch, "/v1/sessions/session-1", `{"status":"completed"}`, http.StatusOK)
@@ -102,7 +102,7 @@ func (s *system) derive(t *testing.T) {
 }
 
 // batch sends records and fails if one is reported as failed.
-func (s *system) batch(t *testing.T, function string, event []byte) {
+func (s *system) batch(t testing.TB, function string, event []byte) {
 	t.Helper()
 	answer := decode[events.DynamoDBEventResponse](t, s.invoke(t, function, event))
 	if len(answer.BatchItemFailures) > 0 {
@@ -110,7 +110,7 @@ func (s *system) batch(t *testing.T, function string, event []byte) {
 	}
 }
 
-func (s *system) find(t *testing.T) {
+func (s *system) find(t testing.TB) {
 	t.Helper()
 	found := decode[struct {
 		Summaries []struct{ SessionID, RecordType string }
@@ -128,7 +128,7 @@ func (s *system) find(t *testing.T) {
 	}
 }
 
-func (s *system) prompt(t *testing.T) {
+func (s *system) prompt(t testing.TB) {
 	t.Helper()
 	type built struct {
 		PromptID string
@@ -146,7 +146,7 @@ func (s *system) prompt(t *testing.T) {
 }
 
 // migrate asks what a backfill would do, in a table whose sessions have moved.
-func (s *system) migrate(t *testing.T) {
+func (s *system) migrate(t testing.TB) {
 	t.Helper()
 	answer := decode[struct {
 		Stage    string
@@ -159,7 +159,7 @@ func (s *system) migrate(t *testing.T) {
 }
 
 // chat sends a message to the coach function, which checks the token itself.
-func (s *system) chat(t *testing.T) {
+func (s *system) chat(t testing.TB) {
 	t.Helper()
 	if answer := s.invoke(t, "coach", load(t, "coach")); !bytes.Contains(answer, []byte(`"unauthorized"`)) {
 		t.Errorf("an invalid token was answered with %s", answer)
@@ -182,7 +182,7 @@ func (s *system) chat(t *testing.T) {
 }
 
 // protocol calls tools and reads resources of the mcp function, which checks the token itself.
-func (s *system) protocol(t *testing.T) {
+func (s *system) protocol(t testing.TB) {
 	t.Helper()
 	refused := decode[events.APIGatewayV2HTTPResponse](t, s.invoke(t, "mcp", load(t, "mcp")))
 	if challenge := refused.Headers["Www-Authenticate"]; refused.StatusCode != http.StatusUnauthorized ||
@@ -210,7 +210,7 @@ func (s *system) protocol(t *testing.T) {
 }
 
 // callMCP calls a tool or reads a resource, and returns the answer.
-func (s *system) callMCP(t *testing.T, name, params string) string {
+func (s *system) callMCP(t testing.TB, name, params string) string {
 	t.Helper()
 	e := decode[events.APIGatewayV2HTTPRequest](t, load(t, "mcp"))
 	e.Headers["authorization"], e.Headers["mcp-name"] = "Bearer "+s.token, name
@@ -229,7 +229,7 @@ func (s *system) callMCP(t *testing.T, name, params string) string {
 }
 
 // writeUserData uses the routes of the user's own data, since the role's permissions differ between them.
-func (s *system) writeUserData(t *testing.T) {
+func (s *system) writeUserData(t testing.TB) {
 	t.Helper()
 	for _, c := range []struct {
 		method, path, body string
@@ -254,7 +254,7 @@ func (s *system) writeUserData(t *testing.T) {
 	s.callRoute(t, http.MethodDelete, "/v1/todos/"+todo.ID, "", http.StatusNoContent)
 }
 
-func (s *system) export(t *testing.T) {
+func (s *system) export(t testing.TB) {
 	t.Helper()
 	e := decode[events.LambdaFunctionURLRequest](t, load(t, "coach"))
 	e.RawPath, e.Body = "/v1/export", ""
@@ -269,7 +269,7 @@ func (s *system) export(t *testing.T) {
 }
 
 // erase deletes a message, a session and then the user. The sweep runs after each.
-func (s *system) erase(t *testing.T) {
+func (s *system) erase(t testing.TB) {
 	t.Helper()
 	const session = "/v1/sessions/session-1"
 	listed := decode[struct{ Items []struct{ MessageID string } }](t,

@@ -22,7 +22,7 @@ import (
 // the template allows, and refuses the rest as the service would. DynamoDB Local itself allows everything, so without
 // the check a missing permission would first show in AWS.
 type permissionCheck struct {
-	t        *testing.T
+	t        testing.TB
 	function string
 	allowed  []template.Permission
 	engine   http.Handler
@@ -45,7 +45,7 @@ func (n need) isAllowed(p template.Permission) bool {
 	return p.Attributes == nil || len(n.attributes) > 0 && !slices.ContainsFunc(n.attributes, isOther)
 }
 
-func newPermissionCheck(t *testing.T, function string) *permissionCheck {
+func newPermissionCheck(t testing.TB, function string) *permissionCheck {
 	t.Helper()
 	engine, err := url.Parse(dynamodbtest.Endpoint(t))
 	if err != nil {
@@ -110,7 +110,7 @@ func needs(operation string, body []byte) []need {
 }
 
 // permissions lists what the template's role of a function allows on the table and its indexes.
-func permissions(t *testing.T, function string) []template.Permission {
+func permissions(t testing.TB, function string) []template.Permission {
 	t.Helper()
 	tpl, err := template.Parse(throughline.Template, nil)
 	if err != nil {

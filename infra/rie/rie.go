@@ -50,6 +50,8 @@ type Function struct {
 	Environment []string
 	// Timeout is the function's timeout in Lambda, in whole seconds.
 	Timeout time.Duration
+	// MemoryMB is the function's memory in Lambda. It is what the function is told, and no bound here.
+	MemoryMB int
 }
 
 // Start starts the emulator at a path that Find returned, on a free port of the loopback interface. The function
@@ -69,6 +71,7 @@ func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) 
 		"--runtime-interface-emulator-address", invokeAddress, "--runtime-api-address", runtimeAddress, f.Bootstrap)
 	e.command.Env = append([]string{
 		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.Timeout/time.Second)),
+		"AWS_LAMBDA_FUNCTION_MEMORY_SIZE=" + strconv.Itoa(f.MemoryMB),
 		"AWS_LAMBDA_FUNCTION_NAME=function", "AWS_REGION=us-east-1",
 	}, f.Environment...)
 	e.command.Stdout, e.command.Stderr = e.output, e.output

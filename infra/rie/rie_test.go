@@ -13,9 +13,15 @@ import (
 )
 
 // start runs a function until the test ends.
-func start(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
+func start(t testing.TB, bootstrap string, environment ...string) *rie.Emulator {
 	t.Helper()
-	e := run(t, bootstrap, environment...)
+	return startWith(t, bootstrap, 1024, environment...)
+}
+
+// startWith runs a function with a memory in MB until the test ends.
+func startWith(t testing.TB, bootstrap string, memory int, environment ...string) *rie.Emulator {
+	t.Helper()
+	e := run(t, bootstrap, memory, environment...)
 	t.Cleanup(func() {
 		if err := e.Stop(); err != nil {
 			t.Error(err)
@@ -39,14 +45,14 @@ func functionOutput(e *rie.Emulator) string {
 }
 
 // run runs a function that the caller stops.
-func run(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
+func run(t testing.TB, bootstrap string, memory int, environment ...string) *rie.Emulator {
 	t.Helper()
 	emulator, err := rie.Find(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	e, err := rie.Start(t.Context(), emulator, rie.Function{
-		Bootstrap: bootstrap, Environment: environment, Timeout: 30 * time.Second,
+		Bootstrap: bootstrap, Environment: environment, Timeout: 30 * time.Second, MemoryMB: memory,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +60,7 @@ func run(t *testing.T, bootstrap string, environment ...string) *rie.Emulator {
 	return e
 }
 
-func echo(t *testing.T) string {
+func echo(t testing.TB) string {
 	t.Helper()
 	binaries, err := rie.Build(t.Context(), t.TempDir(), "./infra/rie/testdata/echo")
 	if err != nil {
@@ -109,7 +115,7 @@ func TestInvokeReadsAStreamToItsEnd(t *testing.T) {
 
 func TestStopEndsTheFunction(t *testing.T) {
 	t.Parallel()
-	e := run(t, echo(t))
+	e := run(t, echo(t), 1024)
 	answer, err := e.Invoke(t.Context(), []byte(`{}`))
 	if err != nil {
 		t.Fatal(errors.Join(err, e.Stop()))

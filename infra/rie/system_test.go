@@ -38,17 +38,20 @@ type system struct {
 }
 
 // newSystem starts what the events need. Nothing polls the table's stream: the tests send its events.
-func newSystem(t *testing.T) *system {
+// parameters are the template's, in place of its defaults.
+func newSystem(t testing.TB, parameters map[string]string) *system {
 	t.Helper()
 	tokens, issuerURL := serveIssuer(t)
 	token, _, err := tokens.Mint(issuer.Claims{UserID: user})
 	if err != nil {
 		t.Fatal(err)
 	}
-	deployed, err := template.Parse(throughline.Template, map[string]string{
+	given := map[string]string{
 		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
 		"OpenAIBaseUrl": serve(t, offlinemodel.Handler(offlinemodel.Options{})) + "/v1",
-	})
+	}
+	maps.Copy(given, parameters)
+	deployed, err := template.Parse(throughline.Template, given)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,12 +62,12 @@ func newSystem(t *testing.T) *system {
 	}
 	for i, bootstrap := range build(t, deployed.Functions) {
 		f := deployed.Functions[i]
-		s.functions[f.Name] = start(t, bootstrap, s.environment(t, f)...)
+		s.functions[f.Name] = startWith(t, bootstrap, f.MemoryMB, s.environment(t, f)...)
 	}
 	return s
 }
 
-func build(t *testing.T, functions []template.Function) []string {
+func build(t testing.TB, functions []template.Function) []string {
 	t.Helper()
 	var packages []string
 	for _, f := range functions {
@@ -78,7 +81,7 @@ func build(t *testing.T, functions []template.Function) []string {
 }
 
 // environment returns the variables that the template gives a function, with local values in place of AWS's.
-func (s *system) environment(t *testing.T, f template.Function) []string {
+func (s *system) environment(t testing.TB, f template.Function) []string {
 	t.Helper()
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
@@ -116,14 +119,14 @@ func (s *system) forwardToPrompt(w http.ResponseWriter, r *http.Request) {
 }
 
 // serve serves a handler until the test ends and returns its base URL.
-func serve(t *testing.T, h http.Handler) string {
+func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-func serveIssuer(t *testing.T) (*issuer.Issuer, string) {
+func serveIssuer(t testing.TB) (*issuer.Issuer, string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	url := serve(t, mux)
@@ -135,7 +138,7 @@ func serveIssuer(t *testing.T) (*issuer.Issuer, string) {
 	return i, i.URL()
 }
 
-func servePinecone(t *testing.T) string {
+func servePinecone(t testing.TB) string {
 	t.Helper()
 	index, err := pineconelocal.New(pineconelocal.Options{})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 const (
 	defaultBatchSize = 100
 	defaultTimeout   = 3
+	defaultMemoryMB  = 128
 	// Alias is the alias by which all callers invoke a function.
 	Alias = "live"
 	// Unlimited is how the service writes "no limit" for retries and record age.
@@ -58,6 +59,7 @@ type Function struct {
 	// it by.
 	Name, PhysicalName string
 	Timeout            time.Duration
+	MemoryMB           int
 	// Environment holds the variables the template sets, with parameters at their given values or defaults.
 	Environment map[string]string
 	Routes      []Route
@@ -200,6 +202,7 @@ type functionProperties struct {
 	FunctionName string
 	CodeURI      string
 	Timeout      integer
+	MemorySize   integer
 	Environment  struct{ Variables map[string]scalar }
 	Events       map[string]struct {
 		Type       string
@@ -216,6 +219,7 @@ func (p functionProperties) function(globals functionProperties) (Function, erro
 	f := Function{
 		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName,
 		Timeout:     time.Duration(firstOf(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,
+		MemoryMB:    int(firstOf(p.MemorySize, globals.MemorySize, defaultMemoryMB)),
 		Environment: map[string]string{},
 	}
 	for _, variables := range []map[string]scalar{globals.Environment.Variables, p.Environment.Variables} {

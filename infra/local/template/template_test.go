@@ -53,6 +53,7 @@ Resources:
       FunctionName: !Sub "${AWS::StackName}-first"
       CodeUri: functions/first
       Timeout: 29
+      MemorySize: 512
       Events:
         All: { Type: HttpApi, Properties: { ApiId: !Ref Api, Path: "/v1/{proxy+}", Method: post } }
         Docs: { Type: HttpApi, Properties: { Path: /docs, Method: GET, Auth: { Authorizer: NONE } } }
@@ -82,7 +83,7 @@ func TestParse(t *testing.T) {
 	}
 	want := &template.Template{Functions: []template.Function{
 		{
-			Name: "first", PhysicalName: "throughline-first", Timeout: 29 * time.Second,
+			Name: "first", PhysicalName: "throughline-first", Timeout: 29 * time.Second, MemoryMB: 512,
 			Environment: map[string]string{"IDLE": "1m", "SHARED": "global", "ON": "true"},
 			Routes: []template.Route{
 				{Method: "POST", Path: "/v1/{proxy+}", Authorized: true},
@@ -101,7 +102,7 @@ func TestParse(t *testing.T) {
 			},
 		},
 		{
-			Name: "second", PhysicalName: "throughline-second", Timeout: 10 * time.Second, URL: true,
+			Name: "second", PhysicalName: "throughline-second", Timeout: 10 * time.Second, MemoryMB: 128, URL: true,
 			Environment: map[string]string{
 				"IDLE": "1m", "SHARED": "own", "ON": "true", "FIRST": "throughline-first",
 				"FIRST_LIVE": "throughline-first:live", "ORIGINS": "a,b",

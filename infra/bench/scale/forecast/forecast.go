@@ -71,10 +71,21 @@ type Reads struct {
 	BytesPerSession     float64 `json:"bytesPerSession"`
 }
 
-// Function is how long an invocation takes, which is assumed, and its memory, which is the template's.
+// Function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, as make
+// bench-memory measures it (docs/benchmarks.md), and the memory, which is the template's.
 type Function struct {
-	Seconds  float64 `json:"seconds"`
-	MemoryMB float64 `json:"memoryMB"`
+	WaitSeconds float64 `json:"waitSeconds"`
+	CPUSeconds  float64 `json:"cpuSeconds"`
+	MemoryMB    float64 `json:"memoryMB"`
+}
+
+// wholeCPU is the memory, in MB, with which a function has one core. With less it has that part of one (AWS Lambda
+// Developer Guide, "Configure Lambda function memory").
+const wholeCPU = 1769
+
+// Seconds is how long an invocation takes.
+func (f Function) Seconds() float64 {
+	return f.WaitSeconds + f.CPUSeconds*max(1, wholeCPU/f.MemoryMB)
 }
 
 // Prices are list prices.
@@ -240,13 +251,13 @@ func (in Input) functions(s *Size) {
 	for _, name := range slices.Sorted(maps.Keys(perSession)) {
 		f, n := w.Functions[name], perSession[name]
 		s.Invocations += s.Sessions * n
-		s.GBSeconds += s.Sessions * n * f.Seconds * f.MemoryMB / kilobyte
-		s.Concurrency += s.PeakSessions * n * f.Seconds
+		s.GBSeconds += s.Sessions * n * f.Seconds() * f.MemoryMB / kilobyte
+		s.Concurrency += s.PeakSessions * n * f.Seconds()
 	}
-	s.CoachConcurrency = s.PeakTurns * w.Functions["coach"].Seconds
-	s.PromptConcurrency = s.PeakTurns * w.Functions["prompt"].Seconds
-	s.SummarizeConcurrency = s.PeakSessions * perSession["summarize"] * w.Functions["summarize"].Seconds
-	s.RememberConcurrency = s.PeakSessions * perSession["remember"] * w.Functions["remember"].Seconds
+	s.CoachConcurrency = s.PeakTurns * w.Functions["coach"].Seconds()
+	s.PromptConcurrency = s.PeakTurns * w.Functions["prompt"].Seconds()
+	s.SummarizeConcurrency = s.PeakSessions * perSession["summarize"] * w.Functions["summarize"].Seconds()
+	s.RememberConcurrency = s.PeakSessions * perSession["remember"] * w.Functions["remember"].Seconds()
 	s.PeakDue = s.PeakSessions * w.IdleShare
 	s.Summaries = s.Sessions * in.Units.Session["summarize"].ModelCalls
 }

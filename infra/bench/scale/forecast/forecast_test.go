@@ -1,7 +1,6 @@
 package forecast_test
 
 import (
-	"encoding/json"
 	"math"
 	"os"
 	"regexp"
@@ -85,12 +84,8 @@ func TestForecastFollowsTheTemplate(t *testing.T) {
 		if f.Name == "migrate" { // no session needs it; what it costs is in docs/benchmarks.md
 			continue
 		}
-		var p struct{ MemorySize float64 }
-		if err := json.Unmarshal(tpl.Resources[template.LogicalID(f.Name, "Function")].Properties, &p); err != nil {
-			t.Fatal(err)
-		}
-		if got := in.Workload.Functions[f.Name]; got.MemoryMB != p.MemorySize || got.Seconds <= 0 {
-			t.Errorf("%s has %v MB in the template, and %+v in the workload", f.Name, p.MemorySize, got)
+		if got := in.Workload.Functions[f.Name]; int(got.MemoryMB) != f.MemoryMB || got.Seconds() <= 0 {
+			t.Errorf("%s has %d MB in the template, and %+v in the workload", f.Name, f.MemoryMB, got)
 		}
 	}
 	stage, err := deployment.Load(throughline.Template, []byte("[x.global.parameters]"), "x")

@@ -80,9 +80,11 @@ func (in Input) assumptions() string {
 	}
 	var seconds []string
 	for _, name := range slices.Sorted(maps.Keys(w.Functions)) {
-		seconds = append(seconds, fmt.Sprintf("%s %g s", name, w.Functions[name].Seconds))
+		f := w.Functions[name]
+		seconds = append(seconds, fmt.Sprintf("%s %g s + %.1f ms", name, f.WaitSeconds, 1000*(f.Seconds()-f.WaitSeconds)))
 	}
-	b.WriteString("- An invocation is assumed to take: " + strings.Join(seconds, ", ") + ".\n" + streamNote)
+	b.WriteString("- An invocation waits, as assumed, and computes, as measured and by the function's memory: " +
+		strings.Join(seconds, ", ") + ".\n" + streamNote)
 	return b.String()
 }
 
