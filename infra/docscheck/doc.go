@@ -12,7 +12,7 @@
 //
 // A "…" in an output stands for anything: a part of a text, a line of its own for any lines, a member "…" for the other
 // members of an object, an element "…" for the other elements of an array. Ids, times, tokens of access and durations
-// match any others; numbers of tokens and scores match others that are near.
+// match any others; numbers of tokens, scores and their features match others that are near.
 //
 // TestHour plays the first hour of a newcomer: it starts the stack as README says, runs the pages that a newcomer
 // follows, and kills and restarts the stack under an open console. TestCommands runs the blocks of all other pages.
