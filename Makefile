@@ -82,7 +82,8 @@ embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and pr
 # ---- Check
 
 # lint vets the code, so test does not. The Lambda emulator and the engine of the state machine come in Python wheels, so
-# their tests are part of e2e. The packages with the longest tests come first, so that all cores have work to the end.
+# their tests are part of e2e. The packages with the longest tests come first, so that all cores have work to the end, and
+# half as many packages again as there are cores run at a time, because tests of stores wait for their engines.
 # Memory is collected seldom: with the race detector that takes a tenth less CPU time.
 LONGEST := ./internal/dynamo ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
 
@@ -95,7 +96,7 @@ RACE := -race $(patsubst %,-gcflags=%/...=-race=false,$(UNRACED))
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
-	    CGO_ENABLED=1 GOGC=400 xargs go test -json $(RACE) -vet=off -shuffle=on -timeout=20m && \
+	    CGO_ENABLED=1 GOGC=400 xargs go test -p $$(($$(nproc) * 3 / 2)) -json $(RACE) -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
@@ -464,7 +465,7 @@ $(MINILM)/.stamp: tools/embeddings/requirements.txt
 	@touch $@
 
 .PHONY: tools
-tools: $(BIN)/.stamp $(VENV)/.stamp ## Install the linters, the SAM CLI and the OpenAPI tester into .cache
+tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Install the linters, the SAM CLI, the OpenAPI tester and what the console needs into .cache
 
 .PHONY: venv
 venv: $(VENV)/.stamp
