@@ -37,8 +37,8 @@ var changing = []struct {
 	{regexp.MustCompile(`Content-Length: \d+`), "Content-Length: N"},
 }
 
-// near are the members of JSON objects whose numbers may differ a little: they depend on what day it is, since a message
-// is embedded with its date.
+// near are the members of JSON objects whose numbers may differ a little: they depend on what day it is, since a
+// message is embedded with its date.
 var near = []string{"tokens", "chars", "total", "score", "features"}
 
 func normalize(text string) string {
@@ -181,7 +181,8 @@ func differ(at string, want, have any) string {
 // mayDiffer reports whether the member at a path, or the object that it is in, is one of near.
 func mayDiffer(path string) bool {
 	names := strings.Split(path, ".")
-	return slices.ContainsFunc(names[max(0, len(names)-2):], func(name string) bool { return slices.Contains(near, name) })
+	named := func(name string) bool { return slices.Contains(near, name) }
+	return slices.ContainsFunc(names[max(0, len(names)-2):], named)
 }
 
 func differObjects(at string, want map[string]any, have any) string {

@@ -216,9 +216,9 @@ const memorySection = `## CPU time and memory of the functions
 
 Measured by ` + "`make bench-memory`" + `: %s.
 Each function's binary ran under the Lambda emulator, with the local engines. The CPU time is the mean of %d usual
-invocations, and the peak is the most memory that the process ever had, of the usual and of the largest invocation. Lambda
-gives a function one core for each 1,769 MB, so that n ms of CPU time take n x 1,769 / size ms. Most functions mostly
-wait, and the wait costs by the size: hence 512 MB for what takes few milliseconds. A prompt is mostly CPU time, and a full
-batch of remember has 200 records.
+invocations, and the peak is the most memory that the process ever had, of the usual and of the largest invocation.
+Lambda gives a function one core for each 1,769 MB, so that n ms of CPU time take n x 1,769 / size ms. Most functions
+mostly wait, and the wait costs by the size: hence 512 MB for what takes few milliseconds. A prompt is mostly CPU time,
+and a full batch of remember has 200 records.
 
 `
