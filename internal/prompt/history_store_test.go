@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,7 +15,14 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+// TestMain checks properties 40 times where the command line does not say how often: with the race detector each takes
+// long. make soak checks them more often.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	dynamodbtest.Main(m) // which reads the command line
+}
 
 // TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. Each time and each
 // setting comes up, not each of their pairs.
