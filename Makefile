@@ -84,7 +84,8 @@ embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and pr
 # lint vets the code, so test does not. The Lambda emulator and the engine of the state machine come in Python wheels, so
 # their tests are part of e2e. The packages with the longest tests come first, so that all cores have work to the end, and
 # half as many packages again as there are cores run at a time, because tests of stores wait for their engines.
-# Memory is collected seldom: with the race detector that takes a tenth less CPU time.
+# Memory is collected seldom: with the race detector that takes a tenth less CPU time. Nobody debugs these binaries, so
+# that they are linked without what debuggers read.
 LONGEST := ./internal/dynamo ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
 
 # The race detector looks at all code but these packages of others, which take strings and have tables of their own.
@@ -96,13 +97,13 @@ RACE := -race $(patsubst %,-gcflags=%/...=-race=false,$(UNRACED))
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
-	    CGO_ENABLED=1 GOGC=400 xargs go test -p $$(($$(nproc) * 3 / 2)) -json $(RACE) -vet=off -shuffle=on -timeout=20m && \
+	    CGO_ENABLED=1 GOGC=400 xargs go test -p $$(($$(nproc) * 3 / 2)) -json $(RACE) -ldflags=-w -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
 e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions under the Lambda emulator
 	@tools/need go java npm
-	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -shuffle=on -count=1 -timeout=10m | \
+	@go list ./... | grep -e /infra/rie -e /infra/e2e -e /infra/statemachine | xargs go test -json -ldflags=-w -shuffle=on -count=1 -timeout=10m | \
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
@@ -156,6 +157,7 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -stages -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction -rapid.checks=500
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
@@ -187,7 +189,7 @@ clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test t
 
 # One stack is shared by all of them. Examples with a check are run, too.
 .PHONY: adapters
-adapters: $(TYPESCRIPT_MODULES) ## Test the adapters for frameworks, and the examples: make adapters [ADAPTER=name] [NEWEST=1]
+adapters: $(TYPESCRIPT_MODULES) $(BIN)/strict ## Test the adapters for frameworks, and the examples: make adapters [ADAPTER=name] [NEWEST=1]
 	@tools/need go java node python chromium
 	@cd $(TYPESCRIPT) && rm -rf dist && node_modules/.bin/tsc
 	@NEWEST="$(NEWEST)" go run ./clients/check adapters/check $(CACHE)/adapters $(ADAPTER)
