@@ -79,8 +79,8 @@ const (
 	newest    = 20
 )
 
-// SearchMemory returns what is most relevant of the messages, summaries and facts of the user, on every screen. What was
-// said in the last minute comes behind it, because a message can be found some seconds after it was stored.
+// SearchMemory returns what is most relevant of the messages, summaries and facts of the user, on every screen. What
+// was said in the last minute comes after it, because a message can be found some seconds after it was stored.
 func (m *Memory) SearchMemory(ctx context.Context, r *memory.SearchRequest) (*memory.SearchResponse, error) {
 	out := &memory.SearchResponse{Memories: []memory.Entry{}}
 	if r.Query == "" {

@@ -198,8 +198,8 @@ func (s *Sessions) note(ctx context.Context, app, user string) error {
 // session that is being created.
 var noteAge = time.Hour
 
-// listAll returns the sessions of all users who have created one. It forgets users who have none any more, such as those
-// who were erased.
+// listAll returns the sessions of all users who have created one. It forgets users who have none any more, such as
+// those who were erased.
 func (s *Sessions) listAll(ctx context.Context, app string) (*session.ListResponse, error) {
 	out := &session.ListResponse{Sessions: []session.Session{}}
 	holder, namespace := s.as(app, ""), usersNamespace+hashed(app)
