@@ -1,7 +1,6 @@
 package rie
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -36,15 +35,16 @@ func (e *Emulator) Usage() (Usage, error) {
 			children = append(append(children, of...), ' ')
 		}
 	}
-	for _, pid := range bytes.Fields(children) {
-		stat, statErr := os.ReadFile("/proc/" + string(pid) + "/stat")
-		status, statusErr := os.ReadFile("/proc/" + string(pid) + "/status")
-		if err := errors.Join(statErr, statusErr); err != nil {
-			return Usage{}, fmt.Errorf("read the function's process: %w", err)
-		}
-		return parseUsage(string(stat), string(status))
+	pids := strings.Fields(string(children))
+	if len(pids) == 0 {
+		return Usage{}, errors.New("the function has no process: it starts with the first invocation")
 	}
-	return Usage{}, errors.New("the function has no process: it starts with the first invocation")
+	stat, statErr := os.ReadFile("/proc/" + pids[0] + "/stat")
+	status, statusErr := os.ReadFile("/proc/" + pids[0] + "/status")
+	if err := errors.Join(statErr, statusErr); err != nil {
+		return Usage{}, fmt.Errorf("read the function's process: %w", err)
+	}
+	return parseUsage(string(stat), string(status))
 }
 
 // parseUsage reads /proc/PID/stat and /proc/PID/status (man 5 proc).

@@ -66,8 +66,8 @@ const (
 	// attrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
 	attrClaimedVersion = "claimedVersion"
 	attrClaimedBy      = "claimedBy" // a random token of the claim, and there while it lasts
-	attrFailures       = "failures" // since work on the record last succeeded
-	attrDueSince       = "dueSince" // when the first of these claims found the record due
+	attrFailures       = "failures"  // since work on the record last succeeded
+	attrDueSince       = "dueSince"  // when the first of these claims found the record due
 
 	// Sessions of an app that migrates (docs/adr/0023).
 	attrMessages  = "messages"    // the array in the attributes, and the one that is parked
