@@ -133,10 +133,11 @@ func (r *run) pass(starting, working context.Context) (dealt int, err error) {
 			dealt++
 		}
 	}
-	for _, x := range r.readers {
-		err = errors.Join(err, x.err)
+	failures := make([]error, len(r.readers))
+	for i, x := range r.readers {
+		failures[i] = x.err
 	}
-	return dealt, err
+	return dealt, firstOf("read the shards", failures)
 }
 
 // fill reads ahead from all shards side by side. It reports whether there is more to read.

@@ -3,6 +3,8 @@ package sweep
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/parallel"
@@ -58,7 +60,17 @@ func (s *Service) look(ctx context.Context) (due map[Shard]int, swept Swept, err
 			swept.Behind = max(swept.Behind, now.Sub(page[0].DueAt))
 		}
 	}
-	return due, swept, errors.Join(failures...)
+	return due, swept, firstOf("look at the shards", failures)
+}
+
+// firstOf returns the first of the failures of several shards, and says how many there are. An outage makes all of them
+// fail alike, and one text for each would hide what failed. It returns nil where there is none.
+func firstOf(what string, failures []error) error {
+	failed := slices.DeleteFunc(slices.Clone(failures), func(err error) bool { return err == nil })
+	if len(failed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: %d of %d failed, the first: %w", what, len(failed), len(failures), failed[0])
 }
 
 // start starts a worker for each shard.
@@ -72,7 +84,7 @@ func (s *Service) start(ctx context.Context, shards []Shard) (started int, err e
 			started++
 		}
 	}
-	return started, errors.Join(failures...)
+	return started, firstOf("start a worker for each shard", failures)
 }
 
 // workOn works on those of the shards that nobody else works on, and hands over when work is left.
