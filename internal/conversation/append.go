@@ -138,6 +138,20 @@ func clientIDProblems(messages []NewMessage) []fault.Field {
 	return wrong
 }
 
+// CheckDuplicate returns a Conflict error unless the message that is stored under the clientMessageId is the one to append.
+// exists is false where it was deleted.
+func (m NewMessage) CheckDuplicate(stored Message, exists bool) error {
+	switch {
+	case !exists:
+		return fault.Newf(fault.Conflict, "the message with the clientMessageId %q was deleted: to store it again, send "+
+			"another id", m.ClientMessageID)
+	case stored.Role != m.Role, stored.Content != m.Content, !EqualParts(stored.Parts, m.Parts):
+		return fault.Newf(fault.Conflict, "the clientMessageId %q is that of a message with another content",
+			m.ClientMessageID)
+	}
+	return nil
+}
+
 func timestampProblem(at, now time.Time) string {
 	switch {
 	case at.IsZero():

@@ -125,6 +125,9 @@ func (s Session) Uncovered() bool {
 	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq || s.NeedsExtraction()
 }
 
+// HasContent reports whether the session has messages or a summary, which others may be shown.
+func (s Session) HasContent() bool { return s.MessageCount > 0 || s.Summary != nil }
+
 // NeedsExtraction reports whether messages of the user have not been read for memories.
 func (s Session) NeedsExtraction() bool { return s.Extracted.Seq < s.UserSeq }
 
@@ -188,6 +191,14 @@ func (n NewSession) Prepare() (NewSession, error) {
 		return NewSession{}, fault.InvalidFields(wrong...)
 	}
 	return n, nil
+}
+
+// Session returns a prepared session as it is created now, with an id.
+func (n NewSession) Session(id string, now time.Time) Session {
+	return Session{
+		ID: id, Context: n.Context, CoachID: n.CoachID, Mode: n.Mode, Title: n.Title, Attributes: n.Attributes,
+		Status: Active, CreatedAt: Milliseconds(now), Version: 1,
+	}
 }
 
 // ArrayName is the name among an app's attributes under which it has a session's messages before they are migrated.
@@ -300,6 +311,20 @@ func (s Session) Forgetting(seq int) Session {
 		s.Summary, s.Summarized = nil, Watermark{}
 	}
 	return s
+}
+
+// Emptied returns the session without any of its messages: created at a time, or just after it was before. Its messages
+// are those of a deleted session of the same id.
+func (s Session) Emptied(now time.Time) Session {
+	created := Milliseconds(now)
+	if !created.After(s.CreatedAt) {
+		created = s.CreatedAt.Add(time.Millisecond)
+	}
+	return Session{
+		ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
+		Attributes: s.Attributes, CompletedAt: s.CompletedAt, CreatedAt: created, Placement: s.Placement,
+		Version: s.Version + 1, Generation: s.Generation,
+	}
 }
 
 // Without returns the session after the deletion of one of its messages. first and last are the first and last of the

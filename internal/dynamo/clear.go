@@ -37,7 +37,7 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 			return erasure.Tombstone{}, errNotShared()
 		}
 		sk, _ := sessionSK(session.Context, session.ID)
-		empty = emptied(session, s.db.now())
+		empty = session.Emptied(s.db.now())
 		tombstone = erasure.Tombstone{
 			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
 			DeletedAt: s.db.now(),
@@ -57,19 +57,6 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 		if err := b.afterConflict(ctx); err != nil {
 			return erasure.Tombstone{}, failed(op, err)
 		}
-	}
-}
-
-// emptied returns a session as it is without any of its messages: created at a time, or just after it was before.
-func emptied(s conversation.Session, now time.Time) conversation.Session {
-	created := conversation.Milliseconds(now)
-	if !created.After(s.CreatedAt) {
-		created = s.CreatedAt.Add(time.Millisecond)
-	}
-	return conversation.Session{
-		ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
-		Attributes: s.Attributes, CompletedAt: s.CompletedAt, CreatedAt: created, Placement: s.Placement,
-		Version: s.Version + 1, Generation: s.Generation,
 	}
 }
 

@@ -53,7 +53,7 @@ func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *co
 	for id, k := range keys {
 		i := slices.IndexFunc(a.messages, func(m conversation.NewMessage) bool { return m.ClientMessageID == id })
 		m, session, ok := records.message(a.user, sk, k.sk)
-		if err := checkDuplicate(a.messages[i], m, ok && m.Generation == session.Generation); err != nil {
+		if err := a.messages[i].CheckDuplicate(m, ok && m.Generation == session.Generation); err != nil {
 			return 0, err
 		}
 		if a.refusesDuplicates {
@@ -66,19 +66,6 @@ func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *co
 	a.current, _ = records.session(a.user, all[0])
 	a.current.Summary = nil
 	return len(keys), nil
-}
-
-// checkDuplicate returns a Conflict error unless a message that is stored under a clientMessageId is the one to append.
-func checkDuplicate(m conversation.NewMessage, stored conversation.Message, exists bool) error {
-	switch {
-	case !exists:
-		return fault.Newf(fault.Conflict, "the message with the clientMessageId %q was deleted: to store it again, send "+
-			"another id", m.ClientMessageID)
-	case stored.Role != m.Role, stored.Content != m.Content, !conversation.EqualParts(stored.Parts, m.Parts):
-		return fault.Newf(fault.Conflict, "the clientMessageId %q is that of a message with another content",
-			m.ClientMessageID)
-	}
-	return nil
 }
 
 // withKnown adds the messages that were stored before to the answer of an append, in the order of the call.

@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// The kinds of records of which a user has many, as they are named in keys and ids.
+// The kinds of records, as they are named in keys and ids.
 const (
 	goalKind    = "goal"
 	checkInKind = "check_in"
@@ -25,123 +25,43 @@ const (
 	spineKind   = "spine"
 )
 
-// How many records of a kind are live at once, and how many bytes they take together, so that the cost of a prompt does
-// not grow with the user's history. The others are past: they are listed and found by id, and no prompt reads them.
+// A user has so many coaches, of so many bytes together.
 const (
-	maxGoals       = 50
-	maxGoalBytes   = 128 << 10
-	maxCheckIns    = 1
-	maxNoteBytes   = 512 << 10
-	maxMemories    = 200
-	maxMemoryBytes = 256 << 10
-	maxTodos       = 100
-	maxTodoBytes   = 128 << 10
-	maxCoaches     = 100
-	maxCoachBytes  = 512 << 10
+	maxCoaches    = 100
+	maxCoachBytes = 512 << 10
 )
 
-// kind describes one kind of record.
+// kind is a kind of records with what the table needs to store them. Live and past records are stored under keys of
+// their own. A record that has a vector is due from each write until its vector is written, and leaves a tombstone, by
+// which the sweep deletes its vector.
 type kind[T any] struct {
-	name   string
+	longterm.Kind[T]
 	encode func(T) item
 	decode func(item) T
-	id     func(*T) *string
-	// created returns the record as it is created at a time.
-	created func(T, time.Time) T
-	// at returns the time by which the record's id sorts.
-	at func(T) time.Time
-	// live says whether a prompt may need the record.
-	live func(v T, now time.Time) bool
-	// limit is how many are live at once, and maxBytes how many bytes they may take. Where there are more, before orders
-	// them by which becomes past first. Those for which keep is true never become past in this way.
-	limit, maxBytes int
-	before          func(a, b T) int
-	keep            func(T) bool
-	// group, if set, is whose share of the limit a record takes. Records of the group that has the most become past first,
-	// so that many records of one group leave those of the others live.
-	group func(T) string
-	// content, if set, is what a deleted record leaves a hash of, so that extraction does not bring it back. trace, if
-	// set, is what else it leaves.
-	content func(T) string
-	trace   func(T) item
-	// indexed says that the records have vectors. Such a record is due from each write until its vector is written, and
-	// leaves a tombstone, by which the sweep deletes its vector.
-	indexed bool
+	// trace, if set, is what a deleted record leaves beside the hash of its content.
+	trace func(T) item
 }
 
 // keys returns the keys at which the record of an id can be: live or past.
 func (k kind[T]) keys(user conversation.UserID, id string) []key {
 	pk := partition(user)
-	return []key{{pk, recordSK(livePrefix, k.name, id)}, {pk, recordSK(pastPrefix, k.name, id)}}
+	return []key{{pk, recordSK(livePrefix, k.Name, id)}, {pk, recordSK(pastPrefix, k.Name, id)}}
 }
 
 // appendLive appends the record to the list if it is live.
 func (k kind[T]) appendLive(list []T, it item, now time.Time) []T {
-	if v := k.decode(it); k.live(v, now) {
+	if v := k.decode(it); k.Needed(v, now) {
 		return append(list, v)
 	}
 	return list
 }
 
-var goals = kind[longterm.Goal]{
-	name: goalKind, encode: encodeGoal, decode: decodeGoal, id: func(g *longterm.Goal) *string { return &g.ID },
-	created: longterm.Goal.Created,
-	at:      func(g longterm.Goal) time.Time { return g.CreatedAt },
-	live:    func(g longterm.Goal, _ time.Time) bool { return g.Status == longterm.GoalActive },
-	limit:   maxGoals, maxBytes: maxGoalBytes, before: func(a, b longterm.Goal) int { return cmp.Compare(a.ID, b.ID) },
-	keep: func(longterm.Goal) bool { return false },
-}
-
-var checkIns = kind[longterm.CheckIn]{
-	name: checkInKind, encode: encodeCheckIn, decode: decodeCheckIn,
-	id:      func(c *longterm.CheckIn) *string { return &c.ID },
-	created: longterm.CheckIn.Created,
-	at:      func(c longterm.CheckIn) time.Time { return c.Timestamp },
-	live:    func(longterm.CheckIn, time.Time) bool { return true },
-	limit:   maxCheckIns, maxBytes: maxNoteBytes, before: func(a, b longterm.CheckIn) int {
-		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
-	},
-	keep:    func(longterm.CheckIn) bool { return false },
-	indexed: true,
-}
-
-var memories = kind[longterm.Memory]{
-	name: memoryKind, encode: encodeMemory, decode: decodeMemory,
-	id:      func(m *longterm.Memory) *string { return &m.ID },
-	created: longterm.Memory.Created,
-	at:      func(m longterm.Memory) time.Time { return m.CreatedAt },
-	live:    func(m longterm.Memory, now time.Time) bool { return m.Valid(longterm.InLastZone(now)) },
-	limit:   maxMemories, maxBytes: maxMemoryBytes,
-	// Extracted memories become past before seeded ones, and older ones first.
-	before: func(a, b longterm.Memory) int {
-		return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID))
-	},
-	keep:    func(m longterm.Memory) bool { return m.Pinned },
-	content: func(m longterm.Memory) string { return m.Content },
-	trace:   traceOf,
-	indexed: true,
-}
-
-func seeded(m longterm.Memory) int {
-	if m.Source == longterm.Seeded {
-		return 1
-	}
-	return 0
-}
-
-var todos = kind[longterm.Todo]{
-	name: todoKind, encode: encodeTodo, decode: decodeTodo, id: func(t *longterm.Todo) *string { return &t.ID },
-	created: longterm.Todo.Created,
-	at:      func(t longterm.Todo) time.Time { return t.CreatedAt },
-	live: func(t longterm.Todo, now time.Time) bool {
-		isWin := t.Status == longterm.TodoCompleted && now.Sub(t.CompletedAt) < longterm.WinWindow
-		return t.Status == longterm.Pending || isWin
-	},
-	limit: maxTodos, maxBytes: maxTodoBytes, before: func(a, b longterm.Todo) int { return cmp.Compare(a.ID, b.ID) },
-	keep:    func(longterm.Todo) bool { return false },
-	group:   func(t longterm.Todo) string { return t.CoachID },
-	content: func(t longterm.Todo) string { return t.Content },
-}
+var (
+	goals    = kind[longterm.Goal]{longterm.GoalKind(), encodeGoal, decodeGoal, nil}
+	checkIns = kind[longterm.CheckIn]{longterm.CheckInKind(), encodeCheckIn, decodeCheckIn, nil}
+	memories = kind[longterm.Memory]{longterm.MemoryKind(), encodeMemory, decodeMemory, traceOf}
+	todos    = kind[longterm.Todo]{longterm.TodoKind(), encodeTodo, decodeTodo, nil}
+)
 
 // recordID returns the id in a record's sk, which is its last part.
 func recordID(it item) string {
@@ -189,7 +109,7 @@ type stored[T any] struct {
 
 func (s *CollectionStore[T]) decodeStored(it item) stored[T] {
 	k := keyOf(it)
-	_, live, _ := parseRecordSK(k.sk, s.kind.name)
+	_, live, _ := parseRecordSK(k.sk, s.kind.Name)
 	return stored[T]{s.kind.decode(it), k, live, it.int64(attrVersion), it.size()}
 }
 
@@ -200,12 +120,12 @@ const findAttempts = 3
 // find reads a record, live or past, and the user's generation, on which a write of the record depends.
 func (s *CollectionStore[T]) find(ctx context.Context, user conversation.UserID, id string,
 ) (record stored[T], generation int64, err error) {
-	if _, ok := conversation.TimeOfID(s.kind.name, id); !ok {
-		return stored[T]{}, 0, fault.Missing(s.kind.name)
+	if !s.kind.IsID(id) {
+		return stored[T]{}, 0, fault.Missing(s.kind.Name)
 	}
 	keys := s.kind.keys(user, id)
 	for range findAttempts {
-		records, err := s.db.readCurrent(ctx, "read "+s.kind.name, user, keys...)
+		records, err := s.db.readCurrent(ctx, "read "+s.kind.Name, user, keys...)
 		if err != nil {
 			return stored[T]{}, 0, err
 		}
@@ -215,7 +135,7 @@ func (s *CollectionStore[T]) find(ctx context.Context, user conversation.UserID,
 			}
 		}
 	}
-	return stored[T]{}, 0, fault.Missing(s.kind.name)
+	return stored[T]{}, 0, fault.Missing(s.kind.Name)
 }
 
 // Get returns one record.
@@ -231,8 +151,8 @@ func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserI
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	now := conversation.Milliseconds(s.db.now())
-	created := s.kind.created(record, now)
-	*s.kind.id(&created) = conversation.NewID(s.kind.name, s.kind.at(created), s.db.random)
+	created := s.kind.Created(record, now)
+	*s.kind.ID(&created) = conversation.NewID(s.kind.Name, s.kind.At(created), s.db.random)
 	existing, err := s.writeNew(ctx, user, recordChange[T]{to: created, idem: idem, at: now})
 	if err != nil || existing == nil {
 		return created, false, err
@@ -241,8 +161,8 @@ func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserI
 		return record, false, err
 	}
 	// The first answer again, whatever has become of the record since.
-	created = s.kind.created(record, existing.time(attrCreatedAt))
-	*s.kind.id(&created) = existing.string(attrRecordID)
+	created = s.kind.Created(record, existing.time(attrCreatedAt))
+	*s.kind.ID(&created) = existing.string(attrRecordID)
 	return created, true, nil
 }
 
@@ -260,20 +180,20 @@ func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserI
 		if err := change(&to); err != nil {
 			return from.value, err
 		}
-		*s.kind.id(&to) = id
+		*s.kind.ID(&to) = id
 		done, err := s.writeChanged(ctx, user, recordChange[T]{from: &from, to: to, generation: generation}, b)
 		if done || err != nil {
 			return to, err
 		}
 		if err := b.afterConflict(ctx); err != nil {
-			return from.value, failed("update "+s.kind.name, err)
+			return from.value, failed("update "+s.kind.Name, err)
 		}
 	}
 }
 
 // Delete deletes a record.
 func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserID, id string) error {
-	op := "delete " + s.kind.name
+	op := "delete " + s.kind.Name
 	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
 	defer cancel()
 	for b := s.db.backoff(); ; {
@@ -300,7 +220,7 @@ const vectorSweepAfter = 15 * time.Minute
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
 	generation int64, due item, b *backoff,
 ) (deleted bool, err error) {
-	if !s.kind.indexed && s.kind.content == nil {
+	if !s.kind.Indexed && s.kind.Content == nil {
 		err := s.db.deleteItem(ctx, from.key, isVersion(from.version))
 		_, conflict := conditionFailed(err)
 		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
@@ -325,7 +245,7 @@ func isVersion(version int64) expression.ConditionBuilder {
 func (s *CollectionStore[T]) List(ctx context.Context, user conversation.UserID, page conversation.Page,
 ) ([]T, conversation.Position, error) {
 	after := string(page.After)
-	if _, ok := conversation.TimeOfID(s.kind.name, after); after != "" && !ok {
+	if after != "" && !s.kind.IsID(after) {
 		return nil, "", errPosition()
 	}
 	var all []item
@@ -350,14 +270,14 @@ func (s *CollectionStore[T]) List(ctx context.Context, user conversation.UserID,
 
 func (s *CollectionStore[T]) listPrefix(ctx context.Context, user conversation.UserID, prefix, after string, limit int,
 ) ([]item, error) {
-	low := recordSK(prefix, s.kind.name, "")
+	low := recordSK(prefix, s.kind.Name, "")
 	high := afterPrefix(low)
 	if after != "" {
 		high = low + after
 	}
 	q := query{where: between(user, low, high), descending: true, page: limit + 1}
 	var out []item
-	for it, err := range s.db.query(ctx, "list "+s.kind.name, q) {
+	for it, err := range s.db.query(ctx, "list "+s.kind.Name, q) {
 		if err != nil {
 			return nil, err
 		}

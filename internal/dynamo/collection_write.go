@@ -2,11 +2,11 @@ package dynamo
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 )
 
 // recordChange is one write of a record, either a new one or one that was read and changed.
@@ -36,7 +36,7 @@ type recordWrite struct {
 // writeNew stores a new record. existing is the idempotency record of an earlier call with the same key.
 func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) (existing item, err error) {
-	op := "write " + s.kind.name
+	op := "write " + s.kind.Name
 	for b := s.db.backoff(); ; {
 		var w recordWrite
 		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*transaction, int) {
@@ -64,7 +64,7 @@ func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.Use
 
 // isCreated reports whether a new record is stored. Only the call that creates it knows its id.
 func (s *CollectionStore[T]) isCreated(ctx context.Context, user conversation.UserID, record T) bool {
-	records, err := s.db.settle(ctx, "read "+s.kind.name, s.kind.keys(user, *s.kind.id(&record))...)
+	records, err := s.db.settle(ctx, "read "+s.kind.Name, s.kind.keys(user, *s.kind.ID(&record))...)
 	return err == nil && len(records) > 0
 }
 
@@ -73,13 +73,13 @@ func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation
 	b *backoff,
 ) (done bool, err error) {
 	w := s.newWrite(ctx, user, change)
-	failures, err := s.db.commit(ctx, "write "+s.kind.name, w.tx, b)
+	failures, err := s.db.commit(ctx, "write "+s.kind.Name, w.tx, b)
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
 	_, changed := failures.existing(w.ownPlace)
 	if _, erased := failures.existing(w.generationPlace); erased && !changed {
-		return false, fault.Missing(s.kind.name)
+		return false, fault.Missing(s.kind.Name)
 	}
 	return false, nil
 }
@@ -94,15 +94,16 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 		w.tx.err = err
 		return w
 	}
-	written := stored[T]{value: change.to, bytes: s.encode(user, change.to, true, 1, change.generation).size()}
-	stays, past, err := s.kind.place(live, written, s.db.now())
+	written := longterm.Sized[T]{Value: change.to, Bytes: s.encode(user, change.to, true, 1, change.generation).size()}
+	stays, past, err := s.kind.Place(sized(live), written, s.db.now())
 	if err != nil {
 		w.tx.err = err
 		return w
 	}
 	w.ownPlace = s.addOwn(w.tx, user, change, stays)
 	moved := 0
-	for i, r := range past[:min(len(past), maxMoves)] {
+	for i, place := range past[:min(len(past), maxMoves)] {
+		r := live[place]
 		if moved += r.bytes; moved > maxMoveBytes && i > 0 {
 			break
 		}
@@ -113,10 +114,19 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 	if change.idem.Set() {
 		record := newIdempotencyRecord(user, change.idem, change.generation, s.db.now())
 		record[attrCreatedAt] = timeAttr(change.at)
-		record[attrRecordID] = stringAttr(*s.kind.id(&change.to))
+		record[attrRecordID] = stringAttr(*s.kind.ID(&change.to))
 		w.idemPlace = w.tx.put(record, isFreeKey(change.generation, s.db.now()))
 	}
 	return w
+}
+
+// sized returns the records with their sizes.
+func sized[T any](records []stored[T]) []longterm.Sized[T] {
+	out := make([]longterm.Sized[T], len(records))
+	for i, r := range records {
+		out[i] = longterm.Sized[T]{Value: r.value, Bytes: r.bytes}
+	}
+	return out
 }
 
 // addOwn adds the write of the record itself and returns the place of its condition.
@@ -137,11 +147,11 @@ func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, ve
 	if live {
 		prefix = livePrefix
 	}
-	k := key{partition(user), recordSK(prefix, s.kind.name, *s.kind.id(&v))}
+	k := key{partition(user), recordSK(prefix, s.kind.Name, *s.kind.ID(&v))}
 	it := s.kind.encode(v).with(k.attributes())
 	it[attrVersion] = intAttr(version)
 	it[attrGeneration] = intAttr(generation)
-	if s.kind.indexed {
+	if s.kind.Indexed {
 		it[attrDueAt], it[attrDueShard] = timeAttr(s.db.dueAfterIdle()), intAttr(dueShard(k))
 	}
 	return it
@@ -153,13 +163,13 @@ func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.Use
 ) ([]stored[T], error) {
 	if from := change.from; from != nil {
 		grows := s.kind.encode(change.to).size() > s.kind.encode(from.value).size()
-		if !s.kind.live(change.to, s.db.now()) || from.live && !grows {
+		if !s.kind.Needed(change.to, s.db.now()) || from.live && !grows {
 			return nil, nil
 		}
 	}
 	var live []stored[T]
-	q := query{where: withPrefix(user, recordSK(livePrefix, s.kind.name, ""))}
-	for it, err := range s.db.query(ctx, "list "+s.kind.name, q) {
+	q := query{where: withPrefix(user, recordSK(livePrefix, s.kind.Name, ""))}
+	for it, err := range s.db.query(ctx, "list "+s.kind.Name, q) {
 		if err != nil {
 			return nil, err
 		}
@@ -169,76 +179,4 @@ func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.Use
 		}
 	}
 	return live, nil
-}
-
-// errAllKept says that every live record has to stay live, so that there is no room for another.
-func (k kind[T]) errAllKept() error {
-	return fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be pinned", k.limit,
-		k.name, k.maxBytes>>10)
-}
-
-// place says whether the written record is live, and which of the live records become past: those that are no longer
-// live because of their age, and those that make room.
-func (k kind[T]) place(live []stored[T], written stored[T], now time.Time) (stays bool, past []stored[T], err error) {
-	var room []stored[T]
-	for _, r := range live {
-		if k.live(r.value, now) {
-			room = append(room, r)
-		} else {
-			past = append(past, r)
-		}
-	}
-	if !k.live(written.value, now) {
-		return false, past, nil
-	}
-	room = append(room, written)
-	k.sortByWorth(room)
-	stays = true
-	over, bytes := len(room)-k.limit, -k.maxBytes
-	for _, r := range room {
-		bytes += r.bytes
-	}
-	for _, r := range room {
-		if over <= 0 && bytes <= 0 {
-			return stays, past, nil
-		}
-		if k.keep(r.value) {
-			continue
-		}
-		if (r.key == key{}) { // the written record itself
-			stays = false
-		} else {
-			past = append(past, r)
-		}
-		over--
-		bytes -= r.bytes
-	}
-	if (over > 0 || bytes > 0) && stays {
-		return false, nil, k.errAllKept()
-	}
-	return stays, past, nil
-}
-
-// sortByWorth sorts records by which becomes past first: those of the group that has the most, and of one group as
-// before orders them.
-func (k kind[T]) sortByWorth(records []stored[T]) {
-	slices.SortStableFunc(records, func(a, b stored[T]) int { return k.before(a.value, b.value) })
-	if k.group == nil {
-		return
-	}
-	// A record's place counts how many records of its group are worth more.
-	type placed struct {
-		stored[T]
-		place int
-	}
-	places, counts := make([]placed, len(records)), map[string]int{}
-	for i, r := range slices.Backward(records) {
-		of := k.group(r.value)
-		places[i] = placed{r, counts[of]}
-		counts[of]++
-	}
-	slices.SortStableFunc(places, func(a, b placed) int { return b.place - a.place })
-	for i, p := range places {
-		records[i] = p.stored
-	}
 }

@@ -294,7 +294,6 @@ type change[T any] struct {
 	to       T
 	live     bool
 	isWanted bool // the caller wants the write, and not only the room
-	bytes    int
 }
 
 // addRecords adds the writes of new and changed records of one kind, and of those that become past by that.
@@ -304,10 +303,10 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	k := s.kind
 	var all []change[T]
 	for _, v := range known {
-		id := *k.id(&v)
+		id := *k.ID(&v)
 		it := s.encode(at.user, v, true, versions[id], at.generation)
 		c := change[T]{from: &stored[T]{v, keyOf(it), true, versions[id], it.size()}, to: v}
-		i := slices.IndexFunc(changes.Changed, func(changed T) bool { return *k.id(&changed) == id })
+		i := slices.IndexFunc(changes.Changed, func(changed T) bool { return *k.ID(&changed) == id })
 		if i >= 0 {
 			c.to, c.isWanted = changes.Changed[i], true
 		}
@@ -320,7 +319,7 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	moved := 0
 	for _, c := range all {
 		if c.from == nil {
-			w.forgotten[*k.id(&c.to)] = w.tx.check(s.forgottenKey(at.user, c.to), notExists())
+			w.forgotten[*k.ID(&c.to)] = w.tx.check(s.forgottenKey(at.user, c.to), notExists())
 		}
 		if !c.isWanted {
 			if c.live {
@@ -338,43 +337,26 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 // is made past, too. It leaves room in the transaction, of at most 100 writes, for all that a batch may change.
 const spareMoves = 2
 
-// makeRoom says which records are live: those that a prompt may need, as many as may be live at once. Those that must
-// be kept stay live in any case.
+// makeRoom says which records are live when all changes are written.
 func (s *CollectionStore[T]) makeRoom(all []change[T], at recordsAt) {
-	k, now := s.kind, s.db.now()
-	var room []*change[T]
-	bytes := 0
-	for i := range all {
-		c := &all[i]
-		if c.live = k.live(c.to, now); c.live {
-			c.bytes = s.encode(at.user, c.to, true, 1, at.generation).size()
-			bytes += c.bytes
-			room = append(room, c)
-		}
+	records := make([]longterm.Sized[T], len(all))
+	for i, c := range all {
+		records[i] = longterm.Sized[T]{Value: c.to, Bytes: s.encode(at.user, c.to, true, 1, at.generation).size()}
 	}
-	slices.SortStableFunc(room, func(a, b *change[T]) int { return k.before(a.to, b.to) })
-	over := len(room) - k.limit
-	for _, c := range room {
-		if over <= 0 && bytes <= k.maxBytes {
-			return
-		}
-		if !k.keep(c.to) {
-			c.live = false
-			over--
-			bytes -= c.bytes
-		}
+	for i, live := range s.kind.Kind.Live(records, s.db.now()) {
+		all[i].live = live
 	}
 }
 
 // forgottenKey is the key of the hash that a record leaves when its user deletes it.
 func (s *CollectionStore[T]) forgottenKey(user conversation.UserID, record T) key {
-	return key{partition(user), forgottenSK(s.kind.name, longterm.Normalize(s.kind.content(record)))}
+	return key{partition(user), forgottenSK(s.kind.Name, longterm.Normalize(s.kind.Content(record)))}
 }
 
 // WithoutTrace returns the same store, whose deletions leave no hash: what was deleted may be extracted again when the
 // user says it again.
 func (s *CollectionStore[T]) WithoutTrace() *CollectionStore[T] {
 	kind := s.kind
-	kind.content = nil
+	kind.Content = nil
 	return &CollectionStore[T]{s.db, kind}
 }

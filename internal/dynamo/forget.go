@@ -22,14 +22,14 @@ func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID,
 ) int {
 	now := s.db.now()
 	place := t.delete(from.key, isVersion(from.version))
-	if s.kind.indexed {
-		id := *s.kind.id(&from.value)
+	if s.kind.Indexed {
+		id := *s.kind.ID(&from.value)
 		t.replace(encodeTombstone(erasure.Tombstone{
 			User: user, ID: vectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
 			DeletedAt: now,
 		}, now.Add(vectorSweepAfter)))
 	}
-	if s.kind.content != nil {
+	if s.kind.Content != nil {
 		trace := s.forgottenKey(user, from.value).attributes()
 		if s.kind.trace != nil {
 			trace = trace.with(s.kind.trace(from.value))

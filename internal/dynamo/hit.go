@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // HitStore reads the records behind vector ids. It is safe for concurrent use.
@@ -264,7 +265,7 @@ func vectorKeys(user conversation.UserID, id string) []key {
 	if keys := keysOfWhole(user, id); keys != nil {
 		return keys
 	}
-	if whole, ok := cutPart(id); ok {
+	if whole, ok := vector.CutPart(id); ok {
 		return keysOfWhole(user, whole)
 	}
 	return nil
@@ -290,16 +291,6 @@ func keysOfWhole(user conversation.UserID, id string) []key {
 		}
 	}
 	return nil
-}
-
-// cutPart cuts the part's number off a vector id: "...#3" or "...#p3".
-func cutPart(id string) (string, bool) {
-	i := strings.LastIndexByte(id, '#')
-	if i < 0 {
-		return "", false
-	}
-	digits := strings.TrimPrefix(id[i+1:], "p")
-	return id[:i], digits != "" && strings.Trim(digits, "0123456789") == ""
 }
 
 func (s *HitStore) hit(records recordSet, candidates []key, generation int64) (recall.Hit, bool) {

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"hash/fnv"
 	"io"
 	"strconv"
 	"strings"
@@ -336,9 +335,4 @@ func spineKey(user conversation.UserID, coach string) key {
 }
 
 // dueShard is the shard of the due index in which a record stands: one of its queue's.
-func dueShard(k key) sweep.Shard {
-	h := fnv.New32a()
-	_, _ = io.WriteString(h, k.pk+"#"+k.sk)
-	q := queueOf(k.sk)
-	return q.First + sweep.Shard(h.Sum32()%uint32(q.Count))
-}
+func dueShard(k key) sweep.Shard { return queueOf(k.sk).ShardOf(k.pk + "#" + k.sk) }

@@ -167,10 +167,7 @@ func (s *SessionStore) newSession(in conversation.NewSession) conversation.Sessi
 	if in.ID == "" {
 		in.ID = conversation.NewID(sessionIDKind, now, s.db.random)
 	}
-	return conversation.Session{
-		ID: in.ID, Context: in.Context, CoachID: in.CoachID, Mode: in.Mode, Title: in.Title,
-		Attributes: in.Attributes, Status: conversation.Active, CreatedAt: now, Version: 1,
-	}
+	return in.Session(in.ID, now)
 }
 
 // creation is a session that is being created, with the places of its conditions in the last transaction.

@@ -126,11 +126,8 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 		return nil, "", err
 	}
 	sessions := l.byActivity()
-	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return !isTold(s) }), next, nil
+	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return !s.HasContent() }), next, nil
 }
-
-// isTold reports whether a session has messages or a summary to tell of.
-func isTold(s conversation.Session) bool { return s.MessageCount > 0 || s.Summary != nil }
 
 // activityCursor returns the key of Recent after which a page begins, nil for the first page.
 func activityCursor(user conversation.UserID, after conversation.Position) (item, error) {
@@ -183,7 +180,7 @@ func (l *sessionList) matches(s conversation.Session) bool {
 	if l.filter.Status != "" && s.Status != l.filter.Status || l.filter.Context != "" && s.Context != l.filter.Context {
 		return false
 	}
-	return l.since.IsZero() || isTold(s) && !s.LastActiveAt().Before(l.since)
+	return l.since.IsZero() || s.HasContent() && !s.LastActiveAt().Before(l.since)
 }
 
 // readRecent lists the sessions of the index and those that are fresh.

@@ -70,7 +70,7 @@ func sharedAttributes(user conversation.UserID, s conversation.Session) item {
 	if s.MessageCount > 0 {
 		it[attrStartedAt], it[attrLastMessageAt] = timeAttr(s.StartedAt), timeAttr(s.LastMessageAt)
 	}
-	if isTold(s) {
+	if s.HasContent() {
 		it[attrCoachKey] = stringAttr(coachKey(user, s.CoachID))
 	}
 	return it

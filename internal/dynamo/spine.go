@@ -29,15 +29,6 @@ var (
 // NewSpineStore returns the spines of a DB.
 func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db), NewDueStore(db)} }
 
-// isNewForSpine reports whether a summary says something about its session that no spine can have yet.
-func isNewForSpine(sum summary.Summary, session conversation.Session) bool {
-	if sum.Kind != conversation.ByModel || sum.Text == "" || session.CoachID == "" {
-		return false
-	}
-	old := session.Summary
-	return old == nil || old.Kind != conversation.ByModel || old.Text != sum.Text || old.Digest != sum.Digest
-}
-
 // addSpineDue makes the spine of a session's coach due. A worker that has claimed it does not take it out of the index
 // any more, because it may not have seen what made it due.
 func addSpineDue(t *transaction, user conversation.UserID, session conversation.Session, at time.Time) {

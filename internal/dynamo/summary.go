@@ -55,7 +55,7 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if sum.Text != "" {
 		t.replace(it)
 	}
-	if isNewForSpine(sum, session) {
+	if sum.IsNewForSpine(session) {
 		addSpineDue(t, user, session, s.db.dueAfterIdle())
 	}
 	failures, err := s.db.commit(ctx, op, t, s.db.backoff())

@@ -72,6 +72,15 @@ func (s Summary) Replaces(session conversation.Session) bool {
 	return better || finished
 }
 
+// IsNewForSpine reports whether the summary says something about its session that no spine can have yet.
+func (s Summary) IsNewForSpine(session conversation.Session) bool {
+	if s.Kind != conversation.ByModel || s.Text == "" || session.CoachID == "" {
+		return false
+	}
+	old := session.Summary
+	return old == nil || old.Kind != conversation.ByModel || old.Text != s.Text || old.Digest != s.Digest
+}
+
 // SubjectOf returns what a session's summary is about, as Of does; ok is false where there is no summary.
 func SubjectOf(s conversation.Session) (of conversation.RecordType, id string, ok bool) {
 	surface, err := conversation.SurfaceOf(s.Context)

@@ -18,6 +18,8 @@ package sweep
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -54,6 +56,13 @@ func (q Queue) Shards() []Shard {
 		shards[i] = q.First + Shard(i)
 	}
 	return shards
+}
+
+// ShardOf returns the shard of the queue in which the record of a name is.
+func (q Queue) ShardOf(name string) Shard {
+	h := fnv.New32a()
+	_, _ = io.WriteString(h, name)
+	return q.First + Shard(h.Sum32()%uint32(q.Count))
 }
 
 // Has reports whether a shard is one of the queue.

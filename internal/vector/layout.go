@@ -106,6 +106,16 @@ func PartID(id string, part int) string {
 	return id + "#" + strconv.Itoa(part)
 }
 
+// CutPart cuts the number of a part off a vector id: "...#3" or "...#p3". It reports false where there is none.
+func CutPart(vectorID string) (recordID string, ok bool) {
+	i := strings.LastIndexByte(vectorID, '#')
+	if i < 0 {
+		return "", false
+	}
+	digits := strings.TrimPrefix(vectorID[i+1:], "p")
+	return vectorID[:i], digits != "" && strings.Trim(digits, "0123456789") == ""
+}
+
 // RecordID returns the id of the record that a vector belongs to: the vector's id without the number of a part.
 // Summaries are never split, and their ids may end in "#" and a number themselves.
 func RecordID(vectorID string) string {
