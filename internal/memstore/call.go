@@ -1,0 +1,64 @@
+package memstore
+
+import (
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// callLife is how long a repeat with the same idempotency key is recognised.
+const callLife = 24 * time.Hour
+
+// callKey names a call with an idempotency key.
+type callKey struct{ scope, key string }
+
+// call is a call with an idempotency key, and its answer for repeats: one of created, appended, recordID and record.
+type call struct {
+	bodyHash string
+	expires  time.Time
+
+	created  conversation.Session
+	appended conversation.Appended
+	deleted  []string
+	record   any
+	turn     *turn
+}
+
+// callOf returns the earlier call with that key, or nil where there is none. It returns an IdempotencyMismatch error
+// where it had another body.
+func (u *user) callOf(idem conversation.Idempotency, now time.Time) (*call, error) {
+	c := u.calls[callKey{idem.Scope, idem.Key}]
+	switch {
+	case !idem.Set() || c == nil || !c.expires.After(now):
+		return nil, nil //nolint:nilnil // no call is the usual answer
+	case c.bodyHash != idem.BodyHash:
+		return nil, fault.New(fault.IdempotencyMismatch, "this idempotency key was used with another request body")
+	}
+	return c, nil
+}
+
+// remember keeps a call for repeats, if it has a key.
+func (u *user) remember(idem conversation.Idempotency, now time.Time, c *call) {
+	if idem.Set() {
+		c.bodyHash, c.expires = idem.BodyHash, now.Add(callLife)
+		u.calls[callKey{idem.Scope, idem.Key}] = c
+	}
+}
+
+// replayAppend returns the answer of the first call. The title and attributes go with their session. It returns a
+// Conflict error where another session has the id: it has nothing of what the first call stored.
+func (u *user) replayAppend(c *call) (conversation.Appended, error) {
+	out := copied(c.appended)
+	out.Replayed = true
+	now, ok := u.session(out.Session.ID, nil)
+	switch {
+	case !ok:
+		out.Session.Title, out.Session.Attributes = "", nil
+	case !now.CreatedAt.Equal(out.Session.CreatedAt):
+		return conversation.Appended{}, fault.New(fault.Conflict, "the session that this idempotency key was used for was "+
+			"deleted, with the messages; this session was created later under its id and has none of them: to store them "+
+			"here, send another key")
+	}
+	return out, nil
+}

@@ -1,0 +1,200 @@
+package memstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// maxRetryAfter bounds how long a repeat is told to wait for a running turn.
+const maxRetryAfter = 2 * time.Second
+
+// turn is a turn with an idempotency key.
+type turn struct {
+	lease
+	done       bool
+	questionID string
+	answerID   string // to come, until the turn is done
+	// session is the session after the question.
+	session conversation.Session
+	kept    *conversation.KeptPrompt
+}
+
+// generating is the answer that is being generated in a session, the last that began.
+type generating struct {
+	*turn
+	owner       string
+	joinedUntil time.Time
+	progress    conversation.Progress
+}
+
+// Turns keeps turns of the chat.
+type Turns struct{ *DB }
+
+var _ conversation.TurnStore = Turns{}
+
+// BeginTurn stores the question and takes the lease.
+func (s Turns) BeginTurn(_ context.Context, user conversation.UserID, in conversation.Append, d time.Duration,
+) (conversation.Turn, error) {
+	now := s.clock()
+	in, err := in.Prepare(now)
+	if err != nil {
+		return conversation.Turn{}, err
+	}
+	u, unlock := s.lock(user)
+	defer unlock()
+	first, err := u.callOf(in.Idempotency, now)
+	if err != nil {
+		return conversation.Turn{}, err
+	}
+	if first != nil && first.turn != nil {
+		return s.resume(u, in.Idempotency, first.turn, d)
+	}
+	if err := s.checkQuota(u); err != nil {
+		return conversation.Turn{}, err
+	}
+	out, err := s.append(u, appending{sessionID: in.SessionID, messages: in.Messages, refusesDuplicates: true}, now)
+	if err != nil {
+		return conversation.Turn{}, err
+	}
+	t := conversation.Turn{
+		Message: out.Messages[len(out.Messages)-1], Session: out.Session, Idempotency: in.Idempotency,
+	}
+	t.AnswerID = s.planAnswer(t.Message.Timestamp)
+	if in.Idempotency.Set() {
+		t.Lease = s.newToken()
+		stored := &turn{
+			lease: lease{t.Lease, now.Add(d)}, questionID: t.Message.ID, answerID: t.AnswerID, session: copied(t.Session),
+		}
+		u.remember(in.Idempotency, now, &call{appended: copied(out), turn: stored})
+		u.turns[t.Session.ID] = &generating{turn: stored, owner: t.Lease}
+	}
+	return t, nil
+}
+
+// planAnswer returns an id for the answer to a question of that time.
+func (db *DB) planAnswer(asked time.Time) string {
+	at := db.clock()
+	if !at.After(asked) {
+		at = asked.Add(time.Millisecond)
+	}
+	return db.newID(messageKind, at)
+}
+
+// resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when its lease
+// has expired, and with the answer when the turn is done.
+func (s Turns) resume(u *user, idem conversation.Idempotency, t *turn, d time.Duration) (conversation.Turn, error) {
+	now := s.clock()
+	if !t.done {
+		if left := t.until.Sub(now); left > 0 {
+			f := fault.New(fault.Conflict, "the first request with this idempotency key still runs")
+			f.RetryAfter = min(left, maxRetryAfter)
+			return conversation.Turn{}, f
+		}
+		if err := s.checkQuota(u); err != nil {
+			return conversation.Turn{}, err
+		}
+		t.lease = lease{s.newToken(), now.Add(d)}
+		if asked, ok := u.messages[t.questionID]; ok {
+			t.answerID = s.planAnswer(asked.Timestamp)
+		}
+		u.turns[t.session.ID] = &generating{turn: t, owner: t.owner}
+	}
+	return u.replayTurn(idem, t)
+}
+
+// replayTurn returns a turn as it is stored, with its answer when it is done.
+func (u *user) replayTurn(idem conversation.Idempotency, t *turn) (conversation.Turn, error) {
+	out := conversation.Turn{Idempotency: idem, Session: copied(t.session), AnswerID: t.answerID, Lease: t.owner}
+	now, ok := u.session(t.session.ID, &t.session)
+	if !ok {
+		return conversation.Turn{}, fault.Missing("session")
+	}
+	out.Session.Title, out.Session.Attributes = now.Title, copied(now.Attributes)
+	question, ok := u.messages[t.questionID]
+	if !ok {
+		return conversation.Turn{}, fault.Missing("message")
+	}
+	if out.Message = copied(*question); t.done {
+		answer, ok := u.messages[t.answerID]
+		if !ok {
+			return conversation.Turn{}, fault.Missing("message")
+		}
+		out.Lease, out.AnswerID, out.Answer = "", "", copied(answer)
+	}
+	return out, nil
+}
+
+// RenewTurn extends the lease, or releases the turn.
+func (s Turns) RenewTurn(_ context.Context, user conversation.UserID, of conversation.Turn, d time.Duration) error {
+	u, unlock := s.lock(user)
+	defer unlock()
+	if d <= 0 {
+		u.spend(s.DB, of.Spent)
+		u.endGenerating(of)
+	}
+	if !of.Idempotency.Set() {
+		return nil
+	}
+	now := s.clock()
+	c, err := u.callOf(of.Idempotency, now)
+	if err != nil || c == nil || c.turn == nil || c.turn.done || c.turn.owner != of.Lease {
+		return fault.New(fault.Conflict, "another request has taken this turn over")
+	}
+	if c.turn.until = now.Add(d); d == 0 {
+		c.turn.owner = "" // a renewal that was on its way does not take the turn again
+	}
+	return nil
+}
+
+// FinishTurn stores the answer and ends the turn.
+func (s Turns) FinishTurn(_ context.Context, user conversation.UserID, of conversation.Turn,
+	answer conversation.NewMessage,
+) (conversation.Message, error) {
+	now := s.clock()
+	in := conversation.Append{SessionID: of.Session.ID, Messages: []conversation.NewMessage{answer}}
+	in, err := in.Prepare(now)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	if at, ok := conversation.TimeOfID(messageKind, of.AnswerID); ok {
+		in.Messages[0].Timestamp = at
+	}
+	u, unlock := s.lock(user)
+	defer unlock()
+	if _, ok := u.session(of.Session.ID, &of.Session); !ok {
+		return conversation.Message{}, fault.Missing("session")
+	}
+	c := u.calls[callKey{of.Idempotency.Scope, of.Idempotency.Key}]
+	if c != nil && c.turn != nil && c.turn.done {
+		if !of.SpentOnce {
+			u.spend(s.DB, of.Spent)
+		}
+		first, ok := u.messages[c.turn.answerID]
+		if !ok {
+			return conversation.Message{}, fault.Missing("message")
+		}
+		return copied(*first), nil
+	}
+	out, err := s.append(u, appending{
+		sessionID: in.SessionID, messages: in.Messages, of: &of.Session, planned: of.AnswerID, refusesDuplicates: true,
+	}, now)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	if c != nil && c.turn != nil {
+		c.turn.done, c.turn.answerID = true, out.Messages[0].ID
+	}
+	u.spend(s.DB, of.Spent)
+	u.endGenerating(of)
+	return out.Messages[0], nil
+}
+
+// endGenerating removes what a session has of the answer that is being generated, if it is this turn's.
+func (u *user) endGenerating(of conversation.Turn) {
+	if g := u.turns[of.Session.ID]; g != nil && of.Lease != "" && g.owner == of.Lease {
+		delete(u.turns, of.Session.ID)
+	}
+}
