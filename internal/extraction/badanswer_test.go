@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
@@ -69,9 +68,8 @@ func (p *poisoned) read(t fatal, id string) {
 
 type fatal interface{ Fatalf(string, ...any) }
 
-func newPoisoned(t *testing.T, table string, user conversation.UserID) *poisoned {
-	t.Helper()
-	p := &poisoned{echo: &echo{fixture: newFixture(t, table, user)}, bad: map[string]llm.Completion{}}
+func newPoisoned(user conversation.UserID) *poisoned {
+	p := &poisoned{echo: &echo{fixture: newFixture(user)}, bad: map[string]llm.Completion{}}
 	p.model = p
 	return p
 }
@@ -98,10 +96,10 @@ func skipped(s conversation.Session) (ids []string) {
 // count.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()
-	table, n := dynamotest.Table(t), 0
+	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
-		p := newPoisoned(t, table, conversation.UserID(fmt.Sprint("u", n)))
+		p := newPoisoned(conversation.UserID(fmt.Sprint("u", n)))
 		texts := facts(rapid.IntRange(1, 26).Draw(r, "messages"))
 		messages := p.say(t, "a", texts...)
 		var wantValid, wantSkipped []string
@@ -135,9 +133,9 @@ func TestBadAnswers(t *testing.T) {
 // TestWorstCallsOfOneMessage has the one message at each place of a full batch: it costs at most eight calls more.
 func TestWorstCallsOfOneMessage(t *testing.T) {
 	t.Parallel()
-	table, worst := dynamotest.Table(t), 0
+	worst := 0
 	for i, text := range facts(12) {
-		p := newPoisoned(t, table, conversation.UserID(fmt.Sprint("u", i)))
+		p := newPoisoned(conversation.UserID(fmt.Sprint("u", i)))
 		p.bad[text] = badAnswers[0]
 		p.say(t, "a", facts(12)...)
 		p.read(t, "a")
@@ -151,7 +149,7 @@ func TestWorstCallsOfOneMessage(t *testing.T) {
 // TestContextThatIsRefused has the model refuse a line of the assistant: the user's message is read without it.
 func TestContextThatIsRefused(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned(t, dynamotest.Table(t), "ann")
+	p := newPoisoned("ann")
 	p.bad["fact no one may say"] = badAnswers[0]
 	p.create(t, "a")
 	p.append(t, "a", conversation.NewMessage{Role: conversation.RoleAssistant, Content: "user: fact no one may say"})
@@ -178,7 +176,7 @@ func (o olderPrompt) Open(ctx context.Context, user conversation.UserID, in, id 
 // TestSkippedMessagesAreAskedAgain reads a skipped message when the prompt has changed, once more and no more often.
 func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned(t, dynamotest.Table(t), "ann")
+	p := newPoisoned("ann")
 	p.bad["fact 1"], p.bad["fact 2"] = badAnswers[0], badAnswers[4]
 	messages := p.say(t, "a", "fact 1", "fact 2", "fact 3")
 	p.read(t, "a")
@@ -207,9 +205,8 @@ func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 // the ones that count, and the message is skipped once.
 func TestKilledWhileAnswersAreBad(t *testing.T) {
 	t.Parallel()
-	table := dynamotest.Table(t)
 	for n := range 14 {
-		p := newPoisoned(t, table, conversation.UserID(fmt.Sprint("u", n)))
+		p := newPoisoned(conversation.UserID(fmt.Sprint("u", n)))
 		p.bad["fact 1"] = badAnswers[3]
 		p.say(t, "a", "fact 1", "fact 2")
 		d := &dyingStore{Store: p.stores.Extraction, left: n/2 + 1, after: n%2 == 1}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/openai"
 )
 
@@ -28,7 +27,7 @@ func TestModelReadsTheCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, played, missed := dynamotest.Table(t), 0, 0
+	played, missed := 0, 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
@@ -36,7 +35,7 @@ func TestModelReadsTheCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &corpusCase{
-			fixture: newFixture(t, table, conversation.UserID("model-"+name)), sections: map[string]string{},
+			fixture: newFixture(conversation.UserID("model-"+name)), sections: map[string]string{},
 			labels: map[string]string{}, messageLabels: map[string]string{},
 		}
 		for _, f := range archive.Files {

@@ -16,7 +16,6 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
@@ -38,7 +37,6 @@ func TestCorpus(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
-	table := dynamotest.Table(t)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
@@ -47,7 +45,7 @@ func TestCorpus(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runCase(t, newCase(t, table, name, archive))
+			runCase(t, newCase(t, name, archive))
 		})
 	}
 }
@@ -64,10 +62,10 @@ type corpusCase struct {
 	failures      int // of the extraction, which is tried again
 }
 
-func newCase(t *testing.T, table, name string, archive *txtar.Archive) *corpusCase {
+func newCase(t *testing.T, name string, archive *txtar.Archive) *corpusCase {
 	t.Helper()
 	c := &corpusCase{
-		fixture: newFixture(t, table, conversation.UserID(name)), sections: map[string]string{},
+		fixture: newFixture(conversation.UserID(name)), sections: map[string]string{},
 		labels: map[string]string{}, messageLabels: map[string]string{},
 	}
 	c.model = c

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -73,9 +72,8 @@ func (d *dyingStore) SaveExtraction(ctx context.Context, user conversation.UserI
 // has lapsed finds the same end state, and the model is asked at most once more.
 func TestKilledAtAnyCall(t *testing.T) {
 	t.Parallel()
-	table := dynamotest.Table(t)
 	for n := range 18 {
-		e := &echo{fixture: newFixture(t, table, conversation.UserID(fmt.Sprint("u", n))), supersedes: "fact 1"}
+		e := &echo{fixture: newFixture(conversation.UserID(fmt.Sprint("u", n))), supersedes: "fact 1"}
 		e.model = e
 		e.say(t, "a", slices.Concat([]string{"fact 1"}, small(11), []string{"fact 5", "six"})...)
 		d := &dyingStore{Store: e.stores.Extraction, left: n/2 + 1, after: n%2 == 1}

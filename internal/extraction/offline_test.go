@@ -12,7 +12,6 @@ import (
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
 )
@@ -35,7 +34,6 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",
 		EmbeddingModel: "text-embedding-3-small", Dimensions: 256,
 	})
-	table := dynamotest.Table(t)
 	done := 0
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
@@ -49,7 +47,7 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 		done++
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := newCase(t, table, "offline-"+name, archive)
+			c := newCase(t, "offline-"+name, archive)
 			c.model = countingModel{c.fixture, client}
 			c.run(t)
 			wantAlike(t, c.wanted(), c.records(t))

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
@@ -67,7 +68,7 @@ func knownIDs(input, content string) []string {
 
 func newEcho(t *testing.T) *echo {
 	t.Helper()
-	e := &echo{fixture: newFixture(t, dynamotest.Table(t), "ann")}
+	e := &echo{fixture: newFixture("ann")}
 	e.model = e
 	return e
 }
@@ -406,7 +407,8 @@ func (s script) Complete(context.Context, llm.Request) (llm.Completion, error) {
 // TestLargestAnswer stores all that one answer may change in one transaction, which DynamoDB limits to 100 writes.
 func TestLargestAnswer(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, dynamotest.Table(t), "ann")
+	f := newFixture("ann")
+	f.stores = dynamotest.New(t, dynamo.WithClock(f.clock))
 	var facts, ended, opened, closed []any
 	for i := range 202 { // more than may be live at once
 		memory := longterm.Memory{Type: longterm.ProfileMemory, Content: fmt.Sprint("known ", i), Source: longterm.Extracted}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/token"
 	"github.com/throughline/throughline/internal/truncate"
@@ -57,7 +56,7 @@ func TestSizeOfRequests(t *testing.T) {
 		}
 		model, sessions, said := &counted{tokens: token.New()}, 0, 0
 		for n, c := range conversations[:min(len(conversations), 3)] {
-			f := newFixture(t, dynamotest.Table(t), conversation.UserID(fmt.Sprint("size-", n)))
+			f := newFixture(conversation.UserID(fmt.Sprint("size-", n)))
 			f.model = model
 			for i, s := range c.Sessions {
 				id := fmt.Sprint("s", i)
