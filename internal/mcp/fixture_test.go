@@ -15,18 +15,16 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/mcp"
+	"github.com/throughline/throughline/internal/memstore"
+	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/storetest"
 )
-
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 // door takes "Bearer user" and "Bearer user:app".
 type door struct{}
@@ -118,23 +116,23 @@ func (b *syncBuffer) String() string {
 	return b.b.String()
 }
 
-// system is a server of the protocol over a table of its own.
+// system is a server of the protocol over a store of its own.
 type system struct {
 	url    string
 	search *searcher
 	clock  *clock
 	log    *syncBuffer
-	db     *dynamo.DB
+	stores storetest.Stores
 }
 
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	s := &system{search: &searcher{}, log: &syncBuffer{}, clock: &clock{now: time.Now()}}
-	s.db = dynamo.New(dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(s.clock.Now))
+	s.stores = memstoretest.New(memstore.Options{Now: s.clock.Now})
 	handler := mcp.New(mcp.Deps{
-		Door: door{}, Search: s.search, Memories: dynamo.NewMemoryStore(s.db), Facts: dynamo.NewRecallSource(s.db),
-		Sessions: dynamo.NewSessionStore(s.db), Messages: dynamo.NewMessageStore(s.db),
-		Summary: dynamo.NewUserSummaryStore(s.db), Prompts: prompter{}, Tokens: words{}, Now: s.clock.Now,
+		Door: door{}, Search: s.search, Memories: s.stores.Memories, Facts: s.stores.Recall,
+		Sessions: s.stores.Sessions, Messages: s.stores.Messages, Summary: s.stores.UserSummaries,
+		Prompts: prompter{}, Tokens: words{}, Now: s.clock.Now,
 		Log:    slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Issuer: "https://issuer.example", Origins: []string{"https://app.example"},
 	})

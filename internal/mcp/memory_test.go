@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 )
 
 // TestRememberIsIdempotent repeats a fact in other spellings, after the idempotency record has expired, and from many
@@ -218,7 +217,7 @@ func TestStoredTextsAreCleaned(t *testing.T) {
 	s := newSystem(t)
 	ann := s.connect(t, "ann")
 	got := mustCall[remembered](t, ann, "remember", arguments{"content": "Likes\u202e tea\u0000."})
-	stored, err := dynamo.NewMemoryStore(s.db).Get(t.Context(), conversation.UserID("ann"), got.Memory.ID)
+	stored, err := s.stores.Memories.Get(t.Context(), conversation.UserID("ann"), got.Memory.ID)
 	if err != nil || stored.Content != "Likes\u202e tea\u0000." {
 		t.Errorf("stored %q, %v", stored.Content, err)
 	}

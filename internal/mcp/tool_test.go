@@ -12,7 +12,6 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
@@ -139,7 +138,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 func TestPromptContext(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	_, err := dynamo.NewSessionStore(s.db).CreateSession(t.Context(), "ann",
+	_, err := s.stores.Sessions.CreateSession(t.Context(), "ann",
 		conversation.NewSession{ID: "s", Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
 	if err != nil {
 		t.Fatal(err)
@@ -176,7 +175,7 @@ func TestRecentActivity(t *testing.T) {
 func TestResources(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	sessions, messages := dynamo.NewSessionStore(s.db), dynamo.NewMessageStore(s.db)
+	sessions, messages := s.stores.Sessions, s.stores.Messages
 	if _, err := sessions.CreateSession(t.Context(), "ann", conversation.NewSession{
 		ID: "a:b", Context: "workout_log", CoachID: "c", Title: "Legs",
 	}, conversation.Idempotency{}); err != nil {
@@ -187,7 +186,7 @@ func TestResources(t *testing.T) {
 		t.Fatal(err)
 	}
 	summary := longterm.UserSummary{Wins: []string{"Ran."}}
-	if _, err := dynamo.NewUserSummaryStore(s.db).Put(t.Context(), "ann", summary); err != nil {
+	if _, err := s.stores.UserSummaries.Put(t.Context(), "ann", summary); err != nil {
 		t.Fatal(err)
 	}
 	ann := s.connect(t, "ann")
