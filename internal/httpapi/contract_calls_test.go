@@ -99,7 +99,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	t.Helper()
 	b, _ := base()
 	b.Limiter = limiter
-	library, documents := &fakePrompts{}, newFakeDocuments()
+	library, documents := &fakePrompts{}, newMemory(noon).documents
 	context := httpapi.Context(httpapi.ContextDeps{
 		Base: b, Recaller: &fakeRecaller{}, Documents: documents, Cursors: cursorKey(t, "1"),
 	})
@@ -155,8 +155,7 @@ type stores struct {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	m := newFakeStore(noon)
-	callEveryOperation(t, allFunctions(t, stores{m, m, m, &fakeEraser{needs: 2}, newLongTerm()}))
+	callEveryOperation(t, allFunctions(t, newMemory(noon).stores(&fakeEraser{needs: 2})))
 }
 
 // callEveryOperation calls every operation with valid and invalid input and checks each response against the served

@@ -36,8 +36,8 @@ func (d document) resolve(s schema) schema {
 
 func TestOptionalFieldsMayBeNull(t *testing.T) {
 	t.Parallel()
-	store := newFakeStore(noon)
-	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	store := newMemory(noon)
+	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
 	todo := expect(t, h, 201, call{
 		method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"},
@@ -108,8 +108,8 @@ func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
 
 func TestEmptyParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	store := newFakeStore(noon)
-	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	store := newMemory(noon)
+	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
 	for path, operations := range serveDocument(t, h).Paths {
 		for _, parameter := range operations["get"].Parameters {
@@ -176,8 +176,8 @@ func TestDocumentListsRecipesAndAgents(t *testing.T) {
 // TestValuesThatCannotBeStoredAreInTheDocument checks that the limits of the store are limits of the schemas too.
 func TestValuesThatCannotBeStoredAreInTheDocument(t *testing.T) {
 	t.Parallel()
-	store := newFakeStore(noon)
-	h := allFunctions(t, stores{store, store, store, &fakeEraser{}, newLongTerm()})
+	store := newMemory(noon)
+	h := allFunctions(t, store.stores(&fakeEraser{}))
 	for _, test := range []struct {
 		path, field, body string
 		limit             string

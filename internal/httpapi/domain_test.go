@@ -207,12 +207,12 @@ func TestContextQueryAndRecall(t *testing.T) {
 }
 
 // newExport returns a handler of the coach function. Its stores have records of the user ann.
-func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
+func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 	t.Helper()
 	b, _ := base()
-	store, records := newFakeStore(noon), newLongTerm()
+	store := newMemory(noon)
 	messages := httpapi.Messages(httpapi.MessagesDeps{
-		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: records,
+		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: store.records,
 		Eraser: &fakeEraser{},
 		Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
 	})
@@ -234,12 +234,14 @@ func newExport(t *testing.T, spine error) (http.Handler, *fakeStore) {
 		t, messages, 200,
 		call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}},
 	)
-	documents := newFakeDocuments()
-	documents.byID[placeOf("ann", appdata.Namespace{"a"}, "k")] = appdata.Document{Key: "k", Value: []byte(`{"n":1.50}`)}
+	kept := appdata.Document{Namespace: appdata.Namespace{"a"}, Key: "k", Value: []byte(`{"n":1.50}`)}
+	if _, _, err := store.documents.PutDocument(t.Context(), "ann", kept); err != nil {
+		t.Fatal(err)
+	}
 	return httpapi.Coach(
 		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
-			Documents: documents,
-			Sessions:  store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
+			Documents: store.documents,
+			Sessions:  store, Messages: store, LongTerm: store.records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
 			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Slots: &fakeSlots{},
 			Held: held{
 				{Kind: "description", Key: "description#1", Record: object{"title": "Before"}},

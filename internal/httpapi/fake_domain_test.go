@@ -73,7 +73,7 @@ func (l *fakePrompts) List(
 	if user != "ann" || (sessionID != "" && sessionID != "s1") {
 		return nil, "", nil
 	}
-	return paged([]prompt.Record{l.record()}, page, nil)
+	return paged([]prompt.Record{l.record()}, page)
 }
 
 func (l *fakePrompts) ListFull(
@@ -83,7 +83,7 @@ func (l *fakePrompts) ListFull(
 	if err != nil {
 		return nil, "", nil //nolint:nilerr // another user's list is empty
 	}
-	return paged([]prompt.Record{whole}, page, nil)
+	return paged([]prompt.Record{whole}, page)
 }
 
 // usage is what every user has spent.

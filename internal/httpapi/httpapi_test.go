@@ -186,13 +186,13 @@ func expectProblem(t testing.TB, h http.Handler, status int, code, fields string
 }
 
 // newMessages returns a handler of the messages function with a new store.
-func newMessages(t testing.TB) (http.Handler, *fakeStore, *logBuffer) {
+func newMessages(t testing.TB) (http.Handler, *memory, *logBuffer) {
 	t.Helper()
 	b, log := base()
-	store := newFakeStore(noon)
+	store := newMemory(noon)
 	h := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: fakeCounter{},
-		LongTerm: newLongTerm(), Eraser: &fakeEraser{}, Cursors: cursorKey(t, "1"),
+		LongTerm: store.records, Eraser: &fakeEraser{}, Cursors: cursorKey(t, "1"),
 	})
 	return h, store, log
 }

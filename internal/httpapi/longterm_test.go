@@ -195,8 +195,9 @@ func TestCollections(t *testing.T) {
 			for _, method := range []string{"GET", "DELETE"} {
 				expectProblem(t, h, 404, "not_found", "", call{method: method, path: at, user: "bob"})
 			}
-			expect(t, h, 201, call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.create})
-			if got, want := walk(t, h, "ann", "/v1/"+path+"?limit=1"), "rec_ann_2 | rec_ann_1"; got != want {
+			c.headers = nil
+			newer := decodeObject(t, expect(t, h, 201, c))["id"].(string)
+			if got, want := walk(t, h, "ann", "/v1/"+path+"?limit=1"), newer+" | "+id; got != want {
 				t.Errorf("list %s, want %s", got, want)
 			}
 			expect(t, h, 204, call{method: "DELETE", path: at, user: "ann"})
@@ -304,23 +305,24 @@ func TestCheckIns(t *testing.T) {
 		t.Errorf("Location %q, where nothing is", at)
 	}
 	got := decodeObject(t, made)
+	id := got["id"].(string)
 	if diff := cmp.Diff(object{
-		"id": "rec_ann_1", "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well",
+		"id": id, "timestamp": "2026-02-05T12:00:00.000Z", "note": "slept well",
 	}, got); diff != "" {
 		t.Errorf("check-in (-want +got):\n%s", diff)
 	}
-	expect(
+	older := decodeObject(t, expect(
 		t, h, 201,
 		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "2020-01-01T00:00:00Z"}},
-	)
-	if got := walk(t, h, "ann", "/v1/check-ins"); got != "rec_ann_2 rec_ann_1" {
+	))["id"].(string)
+	if got := walk(t, h, "ann", "/v1/check-ins"); got != id+" "+older {
 		t.Errorf("list %s", got)
 	}
 	expectProblem(
 		t, h, 422, "invalid", "timestamp",
 		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "9999-12-31T23:59:59-01:00"}},
 	)
-	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/rec_ann_1", user: "ann"})
+	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/" + id, user: "ann"})
 }
 
 func TestCoaches(t *testing.T) {
@@ -365,10 +367,10 @@ func TestCoaches(t *testing.T) {
 func TestErase(t *testing.T) {
 	t.Parallel()
 	b, _ := base()
-	store, eraser := newFakeStore(noon), &fakeEraser{needs: 2}
+	store, eraser := newMemory(noon), &fakeEraser{needs: 2}
 	h := httpapi.Messages(
 		httpapi.MessagesDeps{
-			Base: b, Sessions: store, Messages: store, LongTerm: newLongTerm(), Eraser: eraser, Tokens: fakeCounter{},
+			Base: b, Sessions: store, Messages: store, LongTerm: store.records, Eraser: eraser, Tokens: fakeCounter{},
 			Cursors: cursorKey(t, "1"),
 		},
 	)

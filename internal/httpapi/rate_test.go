@@ -39,8 +39,8 @@ func (l *fakeLimiter) Allow(_ context.Context, _ conversation.UserID, weight int
 // anything else is looked at.
 func TestEveryOperationIsLimited(t *testing.T) {
 	t.Parallel()
-	m, limiter := newFakeStore(noon), &fakeLimiter{refuses: true}
-	h := limitedFunctions(t, stores{m, m, m, &fakeEraser{}, newLongTerm()}, limiter)
+	limiter := &fakeLimiter{refuses: true}
+	h := limitedFunctions(t, newMemory(noon).stores(&fakeEraser{}), limiter)
 	for path, operations := range serveDocument(t, h).Paths {
 		for method := range operations {
 			c := call{method: strings.ToUpper(method), path: strings.NewReplacer("{", "", "}", "").Replace(path), user: "ann"}
@@ -61,8 +61,8 @@ func TestEveryOperationIsLimited(t *testing.T) {
 
 func TestWeights(t *testing.T) {
 	t.Parallel()
-	m, limiter := newFakeStore(noon), &fakeLimiter{}
-	h := limitedFunctions(t, stores{m, m, m, &fakeEraser{}, newLongTerm()}, limiter)
+	limiter := &fakeLimiter{}
+	h := limitedFunctions(t, newMemory(noon).stores(&fakeEraser{}), limiter)
 	newSession(t, h, "s1")
 	append := func(n int, content string) call {
 		one := object{"role": "user", "content": content}
@@ -193,7 +193,8 @@ func TestExportsGiveTheirSlotBack(t *testing.T) {
 		"broken off":          {"GET", nil, failure, 200},
 		"failed at the start": {"GET", failure, nil, 503},
 	} {
-		store, records := newFakeStore(noon), newLongTerm()
+		store := newMemory(noon)
+		records := store.records
 		if tc.profile != nil {
 			records.Profile = failingProfile{tc.profile}
 		}
@@ -204,7 +205,7 @@ func TestExportsGiveTheirSlotBack(t *testing.T) {
 		b, _ := base()
 		h := httpapi.Coach(httpapi.CoachDeps{Base: b, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
 			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Documents: newFakeDocuments(), Usage: usage{}, Held: held{}, Slots: slots,
+			Documents: store.documents, Usage: usage{}, Held: held{}, Slots: slots,
 		}})
 		r := httptest.NewRequestWithContext(t.Context(), tc.method, "/v1/export", nil)
 		r.Header.Set("Authorization", "Bearer user:ann")

@@ -112,8 +112,7 @@ func timeToRead(body string) time.Duration {
 // as encoding/json takes to decode 3 MiB of numbers; a reader whose time grows with the square of the body's size does.
 func TestTimeToRefuse(t *testing.T) {
 	t.Parallel()
-	m := newFakeStore(noon)
-	h := allFunctions(t, stores{m, m, m, &fakeEraser{needs: 2}, newLongTerm()})
+	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{needs: 2}))
 	newSession(t, h, "s1")
 	bodies := hostileBodies()
 	began := time.Now()

@@ -142,8 +142,9 @@ func TestInvalidSessions(t *testing.T) {
 			)
 		})
 	}
-	if len(store.sessions) > 0 {
-		t.Error("an invalid session was stored")
+	stored, _, err := store.Sessions(t.Context(), "ann", conversation.SessionFilter{}, conversation.Page{Limit: 1})
+	if err != nil || len(stored) > 0 {
+		t.Errorf("an invalid session was stored: %+v, %v", stored, err)
 	}
 }
 
@@ -333,8 +334,7 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 // TestErrorsNameWhatIsAllowed sends values and parameters that no operation takes.
 func TestErrorsNameWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	m := newFakeStore(noon)
-	h := allFunctions(t, stores{m, m, m, &fakeEraser{}, newLongTerm()})
+	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{}))
 	for path, want := range map[string]string{
 		"/v1/sessions?x=1": "x is an unknown query parameter; " +
 			"this operation takes attributes, context, cursor, limit, status",

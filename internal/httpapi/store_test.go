@@ -47,10 +47,7 @@ func newRealStoresAt(t *testing.T, now func() time.Time) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(now))
 	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
-	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, httpapi.LongTerm{
-		Profile: store.Profiles, Seed: store.Seeds, UserSummary: store.UserSummaries, Preferences: store.Preferences,
-		Coaches: store.Coaches, Goals: store.Goals, CheckIns: store.CheckIns, Memories: store.Memories, Todos: store.Todos,
-	}}
+	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, longTermOf(store)}
 }
 
 func TestContractOverDynamoDB(t *testing.T) {

@@ -204,7 +204,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 }
 
 // broken is a store whose Session panics.
-type broken struct{ *fakeStore }
+type broken struct{ *memory }
 
 func (broken) Session(context.Context, conversation.UserID, string) (conversation.Session, error) {
 	panic("a defect")
@@ -213,7 +213,7 @@ func (broken) Session(context.Context, conversation.UserID, string) (conversatio
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	b, log := base()
-	store := newFakeStore(noon)
+	store := newMemory(noon)
 	h := httpapi.Messages(
 		httpapi.MessagesDeps{
 			Base: b, Sessions: broken{store}, Messages: store, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
