@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/memstore"
 	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/storetest"
@@ -13,11 +12,6 @@ import (
 // TestStore runs the suite that every store passes.
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(_ *testing.T, now func() time.Time) storetest.Subject {
-		return storetest.Subject{
-			Stores: memstoretest.New(memstore.Options{Now: now}),
-			AppRecord: func(*testing.T, conversation.UserID) func() bool {
-				return func() bool { return true } // it shares no place with an app
-			},
-		}
+		return storetest.Subject{Stores: memstoretest.New(memstore.Options{Now: now})}
 	})
 }

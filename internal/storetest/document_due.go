@@ -58,6 +58,7 @@ func testDocumentsAreDue(t *testing.T, s *fixture) {
 // of the key cannot have count as without a record.
 func testDeletedDocumentsAreDue(t *testing.T, s *fixture) {
 	long, _ := s.put(t, alice, "a", "k", `{"text":"`+strings.Repeat("word ", 500)+`"}`)
+	record := onlyDue(t, s, sweep.Records)
 	if err := s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"); err != nil {
 		t.Fatal(err)
 	}
@@ -65,9 +66,7 @@ func testDeletedDocumentsAreDue(t *testing.T, s *fixture) {
 	if err != nil || len(tombstone.Vectors) != 3 {
 		t.Fatalf("the tombstone is %+v, %v", tombstone, err)
 	}
-	if _, err := s.Indexing.RecordDue(t.Context(), sweep.Due{
-		Partition: "user#" + string(alice), User: alice, ID: tombstone.Vectors[0],
-	}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Indexing.RecordDue(t.Context(), record); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the deleted record: %v", err)
 	}
 	s.put(t, alice, "a", "k", `{"text":"short"}`)

@@ -112,9 +112,8 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 // Subject is a set of empty stores that are safe for concurrent use, and a way to write beside them.
 type Subject struct {
 	Stores
-	// AppRecord writes records of the app itself to the place where the store keeps a user's records, and returns a
-	// function that reports whether they are still there. A store that shares no place with the app writes nothing and
-	// returns a function that reports true.
+	// AppRecord, if set, writes records of the app itself to the place where the store keeps a user's records, and returns
+	// a function that reports whether they are still there. A store that shares no place with an app has none.
 	AppRecord func(t *testing.T, user conversation.UserID) (there func() bool)
 
 	// Placement is that of new sessions. Empty is shared.
