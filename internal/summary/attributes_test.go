@@ -21,7 +21,7 @@ func TestSummaryOfAttributes(t *testing.T) {
 		f.create("s", "workout_log", fran)
 		completed := f.complete("s")
 		consume(t, s, completed)
-		got := f.sessions["s"].Summary
+		got := f.session("s").Summary
 		if got == nil || got.Kind != conversation.ByModel || f.calls != 1 || got.InProgress {
 			t.Fatalf("the summary is %+v after %d calls", got, f.calls)
 		}
@@ -87,15 +87,15 @@ func TestAttributesThatAreRemoved(t *testing.T) {
 		consume(t, s, f.complete("s"))
 		f.failModel = nil
 		calls := f.calls
-		removed := f.alter("s", func(s *conversation.Session) { s.Attributes = map[string]any{} })
+		removed := f.set("s", map[string]any{"workoutName": nil, "notes": nil})
 		consume(t, s, removed, removed)
-		got, vector := f.sessions["s"].Summary, f.indexed["workout_summary#s"]
+		got, vector := f.session("s").Summary, f.indexed["workout_summary#s"]
 		if got.Text != "Nothing is recorded." || vector.Text != got.Text || len(got.Tags)+len(vector.Fields) > 0 ||
-			f.calls != calls || len(f.saved) != 2 || summary.IsOutdated(f.sessions["s"]) {
+			f.calls != calls || len(f.saved) != 2 || summary.IsOutdated(f.session("s")) {
 			t.Errorf("%s: the summary is %+v, the vector's %+v, after %d records", name, got, vector, len(f.saved))
 		}
 		consume(t, s, f.set("s", map[string]any{"workoutName": "Grace"}))
-		if got := f.sessions["s"].Summary; !strings.Contains(got.Text, "Grace") || f.calls != calls+1 {
+		if got := f.session("s").Summary; !strings.Contains(got.Text, "Grace") || f.calls != calls+1 {
 			t.Errorf("%s: with new attributes the summary is %+v", name, got)
 		}
 	}
@@ -108,12 +108,12 @@ func TestSystemMessagesAndAttributes(t *testing.T) {
 	s := f.service()
 	f.create("s", "workout_log", fran)
 	consume(t, s, f.say("s", "system:saved"), f.complete("s"))
-	if got := f.sessions["s"]; got.Summarized.Seq != 1 || got.Summary == nil ||
+	if got := f.session("s"); got.Summarized.Seq != 1 || got.Summary == nil ||
 		!strings.Contains(got.Summary.Text, "Fran") {
 		t.Fatalf("the session is %+v", got)
 	}
 	consume(t, s, f.say("s", "b", "c", "d", "e"))
-	got := f.sessions["s"].Summary
+	got := f.session("s").Summary
 	if got.CoveredThrough != 5 || f.calls != 2 || !strings.Contains(f.prompts[1], "\n\nNEW MESSAGES:\n[") {
 		t.Errorf("with messages the summary is %+v", got)
 	}
@@ -134,7 +134,7 @@ func TestNothingToSummarise(t *testing.T) {
 	}
 	f := newFake()
 	f.create("s", "workout_log", nil)
-	consume(t, f.service(), f.alter("s", func(s *conversation.Session) { s.Attributes = fran }))
+	consume(t, f.service(), f.set("s", fran))
 	if f.calls+len(f.saved) > 0 {
 		t.Errorf("a session that is not completed: %d calls, saved %+v", f.calls, f.saved)
 	}
@@ -148,22 +148,22 @@ func TestFallbackOfAttributes(t *testing.T) {
 		s := f.service()
 		f.failModel = errDown
 		f.create("s", "workout_log", fran)
-		f.due["s"] = time.Now()
+		f.fallDue("ann", "s", time.Now())
 		consume(t, s, f.complete("s"))
 		const want = "Discipline: crossfit; metrics: rx yes, time seconds 245; " +
 			"pr achievements: exercise Thruster, weight 43; workout id: w1; workout name: Fran."
-		if got := f.sessions["s"].Summary; got == nil || got.Text != want || got.Kind != conversation.Extractive {
+		if got := f.session("s").Summary; got == nil || got.Text != want || got.Kind != conversation.Extractive {
 			t.Fatalf("the fallback is %+v", got)
 		}
 		time.Sleep(15 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1})
-		if time.Until(f.due["s"]) != 30*time.Minute {
-			t.Errorf("it is due again at %v", f.due["s"])
+		if time.Until(f.session("s").DueAt) != 30*time.Minute {
+			t.Errorf("it is due again at %v", f.session("s").DueAt)
 		}
 		f.failModel = nil
 		time.Sleep(30 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.sessions["s"].Summary; got.Kind != conversation.ByModel || f.calls != 3 {
+		if got := f.session("s").Summary; got.Kind != conversation.ByModel || f.calls != 3 {
 			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
 	})
@@ -191,7 +191,7 @@ func TestAttributesThatChange(t *testing.T) {
 	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
 		t.Errorf("the vector has %v after %d calls", got, f.calls)
 	}
-	if got := f.sessions["s"]; got.Summarized.Seq != 4 || got.Summary.CoveredThrough != 4 {
+	if got := f.session("s"); got.Summarized.Seq != 4 || got.Summary.CoveredThrough != 4 {
 		t.Errorf("the refresh covers %+v", got)
 	}
 	consume(t, s, before, edited)
@@ -208,7 +208,7 @@ func TestTheSweepRefreshes(t *testing.T) {
 	f.create("s", "training_program", map[string]any{"programId": "p", "adherenceRate": 0.5})
 	consume(t, s, f.say("s", "a", "b", "c", "d"), f.complete("s"))
 	f.set("s", map[string]any{"adherenceRate": 0.9})
-	f.due["s"] = time.Now().Add(-time.Second)
+	f.fallDue("ann", "s", time.Now().Add(-time.Second))
 	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 	if got := f.indexed["program_summary#s"].Fields["adherenceRate"]; got != 0.9 || f.calls != 1 {
 		t.Errorf("the vector has %v after %d calls", got, f.calls)
@@ -221,10 +221,10 @@ func TestTheSweepSummarisesAttributes(t *testing.T) {
 	f := newFake()
 	f.create("s", "workout_log", fran)
 	f.complete("s")
-	f.due["s"] = time.Now().Add(-time.Second)
+	f.fallDue("ann", "s", time.Now().Add(-time.Second))
 	sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
-	if f.calls != 1 || f.sessions["s"].Summary == nil {
-		t.Errorf("%d calls, summary %+v", f.calls, f.sessions["s"].Summary)
+	if f.calls != 1 || f.session("s").Summary == nil {
+		t.Errorf("%d calls, summary %+v", f.calls, f.session("s").Summary)
 	}
 }
 
@@ -251,7 +251,7 @@ func TestAttributesThatChangeMeanwhile(t *testing.T) {
 		if err := <-first; err != nil {
 			t.Fatal(err)
 		}
-		got := f.sessions["s"].Summary
+		got := f.session("s").Summary
 		if !strings.Contains(got.Text, "Grace") || f.indexed["workout_summary#s"].Text != got.Text || f.calls != 2 {
 			t.Errorf("the summary is %+v after %d calls, the vector's %q", got, f.calls, f.indexed["workout_summary#s"].Text)
 		}

@@ -71,7 +71,7 @@ func TestDaysOfAnOpenSession(t *testing.T) {
 			day := time.Date(2026, 11, 1+i, 0, 0, 0, 0, tokyo).Format(time.DateOnly)
 			want = append(want, fmt.Sprintf("%s 07:30-20:30 d%d.0 d%d.1", day, i, i))
 		}
-		if diff := cmp.Diff(want, daysOf(f.sessions["chat"], tokyo)); diff != "" || f.calls != 2*days {
+		if diff := cmp.Diff(want, daysOf(f.session("chat"), tokyo)); diff != "" || f.calls != 2*days {
 			t.Errorf("%d calls, days (-want +got):\n%s", f.calls, diff)
 		}
 	})
@@ -98,7 +98,7 @@ func TestDaysOfABacklog(t *testing.T) {
 		for i := 11; i < 20; i++ {
 			want = append(want, fmt.Sprintf("%s 22:00-22:00 d%d e%d", start.AddDate(0, 0, i).Format(time.DateOnly), i, i))
 		}
-		if diff := cmp.Diff(want, daysOf(f.sessions["chat"], time.UTC)); diff != "" || f.calls != 10 {
+		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" || f.calls != 10 {
 			t.Errorf("%d calls, days (-want +got):\n%s", f.calls, diff)
 		}
 		if !strings.Contains(f.prompts[0], "d10") || strings.Contains(f.prompts[0], "d11") {
@@ -125,13 +125,13 @@ func TestDaysWithoutTheModel(t *testing.T) {
 			"2026-11-01 08:00-08:00 The user said: “I ran 5 km in Porto.”",
 			"2026-11-02 09:00-09:00 The user said: “I rowed 2000 m in Braga.”",
 		}
-		if diff := cmp.Diff(want, daysOf(f.sessions["chat"], time.UTC)); diff != "" {
+		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" {
 			t.Errorf("days without the model (-want +got):\n%s", diff)
 		}
 		f.failModel = nil
 		time.Sleep(2 * time.Hour)
 		f.sweep(t, s)
-		now := f.sessions["chat"]
+		now := f.session("chat")
 		want[1] = "2026-11-02 09:00-09:00 I ran 5 km in Porto. I rowed 2000 m in Braga."
 		if diff := cmp.Diff(want, daysOf(now, time.UTC)); diff != "" || now.Summary.Kind != conversation.ByModel {
 			t.Errorf("%s, days (-want +got):\n%s", now.Summary.Kind, diff)
@@ -150,15 +150,15 @@ func TestDaysOfATalkOverMidnight(t *testing.T) {
 		until(time.Date(2026, 11, 2, 0, 5, 0, 0, time.UTC))
 		f.say("chat", "after")
 		f.complete("chat")
-		f.due["chat"] = time.Now()
+		f.fallDue("ann", "chat", time.Now())
 		f.failSave = func(summary.Summary) error { f.failSave = nil; return errors.New("killed") }
 		s := f.service()
 		for range 4 {
 			f.sweep(t, s)
-			f.due["chat"] = time.Now()
+			f.fallDue("ann", "chat", time.Now())
 		}
 		want := []string{"2026-11-01 23:50-23:50 before", "2026-11-02 00:05-00:05 after"}
-		if diff := cmp.Diff(want, daysOf(f.sessions["chat"], time.UTC)); diff != "" || f.calls != 3 {
+		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" || f.calls != 3 {
 			t.Errorf("%d calls, days (-want +got):\n%s", f.calls, diff)
 		}
 	})

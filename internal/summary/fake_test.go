@@ -1,13 +1,11 @@
 package summary_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -16,18 +14,19 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/memstore"
+	"github.com/throughline/throughline/internal/memstore/memstoretest"
+	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// fake is a store with one user's sessions, a model and an index. Its calls can be made to fail or to take time. It
-// enforces the conditions of summary.Store.
+// fake is a store in memory, a model and an index, with what they have been asked. Calls can be made to fail or to take
+// time.
 type fake struct {
+	stores storetest.Stores
+
 	mu       sync.Mutex
-	sessions map[string]conversation.Session
-	messages map[string][]conversation.Message
-	due      map[string]time.Time
-	failures map[string]int
 	saved    []summary.Summary
 	indexed  map[string]summary.Summary
 	repaired map[string]int
@@ -40,7 +39,6 @@ type fake struct {
 	calls    int
 	embedded int
 	looks    int // reads of the timeline
-	perPage  int // the most messages that one read returns
 	prompts  []string
 	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
 	delay             time.Duration
@@ -53,265 +51,214 @@ type fake struct {
 	timezone string
 }
 
+var ctx = context.Background()
+
+// newFake returns a store whose user ann was erased once.
 func newFake() *fake {
-	return &fake{
-		sessions: map[string]conversation.Session{}, messages: map[string][]conversation.Message{},
-		due: map[string]time.Time{}, failures: map[string]int{}, indexed: map[string]summary.Summary{},
-		repaired: map[string]int{}, extracted: map[string]int{}, perPage: 7,
+	f := &fake{
+		stores:  memstoretest.New(memstore.Options{}),
+		indexed: map[string]summary.Summary{}, repaired: map[string]int{}, extracted: map[string]int{},
 	}
+	must(f.stores.Erasures.BeginErasure(ctx, "ann", time.Now()))
+	return f
 }
 
-// say appends messages to a session, as the store does, and returns the stream's change.
-func (f *fake) say(id string, texts ...string) conversation.Change {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	before, exists := f.sessions[id]
-	s := before
-	if !exists {
-		s = newSession(id, "program_designer")
+// must returns the first result of a call that cannot fail.
+func must[A, B any](a A, _ B, err error) A {
+	if err != nil {
+		panic(err)
 	}
-	s.Version++
-	for _, text := range texts {
-		role := conversation.RoleUser
-		if rest, ok := strings.CutPrefix(text, "system:"); ok {
-			role, text = conversation.RoleSystem, rest
+	return a
+}
+
+func done[T any](v T, err error) T { return must(v, 0, err) }
+
+// session returns a session of ann as it is now, or the zero value.
+func (f *fake) session(id string) conversation.Session { return f.sessionOf("ann", id) }
+
+func (f *fake) sessionOf(user conversation.UserID, id string) conversation.Session {
+	s, err := f.stores.Sessions.Session(ctx, user, id)
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		panic(err)
+	}
+	return s
+}
+
+// say appends messages to a session, which it creates if there is none, and returns the stream's change.
+func (f *fake) say(id string, texts ...string) conversation.Change {
+	return f.sayOf("ann", id, texts...)
+}
+
+func (f *fake) sayOf(user conversation.UserID, id string, texts ...string) conversation.Change {
+	before := f.sessionOf(user, id)
+	if before.ID == "" {
+		f.createOf(user, id, "program_designer", nil)
+	}
+	for part := range slices.Chunk(texts, conversation.MaxMessagesPerCall) {
+		in := conversation.Append{SessionID: id}
+		forgotten := map[int]bool{}
+		for i, text := range part {
+			m := conversation.NewMessage{Role: conversation.RoleUser, Content: text}
+			if rest, ok := strings.CutPrefix(m.Content, "system:"); ok {
+				m.Role, m.Content = conversation.RoleSystem, rest
+			}
+			m.Content, forgotten[i] = strings.CutPrefix(m.Content, "forgotten:")
+			m.Content, m.NoExtract = strings.CutPrefix(m.Content, "unread:")
+			in.Messages = append(in.Messages, m)
 		}
-		text, isForgotten := strings.CutPrefix(text, "forgotten:")
-		text, isUnread := strings.CutPrefix(text, "unread:")
-		s.LastSeq++
-		if role == conversation.RoleUser {
-			s.UserSeq = s.LastSeq
-			if conversation.IsUrgent(text) {
-				s.UrgentSeq = s.LastSeq
+		for i, m := range done(f.stores.Messages.Append(ctx, user, in)).Messages {
+			if forgotten[i] {
+				must(f.stores.Forgetting.ForgetMessage(ctx, user, m.ID))
 			}
 		}
-		s.MessageCount++
-		s = s.Reopen([]conversation.NewMessage{{Role: role}})
-		s.LastMessageAt = time.Now()
-		f.messages[id] = append(f.messages[id], conversation.Message{
-			ID: fmt.Sprint(id, s.LastSeq), Seq: s.LastSeq, SessionID: id, Context: s.Context, Role: role, Content: text,
-			Timestamp: s.LastMessageAt, Forgotten: isForgotten, NoExtract: isUnread,
-		})
 	}
-	f.sessions[id] = s
-	if f.due[id].IsZero() {
-		f.due[id] = time.Now().Add(15 * time.Minute)
-	}
-	return f.change(before, exists, s)
+	return f.changed(user, id, before)
 }
 
-func newSession(id, context string) conversation.Session {
-	return conversation.Session{
-		ID: id, Context: context, CoachID: "c", Status: conversation.Active, Generation: 1, CreatedAt: time.Now(),
-		Version: 1,
-	}
-}
-
-// create makes a session without messages.
-func (f *fake) create(id, context string, attributes map[string]any) {
-	s := newSession(id, context)
-	s.Attributes = attributes
-	f.sessions[id] = s
-}
-
-// set merges attributes into those of a session, as the store does, and returns the stream's change.
-func (f *fake) set(id string, attributes map[string]any) conversation.Change {
-	return f.alter(id, func(s *conversation.Session) {
-		s.Attributes = maps.Clone(s.Attributes)
-		maps.Copy(s.Attributes, attributes)
-	})
-}
-
-// complete completes a session and returns the stream's change.
-func (f *fake) complete(id string) conversation.Change {
-	return f.alter(id, func(s *conversation.Session) { s.Status, s.CompletedAt = conversation.Completed, time.Now() })
-}
-
-// alter changes a session and returns the stream's change.
-func (f *fake) alter(id string, change func(*conversation.Session)) conversation.Change {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s := f.sessions[id]
-	before := s
-	change(&s)
-	s.Version++
-	f.sessions[id] = s
-	return f.change(before, true, s)
-}
-
-func (f *fake) change(before conversation.Session, existed bool, after conversation.Session) conversation.Change {
-	c := conversation.Change{User: "ann", After: &after}
-	if existed {
+// changed is the stream's change of a session.
+func (f *fake) changed(user conversation.UserID, id string, before conversation.Session) conversation.Change {
+	after := f.sessionOf(user, id)
+	c := conversation.Change{User: user, After: &after}
+	if before.ID != "" {
 		c.Before = &before
 	}
 	return c
 }
 
-func (f *fake) SessionIn(_ context.Context, _ conversation.UserID, _, id string) (conversation.Session, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	s, ok := f.sessions[id]
-	if !ok {
-		return s, fault.Missing("session")
+// create makes a session without messages.
+func (f *fake) create(id, context string, attributes map[string]any) conversation.Change {
+	return f.createOf("ann", id, context, attributes)
+}
+
+func (f *fake) createOf(user conversation.UserID, id, context string, attributes map[string]any) conversation.Change {
+	in := conversation.NewSession{ID: id, Context: context, CoachID: "c", Attributes: attributes}
+	done(f.stores.Sessions.CreateSession(ctx, user, in, conversation.Idempotency{}))
+	return f.changed(user, id, conversation.Session{})
+}
+
+// set merges attributes into those of a session and returns the stream's change.
+func (f *fake) set(id string, attributes map[string]any) conversation.Change {
+	return f.alter("ann", id, conversation.SessionChange{Attributes: attributes})
+}
+
+// complete completes a session and returns the stream's change.
+func (f *fake) complete(id string) conversation.Change {
+	return f.alter("ann", id, conversation.SessionChange{Status: new(conversation.Completed)})
+}
+
+func (f *fake) alter(user conversation.UserID, id string, change conversation.SessionChange) conversation.Change {
+	before := f.sessionOf(user, id)
+	done(f.stores.Sessions.UpdateSession(ctx, user, id, change))
+	return f.changed(user, id, before)
+}
+
+// leave marks a session as left and returns the stream's change.
+func (f *fake) leave(id string) conversation.Change {
+	before := f.session(id)
+	if err := f.stores.Sessions.LeaveSession(ctx, "ann", id, time.Now()); err != nil {
+		panic(err)
 	}
-	s.DueAt = f.due[id]
-	return s, f.failRead
+	return f.changed("ann", id, before)
 }
 
-func (f *fake) Access(context.Context, conversation.UserID) (longterm.Access, error) {
-	return longterm.Access{Preferences: longterm.Preferences{Timezone: f.timezone}}, nil
+// messages returns the messages of a session.
+func (f *fake) messages(id string) []conversation.Message {
+	return done(f.stores.Summaries.MessagesAfter(ctx, "ann", f.session(id), conversation.Watermark{}, 2000))
 }
 
-func (f *fake) MessagesAfter(
-	_ context.Context, _ conversation.UserID, s conversation.Session, after conversation.Watermark,
-	limit int,
+// fallDue makes a session due at a time, as if work on it had just succeeded.
+func (f *fake) fallDue(user conversation.UserID, id string, at time.Time) {
+	c := must(f.stores.Summaries.ClaimSession(ctx, user, f.sessionOf(user, id), at))
+	if err := f.stores.Due.Postpone(ctx, c, at, true); err != nil {
+		panic(err)
+	}
+}
+
+// due lists the sessions that are due, now or later.
+func (f *fake) due() []sweep.Due {
+	var all []sweep.Due
+	for _, shard := range sweep.Sessions.Shards() {
+		all = append(all, done(f.stores.Due.Due(ctx, shard, time.Now().AddDate(1, 0, 0), nil, 1000))...)
+	}
+	return all
+}
+
+// allFallDue makes all of these sessions due at once, and returns how many.
+func (f *fake) allFallDue() int {
+	due := f.due()
+	for _, d := range due {
+		f.fallDue(d.User, done(f.stores.Summaries.SessionDue(ctx, d)).ID, time.Now())
+	}
+	return len(due)
+}
+
+// faultyStore is the store of a fake, with its faults and short pages of messages. It notes what is saved.
+type faultyStore struct {
+	summary.Store
+	f *fake
+}
+
+func (s faultyStore) SessionIn(ctx context.Context, user conversation.UserID, context, id string,
+) (conversation.Session, error) {
+	session, err := s.Store.SessionIn(ctx, user, context, id)
+	return session, errors.Join(s.f.failRead, err)
+}
+
+func (s faultyStore) SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error) {
+	session, err := s.Store.SessionDue(ctx, d)
+	return session, errors.Join(s.f.failRead, err)
+}
+
+func (s faultyStore) Access(context.Context, conversation.UserID) (longterm.Access, error) {
+	return longterm.Access{Preferences: longterm.Preferences{Timezone: s.f.timezone}}, nil
+}
+
+func (s faultyStore) MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
+	after conversation.Watermark, limit int,
 ) ([]conversation.Message, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []conversation.Message
-	for _, m := range f.messages[s.ID] {
-		if m.Seq > after.Seq && len(out) < min(limit, f.perPage) {
-			out = append(out, m)
-		}
-	}
-	return out, nil
+	const perPage = 7
+	return s.Store.MessagesAfter(ctx, user, session, after, min(limit, perPage))
 }
 
-func (f *fake) Timeline(
-	_ context.Context, _ conversation.UserID, r conversation.Range, page conversation.Page,
+func (s faultyStore) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
+	page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.looks++
-	var all []conversation.Message
-	for _, messages := range f.messages {
-		for _, m := range messages {
-			if !m.Timestamp.Before(r.From) && (r.To.IsZero() || m.Timestamp.Before(r.To)) {
-				all = append(all, m)
-			}
-		}
-	}
-	slices.SortFunc(all, func(a, b conversation.Message) int {
-		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.SessionID, a.SessionID), cmp.Compare(b.Seq, a.Seq))
-	})
-	from, _ := strconv.Atoi(string(page.After))
-	to := min(from+page.Limit, len(all))
-	if to == len(all) {
-		return all[from:], "", nil
-	}
-	return all[from:to], conversation.Position(strconv.Itoa(to)), nil
+	s.f.mu.Lock()
+	s.f.looks++
+	s.f.mu.Unlock()
+	return s.Store.Timeline(ctx, user, r, page)
 }
 
-func (f *fake) SaveSummary(
-	_ context.Context, _ conversation.UserID, of conversation.Session, s summary.Summary,
+func (s faultyStore) SaveSummary(ctx context.Context, user conversation.UserID, of conversation.Session,
+	sum summary.Summary,
 ) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.failSave != nil {
-		if err := f.failSave(s); err != nil {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.failSave != nil {
+		if err := s.f.failSave(sum); err != nil {
 			return err
 		}
 	}
-	session, ok := f.sessions[of.ID]
-	if !ok || session.Generation != s.Generation {
-		return fault.Missing("session")
+	if err := s.checkCover(ctx, user, of, sum); err != nil {
+		return err
 	}
-	if !s.Replaces(session) {
-		return fault.New(fault.Conflict, "a summary that covers as much is there")
+	if err := s.Store.SaveSummary(ctx, user, of, sum); err != nil {
+		return err
 	}
-	for _, m := range f.messages[of.ID] {
-		if known := !s.CoveredAt.IsZero(); m.Seq == s.CoveredThrough && known && !s.CoveredAt.Equal(m.Timestamp) {
-			return fmt.Errorf("message %d is of %v, and the summary covers until %v", m.Seq, m.Timestamp, s.CoveredAt)
-		}
-	}
-	if s.Kind == conversation.ByModel && s.CoveredThrough > session.Summarized.Seq {
-		session.Summarized = conversation.Watermark{Seq: s.CoveredThrough, At: s.CoveredAt}
-	}
-	if s.Text != "" {
-		session.Summary = &conversation.SessionSummary{
-			Text: s.Text, Tags: s.Tags, Kind: s.Kind, InProgress: s.InProgress, CoveredThrough: s.CoveredThrough,
-			UpdatedAt: s.UpdatedAt, Model: s.Model, Fields: s.OwnFields, Digest: s.Digest, Days: s.Days,
-		}
-	}
-	f.sessions[of.ID] = session
-	f.saved = append(f.saved, s)
+	s.f.saved = append(s.f.saved, sum)
 	return nil
 }
 
-func (f *fake) SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error) {
-	return f.SessionIn(ctx, d.User, "", d.ID)
-}
-
-func (f *fake) ClaimSession(_ context.Context, user conversation.UserID, s conversation.Session, until time.Time,
-) (sweep.Claim, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now, ok := f.sessions[s.ID]
-	if !ok || !f.due[s.ID].Equal(s.DueAt) {
-		return sweep.Claim{}, false, nil
-	}
-	d := sweep.Due{Partition: string(user), ID: s.ID, User: user, DueAt: s.DueAt}
-	return f.claim(d, now, until), true, nil
-}
-
-// claim claims a session for a worker.
-func (f *fake) claim(d sweep.Due, s conversation.Session, until time.Time) sweep.Claim {
-	f.due[s.ID] = until
-	s.ClaimedVersion = s.Version
-	f.failures[s.ID]++
-	f.sessions[s.ID] = s
-	return sweep.Claim{Due: d, Until: until, Failures: f.failures[s.ID]}
-}
-
-func (f *fake) Settle(_ context.Context, _ conversation.UserID, s conversation.Session) (bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now, ok := f.sessions[s.ID]
-	if !ok || now.Version != s.Version || now.Summarized.Seq < now.LastSeq || now.Indexed.Seq < now.LastSeq ||
-		now.NeedsExtraction() || !sameSummary(now, s) {
-		return false, nil
-	}
-	delete(f.due, s.ID)
-	delete(f.failures, s.ID)
-	now.ClaimedVersion = 0
-	f.sessions[s.ID] = withIndexed(now, s)
-	return true, nil
-}
-
-func sameSummary(a, b conversation.Session) bool {
-	if a.Summary == nil || b.Summary == nil {
-		return a.Summary == b.Summary
-	}
-	return a.Summary.UpdatedAt.Equal(b.Summary.UpdatedAt)
-}
-
-// withIndexed returns the session as it is now, with what is known of the index.
-func withIndexed(now, known conversation.Session) conversation.Session {
-	if known.Summary != nil && known.Summary.Indexed && sameSummary(now, known) {
-		indexed := *now.Summary
-		indexed.Indexed = true
-		now.Summary = &indexed
-	}
-	return now
-}
-
-func (f *fake) EndClaim(ctx context.Context, c sweep.Claim, s conversation.Session, at time.Time, succeeded bool,
+// checkCover checks that a summary covers until the time of the message through which it does.
+func (s faultyStore) checkCover(ctx context.Context, user conversation.UserID, of conversation.Session,
+	sum summary.Summary,
 ) error {
-	f.mu.Lock()
-	if !f.due[s.ID].Equal(c.Until) {
-		f.mu.Unlock()
-		return nil
-	}
-	if f.due[s.ID] = at; succeeded {
-		delete(f.failures, s.ID)
-	}
-	now := withIndexed(f.sessions[s.ID], s)
-	now.ClaimedVersion = 0
-	f.sessions[s.ID] = now
-	f.mu.Unlock()
-	if summary.IsDone(now) {
-		_, err := f.Settle(ctx, c.User, now)
+	last, err := s.Store.MessagesAfter(ctx, user, of, conversation.Watermark{Seq: sum.CoveredThrough - 1}, 1)
+	if err != nil || sum.CoveredAt.IsZero() || len(last) == 0 || last[0].Seq != sum.CoveredThrough {
 		return err
+	}
+	if at := last[0].Timestamp; !sum.CoveredAt.Equal(at) {
+		return fmt.Errorf("message %d is of %v, and the summary covers until %v", last[0].Seq, at, sum.CoveredAt)
 	}
 	return nil
 }
@@ -350,14 +297,16 @@ func (f *fake) IndexSummary(_ context.Context, _ conversation.UserID, s summary.
 	return nil
 }
 
-func (f *fake) Repair(_ context.Context, _ conversation.UserID, s conversation.Session) error {
+func (f *fake) Repair(ctx context.Context, user conversation.UserID, s conversation.Session) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.repaired[s.ID]++
-	now := f.sessions[s.ID]
-	now.Indexed.Seq = now.LastSeq
-	f.sessions[s.ID] = now
-	return nil
+	f.mu.Unlock()
+	now, err := f.stores.Sessions.Session(ctx, user, s.ID)
+	if err != nil || now.Indexed.Seq >= now.LastSeq {
+		return err
+	}
+	end := conversation.Watermark{Seq: now.LastSeq, At: now.LastMessageAt}
+	return f.stores.Indexing.MarkIndexed(ctx, user, now, end)
 }
 
 // IsOverdue is true for a session with an urgent message.
@@ -369,27 +318,27 @@ func (f *fake) ExtractNext(ctx context.Context, user conversation.UserID, in, id
 }
 
 // Extract reads a session to its end.
-func (f *fake) Extract(_ context.Context, _ conversation.UserID, _, id string) (conversation.Watermark, error) {
+func (f *fake) Extract(ctx context.Context, user conversation.UserID, _, id string) (conversation.Watermark, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.extracted[id]++
 	if f.failExtract != nil {
 		return conversation.Watermark{}, f.failExtract
 	}
-	now := f.sessions[id]
 	if !f.keepsUnread {
-		now.Extracted = conversation.Watermark{Seq: now.LastSeq}
+		if err := f.stores.Extraction.SkipExtraction(ctx, user, f.sessionOf(user, id)); err != nil {
+			return conversation.Watermark{}, err
+		}
 	}
-	f.sessions[id] = now
-	return now.Extracted, nil
+	return f.sessionOf(user, id).Extracted, nil
 }
 
 func (f *fake) Count(text string) int { return len(strings.Fields(text)) }
 
 func (f *fake) service() *summary.Service {
 	return summary.New(summary.Deps{
-		Store: f, Model: f, Quota: &f.quota, Index: f, Messages: f, Memories: f, Tokens: f, Now: time.Now,
-		Random: func() float64 { return 0 },
+		Store: faultyStore{f.stores.Summaries, f}, Model: f, Quota: &f.quota, Index: f, Messages: f, Memories: f, Tokens: f,
+		Now: time.Now, Random: func() float64 { return 0 },
 		Report: func(_ context.Context, op string, _ error) {
 			f.mu.Lock()
 			defer f.mu.Unlock()
@@ -397,9 +346,4 @@ func (f *fake) service() *summary.Service {
 		},
 		EveryMessages: 4, Idle: 15 * time.Minute, Timeout: 2500 * time.Millisecond, Background: true,
 	})
-}
-
-// leave marks a session as left and returns the stream's change.
-func (f *fake) leave(id string) conversation.Change {
-	return f.alter(id, func(s *conversation.Session) { s.LeftAt = time.Now() })
 }

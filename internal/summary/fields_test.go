@@ -159,13 +159,13 @@ func TestRating(t *testing.T) {
 			consume(t, s, f.say("s", "a"))
 			consume(t, s, trigger(f))
 			want := map[string]any{
-				"conversationId": "s", "messageCount": float64(f.sessions["s"].MessageCount), "triggerReason": reason,
+				"conversationId": "s", "messageCount": float64(f.session("s").MessageCount), "triggerReason": reason,
 				"confidence": 0.8, "hasGoals": true, "hasProgress": false, "hasEmotionalState": false,
 			}
 			if diff := cmp.Diff(want, f.saved[0].Fields); diff != "" {
 				t.Errorf("fields (-want +got)\n%s", diff)
 			}
-			if again, _ := summary.Of(f.sessions["s"]); cmp.Diff(want, again.Fields) != "" {
+			if again, _ := summary.Of(f.session("s")); cmp.Diff(want, again.Fields) != "" {
 				t.Errorf("the session's copy has %v", again.Fields)
 			}
 		})

@@ -41,7 +41,7 @@ func TestSummariesInAnyLanguage(t *testing.T) {
 				if fillers == fits {
 					want = strings.Repeat(c.filler, fillers) + c.last
 				}
-				if got := f.sessions["s"].Summary; got == nil || got.Text != want {
+				if got := f.session("s").Summary; got == nil || got.Text != want {
 					t.Errorf("%d sentences: %+v", fillers+1, got)
 				}
 			}

@@ -49,23 +49,23 @@ func TestTheSweepReadsSessions(t *testing.T) {
 		f := newFake()
 		s := f.service()
 		f.say("s", "I'm allergic to nuts")
-		f.due["s"] = time.Now()
+		f.fallDue("ann", "s", time.Now())
 		sweepDue(t, f, s, swept{Visited: 1})
 		if f.extracted["s"] != 1 || f.calls != 0 {
 			t.Errorf("a session with an urgent message is read %d times, and summarised %d times", f.extracted["s"], f.calls)
 		}
 		f.say("s", "thanks")
 		f.keepsUnread = true
-		time.Sleep(time.Until(f.due["s"]) + time.Minute)
+		time.Sleep(time.Until(f.session("s").DueAt) + time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1})
-		if f.extracted["s"] != 2 || f.calls != 1 || !f.due["s"].After(time.Now()) {
-			t.Errorf("read %d times, summarised %d times, due at %v", f.extracted["s"], f.calls, f.due["s"])
+		if f.extracted["s"] != 2 || f.calls != 1 || !f.session("s").DueAt.After(time.Now()) {
+			t.Errorf("read %d times, summarised %d times, due at %v", f.extracted["s"], f.calls, f.session("s").DueAt)
 		}
 		f.keepsUnread, f.failExtract = false, errDown
-		time.Sleep(time.Until(f.due["s"]))
+		time.Sleep(time.Until(f.session("s").DueAt))
 		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
 		f.failExtract = nil
-		time.Sleep(time.Until(f.due["s"]))
+		time.Sleep(time.Until(f.session("s").DueAt))
 		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
 		if f.calls != 1 {
 			t.Errorf("%d model calls for one summary", f.calls)

@@ -48,16 +48,16 @@ func TestSummariesWaitForTheQuota(t *testing.T) {
 		s := f.service()
 		f.quota.reset = time.Now().Add(5 * time.Hour)
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		got := f.sessions["s"]
+		got := f.session("s")
 		if f.calls != 0 || got.Summary == nil || got.Summary.Kind != conversation.Extractive || got.Summarized.Seq != 0 {
 			t.Fatalf("%d model calls, session %+v", f.calls, got)
 		}
-		if f.due["s"].IsZero() {
+		if f.session("s").DueAt.IsZero() {
 			t.Error("the session is not due")
 		}
 		time.Sleep(5 * time.Hour)
 		consume(t, s, f.say("s", "e", "f", "g", "h"))
-		got = f.sessions["s"]
+		got = f.session("s")
 		if f.calls != 1 || got.Summary.Kind != conversation.ByModel || got.Summarized.Seq != 8 {
 			t.Errorf("%d model calls, session %+v", f.calls, got)
 		}
@@ -85,8 +85,8 @@ func TestTheSweepWaitsForTheQuota(t *testing.T) {
 					want = swept{Visited: 1}
 				}
 				sweepDue(t, f, s, want)
-				got := f.sessions["s"]
-				if late := f.due["s"].Sub(f.quota.reset); late < 0 || late > 15*time.Minute || f.calls != 0 {
+				got := f.session("s")
+				if late := f.session("s").DueAt.Sub(f.quota.reset); late < 0 || late > 15*time.Minute || f.calls != 0 {
 					t.Errorf("due %v after the reset, %d model calls", late, f.calls)
 				}
 				if got.Summary == nil || got.Summary.Kind != conversation.Extractive {
@@ -94,8 +94,8 @@ func TestTheSweepWaitsForTheQuota(t *testing.T) {
 				}
 				time.Sleep(20 * time.Hour)
 				sweepDue(t, f, s, swept{Visited: 1, Done: 1}) // it leaves the due index
-				if got := f.sessions["s"]; f.calls != 1 || got.Summary.Kind != conversation.ByModel || len(f.due) != 0 {
-					t.Errorf("%d model calls, session %+v, due %v", f.calls, got, f.due)
+				if got := f.session("s"); f.calls != 1 || got.Summary.Kind != conversation.ByModel || len(f.due()) != 0 {
+					t.Errorf("%d model calls, session %+v, due %v", f.calls, got, f.due())
 				}
 			})
 		})
@@ -142,7 +142,7 @@ func TestAnAnswerIsKeptWhenItsTokensCannotBeCounted(t *testing.T) {
 	change := f.say("s", "a", "b", "c", "d")
 	s.Model = counting{f}
 	consume(t, s, change)
-	if got := f.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.ByModel || len(f.reported) != 1 {
+	if got := f.session("s"); got.Summary == nil || got.Summary.Kind != conversation.ByModel || len(f.reported) != 1 {
 		t.Errorf("reported %v, session %+v", f.reported, got)
 	}
 }

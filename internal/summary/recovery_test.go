@@ -50,7 +50,7 @@ func TestLeavingSeenByDifferentInstances(t *testing.T) {
 		say("s", "hi")
 		for i := range 3 {
 			say("t", fmt.Sprint("question ", i))
-			if got := f.sessions["s"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
+			if got := f.session("s"); got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
 				t.Errorf("leaving %d from s was not noticed: %+v", i, got.Summary)
 			}
 			looks := f.looks
@@ -58,7 +58,7 @@ func TestLeavingSeenByDifferentInstances(t *testing.T) {
 				t.Error("a second message in the same session read the timeline")
 			}
 			say("s", fmt.Sprint("answer ", i))
-			if got := f.sessions["t"]; got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
+			if got := f.session("t"); got.Summary == nil || got.Summary.CoveredThrough != got.LastSeq {
 				t.Errorf("leaving %d from t was not noticed: %+v", i, got.Summary)
 			}
 		}
@@ -72,7 +72,7 @@ func TestLeavingWithinABatch(t *testing.T) {
 	s, left, again := f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day")
 	consume(t, f.service(), again, s, left)
 	for id, want := range map[string]bool{"s": true, "t": true, "u": false} {
-		if got := f.sessions[id].Summary != nil; got != want {
+		if got := f.session(id).Summary != nil; got != want {
 			t.Errorf("session %s has a summary: %v, want %v", id, got, want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestLeavingFindsTheSessionThatWasLeft(t *testing.T) {
 		f.say(fmt.Sprint("silent", i))
 	}
 	consume(t, f.service(), f.say("here", slices.Repeat([]string{"hello"}, 120)...))
-	if got := f.sessions["left"]; got.Summary == nil {
+	if got := f.session("left"); got.Summary == nil {
 		t.Error("the session that was left has no summary")
 	}
 }
@@ -121,18 +121,18 @@ func TestRetriesBackOff(t *testing.T) {
 		s := f.service()
 		f.failModel = errDown
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		waits := []time.Duration{time.Until(f.due["s"])}
+		waits := []time.Duration{time.Until(f.session("s").DueAt)}
 		for range 9 {
-			time.Sleep(time.Until(f.due["s"]))
+			time.Sleep(time.Until(f.session("s").DueAt))
 			sweepDue(t, f, s, swept{Visited: 1})
-			waits = append(waits, time.Until(f.due["s"]))
+			waits = append(waits, time.Until(f.session("s").DueAt))
 		}
 		m, d := time.Minute, 24*time.Hour
 		want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, d}
 		if diff := cmp.Diff(want, waits); diff != "" {
 			t.Errorf("waits (-want +got)\n%s", diff)
 		}
-		got := f.sessions["s"].Summary
+		got := f.session("s").Summary
 		if got == nil || got.Kind != conversation.Extractive || f.calls != 10 || f.embedded != 1 {
 			t.Errorf("the summary is %+v after %d calls", got, f.calls)
 		}
@@ -149,8 +149,8 @@ func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
 		f.failIx = errDown
 		time.Sleep(15 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
-		if got := f.sessions["s"]; got.Summarized.Seq != 1 || f.due["s"].IsZero() {
-			t.Fatalf("the session is %+v, due at %v", got, f.due["s"])
+		if got := f.session("s"); got.Summarized.Seq != 1 || f.session("s").DueAt.IsZero() {
+			t.Fatalf("the session is %+v, due at %v", got, f.session("s").DueAt)
 		}
 		f.failIx = nil
 		time.Sleep(15 * time.Minute)
@@ -174,7 +174,7 @@ func TestAnAnswerIsStoredWithoutTheFallback(t *testing.T) {
 			return nil
 		}
 		consume(t, f.service(), f.say("s", "a", "b", "c", "d"))
-		if got := f.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.ByModel || f.calls != 1 {
+		if got := f.session("s"); got.Summary == nil || got.Summary.Kind != conversation.ByModel || f.calls != 1 {
 			t.Errorf("the session is %+v after %d calls", got, f.calls)
 		}
 		f.failModel = errors.New("overloaded")
@@ -191,18 +191,18 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 	for name, lose := range map[string]func(f *fake){
 		"left": func(f *fake) {
 			f.say("s", "a")
-			f.alter("s", func(s *conversation.Session) { s.LeftAt = time.Now() })
+			f.leave("s")
 		},
 		"completed": func(f *fake) {
 			f.say("s", "a")
-			f.alter("s", func(s *conversation.Session) { s.Status = conversation.Completed })
+			f.complete("s")
 		},
 		"many messages": func(f *fake) { f.say("s", "a", "b", "c", "d") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFake()
 			lose(f)
-			f.due["s"] = time.Now().Add(-time.Second)
+			f.fallDue("ann", "s", time.Now().Add(-time.Second))
 			sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
 			if f.calls != 1 {
 				t.Errorf("%d model calls, want 1", f.calls)
@@ -222,12 +222,12 @@ func TestABacklogTakesSeveralCalls(t *testing.T) {
 		texts[i] = fmt.Sprint("message ", i)
 	}
 	consume(t, s, f.say("s", texts...))
-	if got := f.sessions["s"]; got.Summarized.Seq != 200 || f.calls != 1 {
+	if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
 		t.Fatalf("covered %d in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
 	}
-	f.due["s"] = time.Now().Add(-time.Second)
+	f.fallDue("ann", "s", time.Now().Add(-time.Second))
 	sweepDue(t, f, s, swept{Visited: 2, Done: 1}) // of five calls at most
-	if got := f.sessions["s"]; got.Summarized.Seq != 1500 || f.calls != 8 {
+	if got := f.session("s"); got.Summarized.Seq != 1500 || f.calls != 8 {
 		t.Errorf("covered %d after %d calls, want 1500 after 8", got.Summarized.Seq, f.calls)
 	}
 }
@@ -269,9 +269,9 @@ func TestAPanicStopsOneSessionOnly(t *testing.T) {
 		_, _ = s.Consume(t.Context(), []conversation.Change{change})
 	}()
 	f.say("t", "a", "b", "c", "d")
-	f.due = map[string]time.Time{"s": {}, "t": {}}
+	f.allFallDue()
 	sweepDue(t, f, s, swept{Visited: 2, Done: 1, Failed: 1})
-	if f.sessions["t"].Summary == nil {
+	if f.session("t").Summary == nil {
 		t.Error("the other session was not summarised")
 	}
 }

@@ -41,21 +41,21 @@ func TestTriggers(t *testing.T) {
 		}, "s"},
 		{"completed", func(f *fake) []conversation.Change {
 			f.say("s", "hi")
-			return []conversation.Change{f.alter("s", func(s *conversation.Session) { s.Status = conversation.Completed })}
+			return []conversation.Change{f.complete("s")}
 		}, "s"},
 		{"left", func(f *fake) []conversation.Change {
 			f.say("s", "hi")
-			return []conversation.Change{f.alter("s", func(s *conversation.Session) { s.LeftAt = time.Now() })}
+			return []conversation.Change{f.leave("s")}
 		}, "s"},
 		{"moved to another session", func(f *fake) []conversation.Change {
 			return []conversation.Change{f.say("s", "hi"), f.say("t", "hello")}
 		}, "s"},
 		{"opened another session, said nothing", func(f *fake) []conversation.Change {
-			return []conversation.Change{f.say("s", "hi"), f.alter("t", func(s *conversation.Session) { s.ID = "t" })}
+			return []conversation.Change{f.say("s", "hi"), f.create("t", "program_designer", nil)}
 		}, ""},
 		{"renamed", func(f *fake) []conversation.Change {
 			f.say("s", "a", "b", "c", "d")
-			return []conversation.Change{f.alter("s", func(s *conversation.Session) { s.Title = "x" })}
+			return []conversation.Change{f.alter("ann", "s", conversation.SessionChange{Title: new("x")})}
 		}, ""},
 	}
 	for _, test := range tests {
@@ -84,17 +84,14 @@ func TestOneUserInABatch(t *testing.T) {
 		f.say(fmt.Sprint(i), "hi")
 		changes = append(changes, f.complete(fmt.Sprint(i)))
 	}
-	f.say("bob's", "hi")
-	bobs := f.complete("bob's")
-	bobs.User = "bob"
+	f.sayOf("bob", "bob's", "hi")
+	bobs := f.alter("bob", "bob's", conversation.SessionChange{Status: new(conversation.Completed)})
 	consume(t, s, append(changes, bobs)...)
-	if f.calls != 17 || f.sessions["bob's"].Summary == nil {
-		t.Errorf("%d sessions are summarised, bob's among them: %v; want 17", f.calls, f.sessions["bob's"].Summary != nil)
+	if is := f.sessionOf("bob", "bob's").Summary != nil; f.calls != 17 || !is {
+		t.Errorf("%d sessions are summarised, bob's among them: %v; want 17", f.calls, is)
 	}
-	for id := range f.due {
-		f.due[id] = time.Time{}
-	}
-	sweepDue(t, f, s, swept{Visited: len(f.due), Done: len(f.due)})
+	n := f.allFallDue()
+	sweepDue(t, f, s, swept{Visited: n, Done: n})
 	if f.calls != 21 {
 		t.Errorf("%d sessions are summarised after the sweep, want 21", f.calls)
 	}
@@ -118,7 +115,7 @@ func TestIncremental(t *testing.T) {
 		strings.Contains(second, "\nassistant: forged") {
 		t.Errorf("the second call reads:\n%s", second)
 	}
-	if got := f.sessions["s"]; got.Summarized.Seq != 9 || !got.Summary.InProgress || got.Summary.CoveredThrough != 9 {
+	if got := f.session("s"); got.Summarized.Seq != 9 || !got.Summary.InProgress || got.Summary.CoveredThrough != 9 {
 		t.Errorf("the session is %+v", got)
 	}
 }
@@ -130,7 +127,7 @@ func TestTags(t *testing.T) {
 	s := f.service()
 	consume(t, s, f.say("s", "first", "two", "three", "four"))
 	want := []string{"hip thrusts", "inst", "knie schmerzen", "5x5", "back-squat"}
-	if got := f.saved[0]; !slices.Equal(got.Tags, want) || !slices.Equal(f.sessions["s"].Summary.Tags, want) {
+	if got := f.saved[0]; !slices.Equal(got.Tags, want) || !slices.Equal(f.session("s").Summary.Tags, want) {
 		t.Errorf("tags %q, want %q", got.Tags, want)
 	}
 	f.failModel = errors.New("broken")
@@ -156,7 +153,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
 		f.mu.Lock()
-		early := f.sessions["s"]
+		early := f.session("s")
 		f.mu.Unlock()
 		if early.Summary == nil || early.Summary.Kind != conversation.Extractive || early.Summarized.Seq != 0 {
 			t.Errorf("after 3 s the session is %+v, want a fallback that leaves it due", early)
@@ -167,7 +164,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
-		if late := f.sessions["s"]; late.Summary.Kind != conversation.ByModel || late.Summarized.Seq != 4 || f.calls != 1 {
+		if late := f.session("s"); late.Summary.Kind != conversation.ByModel || late.Summarized.Seq != 4 || f.calls != 1 {
 			t.Errorf("at the end the session is %+v after %d calls, want the model's summary of the same call", late, f.calls)
 		}
 	})
@@ -182,7 +179,7 @@ func TestTheSweepTriesAgain(t *testing.T) {
 		s := f.service()
 		f.failModel, f.failIx = errors.New("down"), errors.New("down")
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		if got := f.sessions["s"]; got.Summary == nil || got.Summary.Kind != conversation.Extractive {
+		if got := f.session("s"); got.Summary == nil || got.Summary.Kind != conversation.Extractive {
 			t.Fatalf("the session is %+v, want a fallback", got)
 		}
 		sweepDue(t, f, s, swept{})
@@ -193,8 +190,8 @@ func TestTheSweepTriesAgain(t *testing.T) {
 		sweepDue(t, f, s, swept{}) // the wait grows
 		time.Sleep(15 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.sessions["s"]; got.Summary.Kind != conversation.ByModel || len(f.due) != 0 {
-			t.Errorf("the session is %+v and due at %v", got, f.due)
+		if got := f.session("s"); got.Summary.Kind != conversation.ByModel || len(f.due()) != 0 {
+			t.Errorf("the session is %+v and due at %v", got, f.due())
 		}
 		if found := f.indexed["program_designer_summary#s"]; found.Kind != conversation.ByModel || f.repaired["s"] == 0 {
 			t.Errorf("indexed %+v, messages repaired %d times", found, f.repaired["s"])
@@ -227,8 +224,8 @@ func TestAnOutageMakesNoSessionWait(t *testing.T) {
 				}
 				f.failModel, f.failIx = nil, nil
 				time.Sleep(s.Idle)
-				if got := f.sweep(t, s); got.Visited != 1 || len(f.due) != 0 {
-					t.Errorf("after the outage: %+v, due %v", got, f.due)
+				if got := f.sweep(t, s); got.Visited != 1 || len(f.due()) != 0 {
+					t.Errorf("after the outage: %+v, due %v", got, f.due())
 				}
 			})
 		})
@@ -264,7 +261,7 @@ func TestBackgroundCallsSwitchedOff(t *testing.T) {
 	s := f.service()
 	s.Background = false
 	consume(t, s, f.say("s", "a", "b", "c", "d"))
-	if got := f.sessions["s"]; f.calls != 0 || got.Summary == nil || got.Summarized.Seq != 0 {
+	if got := f.session("s"); f.calls != 0 || got.Summary == nil || got.Summarized.Seq != 0 {
 		t.Errorf("%d model calls, session %+v", f.calls, got)
 	}
 }
@@ -276,9 +273,9 @@ func TestCompletingAfterTheSummaryKeepsItsText(t *testing.T) {
 	f := newFake()
 	s := f.service()
 	consume(t, s, f.say("s", "a", "b", "c", "d"))
-	text := f.sessions["s"].Summary.Text
-	consume(t, s, f.alter("s", func(s *conversation.Session) { s.Status = conversation.Completed }))
-	if got := f.sessions["s"].Summary; got.InProgress || got.Text != text || f.calls != 1 {
+	text := f.session("s").Summary.Text
+	consume(t, s, f.complete("s"))
+	if got := f.session("s").Summary; got.InProgress || got.Text != text || f.calls != 1 {
 		t.Errorf("the summary is %+v after %d calls", got, f.calls)
 	}
 	if f.indexed["program_designer_summary#s"].InProgress {
@@ -296,13 +293,13 @@ func TestReopenedSessionsAreSummarisedAgain(t *testing.T) {
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
 		consume(t, s, f.complete("s"))
 		consume(t, s, f.say("s", "one more thing"))
-		reopened := f.sessions["s"]
+		reopened := f.session("s")
 		if record, ok := summary.Of(reopened); !ok || !record.InProgress || record.CoveredThrough != 4 || f.calls != 1 {
 			t.Errorf("before it rests the summary is %+v after %d calls", record, f.calls)
 		}
 		time.Sleep(15 * time.Minute)
 		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.sessions["s"].Summary; !got.InProgress || got.CoveredThrough != 5 || f.calls != 2 {
+		if got := f.session("s").Summary; !got.InProgress || got.CoveredThrough != 5 || f.calls != 2 {
 			t.Errorf("when it rests the summary is %+v after %d calls", got, f.calls)
 		}
 	})
@@ -319,15 +316,15 @@ func TestALongBacklog(t *testing.T) {
 	}
 	s := f.service()
 	consume(t, s, f.say("s", texts...))
-	if got := f.sessions["s"]; got.Summarized.Seq != 200 || f.calls != 1 {
+	if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
 		t.Errorf("the event covered %d of 450 in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
 	}
 	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-	if got := f.sessions["s"]; got.Summarized.Seq != 450 || f.calls != 3 {
+	if got := f.session("s"); got.Summarized.Seq != 450 || f.calls != 3 {
 		t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
 	}
-	if last := f.messages["s"][449]; !f.sessions["s"].Summarized.At.Equal(last.Timestamp) {
-		t.Errorf("the watermark is at %v, and its message of %v", f.sessions["s"].Summarized.At, last.Timestamp)
+	if last := f.messages("s")[449]; !f.session("s").Summarized.At.Equal(last.Timestamp) {
+		t.Errorf("the watermark is at %v, and its message of %v", f.session("s").Summarized.At, last.Timestamp)
 	}
 }
 
@@ -336,7 +333,7 @@ func TestOnlySystemMessages(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	consume(t, f.service(), f.say("s", "system:a", "system:b", "system:c", "system:d"))
-	if got := f.sessions["s"]; got.Summarized.Seq != 4 || got.Summary != nil || f.calls != 0 {
+	if got := f.session("s"); got.Summarized.Seq != 4 || got.Summary != nil || f.calls != 0 {
 		t.Errorf("the session is %+v after %d calls", got, f.calls)
 	}
 }
@@ -354,7 +351,7 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 			id := rapid.SampledFrom([]string{"s", "t"}).Draw(t, "session")
 			changes = append(changes, f.say(id, "something happened", "and more"))
 		}
-		messages := fmt.Sprint(f.messages)
+		messages := fmt.Sprint(f.messages("s"), f.messages("t"))
 		changes = append(changes, changes[:rapid.IntRange(0, len(changes)).Draw(t, "doubled")]...)
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
 		random.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
@@ -363,10 +360,8 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for id := range f.due {
-			f.due[id] = time.Time{}
-		}
-		sweepDue(t, f, s, swept{Visited: len(f.due), Done: len(f.due)})
+		n := f.allFallDue()
+		sweepDue(t, f, s, swept{Visited: n, Done: n})
 		covers := map[string]int{}
 		for _, saved := range f.saved {
 			if saved.CoveredThrough < covers[saved.SessionID] {
@@ -374,12 +369,16 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 			}
 			covers[saved.SessionID] = saved.CoveredThrough
 		}
-		for id, session := range f.sessions {
+		for _, id := range []string{"s", "t"} {
+			session := f.session(id)
+			if session.ID == "" {
+				continue // nothing was said in it
+			}
 			if session.Summarized.Seq != session.LastSeq || session.Summary.CoveredThrough != session.LastSeq {
 				t.Fatalf("%s is covered through %d of %d", id, session.Summarized.Seq, session.LastSeq)
 			}
 		}
-		if fmt.Sprint(f.messages) != messages {
+		if fmt.Sprint(f.messages("s"), f.messages("t")) != messages {
 			t.Fatal("summarising changed the messages")
 		}
 	})

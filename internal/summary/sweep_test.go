@@ -1,10 +1,8 @@
 package summary_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,63 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
-
-var _ sweep.Store = (*fake)(nil)
-
-// Due lists the due sessions. All of them are in the first shard.
-func (f *fake) Due(_ context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
-) ([]sweep.Due, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var out []sweep.Due
-	for id, due := range f.due {
-		d := sweep.Due{Partition: "ann", ID: id, User: "ann", Shard: shard, DueAt: due}
-		if shard == sweep.Sessions.First && !due.After(at) && (after == nil || compareDue(d, *after) > 0) {
-			out = append(out, d)
-		}
-	}
-	slices.SortFunc(out, compareDue)
-	return out[:min(limit, len(out))], nil
-}
-
-func compareDue(a, b sweep.Due) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) }
-
-func (f *fake) Claim(_ context.Context, d sweep.Due, until time.Time) (sweep.Claim, bool, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if due, ok := f.due[d.ID]; !ok || !due.Equal(d.DueAt) {
-		return sweep.Claim{}, false, nil
-	}
-	return f.claim(d, f.sessions[d.ID], until), true, nil
-}
-
-func (f *fake) Extend(_ context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.due[c.ID].Equal(c.Until) {
-		f.due[c.ID] = until
-	}
-	c.Until = until
-	return c, nil
-}
-
-func (f *fake) Postpone(ctx context.Context, c sweep.Claim, at time.Time, succeeded bool) error {
-	f.mu.Lock()
-	s := f.sessions[c.ID]
-	f.mu.Unlock()
-	return f.EndClaim(ctx, c, s, at, succeeded)
-}
-
-func (f *fake) Remove(_ context.Context, c sweep.Claim) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.due, c.ID)
-	return nil
-}
-
-func (f *fake) Lease(context.Context, sweep.Shard, string, time.Time) (bool, error) { return true, nil }
-
-func (f *fake) Release(context.Context, sweep.Shard, string) error { return nil }
 
 // swept is what one sweep has to do: how many visits it makes, how many sessions leave the due index, and how many
 // visits fail.
@@ -87,10 +28,10 @@ type tester interface {
 
 func sweepDue(t tester, f *fake, s *summary.Service, want swept) {
 	t.Helper()
-	before := len(f.due)
+	before := len(f.due())
 	got := f.sweep(t, s)
-	if (swept{got.Visited, before - len(f.due), got.Failed}) != want {
-		t.Fatalf("swept %+v, %d left the index, want %+v", got, before-len(f.due), want)
+	if (swept{got.Visited, before - len(f.due()), got.Failed}) != want {
+		t.Fatalf("swept %+v, %d left the index, want %+v", got, before-len(f.due()), want)
 	}
 }
 
@@ -98,7 +39,7 @@ func sweepDue(t tester, f *fake, s *summary.Service, want swept) {
 func (f *fake) sweep(t tester, s *summary.Service) sweep.Swept {
 	t.Helper()
 	sweeper := sweep.New(sweep.Deps{
-		Store: f, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: s, FirstWait: s.Idle}},
+		Store: f.stores.Due, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: s, FirstWait: s.Idle}},
 		Invoke: func(context.Context, sweep.Task) error { return errors.New("nobody takes over") },
 		Now:    time.Now, Random: s.Random, NewOwner: func() string { return "o" }, Report: s.Report,
 	})
@@ -117,7 +58,7 @@ func TestTwoWorkersOfOneSession(t *testing.T) {
 		f := newFake()
 		f.delay = time.Second
 		f.say("s", "a")
-		f.due["s"] = time.Now()
+		f.fallDue("ann", "s", time.Now())
 		completed := f.complete("s")
 		var workers sync.WaitGroup
 		for range 2 {
@@ -125,8 +66,8 @@ func TestTwoWorkersOfOneSession(t *testing.T) {
 			workers.Go(func() { f.sweep(t, f.service()) })
 		}
 		workers.Wait()
-		if f.calls != 1 || f.sessions["s"].Summary.Kind != conversation.ByModel {
-			t.Errorf("%d model calls, and the session is %+v", f.calls, f.sessions["s"])
+		if f.calls != 1 || f.session("s").Summary.Kind != conversation.ByModel {
+			t.Errorf("%d model calls, and the session is %+v", f.calls, f.session("s"))
 		}
 	})
 }
@@ -136,7 +77,7 @@ func TestSessionsThatAreGoneLeaveTheIndex(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	f.say("s", "a")
-	f.due["s"] = time.Now()
+	f.fallDue("ann", "s", time.Now())
 	f.failRead = fault.Missing("session")
 	sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
 	if f.calls != 0 {
