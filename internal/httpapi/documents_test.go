@@ -14,10 +14,9 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
-// newDocuments returns the API of documents on a table of this test's own.
-func newDocuments(t *testing.T) http.Handler {
+// newDocuments returns the API of documents on a store.
+func newDocuments(t *testing.T, store httpapi.DocumentStore) http.Handler {
 	t.Helper()
-	store := dynamotest.New(t, dynamo.WithClock(noon)).Documents
 	b, _ := base()
 	messages := httpapi.Messages(httpapi.MessagesDeps{Base: b, Documents: store, Cursors: cursorKey(t, "1")})
 	context := httpapi.Context(httpapi.ContextDeps{Base: b, Documents: store, Cursors: cursorKey(t, "1")})
@@ -37,7 +36,7 @@ func documentAt(namespace, key string) string {
 // TestDocumentValuesAreExact puts values whose text JSON readers change, and reads the same text again.
 func TestDocumentValuesAreExact(t *testing.T) {
 	t.Parallel()
-	h := newDocuments(t)
+	h := newDocuments(t, dynamotest.New(t, dynamo.WithClock(noon)).Documents)
 	for i, value := range []string{
 		`{}`, `{"b":1,"a":2}`, `{"n":1.50,"e":1E2,"z":-0.0,"t":3.0}`, `{"text":"<a&b> \u00e9 é \u0000 \ud83d\ude00"}`,
 		`{"":{"":[[],{},null,true]}}`, `{"__proto__":{"$gt":1},"constructor":null}`,
@@ -54,7 +53,7 @@ func TestDocumentValuesAreExact(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	h := newDocuments(t)
+	h := newDocuments(t, newMemory(noon).documents)
 	put := func(status int, namespace, key string, body object) object {
 		t.Helper()
 		return decodeObject(t, expect(t, h, status, call{
@@ -111,7 +110,7 @@ func TestDocuments(t *testing.T) {
 
 func TestInvalidDocuments(t *testing.T) {
 	t.Parallel()
-	h := newDocuments(t)
+	h := newDocuments(t, newMemory(noon).documents)
 	labels := func(n int) string { return strings.Join(slices.Repeat([]string{"a"}, n), "/") }
 	value := object{"value": object{}}
 	for name, tc := range map[string]struct {

@@ -5,17 +5,14 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
 // TestSessionsByAttributes lists sessions by their attributes, in pages of every size, among many others.
 func TestSessionsByAttributes(t *testing.T) {
 	t.Parallel()
-	store := dynamotest.New(t, dynamo.WithClock(noon))
 	b, _ := base()
-	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: store.Sessions, Cursors: cursorKey(t, "1")})
+	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: newMemory(noon), Cursors: cursorKey(t, "1")})
 	want := map[string]bool{}
 	for i := range 60 {
 		id := fmt.Sprintf("s%02d", i)
