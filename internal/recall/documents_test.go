@@ -201,13 +201,35 @@ func TestVectorsOfDocuments(t *testing.T) {
 	}
 }
 
+// dueRecord returns the only record that is due to be indexed.
+func (s *fixture) dueRecord() indexing.RecordRef {
+	s.t.Helper()
+	var refs []indexing.RecordRef
+	for _, shard := range sweep.Records.Shards() {
+		due, err := s.store.Due.Due(s.t.Context(), shard, s.now.AddDate(1, 0, 0), nil, 2)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		for _, d := range due {
+			ref, err := s.store.Indexing.RecordDue(s.t.Context(), d)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			refs = append(refs, ref)
+		}
+	}
+	if len(refs) != 1 {
+		s.t.Fatalf("due are %+v", refs)
+	}
+	return refs[0]
+}
+
 // TestRecordsOfDocumentsComeAgain delivers the records of a document late, twice and in any order. The index agrees
 // with the table after each.
 func TestRecordsOfDocumentsComeAgain(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	service := indexing.New(s.store.Indexing, s.indexer, func() time.Time { return s.now })
-	const id = "doc#a/:k"
 	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("word ", 500))
 	deliver := func(want int, changes ...conversation.Change) {
 		t.Helper()
@@ -220,10 +242,11 @@ func TestRecordsOfDocumentsComeAgain(t *testing.T) {
 			}
 		}
 	}
+	s.put("a", "k", long)
+	id := s.dueRecord().ID
 	put := conversation.Change{User: "ann", RecordID: id, Version: 1, Vectors: 3}
 	deleted := conversation.Change{User: "ann", RecordID: id, Vectors: 3}
 	again := conversation.Change{User: "ann", RecordID: id, Version: 2, Vectors: 1}
-	s.put("a", "k", long)
 	deliver(3, put)
 	if err := s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"); err != nil {
 		t.Fatal(err)

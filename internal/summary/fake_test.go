@@ -84,7 +84,9 @@ func (f *fake) sessionOf(user conversation.UserID, id string) conversation.Sessi
 	return s
 }
 
-// say appends messages to a session, which it creates if there is none, and returns the stream's change.
+// say appends messages to a session, which it creates if there is none, and returns the stream's change. Each is a
+// millisecond after the one before. It returns a millisecond after the last one, so
+// that what is said next has a later time.
 func (f *fake) say(id string, texts ...string) conversation.Change {
 	return f.sayOf("ann", id, texts...)
 }
@@ -112,7 +114,9 @@ func (f *fake) sayOf(user conversation.UserID, id string, texts ...string) conve
 			}
 		}
 	}
-	return f.changed(user, id, before)
+	c := f.changed(user, id, before)
+	time.Sleep(time.Until(c.After.LastMessageAt.Add(time.Millisecond)))
+	return c
 }
 
 // changed is the stream's change of a session.

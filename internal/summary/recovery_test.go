@@ -215,21 +215,23 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 // history. The sweep goes on at once.
 func TestABacklogTakesSeveralCalls(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	s := f.service()
-	texts := make([]string, 1500)
-	for i := range texts {
-		texts[i] = fmt.Sprint("message ", i)
-	}
-	consume(t, s, f.say("s", texts...))
-	if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
-		t.Fatalf("covered %d in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
-	}
-	f.fallDue("ann", "s", time.Now().Add(-time.Second))
-	sweepDue(t, f, s, swept{Visited: 2, Done: 1}) // of five calls at most
-	if got := f.session("s"); got.Summarized.Seq != 1500 || f.calls != 8 {
-		t.Errorf("covered %d after %d calls, want 1500 after 8", got.Summarized.Seq, f.calls)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		texts := make([]string, 1500)
+		for i := range texts {
+			texts[i] = fmt.Sprint("message ", i)
+		}
+		consume(t, s, f.say("s", texts...))
+		if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
+			t.Fatalf("covered %d in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
+		}
+		f.fallDue("ann", "s", time.Now().Add(-time.Second))
+		sweepDue(t, f, s, swept{Visited: 2, Done: 1}) // of five calls at most
+		if got := f.session("s"); got.Summarized.Seq != 1500 || f.calls != 8 {
+			t.Errorf("covered %d after %d calls, want 1500 after 8", got.Summarized.Seq, f.calls)
+		}
+	})
 }
 
 // TestModelInput checks what the vendor gets: times, one line for each message, and no name of the user.

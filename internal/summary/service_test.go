@@ -84,10 +84,10 @@ func TestOneUserInABatch(t *testing.T) {
 		f.say(fmt.Sprint(i), "hi")
 		changes = append(changes, f.complete(fmt.Sprint(i)))
 	}
-	f.sayOf("bob", "bob's", "hi")
-	bobs := f.alter("bob", "bob's", conversation.SessionChange{Status: new(conversation.Completed)})
+	f.sayOf("bob", "bobs", "hi")
+	bobs := f.alter("bob", "bobs", conversation.SessionChange{Status: new(conversation.Completed)})
 	consume(t, s, append(changes, bobs)...)
-	if is := f.sessionOf("bob", "bob's").Summary != nil; f.calls != 17 || !is {
+	if is := f.sessionOf("bob", "bobs").Summary != nil; f.calls != 17 || !is {
 		t.Errorf("%d sessions are summarised, bob's among them: %v; want 17", f.calls, is)
 	}
 	n := f.allFallDue()
@@ -309,23 +309,25 @@ func TestReopenedSessionsAreSummarisedAgain(t *testing.T) {
 // others.
 func TestALongBacklog(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	texts := make([]string, 450)
-	for i := range texts {
-		texts[i] = fmt.Sprint("message ", i)
-	}
-	s := f.service()
-	consume(t, s, f.say("s", texts...))
-	if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
-		t.Errorf("the event covered %d of 450 in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
-	}
-	sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-	if got := f.session("s"); got.Summarized.Seq != 450 || f.calls != 3 {
-		t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
-	}
-	if last := f.messages("s")[449]; !f.session("s").Summarized.At.Equal(last.Timestamp) {
-		t.Errorf("the watermark is at %v, and its message of %v", f.session("s").Summarized.At, last.Timestamp)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		texts := make([]string, 450)
+		for i := range texts {
+			texts[i] = fmt.Sprint("message ", i)
+		}
+		s := f.service()
+		consume(t, s, f.say("s", texts...))
+		if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
+			t.Errorf("the event covered %d of 450 in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
+		}
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if got := f.session("s"); got.Summarized.Seq != 450 || f.calls != 3 {
+			t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
+		}
+		if last := f.messages("s")[449]; !f.session("s").Summarized.At.Equal(last.Timestamp) {
+			t.Errorf("the watermark is at %v, and its message of %v", f.session("s").Summarized.At, last.Timestamp)
+		}
+	})
 }
 
 // TestOnlySystemMessages checks that the watermark rises without a text, so that the session does not stay due.
