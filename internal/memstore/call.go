@@ -13,16 +13,16 @@ const callLife = 24 * time.Hour
 // callKey names a call with an idempotency key.
 type callKey struct{ scope, key string }
 
-// call is a call with an idempotency key, and its answer for repeats: one of created, appended, recordID and record.
+// call is a call with an idempotency key, and what a repeat is answered with: the session that was created, the record
+// of long-term memory, the turn, or what was appended, in the place of deleted messages.
 type call struct {
 	bodyHash string
 	expires  time.Time
-
 	created  conversation.Session
-	appended conversation.Appended
-	deleted  []string
 	record   any
 	turn     *turn
+	appended conversation.Appended
+	deleted  []string
 }
 
 // callOf returns the earlier call with that key, or nil where there is none. It returns an IdempotencyMismatch error

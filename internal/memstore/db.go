@@ -92,7 +92,7 @@ func (c *counter) Read(p []byte) (int, error) {
 
 // copied returns a deep copy of a value, as a store on disk would return it.
 func copied[T any](v T) T {
-	out, _ := copyOf(reflect.ValueOf(&v).Elem()).Interface().(T)
+	out, _ := reflect.TypeAssert[T](copyOf(reflect.ValueOf(&v).Elem()))
 	return out
 }
 
@@ -131,7 +131,7 @@ func copyOf(v reflect.Value) reflect.Value {
 }
 
 func copyOfStruct(v reflect.Value) reflect.Value {
-	if at, ok := v.Interface().(time.Time); ok {
+	if at, ok := reflect.TypeAssert[time.Time](v); ok {
 		return reflect.ValueOf(conversation.Milliseconds(at))
 	}
 	out := reflect.New(v.Type()).Elem()

@@ -118,7 +118,6 @@ func (s Deletions) DeleteSession(_ context.Context, user conversation.UserID, id
 	}
 	t := tombstoneOf(u, u.read(x), s.now())
 	delete(u.sessions, id)
-	delete(u.turns, id)
 	delete(u.due, sessionDueID(id))
 	u.save(t, due)
 	if x.Summary != nil {

@@ -3,6 +3,7 @@ package memstore
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -108,10 +109,8 @@ func (u *user) marks() map[string]*mark {
 	if u.erasureDue == nil {
 		return u.due
 	}
-	all := map[string]*mark{erasureID: u.erasureDue}
-	for id, m := range u.due {
-		all[id] = m
-	}
+	all := maps.Clone(u.due)
+	all[erasureID] = u.erasureDue
 	return all
 }
 

@@ -208,7 +208,7 @@ func (s ExtractionWriter) Forget(ctx context.Context, user conversation.UserID, 
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (gone int, err error) {
 	for {
-		access, _ := SessionReader{s.DB}.Access(ctx, user)
+		access, _ := SessionReader(s).Access(ctx, user)
 		known, err := s.Known(ctx, user, access.Generation)
 		if err != nil {
 			return gone, err

@@ -115,7 +115,6 @@ func (s Deletions) ClearSession(_ context.Context, user conversation.UserID, id 
 	before := u.read(x)
 	t := tombstoneOf(u, before, now)
 	u.sessions[id] = &session{Session: x.Emptied(now)}
-	delete(u.turns, id)
 	delete(u.due, sessionDueID(id))
 	u.save(t, due)
 	if before.Summary != nil {

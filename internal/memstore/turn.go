@@ -19,15 +19,6 @@ type turn struct {
 	answerID   string // to come, until the turn is done
 	// session is the session after the question.
 	session conversation.Session
-	kept    *conversation.KeptPrompt
-}
-
-// generating is the answer that is being generated in a session, the last that began.
-type generating struct {
-	*turn
-	owner       string
-	joinedUntil time.Time
-	progress    conversation.Progress
 }
 
 // Turns keeps turns of the chat.
@@ -65,11 +56,9 @@ func (s Turns) BeginTurn(_ context.Context, user conversation.UserID, in convers
 	t.AnswerID = s.planAnswer(t.Message.Timestamp)
 	if in.Idempotency.Set() {
 		t.Lease = s.newToken()
-		stored := &turn{
+		u.remember(in.Idempotency, now, &call{turn: &turn{
 			lease: lease{t.Lease, now.Add(d)}, questionID: t.Message.ID, answerID: t.AnswerID, session: copied(t.Session),
-		}
-		u.remember(in.Idempotency, now, &call{appended: copied(out), turn: stored})
-		u.turns[t.Session.ID] = &generating{turn: stored, owner: t.Lease}
+		}})
 	}
 	return t, nil
 }
@@ -100,7 +89,6 @@ func (s Turns) resume(u *user, idem conversation.Idempotency, t *turn, d time.Du
 		if asked, ok := u.messages[t.questionID]; ok {
 			t.answerID = s.planAnswer(asked.Timestamp)
 		}
-		u.turns[t.session.ID] = &generating{turn: t, owner: t.owner}
 	}
 	return u.replayTurn(idem, t)
 }
@@ -133,7 +121,6 @@ func (s Turns) RenewTurn(_ context.Context, user conversation.UserID, of convers
 	defer unlock()
 	if d <= 0 {
 		u.spend(s.DB, of.Spent)
-		u.endGenerating(of)
 	}
 	if !of.Idempotency.Set() {
 		return nil
@@ -188,13 +175,5 @@ func (s Turns) FinishTurn(_ context.Context, user conversation.UserID, of conver
 		c.turn.done, c.turn.answerID = true, out.Messages[0].ID
 	}
 	u.spend(s.DB, of.Spent)
-	u.endGenerating(of)
 	return out.Messages[0], nil
-}
-
-// endGenerating removes what a session has of the answer that is being generated, if it is this turn's.
-func (u *user) endGenerating(of conversation.Turn) {
-	if g := u.turns[of.Session.ID]; g != nil && of.Lease != "" && g.owner == of.Lease {
-		delete(u.turns, of.Session.ID)
-	}
 }

@@ -35,7 +35,6 @@ type records struct {
 	threads   map[thread][]*conversation.Message
 	clientIDs map[thread]map[string]string // ids of messages by clientMessageId
 	calls     map[callKey]*call
-	turns     map[string]*generating // of a session, the answer that is being generated
 
 	profile     *longterm.Profile
 	seed        *longterm.Seed
@@ -62,7 +61,7 @@ func newRecords() *records {
 	return &records{
 		sessions: map[string]*session{}, messages: map[string]*conversation.Message{},
 		threads: map[thread][]*conversation.Message{}, clientIDs: map[thread]map[string]string{},
-		calls: map[callKey]*call{}, turns: map[string]*generating{},
+		calls:   map[callKey]*call{},
 		coaches: map[string]longterm.Coach{}, goals: collection[longterm.Goal]{},
 		checkIns: collection[longterm.CheckIn]{}, memories: collection[longterm.Memory]{},
 		todos: collection[longterm.Todo]{}, spines: map[string]longterm.Spine{},
@@ -84,7 +83,7 @@ func (r *records) counts() map[string]int {
 		"session": len(r.sessions), "message": len(r.messages), "summary": len(r.summaries), "spine": len(r.spines),
 		"coach": len(r.coaches), "goal": len(r.goals), "check_in": len(r.checkIns), "memory": len(r.memories),
 		"todo": len(r.todos), "document": len(r.documents), "prompt": len(r.prompts), "idempotency": len(r.calls),
-		"forgotten": len(r.forgotten), "answer": len(r.turns), "control": control,
+		"forgotten": len(r.forgotten), "control": control,
 	}
 	for kind, is := range map[string]bool{
 		"profile": r.profile != nil, "seed": r.seed != nil, "user_summary": r.userSummary != nil,
