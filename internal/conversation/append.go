@@ -138,8 +138,8 @@ func clientIDProblems(messages []NewMessage) []fault.Field {
 	return wrong
 }
 
-// CheckDuplicate returns a Conflict error unless the message that is stored under the clientMessageId is the one to append.
-// exists is false where it was deleted.
+// CheckDuplicate returns a Conflict error unless the message that is stored under the clientMessageId is the one to
+// append. exists is false where it was deleted.
 func (m NewMessage) CheckDuplicate(stored Message, exists bool) error {
 	switch {
 	case !exists:

@@ -146,8 +146,8 @@ func (k Kind[T]) Place(live []Sized[T], written Sized[T], now time.Time) (stays 
 		bytes -= r.Bytes
 	}
 	if (over > 0 || bytes > 0) && stays {
-		return false, nil, fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be pinned",
-			k.Limit, k.Name, k.MaxBytes>>10)
+		return false, nil, fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be "+
+			"pinned", k.Limit, k.Name, k.MaxBytes>>10)
 	}
 	return stays, past, nil
 }

@@ -90,14 +90,14 @@ func (db *DB) append(u *user, in appending, now time.Time) (conversation.Appende
 }
 
 // known returns the messages of an append that are stored under their clientMessageIds.
-func (u *user) known(s conversation.Session, in appending) (map[string]conversation.Message, error) {
+func (r *records) known(s conversation.Session, in appending) (map[string]conversation.Message, error) {
 	known := map[string]conversation.Message{}
 	for _, m := range in.messages {
-		id, ok := u.clientIDs[threadOf(s)][m.ClientMessageID]
+		id, ok := r.clientIDs[threadOf(s)][m.ClientMessageID]
 		if !ok {
 			continue
 		}
-		stored, exists := u.messages[id]
+		stored, exists := r.messages[id]
 		if !exists {
 			stored = &conversation.Message{}
 		}

@@ -27,8 +27,8 @@ type call struct {
 
 // callOf returns the earlier call with that key, or nil where there is none. It returns an IdempotencyMismatch error
 // where it had another body.
-func (u *user) callOf(idem conversation.Idempotency, now time.Time) (*call, error) {
-	c := u.calls[callKey{idem.Scope, idem.Key}]
+func (r *records) callOf(idem conversation.Idempotency, now time.Time) (*call, error) {
+	c := r.calls[callKey{idem.Scope, idem.Key}]
 	switch {
 	case !idem.Set() || c == nil || !c.expires.After(now):
 		return nil, nil //nolint:nilnil // no call is the usual answer
@@ -39,19 +39,19 @@ func (u *user) callOf(idem conversation.Idempotency, now time.Time) (*call, erro
 }
 
 // remember keeps a call for repeats, if it has a key.
-func (u *user) remember(idem conversation.Idempotency, now time.Time, c *call) {
+func (r *records) remember(idem conversation.Idempotency, now time.Time, c *call) {
 	if idem.Set() {
 		c.bodyHash, c.expires = idem.BodyHash, now.Add(callLife)
-		u.calls[callKey{idem.Scope, idem.Key}] = c
+		r.calls[callKey{idem.Scope, idem.Key}] = c
 	}
 }
 
 // replayAppend returns the answer of the first call. The title and attributes go with their session. It returns a
 // Conflict error where another session has the id: it has nothing of what the first call stored.
-func (u *user) replayAppend(c *call) (conversation.Appended, error) {
+func (r *records) replayAppend(c *call) (conversation.Appended, error) {
 	out := copied(c.appended)
 	out.Replayed = true
-	now, ok := u.session(out.Session.ID, nil)
+	now, ok := r.session(out.Session.ID, nil)
 	switch {
 	case !ok:
 		out.Session.Title, out.Session.Attributes = "", nil

@@ -59,8 +59,8 @@ func (s Deletions) DeleteMessage(_ context.Context, user conversation.UserID, m 
 	return t, nil
 }
 
-// removeAll deletes messages of a session, and its summary if that covers one of them. The tombstone gets the vectors of
-// the summary.
+// removeAll deletes messages of a session, and its summary if that covers one of them. The tombstone gets the vectors
+// of the summary.
 func (u *user) removeAll(x *session, messages []conversation.Message, t *erasure.Tombstone, now time.Time) {
 	for _, m := range messages {
 		u.remove(m.ID)

@@ -71,31 +71,31 @@ func (s RecordReader) Resolve(_ context.Context, user conversation.UserID, gener
 }
 
 // behind returns the record of a vector id, which may be that of a part. A memory has to be valid.
-func (u *user) behind(vectorID string, now time.Time) (recordID string, h recall.Hit, ok bool) {
-	if h, ok := u.hit(vectorID, now); ok {
+func (r *records) behind(vectorID string, now time.Time) (recordID string, h recall.Hit, ok bool) {
+	if h, ok := r.hit(vectorID, now); ok {
 		return vectorID, h, true
 	}
 	if whole, isPart := vector.CutPart(vectorID); isPart {
-		h, ok = u.hit(whole, now)
+		h, ok = r.hit(whole, now)
 		return whole, h, ok
 	}
 	return "", h, false
 }
 
-func (u *user) hit(id string, now time.Time) (recall.Hit, bool) {
-	if m, ok := u.messages[id]; ok {
+func (r *records) hit(id string, now time.Time) (recall.Hit, bool) {
+	if m, ok := r.messages[id]; ok {
 		return recall.Hit{Message: m}, true
 	}
-	if sum, ok := u.summaries[id]; ok {
+	if sum, ok := r.summaries[id]; ok {
 		return recall.Hit{Summary: &sum.Summary}, true
 	}
-	if m, ok := u.memories.get(memories, id, now); ok {
+	if m, ok := r.memories.get(memories, id, now); ok {
 		return recall.Hit{Memory: &m.value}, m.value.Valid(longterm.InLastZone(now))
 	}
-	if c, ok := u.checkIns[id]; ok {
+	if c, ok := r.checkIns[id]; ok {
 		return recall.Hit{CheckIn: &c.value}, true
 	}
-	d, ok := u.documents[id]
+	d, ok := r.documents[id]
 	return recall.Hit{Document: &d.Document}, ok && !d.isExpired(now)
 }
 

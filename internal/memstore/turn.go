@@ -72,8 +72,8 @@ func (db *DB) planAnswer(asked time.Time) string {
 	return db.newID(messageKind, at)
 }
 
-// resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when its lease
-// has expired, and with the answer when the turn is done.
+// resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when its
+// lease has expired, and with the answer when the turn is done.
 func (s Turns) resume(u *user, idem conversation.Idempotency, t *turn, d time.Duration) (conversation.Turn, error) {
 	now := s.clock()
 	if !t.done {

@@ -12,8 +12,8 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// user is what the DB has of a user. An erasure sets the records aside and begins with empty ones, so no reader or writer
-// meets records of an earlier generation.
+// user is what the DB has of a user. An erasure sets the records aside and begins with empty ones, so no reader or
+// writer meets records of an earlier generation.
 type user struct {
 	id         conversation.UserID
 	generation int64
@@ -152,15 +152,15 @@ func byTime(a, b *conversation.Message) int {
 }
 
 // session returns a session as it is read, if there is one that is the same as known. A nil known accepts any.
-func (u *user) session(id string, known *conversation.Session) (*session, bool) {
-	s, ok := u.sessions[id]
+func (r *records) session(id string, known *conversation.Session) (*session, bool) {
+	s, ok := r.sessions[id]
 	return s, ok && (known == nil || s.IsSame(*known))
 }
 
 // read returns a session as readers see it: a copy, with when it is due.
-func (u *user) read(s *session) conversation.Session {
+func (r *records) read(s *session) conversation.Session {
 	out := copied(s.Session)
-	if m := u.due[sessionDueID(s.ID)]; m != nil {
+	if m := r.due[sessionDueID(s.ID)]; m != nil {
 		out.DueAt = m.at
 		if m.claimed {
 			out.ClaimedVersion = m.version
