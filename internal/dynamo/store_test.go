@@ -2,9 +2,7 @@ package dynamo_test
 
 import (
 	"flag"
-	"fmt"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
-	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 )
@@ -129,64 +126,6 @@ func containsAll(keys, wanted []string) bool {
 		}
 	}
 	return true
-}
-
-// TestGoalsAtTheirCap stores one goal more than can be live. The oldest becomes past, and is still listed.
-func TestGoalsAtTheirCap(t *testing.T) {
-	t.Parallel()
-	s := dynamotest.New(t, fixedClock())
-	const maxLive = 50
-	for i := range maxLive + 1 {
-		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: storetest.Now.Add(time.Duration(i) * time.Minute)}
-		if _, _, err := s.Goals.Create(t.Context(), alice, g, noKey); err != nil {
-			t.Fatal(err)
-		}
-	}
-	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	if err != nil || len(snap.Goals) != maxLive {
-		t.Errorf("%d goals are live, %v; want %d", len(snap.Goals), err, maxLive)
-	}
-	for _, g := range snap.Goals {
-		if g.CreatedAt.Equal(storetest.Now) {
-			t.Error("the oldest goal is live")
-		}
-	}
-	all, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 200})
-	if err != nil || len(all) != maxLive+1 {
-		t.Errorf("%d goals are listed, %v; want %d", len(all), err, maxLive+1)
-	}
-}
-
-// TestTodosAtTheirCap stores the only todo of one coach, and then more of another one than can be live. Those of the
-// coach that has the most become past, the oldest first.
-func TestTodosAtTheirCap(t *testing.T) {
-	t.Parallel()
-	s := dynamotest.New(t, fixedClock())
-	const maxLive = 100
-	for i := range maxLive + 5 {
-		todo := longterm.Todo{
-			CoachID: "tom", Content: fmt.Sprint(i), Status: longterm.Pending,
-			CreatedAt: storetest.Now.Add(time.Duration(i) * time.Minute),
-		}
-		if i == 0 {
-			todo.CoachID = "mia"
-		}
-		if _, _, err := s.Todos.Create(t.Context(), alice, todo, noKey); err != nil {
-			t.Fatal(err)
-		}
-	}
-	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	if err != nil || len(snap.Todos) != maxLive {
-		t.Fatalf("%d todos are live, %v; want %d", len(snap.Todos), err, maxLive)
-	}
-	for _, todo := range snap.Todos {
-		if n, err := strconv.Atoi(todo.Content); err != nil || 1 <= n && n <= 5 {
-			t.Errorf("todo %s of %s is live, %v", todo.Content, todo.CoachID, err)
-		}
-	}
-	if snap.Todos[0].CoachID != "mia" {
-		t.Error("the only todo of one coach is past")
-	}
 }
 
 // TestDueAt checks that a session is due when it has been idle for a time after its first message that no summary

@@ -245,6 +245,8 @@ var (
 		"ConcurrentUpdates":       testConcurrentUpdates,
 		"GoalsBecomePast":         testGoalsBecomePast,
 		"TodosBecomePast":         testTodosBecomePast,
+		"GoalsAtTheirCap":         testGoalsAtTheirCap,
+		"TodosAtTheirCap":         testTodosAtTheirCap,
 		"LatestCheckIn":           testLatestCheckIn,
 		"LiveMemoriesAreCapped":   testLiveMemoriesAreCapped,
 	}

@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+)
+
+// testGoalsAtTheirCap stores one goal more than can be live. The oldest becomes past, and is still listed.
+func testGoalsAtTheirCap(t *testing.T, s *fixture) {
+	const maxLive = 50
+	for i := range maxLive + 1 {
+		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: Now.Add(time.Duration(i) * time.Minute)}
+		if _, _, err := s.Goals.Create(t.Context(), alice, g, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap := snapshot(t, s)
+	if len(snap.Goals) != maxLive {
+		t.Errorf("%d goals are live, want %d", len(snap.Goals), maxLive)
+	}
+	for _, g := range snap.Goals {
+		if g.CreatedAt.Equal(Now) {
+			t.Error("the oldest goal is live")
+		}
+	}
+	all, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 200})
+	if err != nil || len(all) != maxLive+1 {
+		t.Errorf("%d goals are listed, %v; want %d", len(all), err, maxLive+1)
+	}
+}
+
+// testTodosAtTheirCap stores the only todo of one coach, and then more of another one than can be live. Those of the
+// coach that has the most become past, the oldest first.
+func testTodosAtTheirCap(t *testing.T, s *fixture) {
+	const maxLive = 100
+	for i := range maxLive + 5 {
+		todo := longterm.Todo{
+			CoachID: "tom", Content: fmt.Sprint(i), Status: longterm.Pending,
+			CreatedAt: Now.Add(time.Duration(i) * time.Minute),
+		}
+		if i == 0 {
+			todo.CoachID = "mia"
+		}
+		if _, _, err := s.Todos.Create(t.Context(), alice, todo, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	snap := snapshot(t, s)
+	if len(snap.Todos) != maxLive {
+		t.Fatalf("%d todos are live, want %d", len(snap.Todos), maxLive)
+	}
+	for _, todo := range snap.Todos {
+		if n, err := strconv.Atoi(todo.Content); err != nil || 1 <= n && n <= 5 {
+			t.Errorf("todo %s of %s is live, %v", todo.Content, todo.CoachID, err)
+		}
+	}
+	if snap.Todos[0].CoachID != "mia" {
+		t.Error("the only todo of one coach is past")
+	}
+}
