@@ -151,14 +151,14 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	saveSummary(t, s, readSession(t, s, "a"))
 	settle(1) // as of before the append
 	session = readSession(t, s, "a")
+	settle(1) // it is not read for memories
+	readForMemories(t, s, "a")
 	old := session
 	oldSummary := *session.Summary
 	oldSummary.UpdatedAt = oldSummary.UpdatedAt.Add(-time.Second)
 	session.Summary = &oldSummary
 	settle(1) // with another summary
 	session = old
-	settle(1) // it is not read for memories
-	readForMemories(t, s, "a")
 	settle(0)
 	appendMessages(t, s, alice, "a", userMessages("and again")...)
 	settle(1)
