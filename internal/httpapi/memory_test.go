@@ -55,7 +55,9 @@ func (m *memory) Sessions(ctx context.Context, user conversation.UserID, f conve
 }
 
 // IsMigrated reports whether a user's messages have moved to the store: those of one have not.
-func (m *memory) IsMigrated(_ context.Context, user conversation.UserID) (bool, error) { return user != "unmoved", nil }
+func (m *memory) IsMigrated(_ context.Context, user conversation.UserID) (bool, error) {
+	return user != "unmoved", nil
+}
 
 // said counts the messages of a user.
 func (m *memory) said(t *testing.T, user conversation.UserID) int {
