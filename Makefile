@@ -157,7 +157,8 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -stages -rapid.checks=200
-	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction -rapid.checks=500
+	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/pinecone -rapid.checks=500
+	@go test -count=1 -timeout=1h ./internal/llm/paced -long
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
@@ -300,8 +301,8 @@ fix: $(BIN)/.stamp ## Apply the fixes that the linters know, then format
 .PHONY: build
 build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	@tools/need go
-	@# This compiles the shared packages once. SAM runs its builds in parallel, and each would compile them again.
-	$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go build ./functions/...
+	@# This compiles the packages once, and links nothing. SAM runs its builds in parallel, and each would compile them again.
+	@$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go list -export ./functions/... >/dev/null
 	$(LAMBDA_ENV) $(SAM) build
 
 .PHONY: preflight
@@ -467,7 +468,7 @@ $(MINILM)/.stamp: tools/embeddings/requirements.txt
 	@touch $@
 
 .PHONY: tools
-tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Install the linters, the SAM CLI, the OpenAPI tester and what the console needs into .cache
+tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries
 
 .PHONY: venv
 venv: $(VENV)/.stamp

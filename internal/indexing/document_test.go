@@ -218,23 +218,25 @@ func TestRecordOfASummary(t *testing.T) {
 // TestOwnFieldsAreLimited has fields that take more in JSON than in memory. The service takes 40 KB for one record.
 func TestOwnFieldsAreLimited(t *testing.T) {
 	t.Parallel()
-	const count = 6_000
-	for name, field := range map[string]func(i int) any{
-		"long texts":          func(int) any { return strings.Repeat("x", 1000) },
-		"control characters":  func(int) any { return strings.Repeat("\x01", 1000) },
-		"numbers":             func(i int) any { return 1.2345678901234567e-100 * float64(i+1) },
-		"flags":               func(i int) any { return i%2 == 0 },
-		"lists of long texts": func(int) any { return slices.Repeat([]any{strings.Repeat("\"", 1000)}, 100) },
-		"lists of texts":      func(int) any { return slices.Repeat([]any{"x"}, 100) },
-		"lists of numbers":    func(int) any { return slices.Repeat([]any{1e125}, 100) },
-		"objects": func(int) any {
+	for name, c := range map[string]struct {
+		count int // more than there is room for
+		field func(i int) any
+	}{
+		"long texts":          {100, func(int) any { return strings.Repeat("x", 1000) }},
+		"control characters":  {100, func(int) any { return strings.Repeat("\x01", 1000) }},
+		"numbers":             {6000, func(i int) any { return 1.2345678901234567e-100 * float64(i+1) }},
+		"flags":               {6000, func(i int) any { return i%2 == 0 }},
+		"lists of long texts": {100, func(int) any { return slices.Repeat([]any{strings.Repeat("\"", 1000)}, 100) }},
+		"lists of texts":      {1000, func(int) any { return slices.Repeat([]any{"x"}, 100) }},
+		"lists of numbers":    {1000, func(int) any { return slices.Repeat([]any{1e125}, 100) }},
+		"objects": {1000, func(int) any {
 			return map[string]any{strings.Repeat("\x02", 150): 1.0, strings.Repeat("k", 300): 1.0}
-		},
+		}},
 	} {
 		r := &recorder{}
 		fields := map[string]any{}
-		for i := range count {
-			fields[fmt.Sprintf("%x", i)] = field(i)
+		for i := range c.count {
+			fields[fmt.Sprintf("%x", i)] = c.field(i)
 		}
 		s := summary.Summary{
 			RecordType: conversation.ProgramSummary, SessionID: strings.Repeat("s", 128), CoachID: strings.Repeat("c", 128),

@@ -2,6 +2,7 @@ package pinecone_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +19,15 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/vector"
 )
+
+// TestMain checks properties 30 times where the command line does not say how often: each has many remote calls. make
+// soak checks them more often.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "30"); err != nil {
+		panic(err)
+	}
+	m.Run() // which reads the command line
+}
 
 // intricateUsers have ids that are prefixes, hashes and namespaces of each other, or hold the separators of stored ids.
 var intricateUsers = []conversation.UserID{

@@ -132,6 +132,9 @@ func (e *extraction) message(t turn) {
 func (m *model) bare(statement string) string {
 	statement = strings.Trim(statement, " .!,;:-¡")
 	for range 2 { // "So, as I said, …"
+		if !m.leads.MatchString(statement) { // one expression for most statements, in place of all
+			break
+		}
 		for _, f := range m.forms["lead"] {
 			statement = f.match.ReplaceAllString(statement, f.content)
 		}

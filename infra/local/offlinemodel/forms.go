@@ -49,6 +49,15 @@ func loadForms() forms {
 	return all
 }
 
+// anyOf returns an expression that matches where one of the forms of a group does.
+func (f forms) anyOf(group string) *regexp.Regexp {
+	patterns := make([]string, len(f[group]))
+	for i, form := range f[group] {
+		patterns[i] = form.match.String()
+	}
+	return regexp.MustCompile(strings.Join(patterns, "|"))
+}
+
 // has reports whether a text has one of the forms of a group.
 func (f forms) has(group, text string) bool {
 	_, ok := f.apply(group, text)

@@ -9,6 +9,7 @@ package offlinemodel
 
 import (
 	"net/http"
+	"regexp"
 
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/openaiserver"
@@ -23,7 +24,8 @@ type Options = openaiserver.Options
 // Handler serves the model as OpenAI serves its models. It may be used concurrently.
 func Handler(options Options) http.Handler {
 	e := embedder.New()
-	return openaiserver.Handler(&model{e, e.Lexicon(), loadForms()}, options)
+	f := loadForms()
+	return openaiserver.Handler(&model{e, e.Lexicon(), f, f.anyOf("lead")}, options)
 }
 
 // model answers by its forms and word lists, which are read-only.
@@ -31,6 +33,7 @@ type model struct {
 	*embedder.Embedder
 	lex   *embedder.Lexicon
 	forms forms
+	leads *regexp.Regexp // matches what one of the forms "lead" does
 }
 
 var _ openaiserver.Model = (*model)(nil)

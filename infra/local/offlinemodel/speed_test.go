@@ -33,7 +33,7 @@ func fill(pattern string) string {
 // because times vary on a busy machine. It checks that the time is linear: four times the text takes about four times
 // the CPU time, and not sixteen.
 const (
-	long        = longest / 3
+	long        = longest / 6
 	short       = long / 4
 	mostGrowth  = 9.0
 	leastEffort = 10 * time.Millisecond // below that the fixed part of a call hides the rest
