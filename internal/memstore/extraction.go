@@ -15,21 +15,6 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// Extraction is what the extraction of memories reads and writes.
-type Extraction struct {
-	SessionReader
-	MessageReader
-	RecordReader
-	ExtractionWriter
-}
-
-var _ extraction.Store = Extraction{}
-
-// NewExtraction returns what the extraction of a DB reads and writes.
-func NewExtraction(db *DB) Extraction {
-	return Extraction{SessionReader{db}, MessageReader{db}, RecordReader{db}, ExtractionWriter{db}}
-}
-
 // ExtractionWriter stores what is extracted.
 type ExtractionWriter struct{ *DB }
 

@@ -9,41 +9,10 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
 )
-
-// Recall is what recall reads.
-type Recall struct {
-	SessionReader
-	MessageReader
-	RecordReader
-	DocumentReader
-}
-
-var _ recall.Store = Recall{}
-
-// NewRecall returns what recall reads of a DB.
-func NewRecall(db *DB) Recall {
-	return Recall{SessionReader{db}, MessageReader{db}, RecordReader{db}, DocumentReader{db}}
-}
-
-// PromptSource is what prompts are built from.
-type PromptSource struct {
-	SessionReader
-	MessageReader
-	LongTermReader
-	RecordReader
-}
-
-var _ gather.Store = PromptSource{}
-
-// NewPromptSource returns what prompts are built from.
-func NewPromptSource(db *DB) PromptSource {
-	return PromptSource{SessionReader{db}, MessageReader{db}, LongTermReader{db}, RecordReader{db}}
-}
 
 // RecordReader reads the records behind vector ids.
 type RecordReader struct{ *DB }
@@ -119,21 +88,6 @@ func (s RecordReader) Memories(_ context.Context, user conversation.UserID, gene
 		}
 	}
 	return copied(append(live, past...)), nil
-}
-
-// Indexing is what indexing reads and writes.
-type Indexing struct {
-	SessionReader
-	MessageReader
-	RecordReader
-	Progress
-}
-
-var _ indexing.Store = Indexing{}
-
-// NewIndexing returns what the indexing of a DB reads and writes.
-func NewIndexing(db *DB) Indexing {
-	return Indexing{SessionReader{db}, MessageReader{db}, RecordReader{db}, Progress{db}}
 }
 
 // Progress keeps how far sessions and records are indexed.

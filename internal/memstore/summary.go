@@ -14,21 +14,6 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// Summaries is what summarising reads and writes.
-type Summaries struct {
-	SessionReader
-	MessageReader
-	SummaryWriter
-	DueSessions
-}
-
-var _ summary.Store = Summaries{}
-
-// NewSummaries returns the summaries of a DB.
-func NewSummaries(db *DB) Summaries {
-	return Summaries{SessionReader{db}, MessageReader{db}, SummaryWriter{db}, DueSessions{db}}
-}
-
 // SummaryWriter stores summaries.
 type SummaryWriter struct{ *DB }
 
@@ -103,23 +88,12 @@ func (u *user) clearSpine(coachID string, now time.Time) {
 // maxSpines is how many spines a user has.
 const maxSpines = 32
 
-// Spines keeps spines.
-type Spines struct {
-	SessionReader
-	Due
-}
-
-var (
-	_ summary.SpineStore   = Spines{}
-	_ longterm.SpineReader = Spines{}
-)
-
-// NewSpines returns the spines of a DB.
-func NewSpines(db *DB) Spines { return Spines{SessionReader{db}, Due{db}} }
+// SpineStore keeps spines.
+type SpineStore struct{ *DB }
 
 // SpineDue reads the spine of a due record.
-func (s Spines) SpineDue(_ context.Context, d sweep.Due) (summary.DueSpine, error) {
-	u, unlock := s.Due.lock(d.User)
+func (s SpineStore) SpineDue(_ context.Context, d sweep.Due) (summary.DueSpine, error) {
+	u, unlock := s.lock(d.User)
 	defer unlock()
 	coach, ok := strings.CutPrefix(d.ID, spineDue)
 	if !ok || u.due[d.ID] == nil {
@@ -136,8 +110,8 @@ func (s Spines) SpineDue(_ context.Context, d sweep.Due) (summary.DueSpine, erro
 }
 
 // SaveSpine stores a spine. Where there are too many, those that were written longest ago go.
-func (s Spines) SaveSpine(_ context.Context, user conversation.UserID, generation int64, spine longterm.Spine) error {
-	u, unlock := s.Due.lock(user)
+func (s SpineStore) SaveSpine(_ context.Context, user conversation.UserID, generation int64, spine longterm.Spine) error {
+	u, unlock := s.lock(user)
 	defer unlock()
 	switch {
 	case generation != u.generation:
@@ -157,8 +131,8 @@ func (s Spines) SaveSpine(_ context.Context, user conversation.UserID, generatio
 }
 
 // Spines returns the spines that have a text.
-func (s Spines) Spines(_ context.Context, user conversation.UserID) ([]longterm.Spine, longterm.Preferences, error) {
-	u, unlock := s.Due.lock(user)
+func (s SpineStore) Spines(_ context.Context, user conversation.UserID) ([]longterm.Spine, longterm.Preferences, error) {
+	u, unlock := s.lock(user)
 	defer unlock()
 	var out []longterm.Spine
 	for _, id := range slices.Sorted(maps.Keys(u.spines)) {

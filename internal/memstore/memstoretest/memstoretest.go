@@ -12,6 +12,7 @@ func New(o memstore.Options) storetest.Stores { return Stores(memstore.New(o)) }
 // Stores returns all stores of a DB.
 func Stores(db *memstore.DB) storetest.Stores {
 	sessions, messages := memstore.SessionReader{DB: db}, memstore.MessageReader{DB: db}
+	source := memstore.NewSource(db)
 	deletions, prompts := memstore.Deletions{DB: db}, memstore.Prompts{DB: db}
 	return storetest.Stores{
 		Sessions: memstore.Sessions{SessionReader: sessions}, Messages: memstore.Messages{MessageReader: messages},
@@ -21,10 +22,10 @@ func Stores(db *memstore.DB) storetest.Stores {
 		Memories: memstore.Memories(db), Todos: memstore.Todos(db),
 		DrawnMemories: memstore.Memories(db).WithoutTrace(), DrawnTodos: memstore.Todos(db).WithoutTrace(),
 		Documents:  memstore.Documents{DocumentReader: memstore.DocumentReader{DB: db}},
-		Extraction: memstore.NewExtraction(db), Quota: memstore.Quota{DB: db},
-		Summaries: memstore.NewSummaries(db), Spines: memstore.NewSpines(db),
-		Indexing: memstore.NewIndexing(db), Recall: memstore.NewRecall(db),
-		PromptSource: memstore.NewPromptSource(db), Prompts: prompts,
+		Extraction: source, Quota: memstore.Quota{DB: db},
+		Summaries: source, Spines: source,
+		Indexing: source, Recall: source,
+		PromptSource: source, Prompts: prompts,
 		MessageDeletion: deletions, SessionDeletion: deletions, Cuts: deletions, PromptDeletion: prompts,
 		Sources: deletions, Forgetting: deletions,
 		Tombstones: memstore.Tombstones{DB: db}, Erasures: memstore.Erasures{DB: db},
