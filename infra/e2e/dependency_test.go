@@ -83,7 +83,8 @@ func (o outage) chat(text string) answer {
 }
 
 // isWhole expects that all background work is done, and that what was said is found. Nobody indexes a session that a
-// worker claimed and could not give back in the outage, until the claim has lapsed after the two minutes of an invocation.
+// worker claimed and could not give back in the outage, until the claim has lapsed after the two minutes of an
+// invocation.
 func (o outage) isWhole(want string) {
 	o.Helper()
 	eventually(o.T, 3*time.Minute, fmt.Sprintf("the stack is whole, and %q is found", want), func() bool {
