@@ -110,7 +110,8 @@ func (s SpineStore) SpineDue(_ context.Context, d sweep.Due) (summary.DueSpine, 
 }
 
 // SaveSpine stores a spine. Where there are too many, those that were written longest ago go.
-func (s SpineStore) SaveSpine(_ context.Context, user conversation.UserID, generation int64, spine longterm.Spine) error {
+func (s SpineStore) SaveSpine(_ context.Context, user conversation.UserID, generation int64, spine longterm.Spine,
+) error {
 	u, unlock := s.lock(user)
 	defer unlock()
 	switch {
@@ -131,7 +132,8 @@ func (s SpineStore) SaveSpine(_ context.Context, user conversation.UserID, gener
 }
 
 // Spines returns the spines that have a text.
-func (s SpineStore) Spines(_ context.Context, user conversation.UserID) ([]longterm.Spine, longterm.Preferences, error) {
+func (s SpineStore) Spines(_ context.Context, user conversation.UserID,
+) ([]longterm.Spine, longterm.Preferences, error) {
 	u, unlock := s.lock(user)
 	defer unlock()
 	var out []longterm.Spine
