@@ -210,8 +210,8 @@ func play(t *testing.T, outage time.Duration, ownKey bool) outcome {
 	return s.out
 }
 
-// TestAfterAnOutage plays what follows outages of 6 hours, and in make soak of 24, with the chat's key and with a key of
-// the background's own, and what chats wait meanwhile.
+// TestAfterAnOutage plays what follows outages of 6 hours, and in make soak of 24, with the chat's key and with a key
+// of the background's own, and what chats wait meanwhile.
 func TestAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
