@@ -108,8 +108,7 @@ func (s MessageReader) MessagesAfter(_ context.Context, user conversation.UserID
 ) ([]conversation.Message, error) {
 	u, unlock := s.lock(user)
 	defer unlock()
-	l := bySeq(false)
-	l.picks = func(m *conversation.Message) bool { return m.Seq > after.Seq }
-	out, _, err := values(l.page(u.inThread(session), conversation.Page{Limit: limit}))
+	all := slices.DeleteFunc(u.inThread(session), func(m *conversation.Message) bool { return m.Seq <= after.Seq })
+	out, _, err := values(bySeq(false).page(all[:min(max(0, limit), len(all))], conversation.Page{Limit: limit}))
 	return out, err
 }
