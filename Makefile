@@ -86,7 +86,7 @@ embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and pr
 # half as many packages again as there are cores run at a time, because tests of stores wait for their engines.
 # Memory is collected seldom: with the race detector that takes a tenth less CPU time. Nobody debugs these binaries, so
 # that they are linked without what debuggers read.
-LONGEST := ./internal/dynamo ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
+LONGEST := ./internal/dynamo ./internal/dynamo/adopt ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
 
 # The race detector looks at all code but these packages of others, which take strings and have tables of their own.
 # Without them the tests of prompts take three fifths of the CPU time, because prompts count tokens.
@@ -156,7 +156,8 @@ fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
 soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, kills: make soak [MESSAGES=n]
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
-	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -stages -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/dynamo/adopt -every-answer -stages -rapid.checks=200
 	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/pinecone -rapid.checks=500
 	@go test -count=1 -timeout=1h ./internal/llm/paced -long
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 type item = map[string]types.AttributeValue
@@ -55,7 +55,7 @@ func (m *migrationCase) arrive(x *traffic) {
 func (m *migrationCase) scan(each func(item)) {
 	m.Helper()
 	pages := dynamodb.NewScanPaginator(m.engine(), &dynamodb.ScanInput{
-		TableName: &m.name, ConsistentRead: aws.Bool(true), Limit: aws.Int32(dynamo.ScanItems),
+		TableName: &m.name, ConsistentRead: aws.Bool(true), Limit: aws.Int32(table.ScanItems),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(m.Context())

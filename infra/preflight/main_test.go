@@ -23,8 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -108,20 +108,20 @@ func command(t *testing.T, arguments ...string) (code int, out, problems string)
 // TestCommandNeedsThePolicyOfItsDocument checks a table and compares the calls with the policy in docs/adopting.md.
 func TestCommandNeedsThePolicyOfItsDocument(t *testing.T) {
 	services := startServices(t)
-	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
-	code, out, _ := command(t, "-table", table)
+	name := dynamodbtest.Table(t, table.CreateTableInput(""))
+	code, out, _ := command(t, "-table", name)
 	if code != notReady || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "update-time-to-live") {
 		t.Errorf("without a TTL the command exits with %d:\n%s", code, out)
 	}
 	_, err := dynamodbtest.Client(t).UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
-		TableName: aws.String(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
+		TableName: aws.String(name), TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(table.TTLAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, out, _ = command(t, "-table", table, "-json")
+	code, out, _ = command(t, "-table", name, "-json")
 	var report preflight.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)

@@ -34,6 +34,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
@@ -141,7 +142,7 @@ func connect(ctx context.Context, o options, environ map[string]string) (reindex
 		return none, e, err
 	}
 	table := dynamodb.NewFromConfig(awsCfg)
-	db := dynamo.New(table, cfg.TableName)
+	db := dynamo.New(table, cfg.TableName, adopt.WithLegacy())
 	index, err := function.VectorIndex(cfg, function.Runtime{}, db)
 	if err != nil {
 		return none, e, err

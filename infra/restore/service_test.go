@@ -21,7 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/faults"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // tableService is DynamoDB with what the local engine lacks: resource policies, and point-in-time recovery, whose
@@ -153,7 +153,7 @@ func (s *tableService) restore(source, target string, at time.Time) error {
 	if !ok {
 		return fmt.Errorf("there is no backup of %s at %s", source, stamp(at))
 	}
-	in := dynamo.CreateTableInput(target)
+	in := table.CreateTableInput(target)
 	in.StreamSpecification = nil
 	if _, err := s.engine.CreateTable(s.t.Context(), in); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // The tags by which a restored table says where it comes from. A run that goes on finds the source by them.
@@ -122,7 +122,7 @@ func setStream(ctx context.Context, r *restore) error {
 	}
 	in := &dynamodb.UpdateTableInput{TableName: &r.target}
 	if s := t.StreamSpecification; s == nil || !aws.ToBool(s.StreamEnabled) {
-		in.StreamSpecification = dynamo.CreateTableInput(r.target).StreamSpecification
+		in.StreamSpecification = table.CreateTableInput(r.target).StreamSpecification
 		if _, err := r.tables.UpdateTable(ctx, in); err != nil {
 			return fmt.Errorf("turn on the stream of %s: %w", r.target, err)
 		}
@@ -151,7 +151,7 @@ func setTTL(ctx context.Context, r *restore) error {
 	}
 	_, err = r.tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
 		TableName: &r.target, TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
+			AttributeName: aws.String(table.TTLAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	if err != nil {

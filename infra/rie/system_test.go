@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/infra/rie"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -56,7 +57,7 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 		t.Fatal(err)
 	}
 	s := &system{
-		token: token, table: dynamodbtest.Table(t, dynamo.CreateTableInput("")),
+		token: token, table: dynamodbtest.Table(t, table.CreateTableInput("")),
 		erasures:  dynamodbtest.Table(t, dynamo.CreateLedgerInput("")),
 		functions: map[string]*rie.Emulator{}, spans: collector.New(),
 	}

@@ -127,7 +127,8 @@ func (r *reach) invoke(method *types.Func, on types.Type) {
 		return
 	}
 	r.methods[method] = i
-	if isNamed(on, module+"/internal/dynamo", "API") || isNamed(on, module+"/internal/dynamo", "ScanAPI") ||
+	if isNamed(on, module+"/internal/dynamo/table", "API") ||
+		isNamed(on, module+"/internal/dynamo/adopt", "ScanAPI") ||
 		isNamed(on, module+"/internal/dynamo/preflight", "TableAPI") {
 		r.call("dynamodb", method.Name())
 	}
@@ -206,8 +207,11 @@ func (r *reach) part(t types.Type) {
 
 // index notes the name of an index that the store queries. The definition of the table names them too.
 func (r *reach) index(f *ssa.Function, c *ssa.Const) {
-	if c.Value == nil || c.Value.Kind() != constant.String || f.Pkg == nil ||
-		f.Pkg.Pkg.Path() != module+"/internal/dynamo" || f.Name() == "CreateTableInput" {
+	if c.Value == nil || c.Value.Kind() != constant.String || f.Pkg == nil || f.Name() == "CreateTableInput" {
+		return
+	}
+	store := []string{"/internal/dynamo", "/internal/dynamo/table", "/internal/dynamo/adopt"}
+	if !slices.Contains(store, strings.TrimPrefix(f.Pkg.Pkg.Path(), module)) {
 		return
 	}
 	if name := constant.StringVal(c.Value); slices.Contains(indexesInCode(), name) {

@@ -20,7 +20,7 @@ var wideInterfaces = map[string]string{
 	"internal/erasure.SessionStore":      "the steps of one deletion, in their order",
 	"internal/erasure.TombstoneStore":    "the life of one record: save, read, delete",
 	"internal/erasure.UserStore":         "the steps of one erasure, in their order",
-	"internal/dynamo.API":                "the calls of a client of AWS that are made",
+	"internal/dynamo/table.API":          "the calls of a client of AWS that are made",
 	"internal/dynamo/preflight.TableAPI": "the calls of a client of AWS that are made",
 	"infra/bench/meter.API":              "the calls of a client of AWS that are made",
 }

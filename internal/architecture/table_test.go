@@ -13,7 +13,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // tableShape is the part of the table that both the template and the code define, with the template's names.
@@ -45,12 +45,12 @@ func TestTableIsTheSameInTemplateAndCode(t *testing.T) {
 	}
 	sortShape(&deployed)
 	if diff := cmp.Diff(tableInCode(), deployed); diff != "" {
-		t.Errorf("dynamo.CreateTableInput (-) and template.yaml (+) differ:\n%s", diff)
+		t.Errorf("table.CreateTableInput (-) and template.yaml (+) differ:\n%s", diff)
 	}
 }
 
 func tableInCode() tableShape {
-	in := dynamo.CreateTableInput("any")
+	in := table.CreateTableInput("any")
 	out := tableShape{BillingMode: string(in.BillingMode), KeySchema: keyElements(in.KeySchema)}
 	for _, a := range in.AttributeDefinitions {
 		out.AttributeDefinitions = append(out.AttributeDefinitions, struct{ AttributeName, AttributeType string }{
@@ -92,7 +92,7 @@ func TestTableIsProtected(t *testing.T) {
 	}
 }
 
-func checkProtection(t *testing.T, id string, table template.Resource) {
+func checkProtection(t *testing.T, id string, resource template.Resource) {
 	t.Helper()
 	var p struct {
 		DeletionProtectionEnabled        bool
@@ -103,16 +103,16 @@ func checkProtection(t *testing.T, id string, table template.Resource) {
 			Enabled       bool
 		}
 	}
-	if err := json.Unmarshal(table.Properties, &p); err != nil {
+	if err := json.Unmarshal(resource.Properties, &p); err != nil {
 		t.Fatalf("decode %s: %v", id, err)
 	}
 	for name, holds := range map[string]bool{
-		"DeletionPolicy is Retain":      table.DeletionPolicy == "Retain",
-		"UpdateReplacePolicy is Retain": table.UpdateReplacePolicy == "Retain",
+		"DeletionPolicy is Retain":      resource.DeletionPolicy == "Retain",
+		"UpdateReplacePolicy is Retain": resource.UpdateReplacePolicy == "Retain",
 		"deletion protection is on":     p.DeletionProtectionEnabled,
 		"point-in-time recovery is on":  p.PointInTimeRecoverySpecification.PointInTimeRecoveryEnabled,
 		"encryption at rest is on":      p.SSESpecification.SSEEnabled,
-		"TTL is on dynamo.TTLAttribute": p.TimeToLiveSpecification.AttributeName == dynamo.TTLAttribute,
+		"TTL is on table.TTLAttribute":  p.TimeToLiveSpecification.AttributeName == table.TTLAttribute,
 		"TTL is enabled":                p.TimeToLiveSpecification.Enabled,
 	} {
 		if !holds {

@@ -20,15 +20,12 @@ const (
 	Archived  Status = "archived"
 )
 
-// Placement is where the messages of a session are stored while an app migrates from embedded arrays.
-type Placement string
-
-// The placements of a session (docs/adr/0023): in an array inside the app's record, in both, and in the shared store.
-const (
-	Embedded Placement = "embedded"
-	Dual     Placement = "dual"
-	Shared   Placement = "shared"
-)
+// Adopted is what a store knows of a session whose messages are in an app's own record (docs/adr/0059). Only the
+// package that adopts such records knows what is in it.
+type Adopted interface {
+	// HasCopies reports whether the shared store has messages of the session, too.
+	HasCopies() bool
+}
 
 // SummaryKind is how a summary was made.
 type SummaryKind string
@@ -99,11 +96,8 @@ type Session struct {
 	// Reading is what bad answers of the model have done to the reading for memories.
 	Reading Reading
 
-	Placement Placement
-	// Entries is how many entries the array of an embedded or dual session has. It is negative where there is no array.
-	Entries int
-	// EmbeddedSeq is the seq of the last message of a dual session that only the array has.
-	EmbeddedSeq int
+	// Adopted is nil for a session whose messages are in the shared store only.
+	Adopted Adopted
 	// Version counts the writes. It is 0 for an app's own record, which Throughline has not changed.
 	Version    int64
 	Generation int64
@@ -124,6 +118,9 @@ type Watermark struct {
 func (s Session) Uncovered() bool {
 	return s.Summarized.Seq < s.LastSeq || s.Indexed.Seq < s.LastSeq || s.NeedsExtraction()
 }
+
+// IsMigrated reports whether the shared store has messages of the session. It may lack some of an adopted one.
+func (s Session) IsMigrated() bool { return s.Adopted == nil || s.Adopted.HasCopies() }
 
 // HasContent reports whether the session has messages or a summary, which others may be shown.
 func (s Session) HasContent() bool { return s.MessageCount > 0 || s.Summary != nil }
@@ -322,7 +319,7 @@ func (s Session) Emptied(now time.Time) Session {
 	}
 	return Session{
 		ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
-		Attributes: s.Attributes, CompletedAt: s.CompletedAt, CreatedAt: created, Placement: s.Placement,
+		Attributes: s.Attributes, CompletedAt: s.CompletedAt, CreatedAt: created,
 		Version: s.Version + 1, Generation: s.Generation,
 	}
 }

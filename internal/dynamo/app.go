@@ -5,6 +5,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -20,25 +21,25 @@ const (
 	attrAppFile = "file"
 )
 
-func appKey(version string) key { return key{appPK, "registry#" + version} }
+func appKey(version string) table.Key { return table.NewKey(appPK, "registry#"+version) }
 
 // Put stores a file under its version. To store it again changes nothing.
 func (s *AppStore) Put(ctx context.Context, version, file string) error {
-	u := expression.Set(field(attrAppFile), value(stringAttr(file)))
-	_, err := s.db.updateItem(ctx, appKey(version), u, expression.AttributeNotExists(field(attrAppFile)))
-	if _, stored := conditionFailed(err); stored {
+	u := expression.Set(table.Field(attrAppFile), table.Value(table.StringAttr(file)))
+	_, err := s.db.UpdateItem(ctx, appKey(version), u, expression.AttributeNotExists(table.Field(attrAppFile)))
+	if _, stored := table.ConditionFailed(err); stored {
 		err = nil
 	}
-	return failed("store the app's registry", err)
+	return table.Failed("store the app's registry", err)
 }
 
 // File returns the file of a version. Without one it returns a NotFound error.
 func (s *AppStore) File(ctx context.Context, version string) (string, error) {
-	records, err := s.db.read(ctx, "read the app's registry", appKey(version))
+	records, err := s.db.Read(ctx, "read the app's registry", appKey(version))
 	if err != nil {
 		return "", err
 	}
-	file := records[appKey(version)].string(attrAppFile)
+	file := records[appKey(version)].String(attrAppFile)
 	if file == "" {
 		return "", fault.New(fault.NotFound, "the table has no registry of the version "+version)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -15,17 +16,17 @@ import (
 // answer has no summary, so that a repeat can give the same answer.
 func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in conversation.Append,
 ) (conversation.Appended, error) {
-	now := s.db.now()
+	now := s.db.Now()
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Appended{}, err
 	}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	if in.Idempotency.Set() {
-		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
+		a.addRecord = func(t *table.Transaction, k table.Key, done conversation.Appended) int {
 			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, now)
 			recordAppend(record, k, done)
-			return t.put(record, isFreeKey(done.Session.Generation, now))
+			return t.Put(record, isFreeKey(done.Session.Generation, now))
 		}
 	}
 	out, existing, err := a.append(ctx)
@@ -54,7 +55,7 @@ type appender struct {
 	// planned is the id that the message is to have, while its time stays the one in the id. Otherwise it gets a new one.
 	planned string
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
-	addRecord func(*transaction, key, conversation.Appended) int
+	addRecord func(*table.Transaction, table.Key, conversation.Appended) int
 	// guards are further writes of the transaction.
 	guards []guard
 	// all are the messages of the call. messages are those of them that have to be stored, and known those that an
@@ -77,10 +78,10 @@ func newAppender(db *DB, sessions *SessionReader, user conversation.UserID, in c
 // guard is a write beside an append, such as the check of a quota.
 type guard struct {
 	// add adds the write and returns its place. It returns -1 where there is nothing to write.
-	add func(*transaction, conversation.Session) int
+	add func(*table.Transaction, conversation.Session) int
 	// refused gets the record that failed the write's condition. It returns the error that ends the append, or nil for
 	// another attempt.
-	refused func(existing item) error
+	refused func(existing table.Item) error
 }
 
 // append tries until the messages are stored, the time is over, or the append is refused. existing is the idempotency
@@ -92,13 +93,13 @@ type guard struct {
 //
 // A writer that had a conflict removes the session from the cache, so that its next append begins with a read. That
 // lets the others go first. With a current version in its cache, the last winner would keep winning.
-func (a *appender) append(ctx context.Context) (out conversation.Appended, existing item, err error) {
+func (a *appender) append(ctx context.Context) (out conversation.Appended, existing table.Item, err error) {
 	const op = "append messages"
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
 	unlock, err := a.db.locks.lock(ctx, cacheKey{a.user, a.sessionID})
 	if err != nil {
-		return out, nil, failed(op, err)
+		return out, nil, table.Failed(op, err)
 	}
 	defer unlock()
 	session, ok := a.db.cache.session(a.user, a.sessionID)
@@ -107,19 +108,19 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 			return out, nil, err
 		}
 	}
-	b := a.db.backoff()
+	b := a.db.Backoff()
 	for conflicts := 0; ; conflicts++ {
 		attempt, err := a.newAttempt(ctx, session)
 		if err != nil {
-			return out, nil, failed(op, err)
+			return out, nil, table.Failed(op, err)
 		}
-		failures, err := a.db.commit(ctx, op, attempt.tx, b)
+		failures, err := a.db.Commit(ctx, op, attempt.tx, b)
 		stored := err == nil && failures == nil
-		if !stored && b.ambiguous {
+		if !stored && b.Ambiguous {
 			stored, err = a.isStored(ctx, attempt, err)
 		}
-		if !stored && isTooLarge(err) && attempt.after == conversation.Dual {
-			if session, err = a.move(ctx, conversation.Shared, true); err == nil {
+		if after := attempt.result.Session; !stored && table.IsTooLarge(err) && after.Adopted != nil {
+			if session, err = a.db.adoption.Outgrown(ctx, a.user, after); err == nil {
 				continue
 			}
 		}
@@ -129,22 +130,22 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 			} else {
 				a.db.cache.removeSession(a.user, a.sessionID)
 			}
-			return a.withKnown(attempt.result), nil, tooLarge(err, attempt.after)
+			return a.withKnown(attempt.result), nil, err
 		}
 		if out, existing, ended, err := a.refused(ctx, attempt, failures); ended || err != nil {
 			return out, existing, err
 		}
 		if session, err = a.currentSession(ctx, attempt, failures); err != nil {
-			return out, nil, failed(op, err)
+			return out, nil, table.Failed(op, err)
 		}
 	}
 }
 
 // refused says whether conditions that failed end the append, with its answer where all messages were stored before.
 // existing is the idempotency record of an earlier call.
-func (a *appender) refused(ctx context.Context, try appendAttempt, failures *conditionFailures,
-) (out conversation.Appended, existing item, ended bool, err error) {
-	if existing, failed := failures.existing(try.recordPlace); failed {
+func (a *appender) refused(ctx context.Context, try appendAttempt, failures *table.ConditionFailures,
+) (out conversation.Appended, existing table.Item, ended bool, err error) {
+	if existing, failed := failures.Existing(try.recordPlace); failed {
 		return out, existing, true, nil
 	}
 	if err := a.checkGuards(try, failures); err != nil {
@@ -158,9 +159,9 @@ func (a *appender) refused(ctx context.Context, try appendAttempt, failures *con
 }
 
 // checkGuards returns the error of the first guard that ends the append.
-func (a *appender) checkGuards(attempt appendAttempt, failures *conditionFailures) error {
+func (a *appender) checkGuards(attempt appendAttempt, failures *table.ConditionFailures) error {
 	for i, g := range a.guards {
-		if existing, refused := failures.existing(attempt.guardPlaces[i]); refused {
+		if existing, refused := failures.Existing(attempt.guardPlaces[i]); refused {
 			if err := g.refused(existing); err != nil {
 				return err
 			}
@@ -171,10 +172,8 @@ func (a *appender) checkGuards(attempt appendAttempt, failures *conditionFailure
 
 // appendAttempt is one transaction of an append, with the places of its conditions.
 type appendAttempt struct {
-	tx     *transaction
+	tx     *table.Transaction
 	result conversation.Appended
-	// after is the placement of the session after the append.
-	after conversation.Placement
 	// recordPlace is -1 without an idempotency key. guardPlaces are those of the guards.
 	sessionPlace, recordPlace int
 	guardPlaces               []int
@@ -182,42 +181,43 @@ type appendAttempt struct {
 	clientPlaces []int
 }
 
-// newAttempt returns the transaction that appends to the session where it should be. It moves the session first, where
-// the transaction cannot bring it there.
+// newAttempt returns the transaction that appends to the session. An adopted one may be moved first.
 func (a *appender) newAttempt(ctx context.Context, session conversation.Session) (appendAttempt, error) {
 	if a.of != nil && !session.IsSame(*a.of) {
 		return appendAttempt{}, fault.Missing("session")
 	}
-	r, err := a.route(ctx, session)
-	if err != nil {
-		return appendAttempt{}, err
+	write := PlainWrite(session)
+	if session.Adopted != nil {
+		var err error
+		if write, err = a.db.adoption.Route(ctx, a.user, session); err != nil {
+			return appendAttempt{}, err
+		}
 	}
-	messages, after := r.session.Extend(a.messages, a.now)
-	after = r.extended(after, a.messages)
+	messages, after := write.Before().Extend(a.messages, a.now)
+	after = write.After(after, a.messages)
 	for i := range messages {
 		messages[i].ID = a.newID(messages[i].Timestamp)
 	}
 	try := appendAttempt{
-		tx: a.db.transaction(), result: conversation.Appended{Messages: messages, Session: after},
-		after: after.Placement, recordPlace: -1,
+		tx: a.db.Transaction(), result: conversation.Appended{Messages: messages, Session: after}, recordPlace: -1,
 	}
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
-		return try, errInvalidKey
+		return try, table.ErrInvalidKey
 	}
-	k := key{partition(a.user), sk}
-	u, isAsRead, err := r.update(a.user, k, after, messages, a.db.dueAfterIdle())
+	k := table.UserKey(a.user, sk)
+	u, isAsRead, err := write.Update(a.user, after, messages, a.db.DueAfterIdle())
 	if err != nil {
 		return try, err
 	}
-	try.sessionPlace = try.tx.update(k, a.askForSummary(u, r.session, after), isAsRead)
-	if after.Placement != conversation.Embedded {
+	try.sessionPlace = try.tx.Update(k, a.askForSummary(u, write.Before(), after), isAsRead)
+	if after.IsMigrated() {
 		for _, m := range messages {
-			it, err := encodeMessage(a.user, after, m)
+			it, err := table.EncodeMessage(a.user, after, m)
 			if err != nil {
 				return try, err
 			}
-			try.tx.put(it, notExists())
+			try.tx.Put(it, table.NotExists())
 		}
 	}
 	try.clientPlaces = a.addClientIDs(try.tx, k, try.result)
@@ -225,15 +225,15 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 		try.recordPlace = a.addRecord(try.tx, k, a.withKnown(try.result))
 	}
 	for _, g := range a.guards {
-		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, r.session))
+		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, write.Before()))
 	}
 	return try, nil
 }
 
 // newID returns the id of a message of that time: the planned one, or one with new random digits.
 func (a *appender) newID(at time.Time) string {
-	if sk, ok := parseMessageID(a.user, a.planned); ok {
-		if planned, _, _ := parseMessageSK(sk); planned.Equal(at) {
+	if sk, ok := table.ParseMessageID(a.user, a.planned); ok {
+		if planned, _, _ := table.ParseMessageSK(sk); planned.Equal(at) {
 			return a.planned
 		}
 	}
@@ -242,7 +242,7 @@ func (a *appender) newID(at time.Time) string {
 
 // newMessageID returns an id that only its caller knows.
 func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
-	return messageID(user, at, newShortID(at, newRandomDigits(db.random)))
+	return table.MessageID(user, at, table.NewShortID(at, table.NewRandomDigits(db.Random)))
 }
 
 // askForSummary marks a session whose messages since its summary reach their number with an append, and removes the
@@ -250,28 +250,28 @@ func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
 // summary since this one read the session: then the mark is early or late by fewer messages than that number.
 func (a *appender) askForSummary(u expression.UpdateBuilder, before, after conversation.Session,
 ) expression.UpdateBuilder {
-	if after.Placement == conversation.Embedded {
+	if !after.IsMigrated() {
 		return u
 	}
 	times := func(s conversation.Session) int { return (s.LastSeq - before.Summarized.Seq) / a.db.summaryEvery }
 	if times(after) > times(before) {
-		return u.Set(field(attrSummaryAskedAt), value(timeAttr(a.now)))
+		return u.Set(table.Field(table.AttrSummaryAskedAt), table.Value(table.TimeAttr(a.now)))
 	}
-	return u.Remove(field(attrSummaryAskedAt))
+	return u.Remove(table.Field(table.AttrSummaryAskedAt))
 }
 
 // isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the
 // random part of its message ids, so a message with such an id is its own. Where it is not stored, err stays.
 func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (bool, error) {
 	first := try.result.Messages[0]
-	sk, _ := parseMessageID(a.user, first.ID)
-	session, _ := sessionSK(first.Context, first.SessionID)
-	keys := []key{{partition(a.user), sk}}
-	if try.after != conversation.Shared {
-		keys = append(keys, key{partition(a.user), session})
+	sk, _ := table.ParseMessageID(a.user, first.ID)
+	session, _ := table.SessionSK(first.Context, first.SessionID)
+	keys := []table.Key{table.UserKey(a.user, sk)}
+	if try.result.Session.Adopted != nil {
+		keys = append(keys, table.UserKey(a.user, session))
 	}
-	records, readErr := a.db.settle(ctx, "append messages", keys...)
-	if _, _, ok := records.message(a.user, session, sk); ok {
+	records, readErr := a.db.Settle(ctx, "append messages", keys...)
+	if _, _, ok := a.db.message(records, a.user, session, sk); ok {
 		return true, nil
 	}
 	return false, cmp.Or(err, readErr)
@@ -279,11 +279,11 @@ func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (
 
 // currentSession returns the session for the next attempt: as the failed condition returned it, or else as the table
 // has it.
-func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *conditionFailures,
+func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *table.ConditionFailures,
 ) (conversation.Session, error) {
-	it, _ := failures.existing(try.sessionPlace)
-	session, ok := decodeSession(it)
-	if !ok || isAppsOwn(session) { // whose generation is not in the record
+	it, _ := failures.Existing(try.sessionPlace)
+	session, ok := a.db.DecodeSession(it)
+	if !ok || session.Version == 0 { // an app's own, whose generation is not in the record
 		return a.sessions.Session(ctx, a.user, a.sessionID)
 	}
 	return session, nil

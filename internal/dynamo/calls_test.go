@@ -21,9 +21,11 @@ import (
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	var c callCounter
+	var c dynamotest.CallCounter
 	var s storetest.Stores
-	restart := func() { s = openIntercepted(t, table, interceptor{call: c.call}, fixedClock()) }
+	restart := func() {
+		s = dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
+	}
 	restart()
 	const batch, query, write = "BatchGetItem", "Query", "TransactWriteItems"
 	var session conversation.Session
@@ -54,7 +56,7 @@ func TestCalls(t *testing.T) {
 		{"append again with the key", func() error { return appendTurn("k") }, []string{write, batch, query}},
 		{"append cold", func() error { restart(); return appendTurn("") }, []string{batch, write}},
 		{"append after one of another process", func() error {
-			other := dynamotest.Open(t, table, fixedClock())
+			other := dynamotest.Open(t, table, dynamotest.FixedClock())
 			if _, err := other.Messages.Append(t.Context(), alice, oneMessage("a", "q")); err != nil {
 				return err
 			}
@@ -102,7 +104,7 @@ func TestCalls(t *testing.T) {
 			return err
 		}, []string{query, batch}},
 		{"sessions with a coach, beside 30 without messages and 22 with another coach", func() error {
-			addOtherSessions(t, dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), table, fixedClock())))
+			addOtherSessions(t, dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), table, dynamotest.FixedClock())))
 			_, _, err := s.PromptSource.CoachSessions(t.Context(), alice, conversation.CoachSessions{CoachID: "c"},
 				conversation.Page{Limit: 20})
 			return err
@@ -123,11 +125,11 @@ func TestCalls(t *testing.T) {
 			return s.Summaries.SaveSummary(t.Context(), alice, session, summaryOf(session, 1))
 		}, []string{write}},
 	} {
-		c.take()
+		c.Take()
 		if err := op.do(); err != nil {
 			t.Fatalf("%s: %v", op.name, err)
 		}
-		got := c.take()
+		got := c.Take()
 		slices.Sort(got)
 		slices.Sort(op.want)
 		if diff := cmp.Diff(op.want, got); diff != "" {
@@ -140,8 +142,8 @@ func TestCalls(t *testing.T) {
 // it or long after it: the session has 2.4 MB, and one answer of DynamoDB 1 MB.
 func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 	t.Parallel()
-	var c callCounter
-	s := openIntercepted(t, dynamotest.Table(t), interceptor{call: c.call}, fixedClock())
+	var c dynamotest.CallCounter
+	s := dynamotest.OpenIntercepted(t, dynamotest.Table(t), dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
 	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
 		t.Fatal(err)
@@ -162,12 +164,12 @@ func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 			middle = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		}
 	}
-	c.take()
+	c.Take()
 	got, err := s.Summaries.MessagesAfter(t.Context(), alice, last.Session, middle, 20)
 	if err != nil || len(got) != 20 || got[0].Seq != 301 {
 		t.Fatalf("%d messages, %v", len(got), err)
 	}
-	if calls := c.take(); len(calls) != 1 {
+	if calls := c.Take(); len(calls) != 1 {
 		t.Errorf("calls: %v", calls)
 	}
 }

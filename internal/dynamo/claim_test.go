@@ -16,7 +16,7 @@ func TestClaimWithoutAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := dynamotest.Table(t)
-			other := dynamotest.Open(t, table, fixedClock())
+			other := dynamotest.Open(t, table, dynamotest.FixedClock())
 			newSession(t, other, alice, "coach_conversation", "a", "x")
 			session, err := other.Sessions.Session(t.Context(), alice, "a")
 			if err != nil {
@@ -41,7 +41,7 @@ func TestClaimWithoutAnswer(t *testing.T) {
 				return false
 			}
 			lost := 0
-			s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
+			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 				if op != "UpdateItem" || lost > 0 {
 					return run()
 				}
@@ -53,8 +53,8 @@ func TestClaimWithoutAnswer(t *testing.T) {
 				} else if !claimed(other.Due) {
 					t.Error("the other worker has no claim")
 				}
-				return errNoAnswer
-			}}, fixedClock())
+				return dynamotest.ErrNoAnswer
+			}}, dynamotest.FixedClock())
 			if got := claimed(s.Due); got != mine || lost != 1 {
 				t.Errorf("claimed: %t, want %t; %d answers lost", got, mine, lost)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // Owner says whose a record is, as reads and erasures decide it.
@@ -25,20 +26,20 @@ const (
 // Classify says whose a record is. kind is the kind of record that Throughline takes it for, unless its key is none of
 // Throughline's.
 func Classify(record map[string]types.AttributeValue) (kind string, owner Owner) {
-	it := item(record)
-	if _, ours := parsePartition(it.string(attrPK)); !ours {
+	it := table.Item(record)
+	if _, ours := table.ParsePartition(it.String(table.AttrPK)); !ours {
 		return "", Other
 	}
-	sk := it.string(attrSK)
-	kind, ours := kindOf(sk)
+	sk := it.String(table.AttrSK)
+	kind, ours := table.KindOf(sk)
 	switch {
-	case sk == generationSK:
+	case sk == table.GenerationSK:
 		return "generation", Own
-	case !ours && isSessionOrUnnamed(sk):
+	case !ours && table.IsSessionOrUnnamed(sk):
 		return "session", AppSession
 	case !ours:
 		return "", Other
-	case it.has(attrGeneration):
+	case it.Has(table.AttrGeneration):
 		return kind, Own
 	case IsSessionKey(sk):
 		return kind, AppSession
@@ -48,12 +49,12 @@ func Classify(record map[string]types.AttributeValue) (kind string, owner Owner)
 
 // IsSessionKey reports whether a sort key is of a session, whatever the partition's name is.
 func IsSessionKey(sk string) bool {
-	_, _, ok := parseSessionSK(sk)
+	_, _, ok := table.ParseSessionSK(sk)
 	return ok
 }
 
 // UserPartition returns the partition key of a user's records.
-func UserPartition(user string) string { return userPrefix + user }
+func UserPartition(user string) string { return table.UserPrefix + user }
 
 // WrittenType returns the type of a top-level attribute that Throughline's records have. It is empty for names that
 // they do not use, and for attributes that no index can have as a key.

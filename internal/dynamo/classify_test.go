@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -48,10 +49,10 @@ func TestClassify(t *testing.T) {
 // TestWrittenTypes compares WrittenType with the records of a user.
 func TestWrittenTypes(t *testing.T) {
 	t.Parallel()
-	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
+	name := dynamodbtest.Table(t, table.CreateTableInput(""))
 	client := dynamodbtest.Client(t)
-	writeRecords(t, dynamo.New(client, table))
-	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(table)})
+	writeRecords(t, dynamo.New(client, name))
+	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name)})
 	if err != nil {
 		t.Fatal(err)
 	}

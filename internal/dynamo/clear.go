@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -22,40 +23,40 @@ func errNotShared() error {
 func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
 ) (erasure.Tombstone, error) {
 	const op = "clear session"
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
 	var tombstone erasure.Tombstone
 	var empty conversation.Session
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		session, err := s.sessions.Session(ctx, user, id)
 		switch {
 		case err != nil:
 			return erasure.Tombstone{}, err
-		case b.ambiguous && session.IsSame(empty): // an earlier attempt emptied it, and its answer was lost
+		case b.Ambiguous && session.IsSame(empty): // an earlier attempt emptied it, and its answer was lost
 			return tombstone, nil
-		case session.Placement != conversation.Shared:
+		case session.Adopted != nil:
 			return erasure.Tombstone{}, errNotShared()
 		}
-		sk, _ := sessionSK(session.Context, session.ID)
-		empty = session.Emptied(s.db.now())
+		sk, _ := table.SessionSK(session.Context, session.ID)
+		empty = session.Emptied(s.db.Now())
 		tombstone = erasure.Tombstone{
-			User: user, ID: sessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
-			DeletedAt: s.db.now(),
+			User: user, ID: table.SessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
+			DeletedAt: s.db.Now(),
 		}
-		t := s.db.transaction()
-		t.update(key{partition(user), sk}, clearing(user, empty), isUnchanged(session))
-		t.replace(encodeTombstone(tombstone, due))
-		t.remove(markKey(user, sk)) // of an answer to one of the messages
+		t := s.db.Transaction()
+		t.Update(table.UserKey(user, sk), clearing(user, empty), table.IsUnchanged(session))
+		t.Replace(encodeTombstone(tombstone, due))
+		t.Remove(markKey(user, sk)) // of an answer to one of the messages
 		if session.Summary != nil {
-			clearSpine(t, user, session, s.db.now())
+			clearSpine(t, user, session, s.db.Now())
 		}
-		failures, err := s.db.commit(ctx, op, t, b)
+		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			s.db.cache.removeSession(user, id)
 			return tombstone, err
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return erasure.Tombstone{}, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return erasure.Tombstone{}, table.Failed(op, err)
 		}
 	}
 }
@@ -64,16 +65,17 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 // stays.
 func clearing(user conversation.UserID, s conversation.Session) expression.UpdateBuilder {
 	own := func(name string) string { return name }
-	u := removeSessionSummary(removeDue(setCounters(user, s)), own).
-		Set(field(attrSessionCreatedAt), value(intAttr(s.CreatedAt.UnixMilli())))
-	for _, name := range []string{attrSummarizedSeq, attrIndexedSeq, attrExtractedSeq} {
-		u = u.Set(field(name), value(intAttr(0)))
+	u := removeSessionSummary(table.RemoveDue(table.SetCounters(user, s)), own).
+		Set(table.Field(table.AttrSessionCreatedAt), table.Value(table.IntAttr(s.CreatedAt.UnixMilli())))
+	for _, name := range []string{table.AttrSummarizedSeq, table.AttrIndexedSeq, table.AttrExtractedSeq} {
+		u = u.Set(table.Field(name), table.Value(table.IntAttr(0)))
 	}
 	for _, name := range []string{
-		attrSummarizedAt, attrIndexedAt, attrExtractedAt, attrReading, attrDeletedSeqs, attrLeftAt, attrIndexingUntil,
-		attrEmbeddedSeq, attrOutgrown,
+		table.AttrSummarizedAt, table.AttrIndexedAt, table.AttrExtractedAt, table.AttrReading, table.AttrDeletedSeqs,
+		table.AttrLeftAt, table.AttrIndexingUntil,
+		table.AttrOutgrown,
 	} {
-		u = u.Remove(field(name))
+		u = u.Remove(table.Field(name))
 	}
 	return u
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -13,46 +14,47 @@ import (
 
 // addClientIDs adds the records of the messages' clientMessageIds to a transaction. It returns their places, -1 for a
 // message without an id.
-func (a *appender) addClientIDs(t *transaction, k key, done conversation.Appended) []int {
+func (a *appender) addClientIDs(t *table.Transaction, k table.Key, done conversation.Appended) []int {
 	places := make([]int, len(done.Messages))
 	for i, m := range done.Messages {
 		places[i] = -1
 		if m.ClientMessageID == "" {
 			continue
 		}
-		sk, _ := parseMessageID(a.user, m.ID)
-		it := key{k.pk, clientSK(k.sk, done.Session, m.ClientMessageID)}.attributes()
-		it[attrMessageSK] = stringAttr(sk)
-		it[attrGeneration] = intAttr(done.Session.Generation)
-		places[i] = t.put(it, notExists().Or(field(attrGeneration).LessThan(value(intAttr(done.Session.Generation)))))
+		sk, _ := table.ParseMessageID(a.user, m.ID)
+		it := k.Beside(table.ClientSK(k.SK, done.Session, m.ClientMessageID)).Attributes()
+		it[table.AttrMessageSK] = table.StringAttr(sk)
+		it[table.AttrGeneration] = table.IntAttr(done.Session.Generation)
+		places[i] = t.Put(it, table.NotExists().
+			Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(done.Session.Generation)))))
 	}
 	return places
 }
 
 // setAside takes the messages whose clientMessageIds are stored out of the append, with the stored messages. It reports
 // how many. It returns a Conflict error for an id of another content, and for one whose message was deleted.
-func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *conditionFailures) (int, error) {
-	keys := map[string]key{}
+func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *table.ConditionFailures) (int, error) {
+	keys := map[string]table.Key{}
 	for i, place := range try.clientPlaces {
-		if it, exists := failures.existing(place); place >= 0 && exists {
-			keys[a.messages[i].ClientMessageID] = key{partition(a.user), it.string(attrMessageSK)}
+		if it, exists := failures.Existing(place); place >= 0 && exists {
+			keys[a.messages[i].ClientMessageID] = table.UserKey(a.user, it.String(table.AttrMessageSK))
 		}
 	}
 	if len(keys) == 0 {
 		return 0, nil
 	}
-	sk, _ := sessionSK(try.result.Session.Context, try.result.Session.ID)
-	all := []key{{partition(a.user), sk}}
+	sk, _ := table.SessionSK(try.result.Session.Context, try.result.Session.ID)
+	all := []table.Key{table.UserKey(a.user, sk)}
 	for _, k := range keys {
 		all = append(all, k)
 	}
-	records, err := a.db.readCurrent(ctx, "append messages", a.user, all...)
+	records, err := a.db.ReadCurrent(ctx, "append messages", a.user, all...)
 	if err != nil {
 		return 0, err
 	}
 	for id, k := range keys {
 		i := slices.IndexFunc(a.messages, func(m conversation.NewMessage) bool { return m.ClientMessageID == id })
-		m, session, ok := records.message(a.user, sk, k.sk)
+		m, session, ok := a.db.message(records, a.user, sk, k.SK)
 		if err := a.messages[i].CheckDuplicate(m, ok && m.Generation == session.Generation); err != nil {
 			return 0, err
 		}
@@ -63,7 +65,7 @@ func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *co
 		a.known[id] = m
 		a.messages = slices.Delete(slices.Clone(a.messages), i, i+1)
 	}
-	a.current, _ = records.session(a.user, all[0])
+	a.current, _ = a.db.Session(records, a.user, all[0])
 	a.current.Summary = nil
 	return len(keys), nil
 }

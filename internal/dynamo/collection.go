@@ -11,18 +11,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-)
-
-// The kinds of records, as they are named in keys and ids.
-const (
-	goalKind    = "goal"
-	checkInKind = "check_in"
-	memoryKind  = "memory"
-	todoKind    = "todo"
-	coachKind   = "coach"
-	spineKind   = "spine"
 )
 
 // A user has so many coaches, of so many bytes together.
@@ -36,20 +27,22 @@ const (
 // which the sweep deletes its vector.
 type kind[T any] struct {
 	longterm.Kind[T]
-	encode func(T) item
-	decode func(item) T
+	encode func(T) table.Item
+	decode func(table.Item) T
 	// trace, if set, is what a deleted record leaves beside the hash of its content.
-	trace func(T) item
+	trace func(T) table.Item
 }
 
 // keys returns the keys at which the record of an id can be: live or past.
-func (k kind[T]) keys(user conversation.UserID, id string) []key {
-	pk := partition(user)
-	return []key{{pk, recordSK(livePrefix, k.Name, id)}, {pk, recordSK(pastPrefix, k.Name, id)}}
+func (k kind[T]) keys(user conversation.UserID, id string) []table.Key {
+	return []table.Key{
+		table.UserKey(user, table.RecordSK(table.LivePrefix, k.Name, id)),
+		table.UserKey(user, table.RecordSK(table.PastPrefix, k.Name, id)),
+	}
 }
 
 // appendLive appends the record to the list if it is live.
-func (k kind[T]) appendLive(list []T, it item, now time.Time) []T {
+func (k kind[T]) appendLive(list []T, it table.Item, now time.Time) []T {
 	if v := k.decode(it); k.Needed(v, now) {
 		return append(list, v)
 	}
@@ -64,8 +57,8 @@ var (
 )
 
 // recordID returns the id in a record's sk, which is its last part.
-func recordID(it item) string {
-	sk := it.string(attrSK)
+func recordID(it table.Item) string {
+	sk := it.String(table.AttrSK)
 	return sk[strings.LastIndexByte(sk, '#')+1:]
 }
 
@@ -101,16 +94,16 @@ func NewTodoStore(db *DB) *CollectionStore[longterm.Todo] {
 // stored is a record as it is in the table.
 type stored[T any] struct {
 	value   T
-	key     key
+	key     table.Key
 	live    bool
 	version int64
 	bytes   int
 }
 
-func (s *CollectionStore[T]) decodeStored(it item) stored[T] {
-	k := keyOf(it)
-	_, live, _ := parseRecordSK(k.sk, s.kind.Name)
-	return stored[T]{s.kind.decode(it), k, live, it.int64(attrVersion), it.size()}
+func (s *CollectionStore[T]) decodeStored(it table.Item) stored[T] {
+	k := table.KeyOf(it)
+	_, live, _ := table.ParseRecordSK(k.SK, s.kind.Name)
+	return stored[T]{s.kind.decode(it), k, live, it.Int64(table.AttrVersion), it.Size()}
 }
 
 // findAttempts is how often a record is looked for. One that becomes past while both of its keys are read can be missed
@@ -125,13 +118,13 @@ func (s *CollectionStore[T]) find(ctx context.Context, user conversation.UserID,
 	}
 	keys := s.kind.keys(user, id)
 	for range findAttempts {
-		records, err := s.db.readCurrent(ctx, "read "+s.kind.Name, user, keys...)
+		records, err := s.db.ReadCurrent(ctx, "read "+s.kind.Name, user, keys...)
 		if err != nil {
 			return stored[T]{}, 0, err
 		}
 		for _, k := range keys {
-			if it, ok := records.current(user, k); ok {
-				return s.decodeStored(it), records.generation(user), nil
+			if it, ok := records.Current(user, k); ok {
+				return s.decodeStored(it), records.Generation(user), nil
 			}
 		}
 	}
@@ -148,11 +141,11 @@ func (s *CollectionStore[T]) Get(ctx context.Context, user conversation.UserID, 
 func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserID, record T,
 	idem conversation.Idempotency,
 ) (T, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	now := conversation.Milliseconds(s.db.now())
+	now := conversation.Milliseconds(s.db.Now())
 	created := s.kind.Created(record, now)
-	*s.kind.ID(&created) = conversation.NewID(s.kind.Name, s.kind.At(created), s.db.random)
+	*s.kind.ID(&created) = conversation.NewID(s.kind.Name, s.kind.At(created), s.db.Random)
 	existing, err := s.writeNew(ctx, user, recordChange[T]{to: created, idem: idem, at: now})
 	if err != nil || existing == nil {
 		return created, false, err
@@ -161,17 +154,17 @@ func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserI
 		return record, false, err
 	}
 	// The first answer again, whatever has become of the record since.
-	created = s.kind.Created(record, existing.time(attrCreatedAt))
-	*s.kind.ID(&created) = existing.string(attrRecordID)
+	created = s.kind.Created(record, existing.Time(table.AttrCreatedAt))
+	*s.kind.ID(&created) = existing.String(table.AttrRecordID)
 	return created, true, nil
 }
 
 // Update applies a change to a record. When another writer came first, it applies the change to what that one wrote.
 func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserID, id string, change func(*T) error,
 ) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return from.value, err
@@ -185,8 +178,8 @@ func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserI
 		if done || err != nil {
 			return to, err
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return from.value, failed("update "+s.kind.Name, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return from.value, table.Failed("update "+s.kind.Name, err)
 		}
 	}
 }
@@ -194,9 +187,9 @@ func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserI
 // Delete deletes a record.
 func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserID, id string) error {
 	op := "delete " + s.kind.Name
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return err
@@ -205,8 +198,8 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 		if deleted || err != nil {
 			return err
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return table.Failed(op, err)
 		}
 	}
 }
@@ -218,27 +211,27 @@ const vectorSweepAfter = 15 * time.Minute
 // deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
 // leaves a tombstone, one that extraction may bring back a hash of its content, with what makes that due.
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
-	generation int64, due item, b *backoff,
+	generation int64, due table.Item, b *table.Backoff,
 ) (deleted bool, err error) {
 	if !s.kind.Indexed && s.kind.Content == nil {
-		err := s.db.deleteItem(ctx, from.key, isVersion(from.version))
-		_, conflict := conditionFailed(err)
-		return !conflict || deletedBefore(err), failed(op, ignoreConditionFailed(err))
+		err := s.db.DeleteItem(ctx, from.key, isVersion(from.version))
+		_, conflict := table.ConditionFailed(err)
+		return !conflict || table.DeletedBefore(err), table.Failed(op, table.IgnoreConditionFailed(err))
 	}
-	t := s.db.transaction()
+	t := s.db.Transaction()
 	place := s.addDelete(t, user, from, generation, due)
-	t.check(generationKey(user), isGeneration(generation))
-	failures, err := s.db.commit(ctx, op, t, b)
+	t.Check(table.GenerationKey(user), table.IsGeneration(generation))
+	failures, err := s.db.Commit(ctx, op, t, b)
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
-	existing, _ := failures.existing(place)
-	return failures.ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
+	existing, _ := failures.Existing(place)
+	return failures.Ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
 }
 
 // isVersion is the condition that nobody has written a record since it was read.
 func isVersion(version int64) expression.ConditionBuilder {
-	return field(attrVersion).Equal(value(intAttr(version)))
+	return table.Field(table.AttrVersion).Equal(table.Value(table.IntAttr(version)))
 }
 
 // List returns one page of live and past records, newest first.
@@ -246,20 +239,20 @@ func (s *CollectionStore[T]) List(ctx context.Context, user conversation.UserID,
 ) ([]T, conversation.Position, error) {
 	after := string(page.After)
 	if after != "" && !s.kind.IsID(after) {
-		return nil, "", errPosition()
+		return nil, "", table.ErrPosition()
 	}
-	var all []item
-	for _, prefix := range []string{livePrefix, pastPrefix} {
+	var all []table.Item
+	for _, prefix := range []string{table.LivePrefix, table.PastPrefix} {
 		part, err := s.listPrefix(ctx, user, prefix, after, page.Limit+1)
 		if err != nil {
 			return nil, "", err
 		}
 		all = append(all, part...)
 	}
-	slices.SortStableFunc(all, func(a, b item) int { return cmp.Compare(recordID(b), recordID(a)) })
+	slices.SortStableFunc(all, func(a, b table.Item) int { return cmp.Compare(recordID(b), recordID(a)) })
 	// A record that became past between the two reads is in both lists.
-	all = slices.CompactFunc(all, func(a, b item) bool { return recordID(a) == recordID(b) })
-	out, next, err := collectCurrent(ctx, s.db, user, page.Limit, sequence(all), func(it item) (T, bool) {
+	all = slices.CompactFunc(all, func(a, b table.Item) bool { return recordID(a) == recordID(b) })
+	out, next, err := collectCurrent(ctx, s.db, user, page.Limit, sequence(all), func(it table.Item) (T, bool) {
 		return s.kind.decode(it), true
 	})
 	if next != "" {
@@ -269,15 +262,15 @@ func (s *CollectionStore[T]) List(ctx context.Context, user conversation.UserID,
 }
 
 func (s *CollectionStore[T]) listPrefix(ctx context.Context, user conversation.UserID, prefix, after string, limit int,
-) ([]item, error) {
-	low := recordSK(prefix, s.kind.Name, "")
-	high := afterPrefix(low)
+) ([]table.Item, error) {
+	low := table.RecordSK(prefix, s.kind.Name, "")
+	high := table.AfterPrefix(low)
 	if after != "" {
 		high = low + after
 	}
-	q := query{where: between(user, low, high), descending: true, page: limit + 1}
-	var out []item
-	for it, err := range s.db.query(ctx, "list "+s.kind.Name, q) {
+	q := table.Query{Where: table.Between(user, low, high), Descending: true, Page: limit + 1}
+	var out []table.Item
+	for it, err := range s.db.Query(ctx, "list "+s.kind.Name, q) {
 		if err != nil {
 			return nil, err
 		}
@@ -292,8 +285,8 @@ func (s *CollectionStore[T]) listPrefix(ctx context.Context, user conversation.U
 }
 
 // sequence returns records that were read already as a query returns them.
-func sequence(records []item) iter.Seq2[item, error] {
-	return func(yield func(item, error) bool) {
+func sequence(records []table.Item) iter.Seq2[table.Item, error] {
+	return func(yield func(table.Item, error) bool) {
 		for _, it := range records {
 			if !yield(it, nil) {
 				return

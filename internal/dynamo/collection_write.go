@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -29,56 +30,56 @@ const (
 // recordWrite is the transaction of a write, with the places of its conditions. idemPlace is -1 without an idempotency
 // key.
 type recordWrite struct {
-	tx                                   *transaction
+	tx                                   *table.Transaction
 	ownPlace, generationPlace, idemPlace int
 }
 
 // writeNew stores a new record. existing is the idempotency record of an earlier call with the same key.
 func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.UserID, change recordChange[T],
-) (existing item, err error) {
+) (existing table.Item, err error) {
 	op := "write " + s.kind.Name
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		var w recordWrite
-		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*transaction, int) {
+		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*table.Transaction, int) {
 			change.generation = generation
 			w = s.newWrite(ctx, user, change)
 			return w.tx, w.generationPlace
 		})
-		if err != nil && b.ambiguous && s.isCreated(ctx, user, change.to) {
+		if err != nil && b.Ambiguous && s.isCreated(ctx, user, change.to) {
 			return nil, nil
 		}
 		if err != nil || failures == nil {
 			return nil, err
 		}
-		if own, failed := failures.existing(w.ownPlace); failed && own != nil {
+		if own, failed := failures.Existing(w.ownPlace); failed && own != nil {
 			return nil, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
 		}
-		if existing, failed := failures.existing(w.idemPlace); failed {
+		if existing, failed := failures.Existing(w.idemPlace); failed {
 			return existing, nil
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return nil, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return nil, table.Failed(op, err)
 		}
 	}
 }
 
 // isCreated reports whether a new record is stored. Only the call that creates it knows its id.
 func (s *CollectionStore[T]) isCreated(ctx context.Context, user conversation.UserID, record T) bool {
-	records, err := s.db.settle(ctx, "read "+s.kind.Name, s.kind.keys(user, *s.kind.ID(&record))...)
+	records, err := s.db.Settle(ctx, "read "+s.kind.Name, s.kind.keys(user, *s.kind.ID(&record))...)
 	return err == nil && len(records) > 0
 }
 
 // writeChanged stores a record that was read and changed. done is false when another writer came first.
 func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation.UserID, change recordChange[T],
-	b *backoff,
+	b *table.Backoff,
 ) (done bool, err error) {
 	w := s.newWrite(ctx, user, change)
-	failures, err := s.db.commit(ctx, "write "+s.kind.Name, w.tx, b)
+	failures, err := s.db.Commit(ctx, "write "+s.kind.Name, w.tx, b)
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
-	_, changed := failures.existing(w.ownPlace)
-	if _, erased := failures.existing(w.generationPlace); erased && !changed {
+	_, changed := failures.Existing(w.ownPlace)
+	if _, erased := failures.Existing(w.generationPlace); erased && !changed {
 		return false, fault.Missing(s.kind.Name)
 	}
 	return false, nil
@@ -88,16 +89,16 @@ func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation
 // of the user's generation.
 func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) recordWrite {
-	w := recordWrite{tx: s.db.transaction(), idemPlace: -1}
+	w := recordWrite{tx: s.db.Transaction(), idemPlace: -1}
 	live, err := s.readLive(ctx, user, change)
 	if err != nil {
-		w.tx.err = err
+		w.tx.Err = err
 		return w
 	}
-	written := longterm.Sized[T]{Value: change.to, Bytes: s.encode(user, change.to, true, 1, change.generation).size()}
-	stays, past, err := s.kind.Place(sized(live), written, s.db.now())
+	written := longterm.Sized[T]{Value: change.to, Bytes: s.encode(user, change.to, true, 1, change.generation).Size()}
+	stays, past, err := s.kind.Place(sized(live), written, s.db.Now())
 	if err != nil {
-		w.tx.err = err
+		w.tx.Err = err
 		return w
 	}
 	w.ownPlace = s.addOwn(w.tx, user, change, stays)
@@ -107,15 +108,15 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 		if moved += r.bytes; moved > maxMoveBytes && i > 0 {
 			break
 		}
-		w.tx.delete(r.key, isVersion(r.version))
-		w.tx.replace(s.encode(user, r.value, false, r.version+1, change.generation))
+		w.tx.Delete(r.key, isVersion(r.version))
+		w.tx.Replace(s.encode(user, r.value, false, r.version+1, change.generation))
 	}
-	w.generationPlace = w.tx.check(generationKey(user), isGeneration(change.generation))
+	w.generationPlace = w.tx.Check(table.GenerationKey(user), table.IsGeneration(change.generation))
 	if change.idem.Set() {
-		record := newIdempotencyRecord(user, change.idem, change.generation, s.db.now())
-		record[attrCreatedAt] = timeAttr(change.at)
-		record[attrRecordID] = stringAttr(*s.kind.ID(&change.to))
-		w.idemPlace = w.tx.put(record, isFreeKey(change.generation, s.db.now()))
+		record := newIdempotencyRecord(user, change.idem, change.generation, s.db.Now())
+		record[table.AttrCreatedAt] = table.TimeAttr(change.at)
+		record[table.AttrRecordID] = table.StringAttr(*s.kind.ID(&change.to))
+		w.idemPlace = w.tx.Put(record, isFreeKey(change.generation, s.db.Now()))
 	}
 	return w
 }
@@ -130,29 +131,30 @@ func sized[T any](records []stored[T]) []longterm.Sized[T] {
 }
 
 // addOwn adds the write of the record itself and returns the place of its condition.
-func (s *CollectionStore[T]) addOwn(t *transaction, user conversation.UserID, change recordChange[T], live bool) int {
+func (s *CollectionStore[T]) addOwn(t *table.Transaction, user conversation.UserID, change recordChange[T], live bool,
+) int {
 	if change.from == nil {
-		return t.put(s.encode(user, change.to, live, 1, change.generation), notExists())
+		return t.Put(s.encode(user, change.to, live, 1, change.generation), table.NotExists())
 	}
 	next := s.encode(user, change.to, live, change.from.version+1, change.generation)
 	if change.from.live == live {
-		return t.put(next, isVersion(change.from.version))
+		return t.Put(next, isVersion(change.from.version))
 	}
-	t.replace(next)
-	return t.delete(change.from.key, isVersion(change.from.version))
+	t.Replace(next)
+	return t.Delete(change.from.key, isVersion(change.from.version))
 }
 
-func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, version, generation int64) item {
-	prefix := pastPrefix
+func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, version, generation int64) table.Item {
+	prefix := table.PastPrefix
 	if live {
-		prefix = livePrefix
+		prefix = table.LivePrefix
 	}
-	k := key{partition(user), recordSK(prefix, s.kind.Name, *s.kind.ID(&v))}
-	it := s.kind.encode(v).with(k.attributes())
-	it[attrVersion] = intAttr(version)
-	it[attrGeneration] = intAttr(generation)
+	k := table.UserKey(user, table.RecordSK(prefix, s.kind.Name, *s.kind.ID(&v)))
+	it := s.kind.encode(v).With(k.Attributes())
+	it[table.AttrVersion] = table.IntAttr(version)
+	it[table.AttrGeneration] = table.IntAttr(generation)
 	if s.kind.Indexed {
-		it[attrDueAt], it[attrDueShard] = timeAttr(s.db.dueAfterIdle()), intAttr(dueShard(k))
+		it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(s.db.DueAfterIdle()), table.IntAttr(table.DueShard(k))
 	}
 	return it
 }
@@ -162,19 +164,19 @@ func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, ve
 func (s *CollectionStore[T]) readLive(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) ([]stored[T], error) {
 	if from := change.from; from != nil {
-		grows := s.kind.encode(change.to).size() > s.kind.encode(from.value).size()
-		if !s.kind.Needed(change.to, s.db.now()) || from.live && !grows {
+		grows := s.kind.encode(change.to).Size() > s.kind.encode(from.value).Size()
+		if !s.kind.Needed(change.to, s.db.Now()) || from.live && !grows {
 			return nil, nil
 		}
 	}
 	var live []stored[T]
-	q := query{where: withPrefix(user, recordSK(livePrefix, s.kind.Name, ""))}
-	for it, err := range s.db.query(ctx, "list "+s.kind.Name, q) {
+	q := table.Query{Where: table.WithPrefix(user, table.RecordSK(table.LivePrefix, s.kind.Name, ""))}
+	for it, err := range s.db.Query(ctx, "list "+s.kind.Name, q) {
 		if err != nil {
 			return nil, err
 		}
-		isOwn := change.from != nil && keyOf(it) == change.from.key
-		if it.int64(attrGeneration) == change.generation && !isOwn {
+		isOwn := change.from != nil && table.KeyOf(it) == change.from.key
+		if it.Int64(table.AttrGeneration) == change.generation && !isOwn {
 			live = append(live, s.decodeStored(it))
 		}
 	}

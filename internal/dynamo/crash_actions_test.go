@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -45,7 +46,7 @@ func (sim *simulation) setUp() {
 		})
 	}
 	for _, c := range collections() {
-		e := entry{name: "first", live: true, at: sim.clock.time(), source: sim.ids["message/a0"]}
+		e := entry{name: "first", live: true, at: sim.clock.Time(), source: sim.ids["message/a0"]}
 		name := c.kind + "/" + e.name
 		id, err := c.create(ctx, sim.reader, sim.user, e, noKey)
 		check(err)
@@ -124,7 +125,9 @@ func (sim *simulation) checkMissing(action string, exists bool, err error) bool 
 }
 
 // sessionCalls returns the remote calls of a write to a session.
-func sessionCalls() []remoteCall { return []remoteCall{{transact, 0}, {transact, 1}, {batchGet, 0}} }
+func sessionCalls() []remoteCall {
+	return []remoteCall{{dynamotest.Transact, 0}, {dynamotest.Transact, 1}, {dynamotest.BatchGet, 0}}
+}
 
 // saveRepeat saves a call with a key that was acknowledged. A repeat of it changes nothing.
 func (sim *simulation) saveRepeat(key conversation.Idempotency, err error, do func(context.Context, *process) error) {
@@ -210,7 +213,7 @@ func (sim *simulation) turn() {
 		Idempotency: conversation.Idempotency{Scope: "chat", Key: question, BodyHash: "h"},
 	}
 	renew, attempts, answer := rapid.Bool().Draw(sim.rt, "renew"), 0, ""
-	remote := append(sessionCalls(), remoteCall{updateItem, 2})
+	remote := append(sessionCalls(), remoteCall{dynamotest.UpdateItem, 2})
 	_, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		attempts++
 		turn, err := p.Turns.BeginTurn(ctx, sim.user, in, time.Minute)
@@ -273,7 +276,7 @@ func (sim *simulation) saveSummary() {
 	if session.MessageCount == 0 || !sum.Replaces(session) {
 		return
 	}
-	remote := []remoteCall{{transact, 1}}
+	remote := []remoteCall{{dynamotest.Transact, 1}}
 	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.Summaries.SaveSummary(ctx, sim.user, session, sum)
 	}})

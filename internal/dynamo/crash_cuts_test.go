@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -29,7 +30,12 @@ func (sim *simulation) truncate() {
 	for _, line := range cut {
 		in.Expected = append(in.Expected, sim.ids["message/"+strings.SplitN(line, " ", 3)[2]])
 	}
-	remote := []remoteCall{{batchGet, 3}, {queryCall, 6}, {transact, 1}, {indexCall, 0}}
+	remote := []remoteCall{
+		{dynamotest.BatchGet, 3},
+		{dynamotest.QueryCall, 6},
+		{dynamotest.Transact, 1},
+		{dynamotest.IndexCall, 0},
+	}
 	again, err := sim.call(clientCall{remote, key.Set(), func(ctx context.Context, p *process) error {
 		out, err := p.deletions.Truncate(ctx, sim.user, in)
 		for _, m := range out.Messages {
@@ -61,7 +67,13 @@ func (sim *simulation) truncate() {
 func (sim *simulation) clear() {
 	id, exists := sim.drawSession()
 	remote := []remoteCall{
-		{batchGet, 3}, {queryCall, 9}, {transact, 2}, {batchWrite, 0}, {deleteItem, 0}, {updateItem, 0}, {indexCall, 0},
+		{dynamotest.BatchGet, 3},
+		{dynamotest.QueryCall, 9},
+		{dynamotest.Transact, 2},
+		{dynamotest.BatchWrite, 0},
+		{dynamotest.DeleteItem, 0},
+		{dynamotest.UpdateItem, 0},
+		{dynamotest.IndexCall, 0},
 	}
 	_, err := sim.call(clientCall{remote, true, func(ctx context.Context, p *process) error {
 		return errorOf(p.deletions.ClearSession(ctx, sim.user, id))

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -19,7 +20,12 @@ func (sim *simulation) deleteMessage() {
 	if !ok {
 		return
 	}
-	remote := []remoteCall{{batchGet, 3}, {queryCall, 4}, {transact, 1}, {indexCall, 0}}
+	remote := []remoteCall{
+		{dynamotest.BatchGet, 3},
+		{dynamotest.QueryCall, 4},
+		{dynamotest.Transact, 1},
+		{dynamotest.IndexCall, 0},
+	}
 	again, err := sim.call(clientCall{remote, true, func(ctx context.Context, p *process) error {
 		return p.deletions.DeleteMessage(ctx, sim.user, m.session, sim.ids["message/"+m.content])
 	}})
@@ -42,7 +48,13 @@ func (sim *simulation) deleteMessage() {
 func (sim *simulation) deleteSession() {
 	id, exists := sim.drawSession()
 	remote := []remoteCall{
-		{batchGet, 3}, {queryCall, 9}, {transact, 2}, {batchWrite, 0}, {deleteItem, 0}, {updateItem, 0}, {indexCall, 0},
+		{dynamotest.BatchGet, 3},
+		{dynamotest.QueryCall, 9},
+		{dynamotest.Transact, 2},
+		{dynamotest.BatchWrite, 0},
+		{dynamotest.DeleteItem, 0},
+		{dynamotest.UpdateItem, 0},
+		{dynamotest.IndexCall, 0},
 	}
 	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.deletions.DeleteSession(ctx, sim.user, id)
@@ -61,9 +73,9 @@ func (sim *simulation) deleteSession() {
 
 // sweep ends every deletion and every erasure that has begun.
 func (sim *simulation) sweep() {
-	sim.clock.advance(time.Hour)
+	sim.clock.Advance(time.Hour)
 	p, ctx := sim.process(nil)
-	if _, err := p.Sweep(ctx, sweep.Deletions, p.deletions, sim.clock.time); err != nil {
+	if _, err := p.Sweep(ctx, sweep.Deletions, p.deletions, sim.clock.Time); err != nil {
 		sim.rt.Fatalf("sweep: %v", err)
 	}
 	sim.erasing = false
@@ -95,16 +107,21 @@ func (sim *simulation) deleteMemories(s *state, source string) {
 // erasureCalls returns the remote calls of an erasure.
 func erasureCalls() []remoteCall {
 	return []remoteCall{
-		{transact, 0}, {queryCall, 19}, {deleteItem, 5}, {batchWrite, 0}, {updateItem, 1}, {indexCall, 0},
+		{dynamotest.Transact, 0},
+		{dynamotest.QueryCall, 19},
+		{dynamotest.DeleteItem, 5},
+		{dynamotest.BatchWrite, 0},
+		{dynamotest.UpdateItem, 1},
+		{dynamotest.IndexCall, 0},
 	}
 }
 
 // erase erases the user, or goes on with an erasure. What was stored since it began stays.
 func (sim *simulation) erase(retries bool) {
 	_, err := sim.call(clientCall{erasureCalls(), retries, func(ctx context.Context, p *process) error {
-		out, err := p.deletions.Erase(ctx, sim.user, sim.clock.time().Add(time.Minute))
+		out, err := p.deletions.Erase(ctx, sim.user, sim.clock.Time().Add(time.Minute))
 		if err == nil && !out.Done {
-			return errNoAnswer // the call before holds the lease, until it expires
+			return dynamotest.ErrNoAnswer // the call before holds the lease, until it expires
 		}
 		return err
 	}})

@@ -10,13 +10,19 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
 // recordCalls returns the remote calls of a write to a long-term record.
 func recordCalls() []remoteCall {
-	return []remoteCall{{transact, 0}, {transact, 1}, {batchGet, 0}, {queryCall, 0}}
+	return []remoteCall{
+		{dynamotest.Transact, 0},
+		{dynamotest.Transact, 1},
+		{dynamotest.BatchGet, 0},
+		{dynamotest.QueryCall, 0},
+	}
 }
 
 // drawRecord draws the name of a record of one kind. ok is false where there is none.
@@ -49,7 +55,7 @@ func doneBefore(again bool, err error) error {
 func (sim *simulation) createRecord() {
 	c, key := sim.drawCollection(), sim.drawKey()
 	live := c.kind == "check-in" || rapid.Bool().Draw(sim.rt, "live")
-	e := entry{name: sim.newName(), live: live, at: sim.clock.time()}
+	e := entry{name: sim.newName(), live: live, at: sim.clock.Time()}
 	name := c.kind + "/" + e.name
 	if m, ok := sim.drawMessage(); ok && c.kind == "memory" && rapid.Bool().Draw(sim.rt, "extracted") {
 		e.source = sim.ids["message/"+m.content]
@@ -86,7 +92,7 @@ func (sim *simulation) deleteRecord() {
 	if !ok {
 		return
 	}
-	remote := []remoteCall{{transact, 1}, {deleteItem, 1}, {batchGet, 0}}
+	remote := []remoteCall{{dynamotest.Transact, 1}, {dynamotest.DeleteItem, 1}, {dynamotest.BatchGet, 0}}
 	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return c.delete(ctx, p.Stores, sim.user, sim.ids[name])
 	}})
@@ -118,7 +124,7 @@ func (sim *simulation) deleteCoach() {
 	if !ok {
 		return
 	}
-	remote := []remoteCall{{deleteItem, 1}, {batchGet, 0}}
+	remote := []remoteCall{{dynamotest.DeleteItem, 1}, {dynamotest.BatchGet, 0}}
 	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.Coaches.DeleteCoach(ctx, sim.user, strings.TrimPrefix(name, "coach/"))
 	}})
@@ -133,9 +139,9 @@ func (sim *simulation) putDocument() {
 	if rapid.Bool().Draw(sim.rt, "is not indexed") {
 		put.Index = []string{}
 	}
-	remote := []remoteCall{{transact, 0}, {batchGet, 0}, {batchGet, 1}}
+	remote := []remoteCall{{dynamotest.Transact, 0}, {dynamotest.BatchGet, 0}, {dynamotest.BatchGet, 1}}
 	_, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
-		d, err := put.Document(sim.clock.time())
+		d, err := put.Document(sim.clock.Time())
 		if err != nil {
 			return err
 		}
@@ -150,7 +156,7 @@ func (sim *simulation) deleteDocument() {
 	if !ok {
 		return
 	}
-	remote := []remoteCall{{transact, 0}, {batchGet, 0}, {batchGet, 1}}
+	remote := []remoteCall{{dynamotest.Transact, 0}, {dynamotest.BatchGet, 0}, {dynamotest.BatchGet, 1}}
 	again, err := sim.call(clientCall{remote, sim.drawRetries(), func(ctx context.Context, p *process) error {
 		return p.Documents.DeleteDocument(ctx, sim.user, document.Namespace{"a"}, strings.TrimPrefix(name, "document/"))
 	}})

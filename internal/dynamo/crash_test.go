@@ -14,7 +14,6 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/storetest"
 )
 
@@ -26,16 +25,16 @@ func TestCrashes(t *testing.T) {
 	table, users := dynamotest.Table(t), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
-		clk := newClock()
+		clk := dynamotest.NewClock()
 		sim := &simulation{
 			t: t, rt: rt, table: table, user: conversation.UserID(fmt.Sprint("user", users)), clock: clk,
-			reader: dynamotest.Open(t, table, clk.option()), want: newState(), ids: map[string]string{},
+			reader: dynamotest.Open(t, table, clk.Option()), want: newState(), ids: map[string]string{},
 			newTokens: rapid.Bool().Draw(rt, "new tokens"),
 		}
 		sim.setUp()
 		for range rapid.IntRange(1, 12).Draw(rt, "actions") {
 			sim.actions++
-			clk.advance(time.Minute)
+			clk.Advance(time.Minute)
 			sim.act()
 		}
 		sim.check("in the end")
@@ -54,7 +53,7 @@ type simulation struct {
 	rt    *rapid.T
 	table string
 	user  conversation.UserID
-	clock *clock
+	clock *dynamotest.Clock
 	// reader is a store whose calls never fail.
 	reader storetest.Stores
 	// running is nil before the first call and after a crash.
@@ -86,7 +85,7 @@ type process struct {
 // has crashed makes no more calls.
 type network struct {
 	mu       sync.Mutex
-	failures map[remoteCall]failure
+	failures map[remoteCall]dynamotest.Failure
 	calls    map[string]int
 	crashed  bool
 	cancel   context.CancelFunc
@@ -103,17 +102,17 @@ func (n *network) call(op string, run func() error) error {
 	f := n.nextFailure(op)
 	if n.crashed {
 		n.mu.Unlock()
-		return errCrash
+		return dynamotest.ErrCrash
 	}
-	if f == crashBefore || f == crashAfter {
+	if f == dynamotest.CrashBefore || f == dynamotest.CrashAfter {
 		n.crashed = true
 		n.cancel()
 	}
 	n.mu.Unlock()
-	return f.apply(op, run)
+	return f.Apply(op, run)
 }
 
-func (n *network) nextFailure(op string) failure {
+func (n *network) nextFailure(op string) dynamotest.Failure {
 	f := n.failures[remoteCall{op, n.calls[op]}]
 	n.calls[op]++
 	return f
@@ -123,19 +122,19 @@ func (n *network) nextFailure(op string) failure {
 type vectorIndex struct{ *network }
 
 func (v vectorIndex) Delete(context.Context, conversation.UserID, int64, []string) error {
-	return v.call(indexCall, func() error { return nil })
+	return v.call(dynamotest.IndexCall, func() error { return nil })
 }
 
 func (v vectorIndex) Drop(context.Context, conversation.UserID, int64) (int, error) {
-	return 0, v.call(indexCall, func() error { return nil })
+	return 0, v.call(dynamotest.IndexCall, func() error { return nil })
 }
 
 func (v vectorIndex) DropFrom(context.Context, conversation.UserID, int64, string) (int, error) {
-	return 0, v.call(indexCall, func() error { return nil })
+	return 0, v.call(dynamotest.IndexCall, func() error { return nil })
 }
 
 func (v vectorIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
-	return v.call(indexCall, func() error { return nil })
+	return v.call(dynamotest.IndexCall, func() error { return nil })
 }
 
 // check compares everything that a client can read with what it expects.
@@ -147,13 +146,14 @@ func (sim *simulation) check(when string) {
 
 // process returns the running process, a new one after a crash, whose next calls have the given failures. The context
 // ends when the process crashes.
-func (sim *simulation) process(failures map[remoteCall]failure) (*process, context.Context) {
+func (sim *simulation) process(failures map[remoteCall]dynamotest.Failure) (*process, context.Context) {
 	if sim.running == nil {
 		n := &network{}
-		s := openIntercepted(sim.t, sim.table, interceptor{call: n.call, newTokens: sim.newTokens}, sim.clock.option(),
+		s := dynamotest.OpenIntercepted(sim.t, sim.table, dynamotest.Interceptor{Call: n.call, NewTokens: sim.newTokens},
+			sim.clock.Option(),
 			dynamo.WithSlots(4, longestTurn))
 		index := vectorIndex{n}
-		deletions := erasure.NewSweeper(s.Erasure(index, sim.clock.time), index)
+		deletions := erasure.NewSweeper(s.Erasure(index, sim.clock.Time), index)
 		sim.running = &process{Stores: s, network: n, deletions: deletions}
 	}
 	ctx, cancel := context.WithCancel(sim.t.Context())
@@ -191,7 +191,7 @@ var errGivenUp = errors.New("given up")
 // may have been carried out.
 func (sim *simulation) call(c clientCall) (again bool, err error) {
 	for attempt := 1; ; attempt++ {
-		var failures map[remoteCall]failure
+		var failures map[remoteCall]dynamotest.Failure
 		if attempt <= failingAttempts {
 			failures = sim.drawFailures(c.remote)
 		}
@@ -200,7 +200,7 @@ func (sim *simulation) call(c clientCall) (again bool, err error) {
 		if p.network.crashed {
 			sim.running = nil
 		}
-		if !isUnanswered(err) {
+		if !dynamotest.IsUnanswered(err) {
 			return attempt > 1, err
 		}
 		if !c.retries {
@@ -209,24 +209,19 @@ func (sim *simulation) call(c clientCall) (again bool, err error) {
 		if attempt > failingAttempts+1 {
 			sim.rt.Fatalf("nothing fails, and there is no answer: %v", err)
 		}
-		sim.clock.advance(2 * time.Minute) // leases expire
+		sim.clock.Advance(2 * time.Minute) // leases expire
 	}
 }
 
 // drawFailures draws the operation first, because an operation of one call is as likely to fail as one of many.
-func (sim *simulation) drawFailures(remote []remoteCall) map[remoteCall]failure {
-	failures := map[remoteCall]failure{}
+func (sim *simulation) drawFailures(remote []remoteCall) map[remoteCall]dynamotest.Failure {
+	failures := map[remoteCall]dynamotest.Failure{}
 	for range rapid.SampledFrom([]int{1, 0, 2, 1}).Draw(sim.rt, "failures") {
 		at := rapid.SampledFrom(remote).Draw(sim.rt, "remote call")
 		at.index = rapid.IntRange(0, at.index).Draw(sim.rt, "index")
-		failures[at] = drawFailure(sim.rt, requestLost)
+		failures[at] = dynamotest.DrawFailure(sim.rt, dynamotest.RequestLost)
 	}
 	return failures
-}
-
-// isUnanswered reports whether a client can't tell from the error whether its call was carried out.
-func isUnanswered(err error) bool {
-	return fault.Is(err, fault.Unavailable) || errors.Is(err, errCrash) || errors.Is(err, errNoAnswer)
 }
 
 // expect changes the wanted state after a call. After a call that was given up, it accepts both states.

@@ -42,9 +42,9 @@ func messageOf(t *testing.T, s storetest.Stores, session string) conversation.Me
 func TestDeletionMeetsNewSummary(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	other := dynamotest.Open(t, table, fixedClock())
+	other := dynamotest.Open(t, table, dynamotest.FixedClock())
 	session := newSession(t, other, alice, "workout_log", "a", "secret")
-	s := openIntercepted(t, table, interceptor{call: before("TransactWriteItems", func() {
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: before("TransactWriteItems", func() {
 		err := other.Summaries.SaveSummary(t.Context(), alice, session, summary.Summary{
 			RecordType: conversation.WorkoutSummary, SubjectID: "a", SessionID: "a", Context: "workout_log", CoachID: "c1",
 			Text: "of secret", Kind: conversation.ByModel, InProgress: true, CoveredThrough: 1,
@@ -55,7 +55,7 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	})}, fixedClock())
+	})}, dynamotest.FixedClock())
 	m := messageOf(t, other, "a")
 	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
 		t.Fatal(err)
@@ -81,9 +81,10 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 func TestDeletionAnswerLost(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	newSession(t, dynamotest.Open(t, table, fixedClock()), alice, "workout_log", "a", "x")
-	calls := failingCalls{op: "TransactWriteItems", errs: []error{errNoAnswer}, carriedOut: true}
-	s := openIntercepted(t, table, interceptor{call: calls.call, newTokens: true}, fixedClock())
+	newSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "workout_log", "a", "x")
+	calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: true},
+		dynamotest.FixedClock())
 	m := messageOf(t, s, "a")
 	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
 		t.Errorf("delete the message: %v", err)
@@ -94,7 +95,7 @@ func TestDeletionAnswerLost(t *testing.T) {
 func TestErasureMeetsNewRecord(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	other := dynamotest.Open(t, table, fixedClock())
+	other := dynamotest.Open(t, table, dynamotest.FixedClock())
 	put := func(name string) {
 		if _, err := other.Profiles.Put(t.Context(), alice, longterm.Profile{Name: name}); err != nil {
 			t.Error(err)
@@ -104,7 +105,8 @@ func TestErasureMeetsNewRecord(t *testing.T) {
 	if _, held, err := other.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	s := openIntercepted(t, table, interceptor{call: before("DeleteItem", func() { put("new") })}, fixedClock())
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: before("DeleteItem", func() { put("new") })},
+		dynamotest.FixedClock())
 	count := func(string, int) {}
 	for done := false; !done; {
 		var err error

@@ -1,7 +1,8 @@
 // Package dynamo stores everything in one DynamoDB table. It implements the store interfaces of the domain packages.
 //
-// A [DB] holds the client and does what all stores share: queries, batch reads, conditional writes and transactions
-// with their retries. On it stands one small store for each responsibility:
+// Package table has the keys, the records and the calls with their retries. A [DB] is that table with what all stores
+// share: settings, a cache of sessions, and the [Adoption] of an app's own records, which package adopt implements. On
+// it stands one small store for each responsibility:
 //
 //	SessionStore    create, read, list and change sessions; read a user's access rights
 //	MessageStore    append and read messages, by session and by time
@@ -17,7 +18,6 @@
 //	DeletionStore   delete messages and sessions
 //	TombstoneStore  what is left to do after a deletion
 //	ErasureStore    erase users
-//	StageStore      the state of a migration
 //	IndexDirectory  which vector indexes hold a user
 //	ReindexStore    rebuild the vectors of users in another index
 //

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/vector"
@@ -29,12 +30,12 @@ func NewDocumentStore(db *DB) *DocumentStore { return &DocumentStore{db} }
 // documentPut is one put of a document, over all of its attempts.
 type documentPut struct {
 	user conversation.UserID
-	key  key
+	key  table.Key
 	to   document.Document
 	// token is only in records that this put has written.
 	token string
 	// there is the record as it was read last, nil for none. It may have expired or be of an earlier generation.
-	there      item
+	there      table.Item
 	generation int64
 }
 
@@ -43,24 +44,24 @@ type documentPut struct {
 func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserID, d document.Document,
 ) (document.Document, bool, error) {
 	const op = "put document"
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	k := documentKey(user, d.Namespace, d.Key)
-	records, err := s.db.readCurrent(ctx, op, user, k)
+	k := table.DocumentKey(user, d.Namespace, d.Key)
+	records, err := s.db.ReadCurrent(ctx, op, user, k)
 	if err != nil {
 		return document.Document{}, false, err
 	}
 	p := documentPut{
-		user: user, key: k, to: d, token: newRandomDigits(s.db.random), there: records[k],
-		generation: records.generation(user),
+		user: user, key: k, to: d, token: table.NewRandomDigits(s.db.Random), there: records[k],
+		generation: records.Generation(user),
 	}
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		it, created := p.record(s.db)
-		t := s.db.transaction()
-		place := t.put(it, isAsRead(p.there))
-		generationPlace := t.check(generationKey(user), isGeneration(p.generation))
-		failures, err := s.db.commit(ctx, op, t, b)
-		if err != nil && b.ambiguous && s.isStored(ctx, p) {
+		t := s.db.Transaction()
+		place := t.Put(it, isAsRead(p.there))
+		generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(p.generation))
+		failures, err := s.db.Commit(ctx, op, t, b)
+		if err != nil && b.Ambiguous && s.isStored(ctx, p) {
 			return decodeDocument(it), created, nil
 		}
 		if err != nil {
@@ -69,88 +70,90 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 		if failures == nil {
 			return decodeDocument(it), created, nil
 		}
-		if existing, failed := failures.existing(place); failed {
-			if existing.string(attrWriteToken) == p.token { // an earlier attempt stored it, and its answer was lost
+		if existing, failed := failures.Existing(place); failed {
+			if existing.String(table.AttrWriteToken) == p.token { // an earlier attempt stored it, and its answer was lost
 				return decodeDocument(existing), created, nil
 			}
 			p.there = existing
 		}
-		if existing, failed := failures.existing(generationPlace); failed {
-			p.generation = existing.int64(attrGeneration)
+		if existing, failed := failures.Existing(generationPlace); failed {
+			p.generation = existing.Int64(table.AttrGeneration)
 			s.db.cache.saveGeneration(user, p.generation)
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return document.Document{}, false, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return document.Document{}, false, table.Failed(op, err)
 		}
 	}
 }
 
 // isAsRead is the condition that a record is the one that was read, or that there is none.
-func isAsRead(there item) expression.ConditionBuilder {
+func isAsRead(there table.Item) expression.ConditionBuilder {
 	switch {
 	case there == nil:
-		return notExists()
-	case !there.has(attrVersion):
-		return exists().And(expression.AttributeNotExists(field(attrVersion)))
+		return table.NotExists()
+	case !there.Has(table.AttrVersion):
+		return table.Exists().And(expression.AttributeNotExists(table.Field(table.AttrVersion)))
 	}
-	return isVersion(there.int64(attrVersion))
+	return isVersion(there.Int64(table.AttrVersion))
 }
 
 // isStored reports whether an attempt without an answer has stored the document.
 func (s *DocumentStore) isStored(ctx context.Context, p documentPut) bool {
-	records, err := s.db.settle(ctx, "read document", p.key)
-	return err == nil && records[p.key].string(attrWriteToken) == p.token
+	records, err := s.db.Settle(ctx, "read document", p.key)
+	return err == nil && records[p.key].String(table.AttrWriteToken) == p.token
 }
 
 // record returns the record of a put, and whether it is a new document.
 //
 // Its version is above that of the record before, and above those of earlier documents of the key: it is at least the
 // time in milliseconds. So a worker that indexed a deleted document does not take this one out of the due index.
-func (p documentPut) record(db *DB) (it item, created bool) {
-	now, d := db.now(), p.to
-	isCurrent := p.there != nil && !p.there.expired(now) && p.there.int64(attrGeneration) >= p.generation
+func (p documentPut) record(db *DB) (it table.Item, created bool) {
+	now, d := db.Now(), p.to
+	isCurrent := p.there != nil && !p.there.Expired(now) && p.there.Int64(table.AttrGeneration) >= p.generation
 	if isCurrent {
-		d.CreatedAt = p.there.time(attrCreatedAt)
+		d.CreatedAt = p.there.Time(table.AttrCreatedAt)
 	}
-	d.Vectors = max(d.Vectors, int(p.there.int64(attrVectorCount)))
-	it = encodeDocument(d).with(p.key.attributes())
-	it[attrVersion] = intAttr(max(p.there.int64(attrVersion)+1, now.UnixMilli()))
-	it[attrGeneration] = intAttr(p.generation)
-	it[attrWriteToken] = stringAttr(p.token)
+	d.Vectors = max(d.Vectors, int(p.there.Int64(table.AttrVectorCount)))
+	it = encodeDocument(d).With(p.key.Attributes())
+	it[table.AttrVersion] = table.IntAttr(max(p.there.Int64(table.AttrVersion)+1, now.UnixMilli()))
+	it[table.AttrGeneration] = table.IntAttr(p.generation)
+	it[table.AttrWriteToken] = table.StringAttr(p.token)
 	if d.Vectors > 0 {
-		it[attrDueAt], it[attrDueShard] = timeAttr(db.dueAfterIdle()), intAttr(dueShard(p.key))
+		it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(db.DueAfterIdle()), table.IntAttr(table.DueShard(p.key))
 	}
 	return it, !isCurrent
 }
 
-func encodeDocument(d document.Document) item {
-	it := item{
-		attrNamespace: listAttr(d.Namespace), attrDocumentKey: stringAttr(d.Key), attrValue: stringAttr(string(d.Value)),
-		attrCreatedAt: timeAttr(d.CreatedAt), attrUpdatedAt: timeAttr(d.UpdatedAt),
+func encodeDocument(d document.Document) table.Item {
+	it := table.Item{
+		table.AttrNamespace: table.ListAttr(d.Namespace), table.AttrDocumentKey: table.StringAttr(d.Key),
+		table.AttrValue:     table.StringAttr(string(d.Value)),
+		table.AttrCreatedAt: table.TimeAttr(d.CreatedAt), table.AttrUpdatedAt: table.TimeAttr(d.UpdatedAt),
 	}
 	if d.Index != nil {
-		it[attrIndexPaths] = listAttr(d.Index)
+		it[table.AttrIndexPaths] = table.ListAttr(d.Index)
 	}
 	if d.Vectors > 0 {
-		it[attrVectorCount] = intAttr(d.Vectors)
+		it[table.AttrVectorCount] = table.IntAttr(d.Vectors)
 	}
 	if !d.ExpiresAt.IsZero() {
-		it[TTLAttribute] = intAttr(d.ExpiresAt.Unix())
+		it[table.TTLAttribute] = table.IntAttr(d.ExpiresAt.Unix())
 	}
 	return it
 }
 
-func decodeDocument(it item) document.Document {
+func decodeDocument(it table.Item) document.Document {
 	d := document.Document{
-		Namespace: it.strings(attrNamespace), Key: it.string(attrDocumentKey),
-		Value: json.RawMessage(it.string(attrValue)), CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt),
-		Vectors: int(it.int64(attrVectorCount)),
+		Namespace: it.Strings(table.AttrNamespace), Key: it.String(table.AttrDocumentKey),
+		Value: json.RawMessage(it.String(table.AttrValue)), CreatedAt: it.Time(table.AttrCreatedAt),
+		UpdatedAt: it.Time(table.AttrUpdatedAt),
+		Vectors:   int(it.Int64(table.AttrVectorCount)),
 	}
-	if it.has(attrIndexPaths) {
-		d.Index = append([]string{}, it.strings(attrIndexPaths)...)
+	if it.Has(table.AttrIndexPaths) {
+		d.Index = append([]string{}, it.Strings(table.AttrIndexPaths)...)
 	}
-	if it.has(TTLAttribute) {
-		d.ExpiresAt = time.Unix(it.int64(TTLAttribute), 0).UTC()
+	if it.Has(table.TTLAttribute) {
+		d.ExpiresAt = time.Unix(it.Int64(table.TTLAttribute), 0).UTC()
 	}
 	return d
 }
@@ -160,37 +163,37 @@ func decodeDocument(it item) document.Document {
 func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.UserID, n document.Namespace, name string,
 ) error {
 	const op = "delete document"
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	k := documentKey(user, n, name)
-	for b := s.db.backoff(); ; {
-		records, err := s.db.readCurrent(ctx, op, user, k)
+	k := table.DocumentKey(user, n, name)
+	for b := s.db.Backoff(); ; {
+		records, err := s.db.ReadCurrent(ctx, op, user, k)
 		if err != nil {
 			return err
 		}
-		it, ok := records.current(user, k)
-		if !ok && b.ambiguous { // an earlier attempt deleted it, and its answer was lost
+		it, ok := records.Current(user, k)
+		if !ok && b.Ambiguous { // an earlier attempt deleted it, and its answer was lost
 			return nil
 		}
 		if !ok {
 			return fault.Missing("document")
 		}
-		t := s.db.transaction()
-		t.delete(k, isAsRead(it))
-		if ids := documentVectors(k.sk, 0, int(it.int64(attrVectorCount))); len(ids) > 0 {
-			now := s.db.now()
-			t.replace(encodeTombstone(erasure.Tombstone{
-				User: user, ID: vectorTombstoneSK(ids), Generation: records.generation(user), Emptied: true, Vectors: ids,
+		t := s.db.Transaction()
+		t.Delete(k, isAsRead(it))
+		if ids := documentVectors(k.SK, 0, int(it.Int64(table.AttrVectorCount))); len(ids) > 0 {
+			now := s.db.Now()
+			t.Replace(encodeTombstone(erasure.Tombstone{
+				User: user, ID: table.VectorTombstoneSK(ids), Generation: records.Generation(user), Emptied: true, Vectors: ids,
 				DeletedAt: now,
 			}, now.Add(vectorSweepAfter)))
 		}
-		t.check(generationKey(user), isGeneration(records.generation(user)))
-		failures, err := s.db.commit(ctx, op, t, b)
+		t.Check(table.GenerationKey(user), table.IsGeneration(records.Generation(user)))
+		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			return err
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return table.Failed(op, err)
 		}
 	}
 }
@@ -207,12 +210,12 @@ func documentVectors(sk string, from, to int) []string {
 // Document returns one document.
 func (s *DocumentStore) Document(ctx context.Context, user conversation.UserID, n document.Namespace, name string,
 ) (document.Document, error) {
-	k := documentKey(user, n, name)
-	records, err := s.db.readCurrent(ctx, "read document", user, k)
+	k := table.DocumentKey(user, n, name)
+	records, err := s.db.ReadCurrent(ctx, "read document", user, k)
 	if err != nil {
 		return document.Document{}, err
 	}
-	it, ok := records.current(user, k)
+	it, ok := records.Current(user, k)
 	if !ok {
 		return document.Document{}, fault.Missing("document")
 	}
@@ -223,14 +226,14 @@ func (s *DocumentStore) Document(ctx context.Context, user conversation.UserID, 
 func (s *DocumentStore) Documents(ctx context.Context, user conversation.UserID, under document.Namespace,
 	f document.Filter, page conversation.Page,
 ) ([]document.Document, conversation.Position, error) {
-	prefix := documentsUnder(under)
-	after, err := startAfter(user, page.After, prefix, afterAll(prefix), isDocumentSK)
+	prefix := table.DocumentsUnder(under)
+	after, err := table.StartAfter(user, page.After, prefix, table.AfterAll(prefix), table.IsDocumentSK)
 	if err != nil {
 		return nil, "", err
 	}
-	q := query{where: withPrefix(user, prefix), page: page.Limit + 1, after: after}
-	records := s.db.query(ctx, "list documents", q)
-	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it item) (document.Document, bool) {
+	q := table.Query{Where: table.WithPrefix(user, prefix), Page: page.Limit + 1, After: after}
+	records := s.db.Query(ctx, "list documents", q)
+	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it table.Item) (document.Document, bool) {
 		d := decodeDocument(it)
 		return d, f.Matches(d.Value)
 	})
@@ -248,15 +251,15 @@ const (
 func (s *DocumentStore) Namespaces(ctx context.Context, user conversation.UserID, q document.NamespaceQuery,
 	page conversation.Page,
 ) ([]document.Namespace, conversation.Position, error) {
-	current, err := s.db.readCurrent(ctx, "read generation", user)
+	current, err := s.db.ReadCurrent(ctx, "read generation", user)
 	if err != nil {
 		return nil, "", err
 	}
-	all := documentsUnder(q.Fixed())
-	w := namespaceWalk{db: s.db, user: user, generation: current.generation(user), from: all, end: afterAll(all)}
+	all := table.DocumentsUnder(q.Fixed())
+	w := namespaceWalk{db: s.db, user: user, generation: current.Generation(user), from: all, end: table.AfterAll(all)}
 	if at := string(page.After); at != "" {
 		if at < w.from || at > w.end {
-			return nil, "", errPosition()
+			return nil, "", table.ErrPosition()
 		}
 		w.from = at
 	}
@@ -272,12 +275,12 @@ func (s *DocumentStore) Namespaces(ctx context.Context, user conversation.UserID
 		case !ok:
 			return found, conversation.Position(w.from), nil
 		case q.Matches(n) && len(found) == page.Limit:
-			return found, conversation.Position(documentsOf(n)), nil
+			return found, conversation.Position(table.DocumentsOf(n)), nil
 		case q.Matches(n):
 			found = append(found, slices.Clone(q.Cut(n)))
 			w.skip(n, q.MaxDepth)
 		default:
-			w.from = afterAll(documentsOf(n))
+			w.from = table.AfterAll(table.DocumentsOf(n))
 		}
 	}
 	return found, conversation.Position(w.from), nil
@@ -294,28 +297,28 @@ type namespaceWalk struct {
 
 // skip goes on behind a namespace that is on the list: of one as deep as may be, behind all that begin with its labels.
 func (w *namespaceWalk) skip(n document.Namespace, maxDepth int) {
-	if w.from = afterAll(documentsOf(n)); maxDepth > 0 && len(n) >= maxDepth {
-		w.from = afterAll(documentsUnder(n[:maxDepth]))
+	if w.from = table.AfterAll(table.DocumentsOf(n)); maxDepth > 0 && len(n) >= maxDepth {
+		w.from = table.AfterAll(table.DocumentsUnder(n[:maxDepth]))
 	}
 }
 
 // next returns the namespace of the first document from the place on. ok is false at the end, and when too many records
 // were passed over: the place is then behind them. The first query reads one record, because a document can be large.
 func (w *namespaceWalk) next(ctx context.Context) (n document.Namespace, ok bool, err error) {
-	only := []string{attrPK, attrSK, attrGeneration, attrNamespace}
-	now := w.db.now()
+	only := []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrNamespace}
+	now := w.db.Now()
 	for size := 1; w.from < w.end; size = passedOverPage {
-		q := query{where: between(w.user, w.from, w.end), only: only, page: size}
+		q := table.Query{Where: table.Between(w.user, w.from, w.end), Only: only, Page: size}
 		read := 0
-		for it, err := range w.db.queryWithExpired(ctx, "list namespaces", q) {
+		for it, err := range w.db.QueryWithExpired(ctx, "list namespaces", q) {
 			if err != nil {
 				return nil, false, err
 			}
-			if !it.expired(now) && it.int64(attrGeneration) >= w.generation {
-				return it.strings(attrNamespace), true, nil
+			if !it.Expired(now) && it.Int64(table.AttrGeneration) >= w.generation {
+				return it.Strings(table.AttrNamespace), true, nil
 			}
 			w.passedOver++
-			w.from = it.string(attrSK) + "\x00"
+			w.from = it.String(table.AttrSK) + "\x00"
 			if w.passedOver >= maxPassedOver {
 				return nil, false, nil
 			}

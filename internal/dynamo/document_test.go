@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 )
 
 // TestDecodeChangeOfDocument checks that a change names the most vectors that the document had before or after it, and
@@ -40,7 +39,7 @@ func TestDecodeChangeOfDocument(t *testing.T) {
 			},
 			OldImage: c.before, NewImage: c.after,
 		}}
-		got, ok, err := dynamo.DecodeChange(r)
+		got, ok, err := decodeChange(r)
 		want := conversation.Change{
 			User: "bob", RecordID: "doc#a/:k", Generation: 3, Version: c.version, Vectors: c.vectors,
 		}

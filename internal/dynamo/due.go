@@ -3,12 +3,12 @@ package dynamo
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
@@ -25,21 +25,21 @@ func NewDueStore(db *DB) *DueStore { return &DueStore{db} }
 // Due reads one page of a shard. The index has the keys of records only.
 func (s *DueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
 ) ([]sweep.Due, error) {
-	where := expression.Key(attrDueShard).Equal(value(intAttr(shard))).
-		And(expression.Key(attrDueAt).LessThanEqual(value(timeAttr(at))))
-	q := query{index: DueIndex, where: where, page: limit}
+	where := expression.Key(table.AttrDueShard).Equal(table.Value(table.IntAttr(shard))).
+		And(expression.Key(table.AttrDueAt).LessThanEqual(table.Value(table.TimeAttr(at))))
+	q := table.Query{Index: table.DueIndex, Where: where, Page: limit}
 	if after != nil {
-		q.after = key{after.Partition, after.ID}.attributes()
-		q.after[attrDueShard], q.after[attrDueAt] = intAttr(shard), timeAttr(after.DueAt)
+		q.After = table.NewKey(after.Partition, after.ID).Attributes()
+		q.After[table.AttrDueShard], q.After[table.AttrDueAt] = table.IntAttr(shard), table.TimeAttr(after.DueAt)
 	}
-	due := make([]sweep.Due, 0, min(limit, maxBatchGet))
-	for it, err := range s.db.query(ctx, "list what is due", q) {
+	due := make([]sweep.Due, 0, min(limit, table.MaxBatchGet))
+	for it, err := range s.db.Query(ctx, "list what is due", q) {
 		if err != nil {
 			return nil, err
 		}
-		k := keyOf(it)
-		user, _ := parsePartition(k.pk)
-		due = append(due, sweep.Due{Partition: k.pk, ID: k.sk, User: user, Shard: shard, DueAt: it.time(attrDueAt)})
+		k := table.KeyOf(it)
+		user, _ := table.ParsePartition(k.PK)
+		due = append(due, sweep.Due{Partition: k.PK, ID: k.SK, User: user, Shard: shard, DueAt: it.Time(table.AttrDueAt)})
 		if len(due) == limit {
 			break
 		}
@@ -47,74 +47,30 @@ func (s *DueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, aft
 	return due, nil
 }
 
-// queueOf returns the queue of the records with a sort key.
-func queueOf(sk string) sweep.Queue {
-	if _, _, isSession := parseSessionSK(sk); isSession {
-		return sweep.Sessions
-	}
-	if isTombstone(key{sk: sk}) || strings.HasPrefix(sk, forgottenPrefix) {
-		return sweep.Deletions
-	}
-	if strings.HasPrefix(sk, spineMarkPrefix) {
-		return sweep.Spines
-	}
-	if strings.HasPrefix(sk, skippedPrefix) {
-		return sweep.Skipped
-	}
-	return sweep.Records
-}
-
-// setDue makes a record fall due.
-func setDue(u expression.UpdateBuilder, k key, at time.Time) expression.UpdateBuilder {
-	return u.Set(field(attrDueAt), value(timeAttr(at))).Set(field(attrDueShard), value(intAttr(dueShard(k))))
-}
-
-// setDueIfNone makes a record that is not in the due index fall due.
-func setDueIfNone(u expression.UpdateBuilder, k key, at time.Time) expression.UpdateBuilder {
-	return u.
-		Set(field(attrDueAt), field(attrDueAt).IfNotExists(value(timeAttr(at)))).
-		Set(field(attrDueShard), field(attrDueShard).IfNotExists(value(intAttr(dueShard(k)))))
-}
-
-// dueAfterIdle returns when a session falls due whose first message without a summary is stored now.
-func (db *DB) dueAfterIdle() time.Time { return conversation.Milliseconds(db.now().Add(db.idle)) }
-
-// removeDue removes a record from the due index.
-func removeDue(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return endFailures(endClaim(u.Remove(field(attrDueAt)).Remove(field(attrDueShard))))
-}
-
-// endClaim removes the marks of a claim.
-func endClaim(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return u.Remove(field(attrClaimedVersion)).Remove(field(attrClaimedBy))
-}
-
-// endFailures removes what is known of the attempts since work on the record last succeeded.
-func endFailures(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return u.Remove(field(attrFailures)).Remove(field(attrDueSince))
-}
+// DueAfterIdle returns when a session falls due whose first message without a summary is stored now.
+func (db *DB) DueAfterIdle() time.Time { return conversation.Milliseconds(db.Now().Add(db.idle)) }
 
 // newClaim returns the update that claims a record, which is due at a time, until another. It counts a failure, which
 // the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
 // the record tells later whether the worker has seen a change.
 func newClaim(due, until time.Time) expression.UpdateBuilder {
-	return expression.Set(field(attrDueAt), value(timeAttr(until))).
-		Set(field(attrClaimedVersion), field(attrVersion).IfNotExists(value(intAttr(0)))).
-		Set(field(attrDueSince), field(attrDueSince).IfNotExists(value(timeAttr(due)))).
-		Add(field(attrFailures), value(intAttr(1)))
+	return expression.Set(table.Field(table.AttrDueAt), table.Value(table.TimeAttr(until))).
+		Set(table.Field(table.AttrClaimedVersion), table.Field(table.AttrVersion).IfNotExists(table.Value(table.IntAttr(0)))).
+		Set(table.Field(table.AttrDueSince), table.Field(table.AttrDueSince).IfNotExists(table.Value(table.TimeAttr(due)))).
+		Add(table.Field(table.AttrFailures), table.Value(table.IntAttr(1)))
 }
 
 // isDueAt is the condition that a record is due at a time.
 func isDueAt(at time.Time) expression.ConditionBuilder {
-	return field(attrDueAt).Equal(value(timeAttr(at)))
+	return table.Field(table.AttrDueAt).Equal(table.Value(table.TimeAttr(at)))
 }
 
 // isClaimed is the condition that nobody has written the record since it was claimed.
 func isClaimed(c sweep.Claim) expression.ConditionBuilder {
-	return isDueAt(c.Until).And(expression.AttributeExists(field(attrClaimedVersion)))
+	return isDueAt(c.Until).And(expression.AttributeExists(table.Field(table.AttrClaimedVersion)))
 }
 
-func dueKey(d sweep.Due) key { return key{d.Partition, d.ID} }
+func dueKey(d sweep.Due) table.Key { return table.NewKey(d.Partition, d.ID) }
 
 // Claim claims a record that is still due when it was.
 func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c sweep.Claim, ok bool, err error) {
@@ -127,26 +83,27 @@ func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c s
 func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u expression.UpdateBuilder,
 	isAsRead expression.ConditionBuilder,
 ) (c sweep.Claim, ok bool, err error) {
-	token := newRandomDigits(s.db.random)
-	it, err := s.db.updateItem(ctx, dueKey(d), u.Set(field(attrClaimedBy), value(stringAttr(token))), isAsRead)
-	if existing, moved := conditionFailed(err); moved {
-		if !isAmbiguous(err) || existing.string(attrClaimedBy) != token {
+	token := table.NewRandomDigits(s.db.Random)
+	it, err := s.db.UpdateItem(ctx, dueKey(d),
+		u.Set(table.Field(table.AttrClaimedBy), table.Value(table.StringAttr(token))), isAsRead)
+	if existing, moved := table.ConditionFailed(err); moved {
+		if !table.IsAmbiguous(err) || existing.String(table.AttrClaimedBy) != token {
 			return sweep.Claim{}, false, nil
 		}
 		it, err = existing, nil // an earlier attempt claimed it, and its answer was lost
 	}
 	if err != nil {
-		return sweep.Claim{}, false, failed("claim", err)
+		return sweep.Claim{}, false, table.Failed("claim", err)
 	}
 	return sweep.Claim{
-		Due: d, Until: until, Failures: int(it.int64(attrFailures)), Since: it.time(attrDueSince),
+		Due: d, Until: until, Failures: int(it.Int64(table.AttrFailures)), Since: it.Time(table.AttrDueSince),
 	}, true, nil
 }
 
 // Extend changes the time until which a record is claimed.
 func (s *DueStore) Extend(ctx context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
 	until = conversation.Milliseconds(until)
-	u := expression.Set(field(attrDueAt), value(timeAttr(until)))
+	u := expression.Set(table.Field(table.AttrDueAt), table.Value(table.TimeAttr(until)))
 	if err := s.endOf(ctx, "extend claim", c, u); err != nil {
 		return c, err
 	}
@@ -160,48 +117,52 @@ func (s *DueStore) Postpone(ctx context.Context, c sweep.Claim, at time.Time, su
 }
 
 func postponed(at time.Time, succeeded bool) expression.UpdateBuilder {
-	u := endClaim(expression.Set(field(attrDueAt), value(timeAttr(conversation.Milliseconds(at)))))
+	u := table.EndClaim(expression.Set(table.Field(table.AttrDueAt),
+		table.Value(table.TimeAttr(conversation.Milliseconds(at)))))
 	if succeeded {
-		u = endFailures(u)
+		u = table.EndFailures(u)
 	}
 	return u
 }
 
 // Remove takes a claimed record out of the index.
 func (s *DueStore) Remove(ctx context.Context, c sweep.Claim) error {
-	return s.endOf(ctx, "remove from what is due", c, removeDue(expression.UpdateBuilder{}))
+	return s.endOf(ctx, "remove from what is due", c, table.RemoveDue(expression.UpdateBuilder{}))
 }
 
 // endOf changes a claimed record, unless somebody has written it since.
 func (s *DueStore) endOf(ctx context.Context, op string, c sweep.Claim, u expression.UpdateBuilder) error {
-	_, err := s.db.updateItem(ctx, dueKey(c.Due), u, isClaimed(c))
-	return failed(op, ignoreConditionFailed(err))
+	_, err := s.db.UpdateItem(ctx, dueKey(c.Due), u, isClaimed(c))
+	return table.Failed(op, table.IgnoreConditionFailed(err))
 }
 
 // leaseKey is the key of the lease of a shard, which belongs to no user.
-func leaseKey(shard sweep.Shard) key { return key{"sweep", fmt.Sprintf("shard#%02d", shard)} }
+func leaseKey(shard sweep.Shard) table.Key {
+	return table.NewKey("sweep", fmt.Sprintf("shard#%02d", shard))
+}
 
 // Lease gives a shard to an owner until a time, unless another owner has it.
 func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, until time.Time) (bool, error) {
-	u := expression.Set(field(attrLease), value(stringAttr(owner))).
-		Set(field(attrLeaseUntil), value(timeAttr(until)))
-	isFree := notExists().Or(field(attrLeaseUntil).LessThanEqual(value(timeAttr(s.db.now()))))
-	_, err := s.db.updateItem(ctx, leaseKey(shard), u, isFree)
-	if existing, taken := conditionFailed(err); taken {
-		return isAmbiguous(err) && existing.string(attrLease) == owner, nil
+	u := expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(owner))).
+		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(until)))
+	isFree := table.NotExists().
+		Or(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))))
+	_, err := s.db.UpdateItem(ctx, leaseKey(shard), u, isFree)
+	if existing, taken := table.ConditionFailed(err); taken {
+		return table.IsAmbiguous(err) && existing.String(table.AttrLease) == owner, nil
 	}
-	return err == nil, failed("lease shard", err)
+	return err == nil, table.Failed("lease shard", err)
 }
 
 // Release gives a shard back.
 func (s *DueStore) Release(ctx context.Context, shard sweep.Shard, owner string) error {
-	err := s.db.deleteItem(ctx, leaseKey(shard), field(attrLease).Equal(value(stringAttr(owner))))
-	return failed("release shard", ignoreConditionFailed(err))
+	err := s.db.DeleteItem(ctx, leaseKey(shard), table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(owner))))
+	return table.Failed("release shard", table.IgnoreConditionFailed(err))
 }
 
 // SessionDue reads the session of a due record.
 func (s *DueStore) SessionDue(ctx context.Context, d sweep.Due) (conversation.Session, error) {
-	context, id, ok := parseSessionSK(d.ID)
+	context, id, ok := table.ParseSessionSK(d.ID)
 	if !ok {
 		return conversation.Session{}, fault.Missing("session")
 	}
@@ -212,41 +173,41 @@ func (s *DueStore) SessionDue(ctx context.Context, d sweep.Due) (conversation.Se
 func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (c sweep.Claim, ok bool, err error) {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return sweep.Claim{}, false, fault.Missing("session")
 	}
-	k := key{partition(user), sk}
-	shard := dueShard(k)
+	k := table.UserKey(user, sk)
+	shard := table.DueShard(k)
 	until = conversation.Milliseconds(until)
-	isAsRead, due := expression.AttributeNotExists(field(attrDueAt)), s.db.now()
+	isAsRead, due := expression.AttributeNotExists(table.Field(table.AttrDueAt)), s.db.Now()
 	if !session.DueAt.IsZero() {
 		isAsRead, due = isDueAt(session.DueAt), session.DueAt
 	}
-	u := newClaim(due, until).Set(field(attrDueShard), value(intAttr(shard)))
-	d := sweep.Due{Partition: k.pk, ID: k.sk, User: user, Shard: shard, DueAt: session.DueAt}
-	return s.claim(ctx, d, until, u, isIncarnation(session).And(isAsRead))
+	u := newClaim(due, until).Set(table.Field(table.AttrDueShard), table.Value(table.IntAttr(shard)))
+	d := sweep.Due{Partition: k.PK, ID: k.SK, User: user, Shard: shard, DueAt: session.DueAt}
+	return s.claim(ctx, d, until, u, table.IsIncarnation(session).And(isAsRead))
 }
 
 // Settle removes the session from the due index on condition that every message is summarised and indexed, that those
 // of the user are read for memories, and that neither the session nor its summary has changed. After an append, an edit
 // or another summary in between it does nothing.
 func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (bool, error) {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return false, fault.Missing("session")
 	}
-	isCovered := isUnchanged(session).
-		And(field(attrSummarizedSeq).GreaterThanEqual(field(attrLastSeq)),
-			field(attrIndexedSeq).GreaterThanEqual(field(attrLastSeq)), hasSummaryOf(session),
-			expression.AttributeNotExists(field(attrUserSeq)).
-				Or(field(attrExtractedSeq).GreaterThanEqual(field(attrUserSeq))))
-	u := setSummaryIndexed(removeDue(expression.UpdateBuilder{}), session)
-	_, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isCovered)
-	if existing, changed := conditionFailed(err); changed {
-		return isAmbiguous(err) && existing != nil && !existing.has(attrDueAt), nil
+	isCovered := table.IsUnchanged(session).
+		And(table.Field(table.AttrSummarizedSeq).GreaterThanEqual(table.Field(table.AttrLastSeq)),
+			table.Field(table.AttrIndexedSeq).GreaterThanEqual(table.Field(table.AttrLastSeq)), hasSummaryOf(session),
+			expression.AttributeNotExists(table.Field(table.AttrUserSeq)).
+				Or(table.Field(table.AttrExtractedSeq).GreaterThanEqual(table.Field(table.AttrUserSeq))))
+	u := setSummaryIndexed(table.RemoveDue(expression.UpdateBuilder{}), session)
+	_, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, isCovered)
+	if existing, changed := table.ConditionFailed(err); changed {
+		return table.IsAmbiguous(err) && existing != nil && !existing.Has(table.AttrDueAt), nil
 	}
-	return err == nil, failed("settle session", err)
+	return err == nil, table.Failed("settle session", err)
 }
 
 // EndClaim ends the claim of a session that is not done, makes it due at a time, and stores whether its summary is
@@ -257,19 +218,19 @@ func (s *DueStore) EndClaim(ctx context.Context, c sweep.Claim, session conversa
 	const op = "end claim"
 	u := postponed(at, succeeded)
 	cond := isClaimed(c)
-	it, err := s.db.updateItem(ctx, dueKey(c.Due), setSummaryIndexed(u, session), cond.And(hasSummaryOf(session)))
-	if _, changed := conditionFailed(err); changed { // another summary, or another worker's claim
+	it, err := s.db.UpdateItem(ctx, dueKey(c.Due), setSummaryIndexed(u, session), cond.And(hasSummaryOf(session)))
+	if _, changed := table.ConditionFailed(err); changed { // another summary, or another worker's claim
 		return s.endOf(ctx, op, c, u)
 	}
 	if err != nil {
-		return failed(op, err)
+		return table.Failed(op, err)
 	}
 	return s.settleCovered(ctx, c.User, it)
 }
 
 // settleCovered settles a session whose record was just written, if everything in it is covered.
-func (s *DueStore) settleCovered(ctx context.Context, user conversation.UserID, it item) error {
-	session, ok := decodeSession(it)
+func (s *DueStore) settleCovered(ctx context.Context, user conversation.UserID, it table.Item) error {
+	session, ok := s.db.DecodeSession(it)
 	if !ok || session.DueAt.IsZero() || session.Indexed.Seq < session.LastSeq || !summary.IsDone(session) {
 		return nil
 	}
@@ -280,9 +241,9 @@ func (s *DueStore) settleCovered(ctx context.Context, user conversation.UserID, 
 // hasSummaryOf is the condition that the session's record has the summary that the session has.
 func hasSummaryOf(session conversation.Session) expression.ConditionBuilder {
 	if session.Summary == nil {
-		return expression.AttributeNotExists(field(attrSummaryUpdatedAt))
+		return expression.AttributeNotExists(table.Field(table.AttrSummaryUpdatedAt))
 	}
-	return field(attrSummaryUpdatedAt).Equal(value(timeAttr(session.Summary.UpdatedAt)))
+	return table.Field(table.AttrSummaryUpdatedAt).Equal(table.Value(table.TimeAttr(session.Summary.UpdatedAt)))
 }
 
 // setSummaryIndexed stores that the session's summary is indexed, if it is. A later summary has another time.
@@ -290,5 +251,5 @@ func setSummaryIndexed(u expression.UpdateBuilder, session conversation.Session)
 	if session.Summary == nil || !session.Summary.Indexed {
 		return u
 	}
-	return u.Set(field(attrSummaryIndexedAt), value(timeAttr(session.Summary.UpdatedAt)))
+	return u.Set(table.Field(table.AttrSummaryIndexedAt), table.Value(table.TimeAttr(session.Summary.UpdatedAt)))
 }

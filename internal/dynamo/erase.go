@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -39,12 +40,12 @@ const (
 // so that the sweep goes on when the caller does not.
 func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserID, until time.Time,
 ) (p erasure.Progress, held bool, err error) {
-	now := conversation.Milliseconds(s.db.now())
+	now := conversation.Milliseconds(s.db.Now())
 	lease := s.newLease(until)
 	var started int64 // the generation that the last transaction raised
 	var place int
-	failures, err := s.db.commitAtGeneration(ctx, "begin erasure", user, s.db.backoff(),
-		func(generation int64) (t *transaction, _ int) {
+	failures, err := s.db.commitAtGeneration(ctx, "begin erasure", user, s.db.Backoff(),
+		func(generation int64) (t *table.Transaction, _ int) {
 			started = generation + 1
 			t, place = s.raiseGeneration(user, generation, now, lease)
 			return t, place
@@ -56,11 +57,11 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 		s.db.cache.saveGeneration(user, started)
 		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
 	}
-	existing, _ := failures.existing(place)
+	existing, _ := failures.Existing(place)
 	if lease.isHeld(existing) { // an earlier attempt began the erasure, and its answer was lost
 		return decodeProgress(existing), true, nil
 	}
-	u := setDue(expression.UpdateBuilder{}, generationKey(user), lease.until)
+	u := table.SetDue(expression.UpdateBuilder{}, table.GenerationKey(user), lease.until)
 	return s.acquireErasure(ctx, user, existing, lease, u)
 }
 
@@ -72,12 +73,12 @@ func (s *ErasureStore) ResumeErasure(ctx context.Context, user conversation.User
 
 // Erasure returns the progress of the user's last erasure. It is NotFound when the user was never erased.
 func (s *ErasureStore) Erasure(ctx context.Context, user conversation.UserID) (erasure.Progress, error) {
-	k := generationKey(user)
-	records, err := s.db.read(ctx, "read erasure", k)
+	k := table.GenerationKey(user)
+	records, err := s.db.Read(ctx, "read erasure", k)
 	if err != nil {
 		return erasure.Progress{}, err
 	}
-	if !records[k].has(attrErasedAt) {
+	if !records[k].Has(table.AttrErasedAt) {
 		return erasure.Progress{}, fault.Missing("erasure")
 	}
 	return decodeProgress(records[k]), nil
@@ -90,75 +91,82 @@ type erasureLease struct {
 }
 
 func (s *ErasureStore) newLease(until time.Time) erasureLease {
-	return erasureLease{token: newRandomDigits(s.db.random), until: until.Add(leaseReserve)}
+	return erasureLease{token: table.NewRandomDigits(s.db.Random), until: until.Add(leaseReserve)}
 }
 
 func (l erasureLease) set(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return u.Set(field(attrLease), value(stringAttr(l.token))).Set(field(attrLeaseUntil), value(timeAttr(l.until)))
+	return u.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(l.token))).
+		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(l.until)))
 }
 
-func (l erasureLease) isHeld(generation item) bool { return generation.string(attrLease) == l.token }
+func (l erasureLease) isHeld(generation table.Item) bool {
+	return generation.String(table.AttrLease) == l.token
+}
 
 // raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
 // of the new generation among the live long-term records, so that whoever reads those need not read the generation. The
 // mark is deleted when the erasure is done.
 func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time,
 	lease erasureLease,
-) (t *transaction, place int) {
-	next := intAttr(generation + 1)
-	begin := setDue(expression.Set(field(attrGeneration), value(next)), generationKey(user), lease.until).
-		Set(field(attrErasing), value(boolAttr(true))).Set(field(attrErasedAt), value(timeAttr(now))).
-		Set(field(attrCounts), value(&types.AttributeValueMemberM{})).Set(field(attrVectorCount), value(intAttr(0)))
-	isIdle := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false))))
-	t = s.db.transaction()
-	place = t.update(generationKey(user), lease.set(begin), isGeneration(generation).And(isIdle))
-	mark := key{partition(user), erasingSK}.attributes()
-	mark[attrGeneration] = next
-	t.replace(mark)
+) (t *table.Transaction, place int) {
+	next := table.IntAttr(generation + 1)
+	begin := table.SetDue(expression.Set(table.Field(table.AttrGeneration), table.Value(next)), table.GenerationKey(user),
+		lease.until).
+		Set(table.Field(table.AttrErasing), table.Value(table.BoolAttr(true))).
+		Set(table.Field(table.AttrErasedAt), table.Value(table.TimeAttr(now))).
+		Set(table.Field(table.AttrCounts), table.Value(&types.AttributeValueMemberM{})).
+		Set(table.Field(table.AttrVectorCount), table.Value(table.IntAttr(0)))
+	isIdle := expression.AttributeNotExists(table.Field(table.AttrErasing)).
+		Or(table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(false))))
+	t = s.db.Transaction()
+	place = t.Update(table.GenerationKey(user), lease.set(begin), table.IsGeneration(generation).And(isIdle))
+	mark := table.UserKey(user, table.ErasingSK).Attributes()
+	mark[table.AttrGeneration] = next
+	t.Replace(mark)
 	return t, place
 }
 
 // acquireErasure takes over an erasure whose lease has expired, and returns its progress. existing is the record of
 // that erasure, whose progress is returned with an error too.
-func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing item,
+func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing table.Item,
 	lease erasureLease, u expression.UpdateBuilder,
 ) (erasure.Progress, bool, error) {
-	isExpired := field(attrErasing).Equal(value(boolAttr(true))).
-		And(field(attrLeaseUntil).LessThanEqual(value(timeAttr(s.db.now()))).
-			Or(field(attrLease).Equal(value(stringAttr(lease.token)))))
-	it, err := s.db.updateItem(ctx, generationKey(user), lease.set(u), isExpired)
-	if _, held := conditionFailed(err); held {
+	isExpired := table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(true))).
+		And(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))).
+			Or(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(lease.token)))))
+	it, err := s.db.UpdateItem(ctx, table.GenerationKey(user), lease.set(u), isExpired)
+	if _, held := table.ConditionFailed(err); held {
 		return decodeProgress(existing), false, nil
 	}
 	if err != nil {
-		return decodeProgress(existing), false, failed("begin erasure", err)
+		return decodeProgress(existing), false, table.Failed("begin erasure", err)
 	}
 	return decodeProgress(it), true, nil
 }
 
-func decodeProgress(it item) erasure.Progress {
+func decodeProgress(it table.Item) erasure.Progress {
 	p := erasure.Progress{
-		Done: !it.bool(attrErasing), Counts: map[string]int{}, Vectors: int(it.int64(attrVectorCount)),
-		ErasedAt: it.time(attrErasedAt), Generation: it.int64(attrGeneration),
+		Done: !it.Bool(table.AttrErasing), Counts: map[string]int{}, Vectors: int(it.Int64(table.AttrVectorCount)),
+		ErasedAt: it.Time(table.AttrErasedAt), Generation: it.Int64(table.AttrGeneration),
 	}
-	for kind := range it.nested(attrCounts) {
-		p.Counts[kind] = int(it.nested(attrCounts).int64(kind))
+	for kind := range it.Nested(table.AttrCounts) {
+		p.Counts[kind] = int(it.Nested(table.AttrCounts).Int64(kind))
 	}
-	if left := it.nested(attrLeft); left != nil {
+	if left := it.Nested(table.AttrLeft); left != nil {
 		p.Left = map[string]int{}
 		for group := range left {
-			p.Left[group] = int(left.int64(group))
+			p.Left[group] = int(left.Int64(group))
 		}
 	}
 	return p
 }
 
 func countsAttr(counts map[string]int) types.AttributeValue {
-	it := make(item, len(counts))
+	it := make(table.Item, len(counts))
 	for name, n := range counts {
-		it[name] = intAttr(n)
+		it[name] = table.IntAttr(n)
 	}
-	return it.attribute()
+	return it.Attribute()
 }
 
 // SaveErasure stores the progress of an erasure and gives the lease back. The erasure that is not done stays due when
@@ -166,26 +174,27 @@ func countsAttr(counts map[string]int) types.AttributeValue {
 func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID, p erasure.Progress, due time.Time,
 ) error {
 	const op = "save erasure"
-	k := generationKey(user)
+	k := table.GenerationKey(user)
 	if p.Done {
-		err := s.db.deleteItem(ctx, key{partition(user), erasingSK}, isGeneration(p.Generation))
-		if err := failed(op, ignoreConditionFailed(err)); err != nil {
+		err := s.db.DeleteItem(ctx, table.UserKey(user, table.ErasingSK), table.IsGeneration(p.Generation))
+		if err := table.Failed(op, table.IgnoreConditionFailed(err)); err != nil {
 			return err
 		}
 	}
-	u := expression.Set(field(attrErasing), value(boolAttr(!p.Done))).
-		Set(field(attrLeaseUntil), value(timeAttr(s.db.now()))).
-		Set(field(attrCounts), value(countsAttr(p.Counts))).
-		Set(field(attrVectorCount), value(intAttr(p.Vectors)))
-	u = setOrRemove(u, attrLeft, countsAttr(p.Left), p.Left != nil)
+	u := expression.Set(table.Field(table.AttrErasing), table.Value(table.BoolAttr(!p.Done))).
+		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(s.db.Now()))).
+		Set(table.Field(table.AttrCounts), table.Value(countsAttr(p.Counts))).
+		Set(table.Field(table.AttrVectorCount), table.Value(table.IntAttr(p.Vectors)))
+	u = table.SetOrRemove(u, table.AttrLeft, countsAttr(p.Left), p.Left != nil)
 	if p.Done {
-		u = endFailures(endClaim(setDue(u.Set(field(attrSweeps), value(intAttr(0))), k, due)))
+		u = table.EndFailures(table.EndClaim(table.SetDue(u.Set(table.Field(table.AttrSweeps),
+			table.Value(table.IntAttr(0))), k, due)))
 	}
-	_, err := s.db.updateItem(ctx, k, u, isGeneration(p.Generation))
-	if _, other := conditionFailed(err); other {
+	_, err := s.db.UpdateItem(ctx, k, u, table.IsGeneration(p.Generation))
+	if _, other := table.ConditionFailed(err); other {
 		return fault.New(fault.Conflict, "another erasure has begun")
 	}
-	return failed(op, err)
+	return table.Failed(op, err)
 }
 
 // erasedPrefixes returns the prefixes of the records that an erasure deletes, in two steps. Every append is conditioned
@@ -195,7 +204,7 @@ func erasedPrefixes() [][]string {
 	for _, surface := range conversation.Surfaces() {
 		sessions = append(sessions, surface.Prefix)
 	}
-	return [][]string{sessions, append(slices.Collect(maps.Keys(kindPrefixes)), livePrefix, pastPrefix)}
+	return [][]string{sessions, append(slices.Collect(maps.Keys(table.KindPrefixes)), table.LivePrefix, table.PastPrefix)}
 }
 
 // EraseRecords deletes the user's records of earlier generations and the app's own sessions, until a pass over all of
@@ -206,7 +215,7 @@ func erasedPrefixes() [][]string {
 func (s *ErasureStore) EraseRecords(ctx context.Context, user conversation.UserID, generation int64, until time.Time,
 	deleted func(kind string, n int),
 ) (bool, error) {
-	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.db.now()))
+	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.db.Now()))
 	defer cancel()
 	for {
 		found := int64(0)
@@ -248,7 +257,7 @@ func (e *eraser) erase(listing, deleting context.Context, prefixes []string) err
 	}
 	listErr := lists.Wait()
 	if err := e.deletions.Wait(); err != nil {
-		return failed("erase records", err)
+		return table.Failed("erase records", err)
 	}
 	if listing.Err() == nil {
 		return listErr
@@ -259,9 +268,12 @@ func (e *eraser) erase(listing, deleting context.Context, prefixes []string) err
 // list deletes the records with a prefix. It deletes messages and prompts in batches without a condition, because their
 // keys are never used again.
 func (e *eraser) list(listing, deleting context.Context, prefix string) error {
-	var batch []key
-	q := query{where: withPrefix(e.user, prefix), only: []string{attrPK, attrSK, attrGeneration, attrPlacement}}
-	for it, err := range e.db.queryWithExpired(listing, "list records", q) {
+	var batch []table.Key
+	q := table.Query{
+		Where: table.WithPrefix(e.user, prefix),
+		Only:  []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrPlacement},
+	}
+	for it, err := range e.db.QueryWithExpired(listing, "list records", q) {
 		if err != nil {
 			return err
 		}
@@ -269,45 +281,45 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 			continue
 		}
 		e.found.Add(1)
-		k := keyOf(it)
-		if kind, _ := kindOf(k.sk); kind != "message" && kind != "prompt" {
+		k := table.KeyOf(it)
+		if kind, _ := table.KindOf(k.SK); kind != "message" && kind != "prompt" {
 			e.delete(listing, k, 1, func() error { return e.deleteEarlier(deleting, k) })
 			continue
 		}
-		if batch = append(batch, k); len(batch) == maxBatchWrite {
+		if batch = append(batch, k); len(batch) == table.MaxBatchWrite {
 			full := batch
-			e.delete(listing, k, len(full), func() error { return e.db.deleteBatch(deleting, full) })
+			e.delete(listing, k, len(full), func() error { return e.db.DeleteBatch(deleting, full) })
 			batch = nil
 		}
 	}
 	if len(batch) > 0 {
-		e.delete(listing, batch[0], len(batch), func() error { return e.db.deleteBatch(deleting, batch) })
+		e.delete(listing, batch[0], len(batch), func() error { return e.db.DeleteBatch(deleting, batch) })
 	}
 	return nil
 }
 
 // isErased reports whether a record is one of ours of an earlier generation, or the app's own session. Counts stay.
-func (e *eraser) isErased(it item) bool {
+func (e *eraser) isErased(it table.Item) bool {
 	return isErased(it, e.generation)
 }
 
-func isErased(it item, generation int64) bool {
-	sk := it.string(attrSK)
-	_, ours := kindOf(sk)
+func isErased(it table.Item, generation int64) bool {
+	sk := it.String(table.AttrSK)
+	_, ours := table.KindOf(sk)
 	switch {
-	case isSessionOrUnnamed(sk) && (!ours || !it.has(attrPlacement)):
+	case table.IsSessionOrUnnamed(sk) && (!ours || !it.Has(table.AttrPlacement)):
 		return true
-	case !ours, isCount(sk), !it.has(attrGeneration):
+	case !ours, table.IsCount(sk), !it.Has(table.AttrGeneration):
 		return false
 	}
-	return it.int64(attrGeneration) < generation
+	return it.Int64(table.AttrGeneration) < generation
 }
 
 // errWrittenAgain says that the user, who came back, has written a record of the new generation at a key.
 var errWrittenAgain = errors.New("dynamo: written again")
 
 // delete deletes n records of k's kind and counts them, unless the listing has ended before its turn comes.
-func (e *eraser) delete(listing context.Context, k key, n int, remove func() error) {
+func (e *eraser) delete(listing context.Context, k table.Key, n int, remove func() error) {
 	e.deletions.Go(func() error {
 		if listing.Err() != nil {
 			return nil
@@ -319,7 +331,7 @@ func (e *eraser) delete(listing context.Context, k key, n int, remove func() err
 			e.stopListing()
 			return err
 		}
-		kind, ours := kindOf(k.sk)
+		kind, ours := table.KindOf(k.SK)
 		if !ours {
 			kind = "session" // of the app's own, with an id that the API cannot name
 		}
@@ -331,17 +343,17 @@ func (e *eraser) delete(listing context.Context, k key, n int, remove func() err
 }
 
 // deleteEarlier deletes a record on condition that it is still of an earlier generation.
-func (e *eraser) deleteEarlier(ctx context.Context, k key) error {
-	isEarlier := expression.AttributeNotExists(field(attrGeneration)).
-		Or(field(attrGeneration).LessThan(value(intAttr(e.generation))))
-	if IsSessionKey(k.sk) {
-		isEarlier = isEarlier.Or(expression.AttributeNotExists(field(attrPlacement)))
+func (e *eraser) deleteEarlier(ctx context.Context, k table.Key) error {
+	isEarlier := expression.AttributeNotExists(table.Field(table.AttrGeneration)).
+		Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(e.generation))))
+	if IsSessionKey(k.SK) {
+		isEarlier = isEarlier.Or(expression.AttributeNotExists(table.Field(table.AttrPlacement)))
 	}
-	if _, ours := kindOf(k.sk); !ours { // Throughline writes nothing at such a key
-		isEarlier = exists()
+	if _, ours := table.KindOf(k.SK); !ours { // Throughline writes nothing at such a key
+		isEarlier = table.Exists()
 	}
-	err := e.db.deleteItem(ctx, k, exists().And(isEarlier))
-	if _, again := conditionFailed(err); again {
+	err := e.db.DeleteItem(ctx, k, table.Exists().And(isEarlier))
+	if _, again := table.ConditionFailed(err); again {
 		return errWrittenAgain
 	}
 	return err

@@ -22,19 +22,20 @@ func TestErasureWithFailures(t *testing.T) {
 		"erased": func(e *erasing, t testing.TB) { e.mustErase(t) },
 		"cut off": func(e *erasing, t testing.TB) {
 			e.fill(t)
-			if err := e.erase(t, map[remoteCall]failure{{op: batchWrite}: crashBefore}); !errors.Is(err, errCrash) {
+			failures := map[remoteCall]dynamotest.Failure{{op: dynamotest.BatchWrite}: dynamotest.CrashBefore}
+			if err := e.erase(t, failures); !errors.Is(err, dynamotest.ErrCrash) {
 				t.Fatalf("an erasure that is cut off: %v", err)
 			}
 		},
 	} {
 		for _, at := range erasureCalls() {
-			for _, f := range []failure{answerLost, conflict} {
+			for _, f := range []dynamotest.Failure{dynamotest.AnswerLost, dynamotest.Conflict} {
 				t.Run(fmt.Sprintf("%s, %s, failure %d", name, at.op, f), func(t *testing.T) {
 					t.Parallel()
-					e := &erasing{table: table, user: conversation.UserID(t.Name()), clock: newClock()}
+					e := &erasing{table: table, user: conversation.UserID(t.Name()), clock: dynamotest.NewClock()}
 					before(e, t)
-					err := e.erase(t, map[remoteCall]failure{{op: at.op}: f})
-					if err != nil && (f == conflict || !isUnanswered(err)) {
+					err := e.erase(t, map[remoteCall]dynamotest.Failure{{op: at.op}: f})
+					if err != nil && (f == dynamotest.Conflict || !dynamotest.IsUnanswered(err)) {
 						t.Fatalf("the caller gets %v", err)
 					}
 					if err != nil {
@@ -50,12 +51,12 @@ func TestErasureWithFailures(t *testing.T) {
 type erasing struct {
 	table string
 	user  conversation.UserID
-	clock *clock
+	clock *dynamotest.Clock
 }
 
 // fill stores a session with a message, and a memory.
 func (e *erasing) fill(t testing.TB) {
-	s := dynamotest.Open(t, e.table, e.clock.option())
+	s := dynamotest.Open(t, e.table, e.clock.Option())
 	newSession(t, s, e.user, "coach_conversation", "a", "x")
 	if _, _, err := s.Memories.Create(t.Context(), e.user, longterm.Memory{Content: "x"}, noKey); err != nil {
 		t.Fatal(err)
@@ -64,13 +65,13 @@ func (e *erasing) fill(t testing.TB) {
 
 // erase makes one call, two minutes after the one before, whose lease has expired. After an erasure that is done, the
 // user has no records.
-func (e *erasing) erase(t testing.TB, failures map[remoteCall]failure) error {
-	e.clock.advance(2 * time.Minute)
+func (e *erasing) erase(t testing.TB, failures map[remoteCall]dynamotest.Failure) error {
+	e.clock.Advance(2 * time.Minute)
 	n := &network{failures: failures, calls: map[string]int{}, cancel: func() {}}
-	s := openIntercepted(t, e.table, interceptor{call: n.call}, e.clock.option())
+	s := dynamotest.OpenIntercepted(t, e.table, dynamotest.Interceptor{Call: n.call}, e.clock.Option())
 	index := vectorIndex{n}
-	out, err := erasure.NewSweeper(s.Erasure(index, e.clock.time), index).Erase(t.Context(), e.user,
-		e.clock.time().Add(time.Minute))
+	out, err := erasure.NewSweeper(s.Erasure(index, e.clock.Time), index).Erase(t.Context(), e.user,
+		e.clock.Time().Add(time.Minute))
 	if out.Done != (err == nil) {
 		t.Errorf("the erasure is %+v, %v", out, err)
 	}

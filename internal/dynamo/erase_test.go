@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/storetest"
@@ -28,19 +29,19 @@ func TestBeginErasureCrashes(t *testing.T) {
 		t.Run(fmt.Sprint("after call ", done), func(t *testing.T) {
 			t.Parallel()
 			table, calls := dynamotest.Table(t), 0
-			reader := dynamotest.Open(t, table, fixedClock())
+			reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 			if _, err := reader.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "Ann"}); err != nil {
 				t.Fatal(err)
 			}
 			ctx, crash := context.WithCancel(t.Context())
 			defer crash()
-			s := openIntercepted(t, table, interceptor{call: func(_ string, run func() error) error {
+			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(_ string, run func() error) error {
 				if calls++; calls > done {
 					crash()
-					return errCrash
+					return dynamotest.ErrCrash
 				}
 				return run()
-			}}, fixedClock())
+			}}, dynamotest.FixedClock())
 			_, held, err := s.Erasures.BeginErasure(ctx, alice, storetest.Now.Add(time.Minute))
 			if held != (err == nil) || done == 0 && held {
 				t.Errorf("held %v, %v", held, err)
@@ -56,13 +57,13 @@ func TestBeginErasureCrashes(t *testing.T) {
 
 // slowTable answers no query for one prefix before the query's deadline, and deletes nothing before that.
 type slowTable struct {
-	dynamo.API
+	table.API
 	prefix  string
 	once    sync.Once
 	expired chan struct{}
 }
 
-func (s *slowTable) Query(ctx context.Context, in *dynamodb.QueryInput, options ...apiOptions,
+func (s *slowTable) Query(ctx context.Context, in *dynamodb.QueryInput, options ...dynamotest.APIOption,
 ) (*dynamodb.QueryOutput, error) {
 	for _, v := range in.ExpressionAttributeValues {
 		if text, ok := v.(*types.AttributeValueMemberS); ok && strings.HasPrefix(text.Value, s.prefix) {
@@ -74,7 +75,7 @@ func (s *slowTable) Query(ctx context.Context, in *dynamodb.QueryInput, options 
 	return s.API.Query(ctx, in, options...)
 }
 
-func (s *slowTable) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, options ...apiOptions,
+func (s *slowTable) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, options ...dynamotest.APIOption,
 ) (*dynamodb.DeleteItemOutput, error) {
 	<-s.expired
 	return s.API.DeleteItem(ctx, in, options...)
@@ -85,7 +86,7 @@ func (s *slowTable) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput
 func TestErasureDeadline(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	reader := dynamotest.Open(t, table, fixedClock())
+	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 	newSession(t, reader, alice, "workout_log", "a", "1", "2")
 	newSession(t, reader, alice, "workout_log", "b")
 	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
@@ -94,7 +95,7 @@ func TestErasureDeadline(t *testing.T) {
 	slow := &slowTable{API: dynamodbtest.Client(t), prefix: "conversation#", expired: make(chan struct{})}
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
-	store := dynamo.NewErasureStore(dynamo.New(slow, table, fixedClock()))
+	store := dynamo.NewErasureStore(dynamo.New(slow, table, dynamotest.FixedClock()))
 	done, err := store.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(2*time.Second), count)
 	if err != nil || done {
 		t.Errorf("done %v, %v", done, err)
@@ -115,14 +116,14 @@ func TestErasureDeadline(t *testing.T) {
 func TestErasureCountsDespiteFailure(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	reader := dynamotest.Open(t, table, fixedClock())
+	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 	newSession(t, reader, alice, "workout_log", "a")
 	newSession(t, reader, alice, "workout_log", "b")
 	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	failing := failingCalls{op: "DeleteItem", errs: []error{&types.ResourceNotFoundException{}}}
-	s := openIntercepted(t, table, interceptor{call: failing.call}, fixedClock())
+	failing := dynamotest.FailingCalls{Op: "DeleteItem", Errs: []error{&types.ResourceNotFoundException{}}}
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: failing.Call}, dynamotest.FixedClock())
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
 	done, err := s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
@@ -142,7 +143,7 @@ func TestErasureCountsDespiteFailure(t *testing.T) {
 func TestWritesAfterErasureElsewhere(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	s, other := dynamotest.Open(t, table, fixedClock()), dynamotest.Open(t, table, fixedClock())
+	s, other := dynamotest.Open(t, table, dynamotest.FixedClock()), dynamotest.Open(t, table, dynamotest.FixedClock())
 	write := func(id string) {
 		t.Helper()
 		newSession(t, s, alice, "workout_log", id, "x")

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -41,22 +42,23 @@ func NewExtractionStore(db *DB) *ExtractionStore {
 func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, generation int64,
 ) (extraction.Known, error) {
 	known := extraction.Known{Versions: map[string]int64{}}
-	low, high := recordSK(livePrefix, memoryKind, ""), afterPrefix(recordSK(livePrefix, todoKind, ""))
-	for it, err := range s.db.query(ctx, "read what is known", query{where: between(user, low, high)}) {
+	low := table.RecordSK(table.LivePrefix, table.MemoryKind, "")
+	high := table.AfterPrefix(table.RecordSK(table.LivePrefix, table.TodoKind, ""))
+	for it, err := range s.db.Query(ctx, "read what is known", table.Query{Where: table.Between(user, low, high)}) {
 		if err != nil {
 			return known, err
 		}
-		if it.int64(attrGeneration) != generation {
+		if it.Int64(table.AttrGeneration) != generation {
 			continue
 		}
-		sk := it.string(attrSK)
-		if id, _, ok := parseRecordSK(sk, memoryKind); ok {
+		sk := it.String(table.AttrSK)
+		if id, _, ok := table.ParseRecordSK(sk, table.MemoryKind); ok {
 			known.Memories = append(known.Memories, decodeMemory(it))
-			known.Versions[id] = it.int64(attrVersion)
+			known.Versions[id] = it.Int64(table.AttrVersion)
 		}
-		if id, _, ok := parseRecordSK(sk, todoKind); ok {
+		if id, _, ok := table.ParseRecordSK(sk, table.TodoKind); ok {
 			known.Todos = append(known.Todos, decodeTodo(it))
-			known.Versions[id] = it.int64(attrVersion)
+			known.Versions[id] = it.Int64(table.AttrVersion)
 		}
 	}
 	var err error
@@ -67,45 +69,48 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 // forgotten reads the likenesses of the memories that the user has deleted.
 func (s *ExtractionStore) forgotten(ctx context.Context, user conversation.UserID, generation int64,
 ) ([]longterm.Likeness, error) {
-	prefix := forgottenPrefix + memoryKind + "#"
+	prefix := table.ForgottenPrefix + table.MemoryKind + "#"
 	var out []longterm.Likeness
-	q := query{where: between(user, prefix, afterPrefix(prefix))}
-	for it, err := range s.db.query(ctx, "read what is forgotten", q) {
+	q := table.Query{Where: table.Between(user, prefix, table.AfterPrefix(prefix))}
+	for it, err := range s.db.Query(ctx, "read what is forgotten", q) {
 		if err != nil {
 			return nil, err
 		}
-		if it.int64(attrGeneration) == generation {
-			out = append(out, longterm.LikenessOf(it.bytes(attrLikeness)))
+		if it.Int64(table.AttrGeneration) == generation {
+			out = append(out, longterm.LikenessOf(it.Bytes(table.AttrLikeness)))
 		}
 	}
 	return out, nil
 }
 
 // extractionKey is the key of the lease on a user's extraction.
-func extractionKey(user conversation.UserID) key { return key{partition(user), extractionSK} }
+func extractionKey(user conversation.UserID) table.Key {
+	return table.UserKey(user, table.ExtractionSK)
+}
 
 // LeaseExtraction takes the lease, on condition that it is free, that the session is as far as it was read, and that
 // the user was not erased.
 func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 	l extraction.Lease,
 ) (bool, error) {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return false, fault.Missing("session")
 	}
-	t := s.db.transaction()
-	u := expression.Set(field(attrLease), value(stringAttr(l.Owner))).
-		Set(field(attrLeaseUntil), value(timeAttr(l.Until))).
-		Set(field(attrGeneration), value(intAttr(session.Generation)))
-	isFree := notExists().Or(field(attrLeaseUntil).LessThanEqual(value(timeAttr(s.db.now()))), isLeasedBy(l))
-	place := t.update(extractionKey(user), u, isFree)
-	t.check(key{partition(user), sk}, isIncarnation(session).And(isExtractedAs(session)))
-	t.check(generationKey(user), isGeneration(session.Generation))
-	failures, err := s.db.commit(ctx, "lease extraction", t, s.db.backoff())
+	t := s.db.Transaction()
+	u := expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(l.Owner))).
+		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(l.Until))).
+		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
+	isFree := table.NotExists().
+		Or(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))), isLeasedBy(l))
+	place := t.Update(extractionKey(user), u, isFree)
+	t.Check(table.UserKey(user, sk), table.IsIncarnation(session).And(isExtractedAs(session)))
+	t.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
+	failures, err := s.db.Commit(ctx, "lease extraction", t, s.db.Backoff())
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
-	if _, taken := failures.existing(place); taken {
+	if _, taken := failures.Existing(place); taken {
 		return false, nil
 	}
 	return false, fault.New(fault.Conflict, "the session has changed")
@@ -113,54 +118,46 @@ func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation
 
 // ReleaseExtraction deletes the lease, if the owner still has it.
 func (s *ExtractionStore) ReleaseExtraction(ctx context.Context, user conversation.UserID, l extraction.Lease) error {
-	err := s.db.deleteItem(ctx, extractionKey(user), isLeasedBy(l))
-	return failed("release extraction", ignoreConditionFailed(err))
+	err := s.db.DeleteItem(ctx, extractionKey(user), isLeasedBy(l))
+	return table.Failed("release extraction", table.IgnoreConditionFailed(err))
 }
 
 // isLeasedBy is the condition that the owner has the lease, whether or not its time is over: nobody has taken it over.
 func isLeasedBy(l extraction.Lease) expression.ConditionBuilder {
-	return field(attrLease).Equal(value(stringAttr(l.Owner)))
+	return table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(l.Owner)))
 }
 
 // isExtractedAs is the condition that the session is read as far as it was when the worker read it.
 func isExtractedAs(session conversation.Session) expression.ConditionBuilder {
-	return field(attrExtractedSeq).Equal(value(intAttr(session.Extracted.Seq)))
+	return table.Field(table.AttrExtractedSeq).Equal(table.Value(table.IntAttr(session.Extracted.Seq)))
 }
 
 func setExtracted(through conversation.Watermark, r conversation.Reading) expression.UpdateBuilder {
-	u := setWatermark(expression.UpdateBuilder{}, attrExtractedSeq, attrExtractedAt, through)
+	u := table.SetWatermark(expression.UpdateBuilder{}, table.AttrExtractedSeq, table.AttrExtractedAt, through)
 	text, _ := json.Marshal(r) // numbers and strings always are JSON
-	return setOrRemove(u, attrReading, stringAttr(string(text)), !r.IsZero())
-}
-
-// decodeReading reads what setExtracted writes. A record without it, or with what is no JSON, had no bad answer.
-func decodeReading(it item) (r conversation.Reading) {
-	if json.Unmarshal([]byte(it.string(attrReading)), &r) != nil {
-		return conversation.Reading{}
-	}
-	return r
+	return table.SetOrRemove(u, table.AttrReading, table.StringAttr(string(text)), !r.IsZero())
 }
 
 // SkipExtraction raises the session's watermark to its end, unless another worker has raised it.
 func (s *ExtractionStore) SkipExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) error {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return fault.Missing("session")
 	}
 	end := conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 	u := setExtracted(end, conversation.Reading{}) // what was skipped is not asked again, either
-	it, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session).And(isExtractedAs(session)))
+	it, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, table.IsIncarnation(session).And(isExtractedAs(session)))
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
 	}
-	return failed("skip extraction", ignoreConditionFailed(err))
+	return table.Failed("skip extraction", table.IgnoreConditionFailed(err))
 }
 
 // extractionWrite is the transaction of a batch, with the places of its conditions. forgotten has the places that check
 // whether the user has deleted a new record before, by the record's id.
 type extractionWrite struct {
-	tx                       *transaction
+	tx                       *table.Transaction
 	sessionPlace, leasePlace int
 	forgotten                map[string]int
 }
@@ -174,27 +171,27 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 	if err != nil {
 		return nil, err
 	}
-	failures, err := s.db.commit(ctx, "save extraction", w.tx, s.db.backoff())
+	failures, err := s.db.Commit(ctx, "save extraction", w.tx, s.db.Backoff())
 	if err != nil || failures == nil {
 		return nil, err
 	}
-	existing, moved := failures.existing(w.sessionPlace)
-	now, _ := decodeSession(existing)
-	_, lost := failures.existing(w.leasePlace)
+	existing, moved := failures.Existing(w.sessionPlace)
+	now, _ := s.db.DecodeSession(existing)
+	_, lost := failures.Existing(w.leasePlace)
 	switch {
 	case moved && !now.IsSame(session):
 		return nil, fault.Missing("session")
-	case moved && failures.ambiguous && now.Extracted.Seq == b.Through.Seq:
+	case moved && failures.Ambiguous && now.Extracted.Seq == b.Through.Seq:
 		return nil, nil // an earlier attempt stored it, and its answer was lost
 	case lost:
 		return nil, extraction.ErrLeaseLost
 	}
 	for id, place := range w.forgotten {
-		if _, found := failures.existing(place); found {
+		if _, found := failures.Existing(place); found {
 			forgotten = append(forgotten, id)
 		}
 	}
-	if len(forgotten) > 0 && len(forgotten) == len(failures.byPlace) {
+	if len(forgotten) > 0 && len(forgotten) == len(failures.ByPlace) {
 		return forgotten, nil
 	}
 	return nil, fault.New(fault.Conflict, "the session or what is known has changed")
@@ -202,32 +199,33 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 
 func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session conversation.Session, b extraction.Batch,
 ) (extractionWrite, error) {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return extractionWrite{}, fault.Missing("session")
 	}
-	w := extractionWrite{tx: s.db.transaction(), forgotten: map[string]int{}}
-	w.sessionPlace = w.tx.update(key{partition(user), sk}, setExtracted(b.Through, b.Reading),
-		isIncarnation(session).And(isExtractedAs(session), isDeletedSeqs(session)))
+	w := extractionWrite{tx: s.db.Transaction(), forgotten: map[string]int{}}
+	w.sessionPlace = w.tx.Update(table.UserKey(user, sk), setExtracted(b.Through, b.Reading),
+		table.IsIncarnation(session).And(isExtractedAs(session), isDeletedSeqs(session)))
 	if b.Last {
-		w.leasePlace = w.tx.delete(extractionKey(user), isLeasedBy(b.Lease))
+		w.leasePlace = w.tx.Delete(extractionKey(user), isLeasedBy(b.Lease))
 	} else {
-		u := expression.Set(field(attrLeaseUntil), value(timeAttr(b.Lease.Until)))
-		w.leasePlace = w.tx.update(extractionKey(user), u, isLeasedBy(b.Lease))
+		u := expression.Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(b.Lease.Until)))
+		w.leasePlace = w.tx.Update(extractionKey(user), u, isLeasedBy(b.Lease))
 	}
-	w.tx.check(generationKey(user), isGeneration(session.Generation))
+	w.tx.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
 	s.addSkipped(w.tx, user, session, sk, b.Reading)
 	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed)+len(b.Forgotten) == 0 {
 		return w, nil
 	}
-	allowsMemory := expression.AttributeNotExists(field(attrMemory)).Or(
-		field(attrMemory).Equal(value(boolAttr(true))), field(attrGeneration).LessThan(value(intAttr(session.Generation))))
-	w.tx.check(preferencesKey(user), allowsMemory)
+	allowsMemory := expression.AttributeNotExists(table.Field(table.AttrMemory)).Or(
+		table.Field(table.AttrMemory).Equal(table.Value(table.BoolAttr(true))), table.Field(table.AttrGeneration).
+			LessThan(table.Value(table.IntAttr(session.Generation))))
+	w.tx.Check(preferencesKey(user), allowsMemory)
 	at := recordsAt{user, session.Generation}
 	known := slices.Clone(b.Known.Memories)
 	for _, m := range b.Forgotten {
 		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
-		from := stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: b.Known.Versions[m.ID]}
+		from := stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: true, version: b.Known.Versions[m.ID]}
 		s.memories.addDelete(w.tx, user, from, session.Generation, s.dueForgetting(user, m))
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
@@ -237,33 +235,34 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 }
 
 // skippedKey is the key of the record by which a skipped message of a session is due again.
-func skippedKey(user conversation.UserID, sessionSK string, seq int) key {
-	return key{partition(user), fmt.Sprintf("%s%010d#%s", skippedPrefix, seq, sessionSK)}
+func skippedKey(user conversation.UserID, sessionSK string, seq int) table.Key {
+	return table.UserKey(user, fmt.Sprintf("%s%010d#%s", table.SkippedPrefix, seq, sessionSK))
 }
 
 // parseSkippedSK is the inverse of skippedKey for the sort key.
 func parseSkippedSK(sk string) (context, sessionID string, seq int, ok bool) {
-	rest, isSkipped := strings.CutPrefix(sk, skippedPrefix)
+	rest, isSkipped := strings.CutPrefix(sk, table.SkippedPrefix)
 	number, sessionSK, _ := strings.Cut(rest, "#")
 	seq, err := strconv.Atoi(number)
-	context, sessionID, ok = parseSessionSK(sessionSK)
+	context, sessionID, ok = table.ParseSessionSK(sessionSK)
 	return context, sessionID, seq, ok && isSkipped && err == nil
 }
 
 // addSkipped makes the messages due again that a batch skips, and removes the records of those that it has read.
-func (s *ExtractionStore) addSkipped(t *transaction, user conversation.UserID, session conversation.Session, sk string,
+func (s *ExtractionStore) addSkipped(t *table.Transaction, user conversation.UserID, session conversation.Session,
+	sk string,
 	after conversation.Reading,
 ) {
 	for _, m := range after.Skipped {
 		if !session.Reading.Skips(m.Seq) {
 			k := skippedKey(user, sk, m.Seq)
-			u := expression.Set(field(attrGeneration), value(intAttr(session.Generation)))
-			t.update(k, setDue(u, k, s.db.now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
+			u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
+			t.Update(k, table.SetDue(u, k, s.db.Now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
 		}
 	}
 	for _, m := range session.Reading.Skipped {
 		if !after.Skips(m.Seq) {
-			t.remove(skippedKey(user, sk, m.Seq))
+			t.Remove(skippedKey(user, sk, m.Seq))
 		}
 	}
 }
@@ -276,9 +275,10 @@ func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) 
 
 // dueForgetting makes the trace of a forgotten memory due, by which the sweep takes its messages out of what was made
 // of them.
-func (s *ExtractionStore) dueForgetting(user conversation.UserID, m longterm.Memory) item {
-	return item{
-		attrDueAt: timeAttr(s.db.now()), attrDueShard: intAttr(dueShard(s.memories.forgottenKey(user, m))),
+func (s *ExtractionStore) dueForgetting(user conversation.UserID, m longterm.Memory) table.Item {
+	return table.Item{
+		table.AttrDueAt:    table.TimeAttr(s.db.Now()),
+		table.AttrDueShard: table.IntAttr(table.DueShard(s.memories.forgottenKey(user, m))),
 	}
 }
 
@@ -305,7 +305,7 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	for _, v := range known {
 		id := *k.ID(&v)
 		it := s.encode(at.user, v, true, versions[id], at.generation)
-		c := change[T]{from: &stored[T]{v, keyOf(it), true, versions[id], it.size()}, to: v}
+		c := change[T]{from: &stored[T]{v, table.KeyOf(it), true, versions[id], it.Size()}, to: v}
 		i := slices.IndexFunc(changes.Changed, func(changed T) bool { return *k.ID(&changed) == id })
 		if i >= 0 {
 			c.to, c.isWanted = changes.Changed[i], true
@@ -319,7 +319,7 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	moved := 0
 	for _, c := range all {
 		if c.from == nil {
-			w.forgotten[*k.ID(&c.to)] = w.tx.check(s.forgottenKey(at.user, c.to), notExists())
+			w.forgotten[*k.ID(&c.to)] = w.tx.Check(s.forgottenKey(at.user, c.to), table.NotExists())
 		}
 		if !c.isWanted {
 			if c.live {
@@ -341,16 +341,16 @@ const spareMoves = 2
 func (s *CollectionStore[T]) makeRoom(all []change[T], at recordsAt) {
 	records := make([]longterm.Sized[T], len(all))
 	for i, c := range all {
-		records[i] = longterm.Sized[T]{Value: c.to, Bytes: s.encode(at.user, c.to, true, 1, at.generation).size()}
+		records[i] = longterm.Sized[T]{Value: c.to, Bytes: s.encode(at.user, c.to, true, 1, at.generation).Size()}
 	}
-	for i, live := range s.kind.Kind.Live(records, s.db.now()) {
+	for i, live := range s.kind.Kind.Live(records, s.db.Now()) {
 		all[i].live = live
 	}
 }
 
 // forgottenKey is the key of the hash that a record leaves when its user deletes it.
-func (s *CollectionStore[T]) forgottenKey(user conversation.UserID, record T) key {
-	return key{partition(user), forgottenSK(s.kind.Name, longterm.Normalize(s.kind.Content(record)))}
+func (s *CollectionStore[T]) forgottenKey(user conversation.UserID, record T) table.Key {
+	return table.UserKey(user, table.ForgottenSK(s.kind.Name, longterm.Normalize(s.kind.Content(record))))
 }
 
 // WithoutTrace returns the same store, whose deletions leave no hash: what was deleted may be extracted again when the

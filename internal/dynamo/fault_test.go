@@ -19,7 +19,7 @@ import (
 // contents returns the contents of a session's messages, read with a new store.
 func contents(t *testing.T, table, id string) []string {
 	t.Helper()
-	s := dynamotest.Open(t, table, fixedClock())
+	s := dynamotest.Open(t, table, dynamotest.FixedClock())
 	messages, _, err := s.Messages.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
@@ -44,17 +44,19 @@ func TestAppendIsStoredOnce(t *testing.T) {
 		carriedOut bool
 	}
 	for name, c := range map[string]failing{
-		"request lost":              {errs: []error{errNoAnswer, errNoAnswer}},
-		"answer lost":               {errs: []error{errNoAnswer}, carriedOut: true},
+		"request lost":              {errs: []error{dynamotest.ErrNoAnswer, dynamotest.ErrNoAnswer}},
+		"answer lost":               {errs: []error{dynamotest.ErrNoAnswer}, carriedOut: true},
 		"server error, carried out": {errs: []error{&types.InternalServerError{}}, carriedOut: true},
-		"answer lost twice":         {errs: []error{errNoAnswer, errNoAnswer}, carriedOut: true},
+		"answer lost twice":         {errs: []error{dynamotest.ErrNoAnswer, dynamotest.ErrNoAnswer}, carriedOut: true},
 		"answer lost, then conflict": {
-			errs: []error{errNoAnswer, transactionCancelled("TransactionConflict", "None")}, carriedOut: true,
+			errs:       []error{dynamotest.ErrNoAnswer, dynamotest.TransactionCancelled("TransactionConflict", "None")},
+			carriedOut: true,
 		},
-		"throttled": {errs: []error{throttle, throttle, transactionCancelled("ThrottlingError", "None")}},
+		"throttled": {errs: []error{throttle, throttle, dynamotest.TransactionCancelled("ThrottlingError", "None")}},
 		"conflicts": {errs: []error{
-			transactionCancelled("TransactionConflict"), transactionCancelled("None", "TransactionConflict"),
-			transactionCancelled("TransactionConflict"),
+			dynamotest.TransactionCancelled("TransactionConflict"),
+			dynamotest.TransactionCancelled("None", "TransactionConflict"),
+			dynamotest.TransactionCancelled("TransactionConflict"),
 		}},
 	} {
 		for _, mode := range []struct {
@@ -64,9 +66,10 @@ func TestAppendIsStoredOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
 				t.Parallel()
 				table := dynamotest.Table(t)
-				newSession(t, dynamotest.Open(t, table, fixedClock()), alice, "coach_conversation", "a", "before")
-				calls := failingCalls{op: "TransactWriteItems", errs: c.errs, carriedOut: c.carriedOut}
-				s := openIntercepted(t, table, interceptor{call: calls.call, newTokens: mode.newTokens}, fixedClock())
+				newSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "coach_conversation", "a", "before")
+				calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: c.errs, CarriedOut: c.carriedOut}
+				s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: mode.newTokens},
+					dynamotest.FixedClock())
 				in := oneMessage("a", "x")
 				in.Idempotency = conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"}
 				out, err := s.Messages.Append(t.Context(), alice, in)
@@ -89,18 +92,18 @@ func TestClientTokens(t *testing.T) {
 		err  error
 		same bool
 	}{
-		"no answer":    {errNoAnswer, true},
+		"no answer":    {dynamotest.ErrNoAnswer, true},
 		"server error": {&types.InternalServerError{}, true},
-		"conflict":     {transactionCancelled("TransactionConflict"), false},
+		"conflict":     {dynamotest.TransactionCancelled("TransactionConflict"), false},
 		"throttled":    {&types.ThrottlingException{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := dynamotest.Table(t)
 			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
-			calls := failingCalls{op: "TransactWriteItems", errs: []error{c.err}}
+			calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{c.err}}
 			var tokens []string
-			s := openIntercepted(t, table, interceptor{call: calls.call, token: func(token string) {
+			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, Token: func(token string) {
 				tokens = append(tokens, token)
 			}})
 			if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", "y")); err != nil {
@@ -120,9 +123,11 @@ func TestPersistentFailures(t *testing.T) {
 	table := dynamotest.Table(t)
 	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	for name, cause := range map[string]error{
-		"no answer": errNoAnswer, "throttled": &types.ThrottlingException{}, "server": &types.InternalServerError{},
+		"no answer": dynamotest.ErrNoAnswer, "throttled": &types.ThrottlingException{},
+		"server": &types.InternalServerError{},
 	} {
-		s := openIntercepted(t, table, interceptor{call: func(string, func() error) error { return cause }})
+		s := dynamotest.OpenIntercepted(t, table,
+			dynamotest.Interceptor{Call: func(string, func() error) error { return cause }})
 		_, read := s.Sessions.Session(t.Context(), alice, "a")
 		_, write := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "x"})
 		for op, err := range map[string]error{"read": read, "write": write} {
@@ -133,7 +138,7 @@ func TestPersistentFailures(t *testing.T) {
 		}
 	}
 	calls := 0
-	s := openIntercepted(t, table, interceptor{call: func(string, func() error) error {
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(string, func() error) error {
 		calls++
 		return &types.ResourceNotFoundException{}
 	}})
@@ -151,9 +156,9 @@ func TestAppendDeadline(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
-	s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
+	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
-			return transactionCancelled("TransactionConflict")
+			return dynamotest.TransactionCancelled("TransactionConflict")
 		}
 		return run()
 	}})

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -17,47 +18,50 @@ var _ erasure.ForgettingStore = (*DeletionStore)(nil)
 
 // addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that. It returns
 // the place of its condition.
-func (s *CollectionStore[T]) addDelete(t *transaction, user conversation.UserID, from stored[T], generation int64,
-	more item,
+func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.UserID, from stored[T], generation int64,
+	more table.Item,
 ) int {
-	now := s.db.now()
-	place := t.delete(from.key, isVersion(from.version))
+	now := s.db.Now()
+	place := t.Delete(from.key, isVersion(from.version))
 	if s.kind.Indexed {
 		id := *s.kind.ID(&from.value)
-		t.replace(encodeTombstone(erasure.Tombstone{
-			User: user, ID: vectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
+		t.Replace(encodeTombstone(erasure.Tombstone{
+			User: user, ID: table.VectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
 			DeletedAt: now,
 		}, now.Add(vectorSweepAfter)))
 	}
 	if s.kind.Content != nil {
-		trace := s.forgottenKey(user, from.value).attributes()
+		trace := s.forgottenKey(user, from.value).Attributes()
 		if s.kind.trace != nil {
-			trace = trace.with(s.kind.trace(from.value))
+			trace = trace.With(s.kind.trace(from.value))
 		}
-		t.replace(trace.with(item{attrGeneration: intAttr(generation), attrDeletedAt: timeAttr(now)}).with(more))
+		t.Replace(trace.With(table.Item{
+			table.AttrGeneration: table.IntAttr(generation),
+			table.AttrDeletedAt:  table.TimeAttr(now),
+		}).With(more))
 	}
 	return place
 }
 
 // traceOf is what a deleted memory leaves beside the hash of its content. It does not have the content.
-func traceOf(m longterm.Memory) item {
-	it := item{attrMemoryID: stringAttr(m.ID)}
-	it.setBytes(attrLikeness, longterm.NewLikeness(m.Content).Bytes())
-	it.setStrings(attrMessageIDs, m.MessageIDs)
+func traceOf(m longterm.Memory) table.Item {
+	it := table.Item{table.AttrMemoryID: table.StringAttr(m.ID)}
+	it.SetBytes(table.AttrLikeness, longterm.NewLikeness(m.Content).Bytes())
+	it.SetStrings(table.AttrMessageIDs, m.MessageIDs)
 	return it
 }
 
 // ForgottenDue reads the trace of a forgotten memory.
 func (s *DeletionStore) ForgottenDue(ctx context.Context, d sweep.Due) ([]string, bool, error) {
-	if !strings.HasPrefix(d.ID, forgottenPrefix) {
+	if !strings.HasPrefix(d.ID, table.ForgottenPrefix) {
 		return nil, false, nil
 	}
-	records, err := s.db.readCurrent(ctx, "read what is forgotten", d.User, dueKey(d))
+	records, err := s.db.ReadCurrent(ctx, "read what is forgotten", d.User, dueKey(d))
 	if err != nil {
 		return nil, false, err
 	}
-	it, _ := records.current(d.User, dueKey(d))
-	return it.strings(attrMessageIDs), true, nil
+	it, _ := records.Current(d.User, dueKey(d))
+	return it.Strings(table.AttrMessageIDs), true, nil
 }
 
 // ForgetMessage marks a message and removes what was made of it, on condition that its session is as it was read. It
@@ -65,20 +69,20 @@ func (s *DeletionStore) ForgottenDue(ctx context.Context, d sweep.Due) ([]string
 func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.UserID, messageID string,
 ) (t erasure.Tombstone, done bool, err error) {
 	const op = "forget message"
-	sk, ok := parseMessageID(user, messageID)
+	sk, ok := table.ParseMessageID(user, messageID)
 	if !ok {
 		return t, false, fault.Missing("message")
 	}
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	k := key{partition(user), sk}
-	for b := s.db.backoff(); ; {
-		records, err := s.db.readCurrent(ctx, op, user, k)
+	k := table.UserKey(user, sk)
+	for b := s.db.Backoff(); ; {
+		records, err := s.db.ReadCurrent(ctx, op, user, k)
 		if err != nil {
 			return t, false, err
 		}
-		it, _ := records.current(user, k)
-		m, ok := decodeMessage(it)
+		it, _ := records.Current(user, k)
+		m, ok := table.DecodeMessage(it)
 		if !ok {
 			return t, false, fault.Missing("message")
 		}
@@ -86,43 +90,45 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 		if err != nil {
 			return t, false, err
 		}
-		failures, err := s.db.commit(ctx, op, d.tx, b)
+		failures, err := s.db.Commit(ctx, op, d.tx, b)
 		if err != nil {
 			return t, false, err
 		}
 		if failures == nil {
 			return d.tombstone, m.Forgotten, nil
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return t, false, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return t, false, table.Failed(op, err)
 		}
 	}
 }
 
 // newForgetting returns the transaction that marks a message. A summary that covers the message is deleted, and the
 // session is due for another one.
-func (s *DeletionStore) newForgetting(ctx context.Context, k key, m conversation.Message) (messageDeletion, error) {
-	user, _ := parsePartition(k.pk)
-	sk, _ := sessionSK(m.Context, m.SessionID)
-	sessionKey := key{partition(user), sk}
+func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conversation.Message,
+) (messageDeletion, error) {
+	user, _ := table.ParsePartition(k.PK)
+	sk, _ := table.SessionSK(m.Context, m.SessionID)
+	sessionKey := table.UserKey(user, sk)
 	before, _, err := s.sessions.record(ctx, user, sessionKey)
 	if err != nil {
 		return messageDeletion{}, err
 	}
-	d := messageDeletion{tx: s.db.transaction(), after: before.Forgetting(m.Seq), tombstone: erasure.Tombstone{
-		User: user, Generation: m.Generation, Message: &m, DeletedAt: s.db.now(),
+	d := messageDeletion{tx: s.db.Transaction(), after: before.Forgetting(m.Seq), tombstone: erasure.Tombstone{
+		User: user, Generation: m.Generation, Message: &m, DeletedAt: s.db.Now(),
 	}}
-	d.tx.update(k, expression.Set(field(attrForgotten), value(boolAttr(true))), isOf(before))
-	isAsRead := isUnchanged(before).And(hasSameSummary(before))
-	if d.after.Summary != nil || before.Summary == nil || isAppsOwn(before) {
-		d.tx.check(sessionKey, isAsRead)
+	d.tx.Update(k, expression.Set(table.Field(table.AttrForgotten), table.Value(table.BoolAttr(true))), table.IsOf(before))
+	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before))
+	if d.after.Summary != nil || before.Summary == nil || before.Version == 0 {
+		d.tx.Check(sessionKey, isAsRead)
 		return d, nil
 	}
-	path := pathIn(before)
-	u := setWatermark(expression.UpdateBuilder{}, path(attrSummarizedSeq), path(attrSummarizedAt), d.after.Summarized)
-	u = removeSessionSummary(setDue(u, sessionKey, s.db.now()), path)
+	path := table.LayoutOf(before).Path
+	u := table.SetWatermark(expression.UpdateBuilder{}, path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt),
+		d.after.Summarized)
+	u = removeSessionSummary(table.SetDue(u, sessionKey, s.db.Now()), path)
 	d.addSummaryDeletion(user, before)
-	clearSpine(d.tx, user, before, s.db.now())
-	d.tx.update(sessionKey, u, isAsRead)
+	clearSpine(d.tx, user, before, s.db.Now())
+	d.tx.Update(sessionKey, u, isAsRead)
 	return d, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -15,9 +16,9 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (int, error) {
 	const op = "forget"
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	for gone, b := 0, s.db.backoff(); ; {
+	for gone, b := 0, s.db.Backoff(); ; {
 		chosen, generation, err := s.chosen(ctx, user, choose)
 		if err != nil {
 			return gone, err
@@ -38,8 +39,8 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 		if !changed {
 			return gone, nil
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return gone, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return gone, table.Failed(op, err)
 		}
 	}
 }
@@ -48,19 +49,20 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (chosen []stored[longterm.Memory], generation int64, err error) {
-	records, err := s.db.readCurrent(ctx, "read generation", user)
+	records, err := s.db.ReadCurrent(ctx, "read generation", user)
 	if err != nil {
 		return nil, 0, err
 	}
-	generation = records.generation(user)
+	generation = records.Generation(user)
 	known, err := s.Known(ctx, user, generation)
 	if err != nil {
 		return nil, 0, err
 	}
-	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.Valid(s.db.now()) })
+	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.Valid(s.db.Now()) })
 	for _, m := range choose(valid) {
 		it := s.memories.encode(user, m, true, known.Versions[m.ID], generation)
-		chosen = append(chosen, stored[longterm.Memory]{value: m, key: keyOf(it), live: true, version: known.Versions[m.ID]})
+		chosen = append(chosen,
+			stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: true, version: known.Versions[m.ID]})
 	}
 	return chosen, generation, nil
 }

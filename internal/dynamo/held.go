@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // Left counts the records of the user's partition that an erasure has left. A user may have stored records of the new
@@ -14,18 +15,22 @@ import (
 func (s *ErasureStore) Left(ctx context.Context, user conversation.UserID, generation int64,
 ) (left map[string]int, remaining int, err error) {
 	left = map[string]int{}
-	q := query{where: inPartition(user), only: []string{attrPK, attrSK, attrGeneration, attrPlacement}}
-	for it, err := range s.db.queryWithExpired(ctx, "count records", q) {
+	q := table.Query{
+		Where: table.InPartition(user),
+		Only:  []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrPlacement},
+	}
+	for it, err := range s.db.QueryWithExpired(ctx, "count records", q) {
 		if err != nil {
 			return nil, 0, err
 		}
-		sk := it.string(attrSK)
+		sk := it.String(table.AttrSK)
 		if isErased(it, generation) {
 			remaining++
 			continue
 		}
-		_, ours := kindOf(sk)
-		if isSince := ours && it.has(attrGeneration) && it.int64(attrGeneration) >= generation; !isSince || isCount(sk) {
+		_, ours := table.KindOf(sk)
+		if isSince := ours && it.Has(table.AttrGeneration) && it.Int64(table.AttrGeneration) >= generation; !isSince ||
+			table.IsCount(sk) {
 			left[groupOf(sk)]++
 		}
 	}
@@ -43,40 +48,40 @@ func NewHeldStore(db *DB) *HeldStore { return &HeldStore{db} }
 // name. Of the app's other records it lists the beginnings of the keys. It reads the whole partition.
 func (s *HeldStore) Held(ctx context.Context, user conversation.UserID, page conversation.Page,
 ) ([]conversation.Held, conversation.Position, error) {
-	current, err := s.db.readCurrent(ctx, "list records", user)
+	current, err := s.db.ReadCurrent(ctx, "list records", user)
 	if err != nil {
 		return nil, "", err
 	}
-	q := query{where: inPartition(user)}
+	q := table.Query{Where: table.InPartition(user)}
 	if page.After != "" {
-		q.after = key{partition(user), string(page.After)}.attributes()
+		q.After = table.UserKey(user, string(page.After)).Attributes()
 	}
-	p := pager[conversation.Held]{limit: page.Limit}
-	return p.collect(s.db.query(ctx, "list records", q), func(it item) (conversation.Held, bool) {
-		return decodeHeld(it, current.generation(user))
+	p := table.Pager[conversation.Held]{Limit: page.Limit}
+	return p.Collect(s.db.Query(ctx, "list records", q), func(it table.Item) (conversation.Held, bool) {
+		return decodeHeld(it, current.Generation(user))
 	})
 }
 
 // decodeHeld returns a record of the user's generation as it is stored. ok is false for those that other lists have.
-func decodeHeld(it item, generation int64) (h conversation.Held, ok bool) {
-	sk := it.string(attrSK)
-	kind, ours := kindOf(sk)
+func decodeHeld(it table.Item, generation int64) (h conversation.Held, ok bool) {
+	sk := it.String(table.AttrSK)
+	kind, ours := table.KindOf(sk)
 	switch {
-	case sk == generationSK:
+	case sk == table.GenerationSK:
 		kind = "generation"
-	case isSessionOrUnnamed(sk):
+	case table.IsSessionOrUnnamed(sk):
 		if kind = "appSession"; ours {
 			return conversation.Held{}, false
 		}
-	case !ours || !it.has(attrGeneration):
+	case !ours || !it.Has(table.AttrGeneration):
 		return conversation.Held{Key: groupOf(sk)}, true
-	case isListed(sk) || it.int64(attrGeneration) < generation && !isCount(sk):
+	case isListed(sk) || it.Int64(table.AttrGeneration) < generation && !table.IsCount(sk):
 		return conversation.Held{}, false
 	}
 	record := map[string]any{}
 	for name, v := range it {
 		var decoded any
-		if name == attrPK || name == attrLease || attributevalue.Unmarshal(v, &decoded) != nil {
+		if name == table.AttrPK || name == table.AttrLease || attributevalue.Unmarshal(v, &decoded) != nil {
 			continue
 		}
 		record[name] = decoded
@@ -86,10 +91,13 @@ func decodeHeld(it item, generation int64) (h conversation.Held, ok bool) {
 
 // isListed reports whether a record of Throughline's is in a list of its own.
 func isListed(sk string) bool {
-	if sk == preferencesSK || sk == erasingSK {
+	if sk == table.PreferencesSK || sk == table.ErasingSK {
 		return true
 	}
-	for _, prefix := range []string{messagePrefix, promptPrefix, livePrefix, pastPrefix, usagePrefix, documentPrefix} {
+	for _, prefix := range []string{
+		table.MessagePrefix, table.PromptPrefix, table.LivePrefix, table.PastPrefix,
+		table.UsagePrefix, table.DocumentPrefix,
+	} {
 		if strings.HasPrefix(sk, prefix) {
 			return true
 		}

@@ -22,7 +22,7 @@ import (
 func TestWholePartition(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	db := dynamo.New(dynamodbtest.Client(t), table, fixedClock())
+	db := dynamo.New(dynamodbtest.Client(t), table, dynamotest.FixedClock())
 	s := dynamotest.Stores(db)
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c1", Title: "Before"}
 	_, createErr := s.Sessions.CreateSession(t.Context(), alice, in, conversation.Idempotency{Scope: "s", Key: "k"})

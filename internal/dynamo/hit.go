@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
@@ -57,21 +58,21 @@ func NewIndexingSource(db *DB) IndexingSource {
 // out.
 func (s IndexingSource) SessionsAt(ctx context.Context, refs []indexing.SessionRef,
 ) (map[indexing.SessionRef]conversation.Session, error) {
-	keys := make([]key, 0, len(refs))
+	keys := make([]table.Key, 0, len(refs))
 	for _, ref := range refs {
-		if sk, ok := sessionSK(ref.Context, ref.SessionID); ok {
-			keys = append(keys, key{partition(ref.User), sk})
+		if sk, ok := table.SessionSK(ref.Context, ref.SessionID); ok {
+			keys = append(keys, table.UserKey(ref.User, sk))
 		}
 	}
-	slices.SortFunc(keys, func(a, b key) int { return cmp.Or(cmp.Compare(a.pk, b.pk), cmp.Compare(a.sk, b.sk)) })
-	records, err := s.db.read(ctx, "read sessions", slices.Compact(keys)...) // DynamoDB refuses a key that comes twice
+	slices.SortFunc(keys, func(a, b table.Key) int { return cmp.Or(cmp.Compare(a.PK, b.PK), cmp.Compare(a.SK, b.SK)) })
+	records, err := s.db.Read(ctx, "read sessions", slices.Compact(keys)...) // DynamoDB refuses a key that comes twice
 	if err != nil {
 		return nil, err
 	}
 	out := make(map[indexing.SessionRef]conversation.Session, len(refs))
 	for _, ref := range refs {
-		sk, _ := sessionSK(ref.Context, ref.SessionID)
-		session, ok := decodeSession(records[key{partition(ref.User), sk}])
+		sk, _ := table.SessionSK(ref.Context, ref.SessionID)
+		session, ok := s.db.DecodeSession(records[table.UserKey(ref.User, sk)])
 		if ok && session.Generation == ref.Generation {
 			out[ref] = session
 		}
@@ -85,27 +86,28 @@ func (s IndexingSource) SessionsAt(ctx context.Context, refs []indexing.SessionR
 func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
 	through conversation.Watermark,
 ) error {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return fault.Missing("session")
 	}
-	u := setWatermark(expression.UpdateBuilder{}, attrIndexedSeq, attrIndexedAt, through)
-	indexed := field(attrIndexedSeq)
-	cond := isIncarnation(session).
-		And(indexed.GreaterThanEqual(value(intAttr(session.Indexed.Seq))), indexed.LessThan(value(intAttr(through.Seq))))
-	it, err := s.db.updateItem(ctx, key{partition(user), sk}, u, cond)
+	u := table.SetWatermark(expression.UpdateBuilder{}, table.AttrIndexedSeq, table.AttrIndexedAt, through)
+	indexed := table.Field(table.AttrIndexedSeq)
+	cond := table.IsIncarnation(session).
+		And(indexed.GreaterThanEqual(table.Value(table.IntAttr(session.Indexed.Seq))),
+			indexed.LessThan(table.Value(table.IntAttr(through.Seq))))
+	it, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, cond)
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
 	}
-	existing, conflict := conditionFailed(err)
+	existing, conflict := table.ConditionFailed(err)
 	if !conflict {
-		return failed("mark indexed", err)
+		return table.Failed("mark indexed", err)
 	}
-	now, ok := decodeSession(existing)
+	now, ok := s.db.DecodeSession(existing)
 	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")
 	}
-	if isAmbiguous(err) && now.Indexed.Seq == through.Seq {
+	if table.IsAmbiguous(err) && now.Indexed.Seq == through.Seq {
 		return nil // an earlier attempt raised it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session is indexed as far already")
@@ -116,11 +118,11 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	now, until time.Time,
 ) (conversation.Session, bool, error) {
-	free := expression.AttributeNotExists(field(attrIndexingUntil)).
-		Or(field(attrIndexingUntil).LessThan(value(timeAttr(now))))
-	u := expression.Set(field(attrIndexingUntil), value(timeAttr(until)))
-	return s.updateClaim(ctx, user, session, u, free, func(existing item, err error) bool {
-		return isAmbiguous(err) && existing.time(attrIndexingUntil).Equal(conversation.Milliseconds(until))
+	free := expression.AttributeNotExists(table.Field(table.AttrIndexingUntil)).
+		Or(table.Field(table.AttrIndexingUntil).LessThan(table.Value(table.TimeAttr(now))))
+	u := expression.Set(table.Field(table.AttrIndexingUntil), table.Value(table.TimeAttr(until)))
+	return s.updateClaim(ctx, user, session, u, free, func(existing table.Item, err error) bool {
+		return table.IsAmbiguous(err) && existing.Time(table.AttrIndexingUntil).Equal(conversation.Milliseconds(until))
 	})
 }
 
@@ -128,30 +130,30 @@ func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.Use
 func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (conversation.Session, error) {
-	isOwn := field(attrIndexingUntil).Equal(value(timeAttr(until)))
-	u := expression.Remove(field(attrIndexingUntil))
-	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(item, error) bool { return false })
+	isOwn := table.Field(table.AttrIndexingUntil).Equal(table.Value(table.TimeAttr(until)))
+	u := expression.Remove(table.Field(table.AttrIndexingUntil))
+	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(table.Item, error) bool { return false })
 	return now, err
 }
 
 // updateClaim changes a session's claim on a condition, which wasMet finds to have been met by an attempt whose answer
 // was lost. It returns the session as it is now, and whether the claim was changed.
 func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
-	u expression.UpdateBuilder, cond expression.ConditionBuilder, wasMet func(existing item, err error) bool,
+	u expression.UpdateBuilder, cond expression.ConditionBuilder, wasMet func(existing table.Item, err error) bool,
 ) (conversation.Session, bool, error) {
-	sk, ok := sessionSK(session.Context, session.ID)
+	sk, ok := table.SessionSK(session.Context, session.ID)
 	if !ok {
 		return session, false, fault.Missing("session")
 	}
-	stored, err := s.db.updateItem(ctx, key{partition(user), sk}, u, isIncarnation(session).And(cond))
+	stored, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, table.IsIncarnation(session).And(cond))
 	changed := err == nil
-	if existing, conflict := conditionFailed(err); conflict {
+	if existing, conflict := table.ConditionFailed(err); conflict {
 		stored, changed, err = existing, wasMet(existing, err), nil
 	}
 	if err != nil {
-		return session, false, failed("claim indexing", err)
+		return session, false, table.Failed("claim indexing", err)
 	}
-	now, ok := decodeSession(stored)
+	now, ok := s.db.DecodeSession(stored)
 	if !ok || !now.IsSame(session) {
 		return session, false, fault.Missing("session")
 	}
@@ -161,43 +163,43 @@ func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserI
 // MarkRecordIndexed takes a memory, check-in or document whose vector is written out of the due index, unless it has
 // another version. One that expires is due again then.
 func (s IndexingSource) MarkRecordIndexed(ctx context.Context, user conversation.UserID, r indexing.RecordRef) error {
-	prefix := livePrefix
+	prefix := table.LivePrefix
 	if r.Past {
-		prefix = pastPrefix
+		prefix = table.PastPrefix
 	}
-	kind := memoryKind
-	if _, ok := conversation.TimeOfID(checkInKind, r.ID); ok {
-		kind = checkInKind
+	kind := table.MemoryKind
+	if _, ok := conversation.TimeOfID(table.CheckInKind, r.ID); ok {
+		kind = table.CheckInKind
 	}
-	isDue := isVersion(r.Version).And(expression.AttributeExists(field(attrDueAt)))
-	k := key{partition(user), recordSK(prefix, kind, r.ID)}
-	if isDocumentSK(r.ID) {
-		k.sk = r.ID
+	isDue := isVersion(r.Version).And(expression.AttributeExists(table.Field(table.AttrDueAt)))
+	k := table.UserKey(user, table.RecordSK(prefix, kind, r.ID))
+	if table.IsDocumentSK(r.ID) {
+		k.SK = r.ID
 	}
-	u := removeDue(expression.UpdateBuilder{})
+	u := table.RemoveDue(expression.UpdateBuilder{})
 	if !r.ExpiresAt.IsZero() {
-		u = endFailures(endClaim(setDue(expression.UpdateBuilder{}, k, r.ExpiresAt)))
+		u = table.EndFailures(table.EndClaim(table.SetDue(expression.UpdateBuilder{}, k, r.ExpiresAt)))
 	}
-	_, err := s.db.updateItem(ctx, k, u, isDue)
-	return failed("mark indexed", ignoreConditionFailed(err))
+	_, err := s.db.UpdateItem(ctx, k, u, isDue)
+	return table.Failed("mark indexed", table.IgnoreConditionFailed(err))
 }
 
 // RecordDue returns the memory, check-in or document of a due record. A document may have expired: its vectors are
 // still to be deleted.
 func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.RecordRef, error) {
 	k := dueKey(d)
-	if isDocumentSK(k.sk) {
+	if table.IsDocumentSK(k.SK) {
 		return s.documentDue(ctx, d)
 	}
-	records, err := s.db.readCurrent(ctx, "read record", d.User, k)
+	records, err := s.db.ReadCurrent(ctx, "read record", d.User, k)
 	if err != nil {
 		return indexing.RecordRef{}, err
 	}
-	it, found := records.current(d.User, k)
-	for _, kind := range []string{memoryKind, checkInKind} {
-		if id, live, ok := parseRecordSK(k.sk, kind); ok && found {
+	it, found := records.Current(d.User, k)
+	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
+		if id, live, ok := table.ParseRecordSK(k.SK, kind); ok && found {
 			return indexing.RecordRef{
-				ID: id, Generation: it.int64(attrGeneration), Version: it.int64(attrVersion), Past: !live,
+				ID: id, Generation: it.Int64(table.AttrGeneration), Version: it.Int64(table.AttrVersion), Past: !live,
 			}, nil
 		}
 	}
@@ -206,19 +208,20 @@ func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.Re
 
 func (s IndexingSource) documentDue(ctx context.Context, d sweep.Due) (indexing.RecordRef, error) {
 	const op = "read document"
-	current, err := s.db.readCurrent(ctx, op, d.User)
+	current, err := s.db.ReadCurrent(ctx, op, d.User)
 	if err != nil {
 		return indexing.RecordRef{}, err
 	}
-	only := []string{attrGeneration, attrVersion, attrVectorCount}
-	for it, err := range s.db.queryWithExpired(ctx, op, query{where: between(d.User, d.ID, d.ID), only: only}) {
+	only := []string{table.AttrGeneration, table.AttrVersion, table.AttrVectorCount}
+	for it, err := range s.db.QueryWithExpired(ctx, op,
+		table.Query{Where: table.Between(d.User, d.ID, d.ID), Only: only}) {
 		if err != nil {
 			return indexing.RecordRef{}, err
 		}
-		if it.int64(attrGeneration) >= current.generation(d.User) {
+		if it.Int64(table.AttrGeneration) >= current.Generation(d.User) {
 			return indexing.RecordRef{
-				ID: d.ID, Generation: it.int64(attrGeneration), Version: it.int64(attrVersion),
-				Vectors: int(it.int64(attrVectorCount)),
+				ID: d.ID, Generation: it.Int64(table.AttrGeneration), Version: it.Int64(table.AttrVersion),
+				Vectors: int(it.Int64(table.AttrVectorCount)),
 			}, nil
 		}
 	}
@@ -230,9 +233,9 @@ func (s IndexingSource) documentDue(ctx context.Context, d sweep.Due) (indexing.
 // generation are left out, and so are ids that are not of this user.
 func (s *HitStore) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string,
 ) ([]recall.Hit, error) {
-	var keys []key
-	keysByID := map[string][]key{}
-	taken := map[key]bool{}
+	var keys []table.Key
+	keysByID := map[string][]table.Key{}
+	taken := map[table.Key]bool{}
 	for _, id := range ids {
 		candidates := vectorKeys(user, id)
 		if len(candidates) == 0 || taken[candidates[0]] {
@@ -245,7 +248,7 @@ func (s *HitStore) Resolve(ctx context.Context, user conversation.UserID, genera
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	records, err := s.db.read(ctx, "resolve hits", keys...)
+	records, err := s.db.Read(ctx, "resolve hits", keys...)
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +264,7 @@ func (s *HitStore) Resolve(ctx context.Context, user conversation.UserID, genera
 }
 
 // vectorKeys returns the keys at which the record of a vector id may be: a long-term record is live or past.
-func vectorKeys(user conversation.UserID, id string) []key {
+func vectorKeys(user conversation.UserID, id string) []table.Key {
 	if keys := keysOfWhole(user, id); keys != nil {
 		return keys
 	}
@@ -271,54 +274,56 @@ func vectorKeys(user conversation.UserID, id string) []key {
 	return nil
 }
 
-func keysOfWhole(user conversation.UserID, id string) []key {
-	pk := partition(user)
-	if isDocumentSK(id) {
-		return []key{{pk, id}}
+func keysOfWhole(user conversation.UserID, id string) []table.Key {
+	if table.IsDocumentSK(id) {
+		return []table.Key{table.UserKey(user, id)}
 	}
-	if sk, ok := parseMessageID(user, id); ok {
-		return []key{{pk, sk}}
+	if sk, ok := table.ParseMessageID(user, id); ok {
+		return []table.Key{table.UserKey(user, sk)}
 	}
 	if recordType, session, ok := strings.Cut(id, "#"); ok {
-		if sk, ok := summarySK(conversation.RecordType(recordType), session); ok {
-			return []key{{pk, sk}}
+		if sk, ok := table.SummarySK(conversation.RecordType(recordType), session); ok {
+			return []table.Key{table.UserKey(user, sk)}
 		}
 		return nil
 	}
-	for _, kind := range []string{memoryKind, checkInKind} {
+	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
 		if _, ok := conversation.TimeOfID(kind, id); ok {
-			return []key{{pk, recordSK(livePrefix, kind, id)}, {pk, recordSK(pastPrefix, kind, id)}}
+			return []table.Key{
+				table.UserKey(user, table.RecordSK(table.LivePrefix, kind, id)),
+				table.UserKey(user, table.RecordSK(table.PastPrefix, kind, id)),
+			}
 		}
 	}
 	return nil
 }
 
-func (s *HitStore) hit(records recordSet, candidates []key, generation int64) (recall.Hit, bool) {
+func (s *HitStore) hit(records table.RecordSet, candidates []table.Key, generation int64) (recall.Hit, bool) {
 	for _, k := range candidates {
-		if it, ok := records[k]; ok && it.int64(attrGeneration) == generation {
+		if it, ok := records[k]; ok && it.Int64(table.AttrGeneration) == generation {
 			return s.decodeHit(it)
 		}
 	}
 	return recall.Hit{}, false
 }
 
-func (s *HitStore) decodeHit(it item) (recall.Hit, bool) {
-	sk := it.string(attrSK)
-	if m, ok := decodeMessage(it); ok {
+func (s *HitStore) decodeHit(it table.Item) (recall.Hit, bool) {
+	sk := it.String(table.AttrSK)
+	if m, ok := table.DecodeMessage(it); ok {
 		return recall.Hit{Message: &m}, true
 	}
 	if sum, ok := decodeSummary(it); ok {
 		return recall.Hit{Summary: &sum}, true
 	}
-	if _, _, ok := parseRecordSK(sk, memoryKind); ok {
+	if _, _, ok := table.ParseRecordSK(sk, table.MemoryKind); ok {
 		m := memories.decode(it)
-		return recall.Hit{Memory: &m}, m.Valid(longterm.InLastZone(s.db.now()))
+		return recall.Hit{Memory: &m}, m.Valid(longterm.InLastZone(s.db.Now()))
 	}
-	if _, _, ok := parseRecordSK(sk, checkInKind); ok {
+	if _, _, ok := table.ParseRecordSK(sk, table.CheckInKind); ok {
 		c := checkIns.decode(it)
 		return recall.Hit{CheckIn: &c}, true
 	}
-	if isDocumentSK(sk) {
+	if table.IsDocumentSK(sk) {
 		d := decodeDocument(it)
 		return recall.Hit{Document: &d}, true
 	}

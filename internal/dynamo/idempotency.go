@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -25,35 +26,35 @@ const (
 // newIdempotencyRecord returns the record of a call with an idempotency key. It says what the call wrote, by keys and
 // counters, and holds no content.
 func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotency, generation int64, now time.Time,
-) item {
-	it := key{partition(user), idempotencySK(idem)}.attributes()
-	it[attrBodyHash] = stringAttr(idem.BodyHash)
-	it[attrState] = stringAttr(stateDone)
-	it[attrGeneration] = intAttr(generation)
-	it[attrCreatedAt] = timeAttr(now)
-	it[TTLAttribute] = intAttr(now.Add(idempotencyLife).Unix())
+) table.Item {
+	it := table.UserKey(user, table.IdempotencySK(idem)).Attributes()
+	it[table.AttrBodyHash] = table.StringAttr(idem.BodyHash)
+	it[table.AttrState] = table.StringAttr(stateDone)
+	it[table.AttrGeneration] = table.IntAttr(generation)
+	it[table.AttrCreatedAt] = table.TimeAttr(now)
+	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
 	return it
 }
 
 // isFreeKey is the condition that no call has used the key: the record is absent, has expired, or is from
 // before the user was erased.
 func isFreeKey(generation int64, now time.Time) expression.ConditionBuilder {
-	return notExists().
-		Or(field(TTLAttribute).LessThanEqual(value(intAttr(now.Unix()))),
-			field(attrGeneration).LessThan(value(intAttr(generation))))
+	return table.NotExists().
+		Or(table.Field(table.TTLAttribute).LessThanEqual(table.Value(table.IntAttr(now.Unix()))),
+			table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(generation))))
 }
 
 // readIdempotencyRecord reads the record of an append to a session that is gone, because a repeat is answered even
 // then. It returns a NotFound error where there is none.
 func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversation.UserID,
 	idem conversation.Idempotency,
-) (item, error) {
-	k := key{partition(user), idempotencySK(idem)}
-	records, err := s.db.readCurrent(ctx, "read idempotency record", user, k)
+) (table.Item, error) {
+	k := table.UserKey(user, table.IdempotencySK(idem))
+	records, err := s.db.ReadCurrent(ctx, "read idempotency record", user, k)
 	if err != nil {
 		return nil, err
 	}
-	it, ok := records.current(user, k)
+	it, ok := records.Current(user, k)
 	if !ok {
 		return nil, fault.Missing("session")
 	}
@@ -61,8 +62,8 @@ func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversat
 }
 
 // checkSameBody returns an IdempotencyMismatch error unless the record is of the same request.
-func checkSameBody(record item, idem conversation.Idempotency) error {
-	if record.string(attrBodyHash) != idem.BodyHash {
+func checkSameBody(record table.Item, idem conversation.Idempotency) error {
+	if record.String(table.AttrBodyHash) != idem.BodyHash {
 		return fault.New(fault.IdempotencyMismatch, "this idempotency key was used with another request body")
 	}
 	return nil
@@ -72,44 +73,46 @@ func checkSameBody(record item, idem conversation.Idempotency) error {
 const duplicateMark = "="
 
 // recordAppend adds to an idempotency record what an append wrote, and the session's counters after it.
-func recordAppend(it item, sessionKey key, a conversation.Appended) {
+func recordAppend(it table.Item, sessionKey table.Key, a conversation.Appended) {
 	keys, seqs, duplicates := make([]string, len(a.Messages)), make([]string, len(a.Messages)), 0
 	for i, m := range a.Messages {
-		keys[i], seqs[i] = messageSK(m.Timestamp, m.ID[len(m.ID)-shortMillis-shortRandom:]), strconv.Itoa(m.Seq)
+		keys[i], seqs[i] = table.MessageSK(m.Timestamp,
+			m.ID[len(m.ID)-table.ShortMillis-table.ShortRandom:]), strconv.Itoa(m.Seq)
 		if m.Duplicate {
 			seqs[i] += duplicateMark
 			duplicates++
 		}
 	}
 	if duplicates > 0 {
-		it.setStrings(attrMessageSeqs, seqs)
+		it.SetStrings(table.AttrMessageSeqs, seqs)
 	}
-	it[attrSessionSK] = stringAttr(sessionKey.sk)
-	it[attrSessionCreatedAt] = intAttr(a.Session.CreatedAt.UnixMilli())
-	it[attrCoachID] = stringAttr(a.Session.CoachID)
-	it.setStrings(attrMessageSKs, keys)
-	it[attrMode], it[attrStatus] = stringAttr(a.Session.Mode), stringAttr(string(a.Session.Status))
-	it[attrMessageCount] = intAttr(a.Session.MessageCount)
-	it[attrLastSeq] = intAttr(a.Session.LastSeq)
-	it[attrVersion] = intAttr(a.Session.Version)
-	it.setTime(attrStartedAt, a.Session.StartedAt)
-	it.setTime(attrLastMessageAt, a.Session.LastMessageAt)
+	it[table.AttrSessionSK] = table.StringAttr(sessionKey.SK)
+	it[table.AttrSessionCreatedAt] = table.IntAttr(a.Session.CreatedAt.UnixMilli())
+	it[table.AttrCoachID] = table.StringAttr(a.Session.CoachID)
+	it.SetStrings(table.AttrMessageSKs, keys)
+	it[table.AttrMode], it[table.AttrStatus] = table.StringAttr(a.Session.Mode), table.StringAttr(string(a.Session.Status))
+	it[table.AttrMessageCount] = table.IntAttr(a.Session.MessageCount)
+	it[table.AttrLastSeq] = table.IntAttr(a.Session.LastSeq)
+	it[table.AttrVersion] = table.IntAttr(a.Session.Version)
+	it.SetTime(table.AttrStartedAt, a.Session.StartedAt)
+	it.SetTime(table.AttrLastMessageAt, a.Session.LastMessageAt)
 }
 
 // replayAppend answers a repeated append as the first call was answered, from the content of the repeat and the keys in
 // the idempotency record. Messages that were deleted since are in the answer, and stay deleted.
-func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserID, in conversation.Append, record item,
+func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserID, in conversation.Append,
+	record table.Item,
 ) (conversation.Appended, error) {
 	session, err := s.sessionOfRecord(ctx, user, record)
 	if err != nil {
 		return conversation.Appended{}, err
 	}
 	out := conversation.Appended{Session: session, Replayed: true}
-	keys, seqs := record.strings(attrMessageSKs), record.strings(attrMessageSeqs)
+	keys, seqs := record.Strings(table.AttrMessageSKs), record.Strings(table.AttrMessageSeqs)
 	for i, m := range in.Messages[:min(len(in.Messages), len(keys))] {
-		at, short, _ := parseMessageSK(keys[i])
+		at, short, _ := table.ParseMessageSK(keys[i])
 		again := session.Message(m, session.LastSeq-len(keys)+i+1, at)
-		if again.ID = messageID(user, at, short); i < len(seqs) {
+		if again.ID = table.MessageID(user, at, short); i < len(seqs) {
 			seq, isDuplicate := strings.CutSuffix(seqs[i], duplicateMark)
 			again.Seq, _ = strconv.Atoi(seq)
 			again.Duplicate = isDuplicate
@@ -122,63 +125,63 @@ func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserI
 // sessionOfRecord returns the session as it was after the append of an idempotency record. Title and attributes are
 // empty when the session is gone. It returns a Conflict error when the session is a later one of the same id: it has
 // nothing of what the first call stored, and the repeat must not bring that back.
-func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.UserID, record item,
+func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.UserID, record table.Item,
 ) (conversation.Session, error) {
-	session, err := s.sessions.sessionAt(ctx, user, key{partition(user), record.string(attrSessionSK)})
+	session, err := s.sessions.sessionAt(ctx, user, table.UserKey(user, record.String(table.AttrSessionSK)))
 	switch {
-	case err == nil && session.CreatedAt.UnixMilli() != record.int64(attrSessionCreatedAt):
+	case err == nil && session.CreatedAt.UnixMilli() != record.Int64(table.AttrSessionCreatedAt):
 		return conversation.Session{}, fault.New(fault.Conflict, "the session that this idempotency key was used for was "+
 			"deleted, with the messages; this session was created later under its id and has none of them: to store them "+
 			"here, send another key")
 	case err == nil:
-		session, err = s.withDescriptionAt(ctx, user, session, record.int64(attrVersion))
+		session, err = s.withDescriptionAt(ctx, user, session, record.Int64(table.AttrVersion))
 		return withCountersOf(session, record), err
 	case !fault.Is(err, fault.NotFound):
 		return conversation.Session{}, err
 	}
-	gone := conversation.Session{CoachID: record.string(attrCoachID), CreatedAt: sessionCreatedAt(record)}
-	gone.Context, gone.ID, _ = parseSessionSK(record.string(attrSessionSK))
+	gone := conversation.Session{CoachID: record.String(table.AttrCoachID), CreatedAt: table.SessionCreatedAt(record)}
+	gone.Context, gone.ID, _ = table.ParseSessionSK(record.String(table.AttrSessionSK))
 	return withCountersOf(gone, record), nil
 }
 
 // withCountersOf replaces what an idempotency record holds of a session.
-func withCountersOf(s conversation.Session, record item) conversation.Session {
-	s.Mode, s.Status = record.string(attrMode), conversation.Status(record.string(attrStatus))
-	s.MessageCount, s.LastSeq = int(record.int64(attrMessageCount)), int(record.int64(attrLastSeq))
-	s.StartedAt, s.LastMessageAt = record.time(attrStartedAt), record.time(attrLastMessageAt)
-	s.Version = record.int64(attrVersion)
+func withCountersOf(s conversation.Session, record table.Item) conversation.Session {
+	s.Mode, s.Status = record.String(table.AttrMode), conversation.Status(record.String(table.AttrStatus))
+	s.MessageCount, s.LastSeq = int(record.Int64(table.AttrMessageCount)), int(record.Int64(table.AttrLastSeq))
+	s.StartedAt, s.LastMessageAt = record.Time(table.AttrStartedAt), record.Time(table.AttrLastMessageAt)
+	s.Version = record.Int64(table.AttrVersion)
 	s.Summary = nil
 	return s
 }
 
 // addDescription saves the title and attributes that a change of a session replaces. A repeat of an earlier append
 // answers with them, and idempotency records hold no content.
-func addDescription(t *transaction, k key, before, after conversation.Session, now time.Time) {
+func addDescription(t *table.Transaction, k table.Key, before, after conversation.Session, now time.Time) {
 	same := before.Title == after.Title && reflect.DeepEqual(before.Attributes, after.Attributes)
 	if same || before.LastSeq == 0 {
 		return
 	}
-	it := key{k.pk, descriptionSK(k.sk, before, before.Version)}.attributes()
-	it.setString(attrTitle, before.Title)
-	if err := it.setDocument(attrAttributes, before.Attributes); err != nil {
-		t.err = err
+	it := k.Beside(table.DescriptionSK(k.SK, before, before.Version)).Attributes()
+	it.SetString(table.AttrTitle, before.Title)
+	if err := it.SetDocument(table.AttrAttributes, before.Attributes); err != nil {
+		t.Err = err
 	}
-	it[attrGeneration] = intAttr(before.Generation)
-	it[TTLAttribute] = intAttr(now.Add(idempotencyLife).Unix())
-	t.replace(it)
+	it[table.AttrGeneration] = table.IntAttr(before.Generation)
+	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
+	t.Replace(it)
 }
 
 // withDescriptionAt returns the session with the title and attributes that it had at a version.
 func (s *MessageStore) withDescriptionAt(ctx context.Context, user conversation.UserID, session conversation.Session,
 	version int64,
 ) (conversation.Session, error) {
-	sk, _ := sessionSK(session.Context, session.ID)
-	low, high := descriptionSK(sk, session, version), afterPrefix(descriptionsOf(sk, session))
-	for it, err := range s.db.query(ctx, "read description", query{where: between(user, low, high), page: 1}) {
+	sk, _ := table.SessionSK(session.Context, session.ID)
+	low, high := table.DescriptionSK(sk, session, version), table.AfterPrefix(table.DescriptionsOf(sk, session))
+	for it, err := range s.db.Query(ctx, "read description", table.Query{Where: table.Between(user, low, high), Page: 1}) {
 		if err != nil {
 			return conversation.Session{}, err
 		}
-		session.Title, session.Attributes = it.string(attrTitle), it.document(attrAttributes)
+		session.Title, session.Attributes = it.String(table.AttrTitle), it.Document(table.AttrAttributes)
 		break
 	}
 	return session, nil

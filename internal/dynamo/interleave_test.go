@@ -20,7 +20,7 @@ func TestInterleavings(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("user", users))
-		reader := dynamotest.Open(t, table, fixedClock())
+		reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 		newSession(t, reader, user, "coach_conversation", "s")
 		newTokens := rapid.Bool().Draw(rt, "new tokens")
 		clients := make([]*client, rapid.IntRange(1, 3).Draw(rt, "clients"))
@@ -45,7 +45,7 @@ func TestInterleavings(t *testing.T) {
 // remoteCalls holds back the remote calls of one client. The test lets one happen at a time and says how it fails.
 type remoteCalls struct {
 	begun    chan struct{}
-	failure  chan failure
+	failure  chan dynamotest.Failure
 	ended    chan struct{}
 	allEnded chan struct{}
 	crash    context.CancelFunc // ends the process that runs now
@@ -53,7 +53,7 @@ type remoteCalls struct {
 
 func newRemoteCalls() remoteCalls {
 	return remoteCalls{
-		begun: make(chan struct{}), failure: make(chan failure), ended: make(chan struct{}),
+		begun: make(chan struct{}), failure: make(chan dynamotest.Failure), ended: make(chan struct{}),
 		allEnded: make(chan struct{}),
 	}
 }
@@ -62,10 +62,10 @@ func (r *remoteCalls) call(op string, run func() error) error {
 	r.begun <- struct{}{}
 	f := <-r.failure
 	defer func() { r.ended <- struct{}{} }()
-	if f == crashBefore || f == crashAfter {
+	if f == dynamotest.CrashBefore || f == dynamotest.CrashAfter {
 		r.crash()
 	}
-	return f.apply(op, run)
+	return f.Apply(op, run)
 }
 
 // client appends one call after another. It repeats a call until it is acknowledged, or gives up.
@@ -103,7 +103,8 @@ func (c *client) run(t *testing.T, table string, user conversation.UserID, newTo
 			// Each attempt is made by a new process, which knows nothing of the one before.
 			ctx, cancel := context.WithCancel(t.Context())
 			c.crash = cancel
-			s := openIntercepted(t, table, interceptor{call: c.call, newTokens: newTokens}, fixedClock())
+			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: c.call, NewTokens: newTokens},
+				dynamotest.FixedClock())
 			if out, err := s.Messages.Append(ctx, user, in); err == nil {
 				c.acknowledged[n] = out.Messages
 			}
@@ -131,11 +132,11 @@ func schedule(rt *rapid.T, clients []*client) {
 			return
 		}
 		for _, c := range rapid.Permutation(waiting).Draw(rt, "order") {
-			f := noFailure
+			f := dynamotest.NoFailure
 			if failures < maxFailures {
-				f = drawFailure(rt, noFailure)
+				f = dynamotest.DrawFailure(rt, dynamotest.NoFailure)
 			}
-			if f != noFailure {
+			if f != dynamotest.NoFailure {
 				failures++
 			}
 			c.failure <- f

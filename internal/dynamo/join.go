@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -18,37 +19,38 @@ import (
 const joinedFor = 20 * time.Second
 
 // markKey is the key of the mark of the answer that is being generated in a session.
-func markKey(user conversation.UserID, sessionSK string) key {
-	return key{partition(user), answerPrefix + sessionSK}
+func markKey(user conversation.UserID, sessionSK string) table.Key {
+	return table.UserKey(user, table.AnswerPrefix+sessionSK)
 }
 
-func newMark(user conversation.UserID, turn conversation.Turn, sessionSK string, generation int64, now time.Time) item {
-	it := markKey(user, sessionSK).attributes()
-	it[attrTurnSK] = stringAttr(idempotencySK(turn.Idempotency))
-	it[attrLease] = stringAttr(turn.Lease)
-	it[attrGeneration] = intAttr(generation)
-	it[TTLAttribute] = intAttr(now.Add(idempotencyLife).Unix())
+func newMark(user conversation.UserID, turn conversation.Turn, sessionSK string, generation int64, now time.Time,
+) table.Item {
+	it := markKey(user, sessionSK).Attributes()
+	it[table.AttrTurnSK] = table.StringAttr(table.IdempotencySK(turn.Idempotency))
+	it[table.AttrLease] = table.StringAttr(turn.Lease)
+	it[table.AttrGeneration] = table.IntAttr(generation)
+	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
 	return it
 }
 
 // markOf returns the key of a turn's mark, and the condition that the mark is of this turn and this holder of it.
-func markOf(user conversation.UserID, turn conversation.Turn) (key, expression.ConditionBuilder) {
-	sk, _ := sessionSK(turn.Session.Context, turn.Session.ID)
-	return markKey(user, sk), field(attrLease).Equal(value(stringAttr(turn.Lease)))
+func markOf(user conversation.UserID, turn conversation.Turn) (table.Key, expression.ConditionBuilder) {
+	sk, _ := table.SessionSK(turn.Session.Context, turn.Session.ID)
+	return markKey(user, sk), table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(turn.Lease)))
 }
 
 // unmarking deletes a turn's mark beside an append. The mark of a turn that began later stays.
 func unmarking(user conversation.UserID, turn conversation.Turn) guard {
 	isAnothers := turn.Lease == ""
 	return guard{
-		add: func(t *transaction, _ conversation.Session) int {
+		add: func(t *table.Transaction, _ conversation.Session) int {
 			if isAnothers {
 				return -1
 			}
 			k, isOwn := markOf(user, turn)
-			return t.delete(k, isOwn.Or(notExists()))
+			return t.Delete(k, isOwn.Or(table.NotExists()))
 		},
-		refused: func(item) error { isAnothers = true; return nil },
+		refused: func(table.Item) error { isAnothers = true; return nil },
 	}
 }
 
@@ -58,7 +60,7 @@ func (s *TurnStore) unmark(ctx context.Context, user conversation.UserID, turn c
 		return nil
 	}
 	k, isOwn := markOf(user, turn)
-	return failed("release turn", ignoreConditionFailed(s.db.deleteItem(ctx, k, isOwn)))
+	return table.Failed("release turn", table.IgnoreConditionFailed(s.db.DeleteItem(ctx, k, isOwn)))
 }
 
 // SaveProgress stores the text so far in the turn's mark. It writes nothing when the turn is no longer this holder's.
@@ -66,29 +68,31 @@ func (s *TurnStore) SaveProgress(ctx context.Context, user conversation.UserID, 
 	p conversation.Progress,
 ) error {
 	k, isOwn := markOf(user, turn)
-	u := expression.Set(field(attrText), value(stringAttr(p.Text))).Set(field(attrPromptID), value(stringAttr(p.PromptID)))
-	_, err := s.db.updateItem(ctx, k, u, isOwn)
-	return failed("save progress", ignoreConditionFailed(err))
+	u := expression.Set(table.Field(table.AttrText), table.Value(table.StringAttr(p.Text))).
+		Set(table.Field(table.AttrPromptID), table.Value(table.StringAttr(p.PromptID)))
+	_, err := s.db.UpdateItem(ctx, k, u, isOwn)
+	return table.Failed("save progress", table.IgnoreConditionFailed(err))
 }
 
 // CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased.
 // Otherwise it reports whether somebody has joined the turn.
 func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) (bool, error) {
-	sk, ok := sessionSK(turn.Session.Context, turn.Session.ID)
+	sk, ok := table.SessionSK(turn.Session.Context, turn.Session.ID)
 	if !ok {
-		return false, errInvalidKey
+		return false, table.ErrInvalidKey
 	}
-	sessionKey, mark := key{partition(user), sk}, markKey(user, sk)
-	records, err := s.db.readCurrent(ctx, "read session", user, sessionKey, mark)
+	sessionKey, mark := table.UserKey(user, sk), markKey(user, sk)
+	records, err := s.db.ReadCurrent(ctx, "read session", user, sessionKey, mark)
 	if err != nil {
 		return false, err
 	}
-	session, ok := records.session(user, sessionKey)
+	session, ok := s.db.Session(records, user, sessionKey)
 	if !ok || !session.IsSame(turn.Session) {
 		return false, fault.Missing("session")
 	}
-	it, _ := records.current(user, mark)
-	return turn.Lease != "" && it.string(attrLease) == turn.Lease && it.time(attrJoinedUntil).After(s.db.now()), nil
+	it, _ := records.Current(user, mark)
+	return turn.Lease != "" && it.String(table.AttrLease) == turn.Lease && it.Time(table.AttrJoinedUntil).
+		After(s.db.Now()), nil
 }
 
 // joinSlot is the kind of slot that a user who joins an answer takes. There are as many as answers at once.
@@ -102,21 +106,21 @@ func (s *TurnStore) JoinTurn(ctx context.Context, user conversation.UserID, sess
 	if err != nil {
 		return conversation.Joined{}, err
 	}
-	sk, _ := sessionSK(session.Context, session.ID)
-	records, err := s.db.readCurrent(ctx, "join turn", user, markKey(user, sk))
+	sk, _ := table.SessionSK(session.Context, session.ID)
+	records, err := s.db.ReadCurrent(ctx, "join turn", user, markKey(user, sk))
 	if err != nil {
 		return conversation.Joined{}, err
 	}
-	mark, ok := records.current(user, markKey(user, sk))
+	mark, ok := records.Current(user, markKey(user, sk))
 	if !ok {
 		return conversation.Joined{}, nil
 	}
-	j := conversation.Joined{Session: session, Record: mark.string(attrTurnSK), Lease: mark.string(attrLease)}
+	j := conversation.Joined{Session: session, Record: mark.String(table.AttrTurnSK), Lease: mark.String(table.AttrLease)}
 	p, err := s.FollowTurn(ctx, user, j)
 	if err != nil || p.Ended || p.Answer != nil {
 		return conversation.Joined{}, err
 	}
-	slot := newSlot(s.db, user, joinSlot, s.db.slots, s.db.now().Add(longest))
+	slot := newSlot(s.db, user, joinSlot, s.db.slots, s.db.Now().Add(longest))
 	if err := slot.takeNow(ctx, session.Generation); err != nil {
 		return conversation.Joined{}, err
 	}
@@ -129,47 +133,47 @@ func (s *TurnStore) JoinTurn(ctx context.Context, user conversation.UserID, sess
 // AskForProgress asks the holder of a turn to go on storing its text.
 func (s *TurnStore) AskForProgress(ctx context.Context, user conversation.UserID, j conversation.Joined) error {
 	k, isOwn := markOf(user, conversation.Turn{Session: j.Session, Lease: j.Lease})
-	u := expression.Set(field(attrJoinedUntil), value(timeAttr(s.db.now().Add(joinedFor))))
-	_, err := s.db.updateItem(ctx, k, u, isOwn)
-	return failed("join turn", ignoreConditionFailed(err))
+	u := expression.Set(table.Field(table.AttrJoinedUntil), table.Value(table.TimeAttr(s.db.Now().Add(joinedFor))))
+	_, err := s.db.UpdateItem(ctx, k, u, isOwn)
+	return table.Failed("join turn", table.IgnoreConditionFailed(err))
 }
 
 // FollowTurn returns how far the answer of a turn is. It returns a NotFound error when the session is gone.
 func (s *TurnStore) FollowTurn(ctx context.Context, user conversation.UserID, j conversation.Joined,
 ) (conversation.Progress, error) {
-	sk, _ := sessionSK(j.Session.Context, j.Session.ID)
-	pk := partition(user)
-	sessionKey, turnKey, mark := key{pk, sk}, key{pk, j.Record}, markKey(user, sk)
-	records, err := s.db.readCurrent(ctx, "follow turn", user, sessionKey, turnKey, mark)
+	sk, _ := table.SessionSK(j.Session.Context, j.Session.ID)
+	pk := table.Partition(user)
+	sessionKey, turnKey, mark := table.NewKey(pk, sk), table.NewKey(pk, j.Record), markKey(user, sk)
+	records, err := s.db.ReadCurrent(ctx, "follow turn", user, sessionKey, turnKey, mark)
 	if err != nil {
 		return conversation.Progress{}, err
 	}
-	if session, ok := records.session(user, sessionKey); !ok || !session.IsSame(j.Session) {
+	if session, ok := s.db.Session(records, user, sessionKey); !ok || !session.IsSame(j.Session) {
 		return conversation.Progress{}, fault.Missing("session")
 	}
-	record, ok := records.current(user, turnKey)
-	p := conversation.Progress{AnswerID: idOfMessage(user, record.string(attrAnswerSK))}
-	for _, sk := range record.strings(attrMessageSKs) {
+	record, ok := records.Current(user, turnKey)
+	p := conversation.Progress{AnswerID: idOfMessage(user, record.String(table.AttrAnswerSK))}
+	for _, sk := range record.Strings(table.AttrMessageSKs) {
 		p.QuestionID = idOfMessage(user, sk)
 	}
 	switch {
-	case ok && record.string(attrState) == stateDone:
+	case ok && record.String(table.AttrState) == stateDone:
 		p.Answer, err = s.answer(ctx, user, record)
 		return p, err
-	case !ok || record.string(attrLease) != j.Lease || !record.time(attrLeaseUntil).After(s.db.now()):
+	case !ok || record.String(table.AttrLease) != j.Lease || !record.Time(table.AttrLeaseUntil).After(s.db.Now()):
 		p.Ended = true
 	}
-	if it, ok := records.current(user, mark); ok && it.string(attrLease) == j.Lease {
-		p.PromptID, p.Text = it.string(attrPromptID), it.string(attrText)
+	if it, ok := records.Current(user, mark); ok && it.String(table.AttrLease) == j.Lease {
+		p.PromptID, p.Text = it.String(table.AttrPromptID), it.String(table.AttrText)
 	}
 	return p, nil
 }
 
 // idOfMessage returns the id of the message of that sort key, or "".
 func idOfMessage(user conversation.UserID, sk string) string {
-	at, short, ok := parseMessageSK(sk)
+	at, short, ok := table.ParseMessageSK(sk)
 	if !ok {
 		return ""
 	}
-	return messageID(user, at, short)
+	return table.MessageID(user, at, short)
 }

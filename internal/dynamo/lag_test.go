@@ -15,8 +15,8 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/storetest"
 )
 
@@ -42,7 +42,7 @@ func (l *indexLag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 			return l.isHidden(sk(it))
 		})
 	}
-	if aws.ToString(in.IndexName) != dynamo.BySource {
+	if aws.ToString(in.IndexName) != table.BySource {
 		return
 	}
 	out.Items = append(out.Items, l.stale...)
@@ -55,10 +55,10 @@ func (l *indexLag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 }
 
 // keepStale makes the index by source show for ever what it shows of a session now.
-func (l *indexLag) keepStale(t *testing.T, table, source string) {
+func (l *indexLag) keepStale(t *testing.T, name, source string) {
 	t.Helper()
 	out, err := dynamodbtest.Client(t).Query(t.Context(), &dynamodb.QueryInput{
-		TableName: &table, IndexName: aws.String(dynamo.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
+		TableName: &name, IndexName: aws.String(table.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":s": &types.AttributeValueMemberS{Value: source}},
 	})
 	if err != nil {
@@ -73,9 +73,10 @@ func (l *indexLag) keepStale(t *testing.T, table, source string) {
 // is complete, in order, and has no message of another session.
 func TestReadsUnderLag(t *testing.T) {
 	t.Parallel()
-	table := dynamotest.Table(t)
+	name := dynamotest.Table(t)
 	var l indexLag
-	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, fixedClock())
+	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
+		dynamotest.FixedClock())
 	const n = 12
 	newSession(t, s, alice, "coach_conversation", "s")
 	newSession(t, s, alice, "workout_log", "other")
@@ -97,7 +98,7 @@ func TestReadsUnderLag(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		hidden := map[string]bool{}
 		for _, m := range rapid.SliceOfDistinct(rapid.SampledFrom(messages), seq).Draw(rt, "hidden") {
-			sk, _ := dynamo.ParseMessageID(alice, m.ID)
+			sk, _ := table.ParseMessageID(alice, m.ID)
 			hidden[sk] = true
 		}
 		l.mu.Lock()
@@ -161,12 +162,13 @@ func checkSequence(rt *rapid.T, name string, messages []conversation.Message, fi
 // with the id of a deleted one.
 func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	t.Parallel()
-	clk := newClock()
-	table := dynamotest.Table(t)
+	clk := dynamotest.NewClock()
+	name := dynamotest.Table(t)
 	var l indexLag
-	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, clk.option())
+	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
+		clk.Option())
 	newSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
-	l.keepStale(t, table, string(alice)+"#conversation#s")
+	l.keepStale(t, name, string(alice)+"#conversation#s")
 	messages, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
@@ -198,7 +200,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, left); err != nil {
 		t.Fatal(err)
 	}
-	clk.advance(time.Millisecond)
+	clk.Advance(time.Millisecond)
 	session := newSession(t, s, alice, "coach_conversation", "s", "new")
 	got, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
@@ -212,13 +214,14 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 // TestNewSessionsAreListedUnderLag lists sessions while the index shows only some of them.
 func TestNewSessionsAreListedUnderLag(t *testing.T) {
 	t.Parallel()
-	clk := newClock()
-	table := dynamotest.Table(t)
+	clk := dynamotest.NewClock()
+	name := dynamotest.Table(t)
 	l := indexLag{isHidden: func(sk string) bool { return strings.HasSuffix(sk, "new") }}
-	s := openIntercepted(t, table, interceptor{call: passThrough, query: l.query}, clk.option())
+	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
+		clk.Option())
 	for _, id := range []string{"a", "b-new", "c", "d-new"} {
 		newSession(t, s, alice, "coach_conversation", id)
-		clk.advance(20 * time.Minute)
+		clk.Advance(20 * time.Minute)
 	}
 	want := func(limit int, ids ...string) {
 		t.Helper()
@@ -244,7 +247,7 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 	newSession(t, s, alice, "workout_log", "e-new", "x")
 	want(50, "e-new", "c", "a")
 	want(2, "e-new", "c", "a")
-	clk.advance(10 * time.Minute)
+	clk.Advance(10 * time.Minute)
 	newSession(t, s, alice, "workout_log", "f")
 	want(50, "f", "e-new", "c", "a")
 	want(1, "f", "e-new", "c", "a")
@@ -254,14 +257,15 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 // them. Each session that existed before the first page is listed once, in the order of activity.
 func TestPagesOfSessionsUnderLag(tt *testing.T) {
 	tt.Parallel()
-	table := dynamotest.Table(tt)
+	name := dynamotest.Table(tt)
 	users := 0
 	rapid.Check(tt, func(t *rapid.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("u", users))
-		clk, shown := newClock(), map[string]bool{}
+		clk, shown := dynamotest.NewClock(), map[string]bool{}
 		l := indexLag{isHidden: func(sk string) bool { return !shown[sk[strings.LastIndexByte(sk, '#')+1:]] }}
-		s := openIntercepted(tt, table, interceptor{call: passThrough, query: l.query}, clk.option())
+		s := dynamotest.OpenIntercepted(tt, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
+			clk.Option())
 		var ids []string
 		create := func() {
 			id := fmt.Sprint("s", len(ids))
@@ -281,7 +285,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		}
 		for range rapid.IntRange(1, 8).Draw(t, "sessions") {
 			create()
-			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "pause"))
+			clk.Advance(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute}).Draw(t, "pause"))
 			update()
 		}
 		first := len(ids)
@@ -304,7 +308,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 			if rapid.Bool().Draw(t, "another") {
 				create()
 			}
-			clk.advance(rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second}).Draw(t, "pause"))
+			clk.Advance(rapid.SampledFrom([]time.Duration{0, time.Second, 20 * time.Second}).Draw(t, "pause"))
 			update()
 		}
 		for i, id := range ids {
@@ -318,9 +322,9 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 // TestPagesOfLongSession checks that each page of a long session takes two calls.
 func TestPagesOfLongSession(t *testing.T) {
 	t.Parallel()
-	table := dynamotest.Table(t)
-	var c callCounter
-	s := openIntercepted(t, table, interceptor{call: c.call}, fixedClock())
+	name := dynamotest.Table(t)
+	var c dynamotest.CallCounter
+	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
 	newSession(t, s, alice, "coach_conversation", "s")
 	for range 8 {
 		in := conversation.Append{SessionID: "s"}
@@ -333,12 +337,12 @@ func TestPagesOfLongSession(t *testing.T) {
 	}
 	page, pages := conversation.Page{Limit: 80}, 0
 	for {
-		c.take()
+		c.Take()
 		messages, next, err := s.Messages.Messages(t.Context(), alice, "s", page)
 		if err != nil || len(messages) != 80 {
 			t.Fatalf("page %d: %d messages, %v", pages, len(messages), err)
 		}
-		if calls := c.take(); !slices.Equal(calls, []string{"BatchGetItem", "Query"}) {
+		if calls := c.Take(); !slices.Equal(calls, []string{"BatchGetItem", "Query"}) {
 			t.Errorf("page %d made the calls %v", pages, calls)
 		}
 		pages++

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 )
 
@@ -25,37 +26,39 @@ func NewLedgerStore(db *DB) *LedgerStore { return &LedgerStore{db} }
 // CreateLedgerInput describes the table of the ledger. It has no stream and no index.
 func CreateLedgerInput(name string) *dynamodb.CreateTableInput {
 	return &dynamodb.CreateTableInput{
-		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest, KeySchema: schema(attrPK, attrSK),
+		TableName: aws.String(name), BillingMode: types.BillingModePayPerRequest,
+		KeySchema: table.Schema(table.AttrPK, table.AttrSK),
 		AttributeDefinitions: []types.AttributeDefinition{
-			attribute(attrPK, types.ScalarAttributeTypeS), attribute(attrSK, types.ScalarAttributeTypeS),
+			table.Attribute(table.AttrPK, types.ScalarAttributeTypeS), table.Attribute(table.AttrSK, types.ScalarAttributeTypeS),
 		},
 	}
 }
 
 // RecordErased stores an entry, unless the ledger has one of a later erasure of the user.
 func (s *LedgerStore) RecordErased(ctx context.Context, e erasure.Erased) error {
-	u := expression.Set(field(attrGeneration), value(intAttr(e.Generation))).
-		Set(field(attrErasedAt), value(timeAttr(e.At))).
-		Set(field(TTLAttribute), value(intAttr(e.At.Add(erasure.LedgerTime).Unix())))
+	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(e.Generation))).
+		Set(table.Field(table.AttrErasedAt), table.Value(table.TimeAttr(e.At))).
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())))
 	if e.SessionID != "" {
-		u = u.Set(field(attrSessionID), value(stringAttr(e.SessionID)))
+		u = u.Set(table.Field(table.AttrSessionID), table.Value(table.StringAttr(e.SessionID)))
 	}
 	if e.MessageID != "" {
-		u = u.Set(field(attrMessageID), value(stringAttr(e.MessageID)))
+		u = u.Set(table.Field(table.AttrMessageID), table.Value(table.StringAttr(e.MessageID)))
 	}
 	if !e.CreatedAt.IsZero() {
-		u = u.Set(field(attrCreatedAt), value(timeAttr(e.CreatedAt)))
+		u = u.Set(table.Field(table.AttrCreatedAt), table.Value(table.TimeAttr(e.CreatedAt)))
 	}
-	isNewest := notExists().Or(field(attrGeneration).LessThanEqual(value(intAttr(e.Generation))))
-	_, err := s.db.updateItem(ctx, key{partition(e.User), ledgerSK(e)}, u, isNewest)
-	return failed("record erasure", ignoreConditionFailed(err))
+	isNewest := table.NotExists().
+		Or(table.Field(table.AttrGeneration).LessThanEqual(table.Value(table.IntAttr(e.Generation))))
+	_, err := s.db.UpdateItem(ctx, table.UserKey(e.User, table.LedgerSK(e)), u, isNewest)
+	return table.Failed("record erasure", table.IgnoreConditionFailed(err))
 }
 
 // Entries reads the whole ledger, without what has expired. Only an operator's command may scan.
 func (s *LedgerStore) Entries(ctx context.Context, scanner dynamodb.ScanAPIClient) iter.Seq2[erasure.Erased, error] {
 	return func(yield func(erasure.Erased, error) bool) {
 		pages := dynamodb.NewScanPaginator(scanner, &dynamodb.ScanInput{
-			TableName: aws.String(s.db.table), ConsistentRead: aws.Bool(true),
+			TableName: aws.String(s.db.Name), ConsistentRead: aws.Bool(true),
 		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
@@ -64,7 +67,7 @@ func (s *LedgerStore) Entries(ctx context.Context, scanner dynamodb.ScanAPIClien
 				return
 			}
 			for _, it := range page.Items {
-				if e, ok := decodeErased(it); ok && !item(it).expired(s.db.now()) && !yield(e, nil) {
+				if e, ok := decodeErased(it); ok && !table.Item(it).Expired(s.db.Now()) && !yield(e, nil) {
 					return
 				}
 			}
@@ -72,10 +75,10 @@ func (s *LedgerStore) Entries(ctx context.Context, scanner dynamodb.ScanAPIClien
 	}
 }
 
-func decodeErased(it item) (erasure.Erased, bool) {
-	user, ok := parsePartition(it.string(attrPK))
+func decodeErased(it table.Item) (erasure.Erased, bool) {
+	user, ok := table.ParsePartition(it.String(table.AttrPK))
 	return erasure.Erased{
-		User: user, Generation: it.int64(attrGeneration), SessionID: it.string(attrSessionID),
-		CreatedAt: it.time(attrCreatedAt), MessageID: it.string(attrMessageID), At: it.time(attrErasedAt),
+		User: user, Generation: it.Int64(table.AttrGeneration), SessionID: it.String(table.AttrSessionID),
+		CreatedAt: it.Time(table.AttrCreatedAt), MessageID: it.String(table.AttrMessageID), At: it.Time(table.AttrErasedAt),
 	}, ok
 }

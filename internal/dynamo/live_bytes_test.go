@@ -88,7 +88,7 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 func TestLargeRecordsBecomePastInSteps(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	s := dynamotest.Open(t, table, fixedClock())
+	s := dynamotest.Open(t, table, dynamotest.FixedClock())
 	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	number := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 	for i := range 25 {

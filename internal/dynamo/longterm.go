@@ -5,23 +5,24 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
 // The sort keys of the records of which a user has one.
 const (
-	profileSK     = livePrefix + "profile"
-	seedSK        = livePrefix + "seed"
-	userSummarySK = livePrefix + "user_summary"
+	profileSK     = table.LivePrefix + "profile"
+	seedSK        = table.LivePrefix + "seed"
+	userSummarySK = table.LivePrefix + "user_summary"
 )
 
 // SingletonStore keeps one kind of record of which a user has one. It is safe for concurrent use.
 type SingletonStore[T any] struct {
 	db       *DB
 	name, sk string
-	encode   func(T) item
-	decode   func(item) T
+	encode   func(T) table.Item
+	decode   func(table.Item) T
 	// fallback is what a user has before the first Put. Without it, Get returns a NotFound error.
 	fallback func() T
 }
@@ -41,19 +42,19 @@ func NewSeedStore(db *DB) *SingletonStore[longterm.Seed] {
 // NewPreferencesStore returns the preferences of a DB. A user who has set none has the defaults.
 func NewPreferencesStore(db *DB) *SingletonStore[longterm.Preferences] {
 	return &SingletonStore[longterm.Preferences]{
-		db, "preferences", preferencesSK, encodePreferences, decodePreferences, longterm.DefaultPreferences,
+		db, "preferences", table.PreferencesSK, encodePreferences, decodePreferences, longterm.DefaultPreferences,
 	}
 }
 
 // Get returns the user's record.
 func (s *SingletonStore[T]) Get(ctx context.Context, user conversation.UserID) (T, error) {
 	var none T
-	k := key{partition(user), s.sk}
-	records, err := s.db.readCurrent(ctx, "read "+s.name, user, k)
+	k := table.UserKey(user, s.sk)
+	records, err := s.db.ReadCurrent(ctx, "read "+s.name, user, k)
 	if err != nil {
 		return none, err
 	}
-	if it, ok := records.current(user, k); ok {
+	if it, ok := records.Current(user, k); ok {
 		return s.decode(it), nil
 	}
 	if s.fallback != nil {
@@ -64,7 +65,7 @@ func (s *SingletonStore[T]) Get(ctx context.Context, user conversation.UserID) (
 
 // Put replaces the user's record and returns it as stored.
 func (s *SingletonStore[T]) Put(ctx context.Context, user conversation.UserID, record T) (T, error) {
-	it := s.encode(record).with(key{partition(user), s.sk}.attributes())
+	it := s.encode(record).With(table.UserKey(user, s.sk).Attributes())
 	if err := s.db.putCurrent(ctx, "write "+s.name, user, it); err != nil {
 		return record, err
 	}
@@ -72,19 +73,19 @@ func (s *SingletonStore[T]) Put(ctx context.Context, user conversation.UserID, r
 }
 
 // putCurrent puts a record with the user's generation, whether or not there is one.
-func (db *DB) putCurrent(ctx context.Context, op string, user conversation.UserID, it item) error {
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+func (db *DB) putCurrent(ctx context.Context, op string, user conversation.UserID, it table.Item) error {
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	_, err := db.commitAtGeneration(ctx, op, user, db.backoff(), func(generation int64) (*transaction, int) {
-		it[attrGeneration] = intAttr(generation)
-		t := db.transaction()
-		t.replace(it)
-		return t, t.check(generationKey(user), isGeneration(generation))
+	_, err := db.commitAtGeneration(ctx, op, user, db.Backoff(), func(generation int64) (*table.Transaction, int) {
+		it[table.AttrGeneration] = table.IntAttr(generation)
+		t := db.Transaction()
+		t.Replace(it)
+		return t, t.Check(table.GenerationKey(user), table.IsGeneration(generation))
 	})
 	return err
 }
 
-const coachPrefix = livePrefix + coachKind + "#"
+const coachPrefix = table.LivePrefix + table.CoachKind + "#"
 
 // CoachStore keeps coaches. It is safe for concurrent use.
 type CoachStore struct{ db *DB }
@@ -96,12 +97,12 @@ func NewCoachStore(db *DB) *CoachStore { return &CoachStore{db} }
 
 // Coach reads one coach.
 func (s *CoachStore) Coach(ctx context.Context, user conversation.UserID, id string) (longterm.Coach, error) {
-	k := key{partition(user), coachPrefix + id}
-	records, err := s.db.readCurrent(ctx, "read coach", user, k)
+	k := table.UserKey(user, coachPrefix+id)
+	records, err := s.db.ReadCurrent(ctx, "read coach", user, k)
 	if err != nil {
 		return longterm.Coach{}, err
 	}
-	it, ok := records.current(user, k)
+	it, ok := records.Current(user, k)
 	if !ok {
 		return longterm.Coach{}, fault.Missing("coach")
 	}
@@ -112,13 +113,13 @@ func (s *CoachStore) Coach(ctx context.Context, user conversation.UserID, id str
 func (s *CoachStore) Coaches(ctx context.Context, user conversation.UserID, page conversation.Page,
 ) ([]longterm.Coach, conversation.Position, error) {
 	isCoach := func(sk string) bool { return len(sk) > len(coachPrefix) }
-	after, err := startAfter(user, page.After, coachPrefix, afterPrefix(coachPrefix), isCoach)
+	after, err := table.StartAfter(user, page.After, coachPrefix, table.AfterPrefix(coachPrefix), isCoach)
 	if err != nil {
 		return nil, "", err
 	}
-	q := query{where: withPrefix(user, coachPrefix), page: page.Limit + 1, after: after}
-	records := s.db.query(ctx, "list coaches", q)
-	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it item) (longterm.Coach, bool) {
+	q := table.Query{Where: table.WithPrefix(user, coachPrefix), Page: page.Limit + 1, After: after}
+	records := s.db.Query(ctx, "list coaches", q)
+	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it table.Item) (longterm.Coach, bool) {
 		return decodeCoach(recordID(it), it), true
 	})
 }
@@ -134,12 +135,12 @@ func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coa
 	if err != nil {
 		return longterm.Coach{}, err
 	}
-	exists, bytes := false, encodeCoach(coach).size()
+	exists, bytes := false, encodeCoach(coach).Size()
 	for _, c := range all {
 		if c.ID == coach.ID {
 			exists = true
 		} else {
-			bytes += encodeCoach(c).size()
+			bytes += encodeCoach(c).Size()
 		}
 	}
 	if !exists && len(all) >= maxCoaches {
@@ -149,7 +150,7 @@ func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coa
 		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user's coaches can take at most %d KiB together",
 			maxCoachBytes>>10)
 	}
-	it := encodeCoach(coach).with(key{partition(user), coachPrefix + coach.ID}.attributes())
+	it := encodeCoach(coach).With(table.UserKey(user, coachPrefix+coach.ID).Attributes())
 	return coach, s.db.putCurrent(ctx, "write coach", user, it)
 }
 
@@ -158,11 +159,11 @@ func (s *CoachStore) DeleteCoach(ctx context.Context, user conversation.UserID, 
 	if _, err := s.Coach(ctx, user, id); err != nil {
 		return err
 	}
-	err := s.db.deleteItem(ctx, key{partition(user), coachPrefix + id}, exists())
-	if _, gone := conditionFailed(err); gone && !deletedBefore(err) {
+	err := s.db.DeleteItem(ctx, table.UserKey(user, coachPrefix+id), table.Exists())
+	if _, gone := table.ConditionFailed(err); gone && !table.DeletedBefore(err) {
 		return fault.Missing("coach")
 	}
-	return failed("delete coach", ignoreConditionFailed(err))
+	return table.Failed("delete coach", table.IgnoreConditionFailed(err))
 }
 
 // LongTermStore reads all of a user's long-term memory at once. It is safe for concurrent use.
@@ -178,26 +179,27 @@ func NewLongTermStore(db *DB) *LongTermStore { return &LongTermStore{db} }
 // new generation.
 func (s *LongTermStore) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
 	snapshot := longterm.Snapshot{Spines: map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{}}
-	var records []item
+	var records []table.Item
 	var generation int64
-	for it, err := range s.db.query(ctx, "read long-term memory", query{where: withPrefix(user, livePrefix)}) {
+	for it, err := range s.db.Query(ctx, "read long-term memory",
+		table.Query{Where: table.WithPrefix(user, table.LivePrefix)}) {
 		if err != nil {
 			return longterm.Snapshot{}, err
 		}
 		records = append(records, it)
-		generation = max(generation, it.int64(attrGeneration))
+		generation = max(generation, it.Int64(table.AttrGeneration))
 	}
 	for _, it := range records {
-		if it.int64(attrGeneration) == generation {
+		if it.Int64(table.AttrGeneration) == generation {
 			s.addTo(&snapshot, it)
 		}
 	}
 	return snapshot, nil
 }
 
-func (s *LongTermStore) addTo(snapshot *longterm.Snapshot, it item) {
-	kind, id, _ := strings.Cut(strings.TrimPrefix(it.string(attrSK), livePrefix), "#")
-	now := s.db.now()
+func (s *LongTermStore) addTo(snapshot *longterm.Snapshot, it table.Item) {
+	kind, id, _ := strings.Cut(strings.TrimPrefix(it.String(table.AttrSK), table.LivePrefix), "#")
+	now := s.db.Now()
 	switch kind {
 	case "profile":
 		snapshot.Profile = new(decodeProfile(it))
@@ -205,19 +207,19 @@ func (s *LongTermStore) addTo(snapshot *longterm.Snapshot, it item) {
 		snapshot.Seed = new(decodeSeed(it))
 	case "user_summary":
 		snapshot.UserSummary = new(decodeUserSummary(it))
-	case spineKind:
+	case table.SpineKind:
 		snapshot.Spines[id] = decodeSpine(id, it)
-	case coachKind:
+	case table.CoachKind:
 		snapshot.Coaches[id] = decodeCoach(id, it)
-	case goalKind:
+	case table.GoalKind:
 		snapshot.Goals = goals.appendLive(snapshot.Goals, it, now)
-	case checkInKind:
+	case table.CheckInKind:
 		if c := checkIns.decode(it); snapshot.LatestCheckIn == nil || c.Timestamp.After(snapshot.LatestCheckIn.Timestamp) {
 			snapshot.LatestCheckIn = &c
 		}
-	case memoryKind:
+	case table.MemoryKind:
 		snapshot.Memories = memories.appendLive(snapshot.Memories, it, now)
-	case todoKind:
+	case table.TodoKind:
 		snapshot.Todos = todos.appendLive(snapshot.Todos, it, now)
 	}
 }

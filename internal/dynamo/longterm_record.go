@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/registry"
 )
@@ -12,70 +13,78 @@ import (
 // Each kind of long-term record has an encoder and a decoder of its attributes. The stores add key, version and
 // generation.
 
-func encodeProfile(p longterm.Profile) item {
-	it := item{}
-	it.setString(attrName, p.Name)
-	it.setString(attrEmail, p.Email)
-	it.setTime(attrJoinedAt, p.CreatedAt)
-	it.setString(attrAbout, p.About)
+func encodeProfile(p longterm.Profile) table.Item {
+	it := table.Item{}
+	it.SetString(table.AttrName, p.Name)
+	it.SetString(table.AttrEmail, p.Email)
+	it.SetTime(table.AttrJoinedAt, p.CreatedAt)
+	it.SetString(table.AttrAbout, p.About)
 	return it
 }
 
-func decodeProfile(it item) longterm.Profile {
+func decodeProfile(it table.Item) longterm.Profile {
 	return longterm.Profile{
-		Name: it.string(attrName), Email: it.string(attrEmail), CreatedAt: it.time(attrJoinedAt), About: it.string(attrAbout),
+		Name: it.String(table.AttrName), Email: it.String(table.AttrEmail), CreatedAt: it.Time(table.AttrJoinedAt),
+		About: it.String(table.AttrAbout),
 	}
 }
 
-func encodeSeed(s longterm.Seed) item { return item{attrContent: stringAttr(s.Content)} }
+func encodeSeed(s longterm.Seed) table.Item {
+	return table.Item{table.AttrContent: table.StringAttr(s.Content)}
+}
 
-func decodeSeed(it item) longterm.Seed { return longterm.Seed{Content: it.string(attrContent)} }
+func decodeSeed(it table.Item) longterm.Seed {
+	return longterm.Seed{Content: it.String(table.AttrContent)}
+}
 
-func encodeUserSummary(u longterm.UserSummary) item {
-	it := item{}
-	it.setStrings(attrPatterns, u.Patterns)
-	it.setStrings(attrWins, u.Wins)
-	it.setStrings(attrStruggles, u.Struggles)
-	it.setTime(attrLastUpdated, u.LastUpdated)
-	it.setTime(attrUpdatedAt, u.StoredAt)
+func encodeUserSummary(u longterm.UserSummary) table.Item {
+	it := table.Item{}
+	it.SetStrings(table.AttrPatterns, u.Patterns)
+	it.SetStrings(table.AttrWins, u.Wins)
+	it.SetStrings(table.AttrStruggles, u.Struggles)
+	it.SetTime(table.AttrLastUpdated, u.LastUpdated)
+	it.SetTime(table.AttrUpdatedAt, u.StoredAt)
 	return it
 }
 
-func decodeUserSummary(it item) longterm.UserSummary {
+func decodeUserSummary(it table.Item) longterm.UserSummary {
 	return longterm.UserSummary{
-		Patterns: it.strings(attrPatterns), Wins: it.strings(attrWins), Struggles: it.strings(attrStruggles),
-		LastUpdated: it.time(attrLastUpdated), StoredAt: it.time(attrUpdatedAt),
+		Patterns: it.Strings(table.AttrPatterns), Wins: it.Strings(table.AttrWins),
+		Struggles:   it.Strings(table.AttrStruggles),
+		LastUpdated: it.Time(table.AttrLastUpdated), StoredAt: it.Time(table.AttrUpdatedAt),
 	}
 }
 
-func encodePreferences(p longterm.Preferences) item {
+func encodePreferences(p longterm.Preferences) table.Item {
 	var unshared []string
 	for _, context := range slices.Sorted(maps.Keys(p.Unshared)) {
 		if p.Unshared[context] {
 			unshared = append(unshared, context)
 		}
 	}
-	it := item{
-		attrCrossContext: boolAttr(p.CrossContext), attrMemory: boolAttr(p.Memory), attrTimezone: stringAttr(p.Timezone),
+	it := table.Item{
+		table.AttrCrossContext: table.BoolAttr(p.CrossContext), table.AttrMemory: table.BoolAttr(p.Memory),
+		table.AttrTimezone: table.StringAttr(p.Timezone),
 	}
-	it.setStrings(attrUnshared, unshared)
+	it.SetStrings(table.AttrUnshared, unshared)
 	var shared []string
 	for _, context := range registry.Live().Unshared() {
 		if !p.Unshared[context] {
 			shared = append(shared, context)
 		}
 	}
-	it.setStrings(attrShared, shared)
+	it.SetStrings(table.AttrShared, shared)
 	return it
 }
 
 // decodePreferences reads a user's preferences. Of a context that the record does not name, the registry decides.
-func decodePreferences(it item) longterm.Preferences {
+func decodePreferences(it table.Item) longterm.Preferences {
 	p := longterm.Preferences{
-		CrossContext: it.bool(attrCrossContext), Memory: it.bool(attrMemory), Timezone: it.string(attrTimezone),
+		CrossContext: it.Bool(table.AttrCrossContext), Memory: it.Bool(table.AttrMemory),
+		Timezone: it.String(table.AttrTimezone),
 	}
-	shared := it.strings(attrShared)
-	for _, context := range slices.Concat(registry.Live().Unshared(), it.strings(attrUnshared)) {
+	shared := it.Strings(table.AttrShared)
+	for _, context := range slices.Concat(registry.Live().Unshared(), it.Strings(table.AttrUnshared)) {
 		if !slices.Contains(shared, context) {
 			p.Separate(context)
 		}
@@ -83,143 +92,161 @@ func decodePreferences(it item) longterm.Preferences {
 	return p
 }
 
-func encodeSpine(s longterm.Spine) item {
-	it := item{attrContent: stringAttr(s.Text), attrTokens: intAttr(s.Tokens), attrVersion: intAttr(s.Version)}
-	it.setStrings(attrPatterns, s.Patterns)
-	it.setStrings(attrWins, s.Wins)
-	it.setStrings(attrStruggles, s.Struggles)
-	it.setStrings(attrContexts, s.Contexts)
-	it.setStrings(attrUnshared, s.Unshared)
-	it.setTime(attrCoveredTo, s.CoveredTo)
-	it.setTime(attrUpdatedAt, s.UpdatedAt)
-	it.setString(attrModel, s.Model)
-	it.setString(attrPromptVersion, s.PromptVersion)
+func encodeSpine(s longterm.Spine) table.Item {
+	it := table.Item{
+		table.AttrContent: table.StringAttr(s.Text), table.AttrTokens: table.IntAttr(s.Tokens),
+		table.AttrVersion: table.IntAttr(s.Version),
+	}
+	it.SetStrings(table.AttrPatterns, s.Patterns)
+	it.SetStrings(table.AttrWins, s.Wins)
+	it.SetStrings(table.AttrStruggles, s.Struggles)
+	it.SetStrings(table.AttrContexts, s.Contexts)
+	it.SetStrings(table.AttrUnshared, s.Unshared)
+	it.SetTime(table.AttrCoveredTo, s.CoveredTo)
+	it.SetTime(table.AttrUpdatedAt, s.UpdatedAt)
+	it.SetString(table.AttrModel, s.Model)
+	it.SetString(table.AttrPromptVersion, s.PromptVersion)
 	return it
 }
 
-func decodeSpine(coachID string, it item) longterm.Spine {
+func decodeSpine(coachID string, it table.Item) longterm.Spine {
 	return longterm.Spine{
-		CoachID: coachID, Text: it.string(attrContent), Tokens: int(it.int64(attrTokens)),
-		Patterns: it.strings(attrPatterns), Wins: it.strings(attrWins), Struggles: it.strings(attrStruggles),
-		Contexts: it.strings(attrContexts), Unshared: it.strings(attrUnshared), CoveredTo: it.time(attrCoveredTo),
-		UpdatedAt: it.time(attrUpdatedAt), Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
-		Version: it.int64(attrVersion),
+		CoachID: coachID, Text: it.String(table.AttrContent), Tokens: int(it.Int64(table.AttrTokens)),
+		Patterns: it.Strings(table.AttrPatterns), Wins: it.Strings(table.AttrWins),
+		Struggles: it.Strings(table.AttrStruggles),
+		Contexts:  it.Strings(table.AttrContexts), Unshared: it.Strings(table.AttrUnshared),
+		CoveredTo: it.Time(table.AttrCoveredTo),
+		UpdatedAt: it.Time(table.AttrUpdatedAt), Model: it.String(table.AttrModel),
+		PromptVersion: it.String(table.AttrPromptVersion),
+		Version:       it.Int64(table.AttrVersion),
 	}
 }
 
-func encodeCoach(c longterm.Coach) item {
-	it := item{}
-	it.setString(attrName, c.Name)
-	it.setString(attrPersona, c.Persona)
-	it.setString(attrModel, c.Model)
+func encodeCoach(c longterm.Coach) table.Item {
+	it := table.Item{}
+	it.SetString(table.AttrName, c.Name)
+	it.SetString(table.AttrPersona, c.Persona)
+	it.SetString(table.AttrModel, c.Model)
 	return it
 }
 
-func decodeCoach(id string, it item) longterm.Coach {
-	return longterm.Coach{ID: id, Name: it.string(attrName), Persona: it.string(attrPersona), Model: it.string(attrModel)}
-}
-
-func encodeGoal(g longterm.Goal) item {
-	it := item{
-		attrTitle: stringAttr(g.Title), attrStatus: stringAttr(string(g.Status)),
-		attrGoalType: stringAttr(string(g.GoalType)),
+func decodeCoach(id string, it table.Item) longterm.Coach {
+	return longterm.Coach{
+		ID: id, Name: it.String(table.AttrName), Persona: it.String(table.AttrPersona),
+		Model: it.String(table.AttrModel),
 	}
-	it.setTime(attrCreatedAt, g.CreatedAt)
-	it.setTime(attrUpdatedAt, g.UpdatedAt)
+}
+
+func encodeGoal(g longterm.Goal) table.Item {
+	it := table.Item{
+		table.AttrTitle: table.StringAttr(g.Title), table.AttrStatus: table.StringAttr(string(g.Status)),
+		table.AttrGoalType: table.StringAttr(string(g.GoalType)),
+	}
+	it.SetTime(table.AttrCreatedAt, g.CreatedAt)
+	it.SetTime(table.AttrUpdatedAt, g.UpdatedAt)
 	return it
 }
 
-func decodeGoal(it item) longterm.Goal {
+func decodeGoal(it table.Item) longterm.Goal {
 	return longterm.Goal{
-		ID: recordID(it), Title: it.string(attrTitle), Status: longterm.GoalStatus(it.string(attrStatus)),
-		GoalType: longterm.GoalType(it.string(attrGoalType)), CreatedAt: it.time(attrCreatedAt),
-		UpdatedAt: it.time(attrUpdatedAt),
+		ID: recordID(it), Title: it.String(table.AttrTitle), Status: longterm.GoalStatus(it.String(table.AttrStatus)),
+		GoalType: longterm.GoalType(it.String(table.AttrGoalType)), CreatedAt: it.Time(table.AttrCreatedAt),
+		UpdatedAt: it.Time(table.AttrUpdatedAt),
 	}
 }
 
-func encodeCheckIn(c longterm.CheckIn) item {
-	it := item{attrTokens: intAttr(c.Tokens)}
-	it.setTime(attrTimestamp, c.Timestamp)
-	it.setString(attrNote, c.Note)
+func encodeCheckIn(c longterm.CheckIn) table.Item {
+	it := table.Item{table.AttrTokens: table.IntAttr(c.Tokens)}
+	it.SetTime(table.AttrTimestamp, c.Timestamp)
+	it.SetString(table.AttrNote, c.Note)
 	return it
 }
 
-func decodeCheckIn(it item) longterm.CheckIn {
+func decodeCheckIn(it table.Item) longterm.CheckIn {
 	return longterm.CheckIn{
-		ID: recordID(it), Timestamp: it.time(attrTimestamp), Note: it.string(attrNote), Tokens: int(it.int64(attrTokens)),
+		ID: recordID(it), Timestamp: it.Time(table.AttrTimestamp), Note: it.String(table.AttrNote),
+		Tokens: int(it.Int64(table.AttrTokens)),
 	}
 }
 
-func encodeMemory(m longterm.Memory) item {
-	it := item{
-		attrType: stringAttr(string(m.Type)), attrContent: stringAttr(m.Content), attrPinned: boolAttr(m.Pinned),
-		attrSource: stringAttr(string(m.Source)), attrTokens: intAttr(m.Tokens),
+func encodeMemory(m longterm.Memory) table.Item {
+	it := table.Item{
+		table.AttrType: table.StringAttr(string(m.Type)), table.AttrContent: table.StringAttr(m.Content),
+		table.AttrPinned: table.BoolAttr(m.Pinned),
+		table.AttrSource: table.StringAttr(string(m.Source)), table.AttrTokens: table.IntAttr(m.Tokens),
 	}
 	if m.Rated {
-		it[attrConfidence] = floatAttr(m.Confidence)
+		it[table.AttrConfidence] = table.FloatAttr(m.Confidence)
 	}
-	it.setStrings(attrMessageIDs, m.MessageIDs)
-	it.setTime(attrValidUntil, m.ValidUntil)
-	it.setString(attrSupersededBy, m.SupersededBy)
-	it.setString(attrEndedReason, string(m.EndedReason))
-	it.setString(attrStatus, string(m.Status))
-	it.setString(attrAbout, m.About)
-	it.setString(attrUntil, m.Until.String())
-	it.setTime(attrSaidAt, m.SaidAt)
+	it.SetStrings(table.AttrMessageIDs, m.MessageIDs)
+	it.SetTime(table.AttrValidUntil, m.ValidUntil)
+	it.SetString(table.AttrSupersededBy, m.SupersededBy)
+	it.SetString(table.AttrEndedReason, string(m.EndedReason))
+	it.SetString(table.AttrStatus, string(m.Status))
+	it.SetString(table.AttrAbout, m.About)
+	it.SetString(table.AttrUntil, m.Until.String())
+	it.SetTime(table.AttrSaidAt, m.SaidAt)
 	if !m.ExpiresAt.IsZero() {
-		it[TTLAttribute] = intAttr(m.ExpiresAt.Unix())
+		it[table.TTLAttribute] = table.IntAttr(m.ExpiresAt.Unix())
 	}
-	it.setTime(attrCreatedAt, m.CreatedAt)
-	it.setTime(attrUpdatedAt, m.UpdatedAt)
-	it.setString(attrModel, m.Model)
-	it.setString(attrPromptVersion, m.PromptVersion)
+	it.SetTime(table.AttrCreatedAt, m.CreatedAt)
+	it.SetTime(table.AttrUpdatedAt, m.UpdatedAt)
+	it.SetString(table.AttrModel, m.Model)
+	it.SetString(table.AttrPromptVersion, m.PromptVersion)
 	return it
 }
 
-func decodeMemory(it item) longterm.Memory {
+func decodeMemory(it table.Item) longterm.Memory {
 	var expires time.Time
-	if it.has(TTLAttribute) {
-		expires = time.Unix(it.int64(TTLAttribute), 0).UTC()
+	if it.Has(table.TTLAttribute) {
+		expires = time.Unix(it.Int64(table.TTLAttribute), 0).UTC()
 	}
 	return longterm.Memory{
-		ID: recordID(it), Type: longterm.MemoryType(it.string(attrType)), Content: it.string(attrContent),
-		Pinned: it.bool(attrPinned), Source: longterm.MemorySource(it.string(attrSource)),
-		Confidence: it.float64(attrConfidence), Rated: it.has(attrConfidence), MessageIDs: it.strings(attrMessageIDs),
-		Status: longterm.MemoryStatus(it.string(attrStatus)), About: it.string(attrAbout),
-		Until: it.moment(attrUntil), SaidAt: it.time(attrSaidAt),
-		ValidUntil: it.time(attrValidUntil), SupersededBy: it.string(attrSupersededBy),
-		EndedReason: longterm.EndedReason(it.string(attrEndedReason)), ExpiresAt: expires,
-		CreatedAt: it.time(attrCreatedAt), UpdatedAt: it.time(attrUpdatedAt), Tokens: int(it.int64(attrTokens)),
-		Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
+		ID: recordID(it), Type: longterm.MemoryType(it.String(table.AttrType)), Content: it.String(table.AttrContent),
+		Pinned: it.Bool(table.AttrPinned), Source: longterm.MemorySource(it.String(table.AttrSource)),
+		Confidence: it.Float64(table.AttrConfidence), Rated: it.Has(table.AttrConfidence),
+		MessageIDs: it.Strings(table.AttrMessageIDs),
+		Status:     longterm.MemoryStatus(it.String(table.AttrStatus)), About: it.String(table.AttrAbout),
+		Until: momentIn(it, table.AttrUntil), SaidAt: it.Time(table.AttrSaidAt),
+		ValidUntil: it.Time(table.AttrValidUntil), SupersededBy: it.String(table.AttrSupersededBy),
+		EndedReason: longterm.EndedReason(it.String(table.AttrEndedReason)), ExpiresAt: expires,
+		CreatedAt: it.Time(table.AttrCreatedAt), UpdatedAt: it.Time(table.AttrUpdatedAt),
+		Tokens: int(it.Int64(table.AttrTokens)),
+		Model:  it.String(table.AttrModel), PromptVersion: it.String(table.AttrPromptVersion),
 	}
 }
 
 // moment returns the day or the time of an attribute, none where there is no attribute.
-func (it item) moment(name string) longterm.Moment {
-	m, _ := longterm.ParseMoment(it.string(name)) // no other text is written
+func momentIn(it table.Item, name string) longterm.Moment {
+	m, _ := longterm.ParseMoment(it.String(name)) // no other text is written
 	return m
 }
 
-func encodeTodo(t longterm.Todo) item {
-	it := item{attrContent: stringAttr(t.Content), attrStatus: stringAttr(string(t.Status)), attrTokens: intAttr(t.Tokens)}
-	it.setString(attrCoachID, t.CoachID)
-	it.setString(attrBy, string(t.By))
-	it.setString(attrDueOn, t.Due.String())
-	it.setTime(attrCreatedAt, t.CreatedAt)
-	it.setTime(attrUpdatedAt, t.UpdatedAt)
-	it.setTime(attrCompletedAt, t.CompletedAt)
-	it.setStrings(attrMessageIDs, t.MessageIDs)
-	it.setString(attrModel, t.Model)
-	it.setString(attrPromptVersion, t.PromptVersion)
+func encodeTodo(t longterm.Todo) table.Item {
+	it := table.Item{
+		table.AttrContent: table.StringAttr(t.Content), table.AttrStatus: table.StringAttr(string(t.Status)),
+		table.AttrTokens: table.IntAttr(t.Tokens),
+	}
+	it.SetString(table.AttrCoachID, t.CoachID)
+	it.SetString(table.AttrBy, string(t.By))
+	it.SetString(table.AttrDueOn, t.Due.String())
+	it.SetTime(table.AttrCreatedAt, t.CreatedAt)
+	it.SetTime(table.AttrUpdatedAt, t.UpdatedAt)
+	it.SetTime(table.AttrCompletedAt, t.CompletedAt)
+	it.SetStrings(table.AttrMessageIDs, t.MessageIDs)
+	it.SetString(table.AttrModel, t.Model)
+	it.SetString(table.AttrPromptVersion, t.PromptVersion)
 	return it
 }
 
-func decodeTodo(it item) longterm.Todo {
+func decodeTodo(it table.Item) longterm.Todo {
 	return longterm.Todo{
-		ID: recordID(it), CoachID: it.string(attrCoachID), Content: it.string(attrContent),
-		Status: longterm.TodoStatus(it.string(attrStatus)), By: longterm.TodoOwner(it.string(attrBy)),
-		Due: it.moment(attrDueOn), CreatedAt: it.time(attrCreatedAt),
-		UpdatedAt: it.time(attrUpdatedAt), CompletedAt: it.time(attrCompletedAt), Tokens: int(it.int64(attrTokens)),
-		MessageIDs: it.strings(attrMessageIDs), Model: it.string(attrModel), PromptVersion: it.string(attrPromptVersion),
+		ID: recordID(it), CoachID: it.String(table.AttrCoachID), Content: it.String(table.AttrContent),
+		Status: longterm.TodoStatus(it.String(table.AttrStatus)), By: longterm.TodoOwner(it.String(table.AttrBy)),
+		Due: momentIn(it, table.AttrDueOn), CreatedAt: it.Time(table.AttrCreatedAt),
+		UpdatedAt: it.Time(table.AttrUpdatedAt), CompletedAt: it.Time(table.AttrCompletedAt),
+		Tokens:     int(it.Int64(table.AttrTokens)),
+		MessageIDs: it.Strings(table.AttrMessageIDs), Model: it.String(table.AttrModel),
+		PromptVersion: it.String(table.AttrPromptVersion),
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -14,22 +15,22 @@ const pastMemories = 1000
 // Memories returns the user's memories of that generation: the live ones, and withPast the newest of the others.
 func (s *HitStore) Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
 ) ([]longterm.Memory, error) {
-	prefixes := []string{livePrefix}
+	prefixes := []string{table.LivePrefix}
 	if withPast {
-		prefixes = append(prefixes, pastPrefix)
+		prefixes = append(prefixes, table.PastPrefix)
 	}
 	var out []longterm.Memory
 	for _, prefix := range prefixes {
-		low, n := recordSK(prefix, memoryKind, ""), 0
-		q := query{where: between(user, low, afterPrefix(low)), descending: true}
-		for it, err := range s.db.query(ctx, "search memories", q) {
+		low, n := table.RecordSK(prefix, table.MemoryKind, ""), 0
+		q := table.Query{Where: table.Between(user, low, table.AfterPrefix(low)), Descending: true}
+		for it, err := range s.db.Query(ctx, "search memories", q) {
 			if err != nil {
 				return nil, err
 			}
-			if it.int64(attrGeneration) == generation {
+			if it.Int64(table.AttrGeneration) == generation {
 				out = append(out, decodeMemory(it))
 			}
-			if n++; prefix == pastPrefix && n == pastMemories {
+			if n++; prefix == table.PastPrefix && n == pastMemories {
 				break
 			}
 		}

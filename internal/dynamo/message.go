@@ -7,10 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // MessageStore appends and reads messages. It is safe for concurrent use.
@@ -23,6 +21,11 @@ var _ conversation.MessageStore = (*MessageStore)(nil)
 
 // NewMessageStore returns the messages of a DB.
 func NewMessageStore(db *DB) *MessageStore { return &MessageStore{db, NewSessionReader(db)} }
+
+// IsMigrated reports whether the shared store has the user's history.
+func (s *MessageStore) IsMigrated(ctx context.Context, user conversation.UserID) (bool, error) {
+	return s.db.isMigrated(ctx, user)
+}
 
 // Messages returns one page of a session's messages by seq. The index that orders them may lag. The session's record,
 // read consistently, says which messages there are, and those that the index lacks are read from the table.
@@ -105,6 +108,18 @@ func (s *MessageStore) MessagesAfter(ctx context.Context, user conversation.User
 	}
 }
 
+// StoredAfter reads the messages after a seq that the shared store has of a session, in order, until they are as large
+// as maxBytes. more says that it has more of them.
+func (s *MessageStore) StoredAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
+	seq, maxBytes int,
+) (messages []conversation.Message, more bool, err error) {
+	session.Adopted = nil
+	messages, _, more, err = s.readRange(ctx, user, messageRange{
+		session: session, after: messageCursor{seq: seq}, limit: session.LastSeq, maxBytes: maxBytes,
+	})
+	return messages, more, err
+}
+
 // readFromEnd reads the first messages of a range from the end of their session, and keeps one page at a time.
 func (s *MessageStore) readFromEnd(ctx context.Context, user conversation.UserID, in messageRange,
 ) ([]conversation.Message, error) {
@@ -131,36 +146,34 @@ func (s *MessageStore) readFromEnd(ctx context.Context, user conversation.UserID
 func (s *MessageStore) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
 	page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
-	low, high := messageBounds(r.From, r.To)
-	after, err := startAfter(user, page.After, low, high, isMessageSK)
+	low, high := table.MessageBounds(r.From, r.To)
+	after, err := table.StartAfter(user, page.After, low, high, table.IsMessageSK)
 	if err != nil || low > high {
 		return nil, "", err
 	}
-	q := query{where: between(user, low, high), descending: page.Descending, page: page.Limit + 1, after: after}
-	records := s.db.query(ctx, "read timeline", q)
-	pick := func(it item) (conversation.Message, bool) {
-		m, ok := decodeMessage(it)
+	q := table.Query{
+		Where: table.Between(user, low, high), Descending: page.Descending, Page: page.Limit + 1,
+		After: after,
+	}
+	records := s.db.Query(ctx, "read timeline", q)
+	pick := func(it table.Item) (conversation.Message, bool) {
+		m, ok := table.DecodeMessage(it)
 		return m, ok && (r.Context == "" || m.Context == r.Context)
 	}
 	if r.Unerased {
-		p := pager[conversation.Message]{limit: page.Limit, size: sizeOfMessage} // it enters no HTTP answer
-		return p.collect(records, pick)
+		p := table.Pager[conversation.Message]{Limit: page.Limit, Size: sizeOfMessage} // it enters no HTTP answer
+		return p.Collect(records, pick)
 	}
 	return collectCurrent(ctx, s.db, user, page.Limit, records, pick)
 }
 
 // sizeOfMessage is about the size of a message's record, without what is short. It is much faster than item.size.
-func sizeOfMessage(it item) int {
-	size := len(it.string(attrContent)) + len(it.string(attrParts))
-	if metadata, ok := it[attrMetadata]; ok {
-		size += sizeOf(metadata)
+func sizeOfMessage(it table.Item) int {
+	size := len(it.String(table.AttrContent)) + len(it.String(table.AttrParts))
+	if metadata, ok := it[table.AttrMetadata]; ok {
+		size += table.SizeOf(metadata)
 	}
 	return size
-}
-
-func isMessageSK(sk string) bool {
-	_, _, ok := parseMessageSK(sk)
-	return ok
 }
 
 // messageCursor is a place in a session's messages: after the message of that seq and time, in the direction of
@@ -182,79 +195,10 @@ func parseMessageCursor(p conversation.Position) (messageCursor, error) {
 	}
 	seq, stamp, _ := strings.Cut(string(p), cursorSeparator)
 	n, err := strconv.Atoi(seq)
-	at, ok := parseTime(stamp)
+	at, ok := table.ParseTime(stamp)
 	c := messageCursor{n, at}
 	if err != nil || !ok || n < 1 || c.position() != p {
-		return messageCursor{}, errPosition()
+		return messageCursor{}, table.ErrPosition()
 	}
 	return c, nil
-}
-
-func errPosition() error { return fault.InvalidField("cursor", "is not one of this list") }
-
-// encodeMessage returns the record of a message in a session.
-func encodeMessage(user conversation.UserID, s conversation.Session, m conversation.Message) (item, error) {
-	sk, ok := parseMessageID(user, m.ID)
-	sessionSK, sessionOK := sessionSK(s.Context, s.ID)
-	if !ok || !sessionOK {
-		return nil, errInvalidKey
-	}
-	it := key{partition(user), sk}.attributes()
-	it[attrMessageID] = stringAttr(m.ID)
-	it[attrSeq] = intAttr(m.Seq)
-	it[attrRole] = stringAttr(string(m.Role))
-	it[attrContent] = stringAttr(m.Content)
-	it[attrTokens] = intAttr(m.Tokens)
-	it[attrTimestamp] = timeAttr(m.Timestamp)
-	it[attrSourceContext] = stringAttr(m.Context)
-	it[attrSourceID] = stringAttr(sourceID(user, sessionSK))
-	it[attrCoachID] = stringAttr(m.CoachID)
-	it.setString(attrAgentID, m.AgentID)
-	it.setString(attrMode, m.Mode)
-	it.setString(attrClientID, m.ClientMessageID)
-	parts, err := conversation.EncodeParts(m.Parts)
-	if err != nil {
-		return nil, err
-	}
-	it.setString(attrParts, parts)
-	for name, is := range map[string]bool{
-		attrAwaitsAnswer: m.AwaitsAnswer, attrForgotten: m.Forgotten, attrNoIndex: m.NoIndex, attrNoExtract: m.NoExtract,
-	} {
-		if is {
-			it[name] = boolAttr(true)
-		}
-	}
-	it[attrGeneration] = intAttr(m.Generation)
-	it[attrSessionCreatedAt] = intAttr(s.CreatedAt.UnixMilli())
-	return it, it.setDocument(attrMetadata, m.Metadata)
-}
-
-// decodeMessage reads a message's record. ok is false for records of other kinds.
-func decodeMessage(it item) (m conversation.Message, ok bool) {
-	at, _, ok := parseMessageSK(it.string(attrSK))
-	_, context, session, sourceOK := parseSourceID(it.string(attrSourceID))
-	if !ok || !sourceOK {
-		return conversation.Message{}, false
-	}
-	return conversation.Message{
-		ID: it.string(attrMessageID), Seq: int(it.int64(attrSeq)), SessionID: session, Context: context,
-		CoachID: it.string(attrCoachID), AgentID: it.string(attrAgentID),
-		Role: conversation.Role(it.string(attrRole)), Content: it.string(attrContent),
-		Tokens: int(it.int64(attrTokens)), Timestamp: at, Mode: it.string(attrMode),
-		Parts: conversation.DecodeParts(it.string(attrParts)), ClientMessageID: it.string(attrClientID),
-		Metadata: it.document(attrMetadata), AwaitsAnswer: it.bool(attrAwaitsAnswer),
-		Forgotten: it.bool(attrForgotten), NoIndex: it.bool(attrNoIndex), NoExtract: it.bool(attrNoExtract),
-		SessionCreatedAt: sessionCreatedAt(it),
-		Generation:       it.int64(attrGeneration),
-	}, true
-}
-
-// isOf is the condition that a record belongs to this session, and not to an earlier or later one of the same id.
-func isOf(s conversation.Session) expression.ConditionBuilder {
-	return field(attrSessionCreatedAt).Equal(value(intAttr(s.CreatedAt.UnixMilli())))
-}
-
-// isMessageOf reports whether a message's record is of this session, and not of an earlier one of the same id.
-func isMessageOf(it item, s conversation.Session) bool {
-	return it.int64(attrGeneration) == s.Generation && it.int64(attrSessionCreatedAt) == s.CreatedAt.UnixMilli()
 }

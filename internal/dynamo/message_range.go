@@ -8,8 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // messageRange is a run of a session's messages to read.
@@ -53,8 +52,8 @@ func (r messageRange) seqs() []int {
 func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, in messageRange,
 ) (messages []conversation.Message, last messageCursor, more bool, err error) {
 	var array []conversation.Message
-	if in.session.Placement != conversation.Shared {
-		if in.session, array, err = s.readArray(ctx, user, in.session); err != nil {
+	if in.session.Adopted != nil {
+		if in.session, array, err = s.db.adoption.Messages(ctx, user, in.session); err != nil {
 			return nil, last, false, err
 		}
 	}
@@ -63,9 +62,9 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 		return nil, in.after, false, nil
 	}
 	in.after = in.start()
-	sk, _ := sessionSK(in.session.Context, in.session.ID)
+	sk, _ := table.SessionSK(in.session.Context, in.session.ID)
 	r := &rangeReader{
-		messageRange: in, db: s.db, user: user, source: sourceID(user, sk), wanted: seqs,
+		messageRange: in, db: s.db, user: user, source: table.SourceID(user, sk), wanted: seqs,
 		found: make(map[int]conversation.Message, len(seqs)), size: map[int]int{}, missing: map[int]bool{},
 	}
 	r.addArray(array)
@@ -78,36 +77,6 @@ func (s *MessageStore) readRange(ctx context.Context, user conversation.UserID, 
 	messages, last = r.inOrder()
 	in.after, in.limit = last, 1
 	return messages, last, len(in.seqs()) > 0, nil
-}
-
-// readArray returns a session that was not shared with its placement now, and the messages that are read from its
-// array: all of an embedded session and of a dual one, and of a dual one in the stages that read the shared store those
-// up to EmbeddedSeq.
-func (s *MessageStore) readArray(ctx context.Context, user conversation.UserID, session conversation.Session,
-) (conversation.Session, []conversation.Message, error) {
-	sk, _ := sessionSK(session.Context, session.ID)
-	k := key{partition(user), sk}
-	records, err := s.db.readCurrent(ctx, "read messages", user, k)
-	if err != nil {
-		return session, nil, err
-	}
-	now, ok := records.session(user, k)
-	if !ok || !now.IsSame(session) {
-		return session, nil, fault.Missing("session")
-	}
-	session.Placement = now.Placement
-	if now.Placement == conversation.Shared {
-		return session, nil, nil
-	}
-	array := decodeArray(now, records[k])
-	if now.Placement == conversation.Embedded {
-		return session, array, nil
-	}
-	state, err := s.db.migrationState(ctx)
-	if stage := state.Of(user); err != nil || stage == migration.Embedded || stage == migration.Dual {
-		return session, array, err
-	}
-	return session, slices.DeleteFunc(array, func(m conversation.Message) bool { return m.Seq > now.EmbeddedSeq }), nil
 }
 
 // rangeReader reads a range: first from the index, then from the table what the index lacks.
@@ -134,7 +103,7 @@ func (r *rangeReader) inOrder() (messages []conversation.Message, last messageCu
 	return messages, last
 }
 
-// addArray keeps the wanted messages of a session's array. In an embedded session nothing else has messages.
+// addArray keeps the wanted messages of an adopted session's array. Of one that is not migrated nothing else has any.
 func (r *rangeReader) addArray(array []conversation.Message) {
 	for _, m := range array {
 		if slices.Contains(r.wanted, m.Seq) {
@@ -142,7 +111,7 @@ func (r *rangeReader) addArray(array []conversation.Message) {
 			r.size[m.Seq] = sizeOfContent(m)
 		}
 	}
-	if r.session.Placement != conversation.Embedded {
+	if r.session.IsMigrated() {
 		return
 	}
 	for _, seq := range r.wanted {
@@ -154,40 +123,40 @@ func (r *rangeReader) addArray(array []conversation.Message) {
 
 // sizeOfContent is about the size of a message in an answer.
 func sizeOfContent(m conversation.Message) int {
-	size := len(m.Content) + (escapedControl-1)*countControls(m.Content)
+	size := len(m.Content) + (table.EscapedControl-1)*table.CountControls(m.Content)
 	if parts, err := conversation.EncodeParts(m.Parts); err == nil {
 		size += len(parts)
 	}
-	if doc := (item{}); doc.setDocument(attrMetadata, m.Metadata) == nil {
-		size += doc.size()
+	if doc := (table.Item{}); doc.SetDocument(table.AttrMetadata, m.Metadata) == nil {
+		size += doc.Size()
 	}
 	return size
 }
 
 // add keeps a record that is one of the wanted messages, and returns its seq.
-func (r *rangeReader) add(it item) (seq int, ok bool) {
+func (r *rangeReader) add(it table.Item) (seq int, ok bool) {
 	m, ok := r.decodeWanted(it)
 	if !ok {
 		return m.Seq, false
 	}
 	r.found[m.Seq] = m
 	if r.maxBytes > 0 {
-		r.size[m.Seq] = it.size()
+		r.size[m.Seq] = it.Size()
 	}
 	return m.Seq, true
 }
 
-func (r *rangeReader) decodeWanted(it item) (conversation.Message, bool) {
-	if it.string(attrSourceID) != r.source || !isMessageOf(it, r.session) {
+func (r *rangeReader) decodeWanted(it table.Item) (conversation.Message, bool) {
+	if it.String(table.AttrSourceID) != r.source || !table.IsMessageOf(it, r.session) {
 		return conversation.Message{}, false
 	}
-	seq := int(it.int64(attrSeq))
+	seq := int(it.Int64(table.AttrSeq))
 	_, known := r.found[seq]
 	first, last := r.wanted[0], r.wanted[len(r.wanted)-1]
 	if known || seq < min(first, last) || seq > max(first, last) || r.session.Deleted.Contains(seq) {
 		return conversation.Message{}, false
 	}
-	return decodeMessage(it)
+	return table.DecodeMessage(it)
 }
 
 // readIndex reads wanted messages from the index until it has all of them or enough bytes.
@@ -195,19 +164,19 @@ func (r *rangeReader) readIndex(ctx context.Context) error {
 	if len(r.found)+len(r.missing) == len(r.wanted) {
 		return nil
 	}
-	q := query{index: BySource, where: r.keyCondition(), descending: r.descending, page: len(r.wanted)}
+	q := table.Query{Index: table.BySource, Where: r.keyCondition(), Descending: r.descending, Page: len(r.wanted)}
 	if r.after.seq > 0 && r.after.at.IsZero() {
-		q.page = 0 // messages before the range are read too
+		q.Page = 0 // messages before the range are read too
 	}
 	bytes, end := 0, r.wanted[len(r.wanted)-1]
-	for it, err := range r.db.query(ctx, "read messages", q) {
+	for it, err := range r.db.Query(ctx, "read messages", q) {
 		if err != nil {
 			return err
 		}
 		if seq, ok := r.add(it); ok {
 			bytes += r.size[seq]
 		}
-		if it.int64(attrSeq) == int64(end) || len(r.found) == len(r.wanted) || r.maxBytes > 0 && bytes >= r.maxBytes {
+		if it.Int64(table.AttrSeq) == int64(end) || len(r.found) == len(r.wanted) || r.maxBytes > 0 && bytes >= r.maxBytes {
 			return nil
 		}
 	}
@@ -215,15 +184,15 @@ func (r *rangeReader) readIndex(ctx context.Context) error {
 }
 
 func (r *rangeReader) keyCondition() expression.KeyConditionBuilder {
-	cond := expression.Key(attrSourceID).Equal(value(stringAttr(r.source)))
-	at := value(timeAttr(r.after.at))
+	cond := expression.Key(table.AttrSourceID).Equal(table.Value(table.StringAttr(r.source)))
+	at := table.Value(table.TimeAttr(r.after.at))
 	switch {
 	case r.after.at.IsZero():
 		return cond
 	case r.descending:
-		return cond.And(expression.Key(attrTimestamp).LessThan(at))
+		return cond.And(expression.Key(table.AttrTimestamp).LessThan(at))
 	}
-	return cond.And(expression.Key(attrTimestamp).GreaterThan(at))
+	return cond.And(expression.Key(table.AttrTimestamp).GreaterThan(at))
 }
 
 // readTable goes through the wanted messages in order and reads those that the index lacks. It ends the range where it
@@ -271,8 +240,8 @@ func (r *rangeReader) gapAt(i int, before time.Time) gap {
 func (r *rangeReader) fill(ctx context.Context, g gap, bytes int) error {
 	low, high := r.bounds(g)
 	left := len(g.seqs)
-	q := query{where: between(r.user, low, high), descending: r.descending}
-	for it, err := range r.db.query(ctx, "read messages", q) {
+	q := table.Query{Where: table.Between(r.user, low, high), Descending: r.descending}
+	for it, err := range r.db.Query(ctx, "read messages", q) {
 		if err != nil {
 			return err
 		}
@@ -309,6 +278,6 @@ func (r *rangeReader) bounds(g gap) (low, high string) {
 	if later.IsZero() {
 		later = r.session.LastMessageAt.Add(time.Millisecond)
 	}
-	low, high = messageBounds(earlier.Add(time.Millisecond), later)
+	low, high = table.MessageBounds(earlier.Add(time.Millisecond), later)
 	return low, max(low, high)
 }

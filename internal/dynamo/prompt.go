@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
@@ -48,25 +49,25 @@ const maxPromptBytes = 380 << 10
 // returns a Conflict.
 func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, p prompt.StoredPrompt) error {
 	const op = "save prompt"
-	sk, ok := promptSK(p.ID)
+	sk, ok := table.PromptSK(p.ID)
 	if !ok {
-		return failed(op, errInvalidKey)
+		return table.Failed(op, table.ErrInvalidKey)
 	}
-	it := key{partition(user), sk}.attributes()
-	it.setString(attrSessionID, p.SessionID)
-	it[attrSessionCreatedAt] = intAttr(p.SessionCreatedAt.UnixMilli())
-	it[attrRecipe] = stringAttr(p.Recipe)
-	it[attrCreatedAt] = timeAttr(p.CreatedAt)
-	it[attrGeneration] = intAttr(p.Generation)
-	it.setBytes(attrManifest, p.Manifest)
+	it := table.UserKey(user, sk).Attributes()
+	it.SetString(table.AttrSessionID, p.SessionID)
+	it[table.AttrSessionCreatedAt] = table.IntAttr(p.SessionCreatedAt.UnixMilli())
+	it[table.AttrRecipe] = table.StringAttr(p.Recipe)
+	it[table.AttrCreatedAt] = table.TimeAttr(p.CreatedAt)
+	it[table.AttrGeneration] = table.IntAttr(p.Generation)
+	it.SetBytes(table.AttrManifest, p.Manifest)
 	if len(p.Manifest)+len(p.Text) <= maxPromptBytes {
-		it.setBytes(attrText, p.Text)
+		it.SetBytes(table.AttrText, p.Text)
 	}
-	it[TTLAttribute] = intAttr(p.ExpiresAt.Unix())
-	t := s.db.transaction()
-	t.replace(it)
-	t.check(generationKey(user), isGeneration(p.Generation))
-	failures, err := s.db.commit(ctx, op, t, s.db.backoff())
+	it[table.TTLAttribute] = table.IntAttr(p.ExpiresAt.Unix())
+	t := s.db.Transaction()
+	t.Replace(it)
+	t.Check(table.GenerationKey(user), table.IsGeneration(p.Generation))
+	failures, err := s.db.Commit(ctx, op, t, s.db.Backoff())
 	if err == nil && failures != nil {
 		return fault.New(fault.Conflict, "the user was erased since the prompt was built")
 	}
@@ -76,16 +77,16 @@ func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, 
 // StoredPrompt returns one prompt by its id.
 func (s *PromptStore) StoredPrompt(ctx context.Context, user conversation.UserID, id string,
 ) (prompt.StoredPrompt, error) {
-	sk, ok := promptSK(id)
+	sk, ok := table.PromptSK(id)
 	if !ok {
 		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
-	k := key{partition(user), sk}
-	records, err := s.db.readCurrent(ctx, "read prompt", user, k)
+	k := table.UserKey(user, sk)
+	records, err := s.db.ReadCurrent(ctx, "read prompt", user, k)
 	if err != nil {
 		return prompt.StoredPrompt{}, err
 	}
-	it, _ := records.current(user, k)
+	it, _ := records.Current(user, k)
 	p, ok := decodePrompt(it)
 	if !ok {
 		return prompt.StoredPrompt{}, fault.Missing("prompt")
@@ -98,28 +99,31 @@ func (s *PromptStore) StoredPrompts(ctx context.Context, user conversation.UserI
 	page conversation.Page,
 ) ([]prompt.StoredPrompt, conversation.Position, error) {
 	isPrompt := func(sk string) bool {
-		_, ok := parsePromptSK(sk)
+		_, ok := table.ParsePromptSK(sk)
 		return ok
 	}
-	after, err := startAfter(user, page.After, promptPrefix, afterPrefix(promptPrefix), isPrompt)
+	after, err := table.StartAfter(user, page.After, table.PromptPrefix, table.AfterPrefix(table.PromptPrefix), isPrompt)
 	if err != nil {
 		return nil, "", err
 	}
-	q := query{where: withPrefix(user, promptPrefix), descending: true, page: page.Limit + 1, after: after}
-	records := s.db.query(ctx, "list prompts", q)
-	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it item) (prompt.StoredPrompt, bool) {
+	q := table.Query{
+		Where: table.WithPrefix(user, table.PromptPrefix), Descending: true, Page: page.Limit + 1,
+		After: after,
+	}
+	records := s.db.Query(ctx, "list prompts", q)
+	return collectCurrent(ctx, s.db, user, page.Limit, records, func(it table.Item) (prompt.StoredPrompt, bool) {
 		p, ok := decodePrompt(it)
 		return p, ok && (sessionID == "" || p.SessionID == sessionID)
 	})
 }
 
-func decodePrompt(it item) (prompt.StoredPrompt, bool) {
-	id, ok := parsePromptSK(it.string(attrSK))
+func decodePrompt(it table.Item) (prompt.StoredPrompt, bool) {
+	id, ok := table.ParsePromptSK(it.String(table.AttrSK))
 	return prompt.StoredPrompt{
-		ID: id, SessionID: it.string(attrSessionID), SessionCreatedAt: sessionCreatedAt(it),
-		Recipe: it.string(attrRecipe), CreatedAt: it.time(attrCreatedAt),
-		ExpiresAt:  time.Unix(it.int64(TTLAttribute), 0).UTC(),
-		Generation: it.int64(attrGeneration), Manifest: it.bytes(attrManifest), Text: it.bytes(attrText),
+		ID: id, SessionID: it.String(table.AttrSessionID), SessionCreatedAt: table.SessionCreatedAt(it),
+		Recipe: it.String(table.AttrRecipe), CreatedAt: it.Time(table.AttrCreatedAt),
+		ExpiresAt:  time.Unix(it.Int64(table.TTLAttribute), 0).UTC(),
+		Generation: it.Int64(table.AttrGeneration), Manifest: it.Bytes(table.AttrManifest), Text: it.Bytes(table.AttrText),
 	}, ok
 }
 
@@ -130,27 +134,28 @@ const parallelTextDeletions = 8
 // that was created after the deletion is another one, even if its id is the same.
 func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserID, span erasure.PromptSpan) error {
 	const op = "delete prompts"
-	var own, others []key
-	where := between(user, promptPrefix+conversation.FormatTime(span.From), promptPrefix+conversation.FormatTime(span.To))
-	only := []string{attrPK, attrSK, attrSessionID, attrSessionCreatedAt}
-	for it, err := range s.db.query(ctx, op, query{where: where, only: only}) {
+	var own, others []table.Key
+	where := table.Between(user, table.PromptPrefix+conversation.FormatTime(span.From),
+		table.PromptPrefix+conversation.FormatTime(span.To))
+	only := []string{table.AttrPK, table.AttrSK, table.AttrSessionID, table.AttrSessionCreatedAt}
+	for it, err := range s.db.Query(ctx, op, table.Query{Where: where, Only: only}) {
 		if err != nil {
 			return err
 		}
-		if it.string(attrSessionID) == span.SessionID && !sessionCreatedAt(it).After(span.DeletedAt) {
-			own = append(own, keyOf(it))
+		if it.String(table.AttrSessionID) == span.SessionID && !table.SessionCreatedAt(it).After(span.DeletedAt) {
+			own = append(own, table.KeyOf(it))
 		} else {
-			others = append(others, keyOf(it))
+			others = append(others, table.KeyOf(it))
 		}
 	}
-	hasText := expression.AttributeExists(field(attrText))
+	hasText := expression.AttributeExists(table.Field(table.AttrText))
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(parallelTextDeletions)
 	for _, k := range others {
 		work.Go(func() error {
-			_, err := s.db.updateItem(workCtx, k, expression.Remove(field(attrText)), hasText)
-			return ignoreConditionFailed(err)
+			_, err := s.db.UpdateItem(workCtx, k, expression.Remove(table.Field(table.AttrText)), hasText)
+			return table.IgnoreConditionFailed(err)
 		})
 	}
-	return failed(op, errors.Join(work.Wait(), s.db.deleteAll(ctx, own)))
+	return table.Failed(op, errors.Join(work.Wait(), s.db.DeleteAll(ctx, own)))
 }

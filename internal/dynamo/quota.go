@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -30,8 +31,8 @@ func WithDailyTokens(n int) Option { return func(db *DB) { db.dailyTokens = n } 
 const usageLife = 24 * time.Hour
 
 // usageKey is the key of a user's counter of the day of a time.
-func usageKey(user conversation.UserID, now time.Time) key {
-	return key{partition(user), usagePrefix + now.UTC().Format(time.DateOnly)}
+func usageKey(user conversation.UserID, now time.Time) table.Key {
+	return table.UserKey(user, table.UsagePrefix+now.UTC().Format(time.DateOnly))
 }
 
 // nextDay is when the day of a time ends.
@@ -39,17 +40,17 @@ func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour
 
 // Today returns what the user has spent today.
 func (s *QuotaStore) Today(ctx context.Context, user conversation.UserID) (conversation.Quota, error) {
-	now := s.db.now()
+	now := s.db.Now()
 	q := conversation.Quota{Limit: int64(s.db.dailyTokens), ResetsAt: nextDay(now)}
 	if q.Limit <= 0 {
 		return q, nil
 	}
 	k := usageKey(user, now)
-	records, err := s.db.read(ctx, "read quota", k)
+	records, err := s.db.Read(ctx, "read quota", k)
 	if err != nil {
 		return conversation.Quota{}, err
 	}
-	q.Used = records[k].int64(attrTokens)
+	q.Used = records[k].Int64(table.AttrTokens)
 	return q, nil
 }
 
@@ -67,21 +68,21 @@ func (s *QuotaStore) Spend(ctx context.Context, user conversation.UserID, genera
 	if s.db.dailyTokens <= 0 || tokens <= 0 {
 		return nil
 	}
-	t := s.db.transaction()
+	t := s.db.Transaction()
 	s.db.addSpent(t, user, generation, tokens)
-	_, err := s.db.commit(ctx, "count tokens", t, s.db.backoff())
+	_, err := s.db.Commit(ctx, "count tokens", t, s.db.Backoff())
 	return err
 }
 
 // Usage returns what the user spent on the days that are still kept, earliest first.
 func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]conversation.DayUsage, error) {
 	var days []conversation.DayUsage
-	for it, err := range s.db.query(ctx, "read usage", query{where: withPrefix(user, usagePrefix)}) {
+	for it, err := range s.db.Query(ctx, "read usage", table.Query{Where: table.WithPrefix(user, table.UsagePrefix)}) {
 		if err != nil {
 			return nil, err
 		}
-		day := it.string(attrSK)[len(usagePrefix):]
-		days = append(days, conversation.DayUsage{Day: day, Tokens: it.int64(attrTokens)})
+		day := it.String(table.AttrSK)[len(table.UsagePrefix):]
+		days = append(days, conversation.DayUsage{Day: day, Tokens: it.Int64(table.AttrTokens)})
 	}
 	return days, nil
 }
@@ -115,17 +116,17 @@ func (q answerQuota) limit() int {
 }
 
 // check adds the condition and returns its place, or -1 without a quota.
-func (q answerQuota) check(t *transaction) int {
+func (q answerQuota) check(t *table.Transaction) int {
 	if q.db.dailyTokens <= 0 {
 		return -1
 	}
-	hasTokens := notExists().Or(field(attrTokens).LessThan(value(intAttr(q.limit()))))
-	return t.check(usageKey(q.user, q.db.now()), hasTokens)
+	hasTokens := table.NotExists().Or(table.Field(table.AttrTokens).LessThan(table.Value(table.IntAttr(q.limit()))))
+	return t.Check(usageKey(q.user, q.db.Now()), hasTokens)
 }
 
 // refused makes the turn one alone if there are tokens left for that. Otherwise it returns the refusal.
-func (q answerQuota) refused(usage item) error {
-	if q.slot == nil || q.slot.alone || usage.int64(attrTokens) >= int64(q.db.dailyTokens) {
+func (q answerQuota) refused(usage table.Item) error {
+	if q.slot == nil || q.slot.alone || usage.Int64(table.AttrTokens) >= int64(q.db.dailyTokens) {
 		return q.db.quotaSpent(usage)
 	}
 	q.slot.alone = true
@@ -135,13 +136,13 @@ func (q answerQuota) refused(usage item) error {
 // guard checks the condition beside an append.
 func (q answerQuota) guard() guard {
 	return guard{
-		refused: q.refused, add: func(t *transaction, _ conversation.Session) int { return q.check(t) },
+		refused: q.refused, add: func(t *table.Transaction, _ conversation.Session) int { return q.check(t) },
 	}
 }
 
 // spending adds the tokens of an answer to the user's counter.
 func spending(db *DB, user conversation.UserID, tokens int) guard {
-	return guard{refused: db.quotaSpent, add: func(t *transaction, in conversation.Session) int {
+	return guard{refused: db.quotaSpent, add: func(t *table.Transaction, in conversation.Session) int {
 		if db.dailyTokens <= 0 || tokens <= 0 {
 			return -1
 		}
@@ -150,17 +151,17 @@ func spending(db *DB, user conversation.UserID, tokens int) guard {
 }
 
 // addSpent adds tokens to the user's counter.
-func (db *DB) addSpent(t *transaction, user conversation.UserID, generation int64, tokens int) int {
-	now := db.now()
-	u := expression.Add(field(attrTokens), value(intAttr(tokens))).
-		Set(field(attrGeneration), value(intAttr(generation))).
-		Set(field(TTLAttribute), value(intAttr(nextDay(now).Add(usageLife).Unix())))
-	return t.update(usageKey(user, now), u, always())
+func (db *DB) addSpent(t *table.Transaction, user conversation.UserID, generation int64, tokens int) int {
+	now := db.Now()
+	u := expression.Add(table.Field(table.AttrTokens), table.Value(table.IntAttr(tokens))).
+		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(generation))).
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(nextDay(now).Add(usageLife).Unix())))
+	return t.Update(usageKey(user, now), u, table.Always())
 }
 
 // quotaSpent is the refusal of a turn of a user who has no tokens left.
-func (db *DB) quotaSpent(item) error {
-	now := db.now()
+func (db *DB) quotaSpent(table.Item) error {
+	now := db.Now()
 	f := fault.New(fault.RateLimited, "today's tokens of this user are spent; there are new ones at 00:00 UTC")
 	f.RetryAfter = nextDay(now).Sub(now)
 	return f

@@ -23,14 +23,14 @@ type quotaCase struct {
 	storetest.Stores
 	table string
 	quota *dynamo.QuotaStore
-	calls callCounter
+	calls dynamotest.CallCounter
 	now   time.Time
 }
 
 func newQuotaCase(t *testing.T, tokens int) *quotaCase {
 	t.Helper()
 	c := &quotaCase{table: dynamotest.Table(t), now: storetest.Now}
-	api := &interceptor{api: dynamodbtest.Client(t), call: c.calls.call}
+	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
 	db := dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithDailyTokens(tokens))
 	c.Stores, c.quota = dynamotest.Stores(db), dynamo.NewQuotaStore(db)
 	c.open(t, alice)
@@ -108,12 +108,12 @@ func TestQuotaTakesNoCallFromATurn(t *testing.T) {
 	t.Parallel()
 	for _, tokens := range []int{0, dailyTokens} {
 		c := newQuotaCase(t, tokens)
-		c.calls.take()
+		c.calls.Take()
 		if err := c.turn(t, alice, "k", 10); err != nil {
 			t.Fatal(err)
 		}
 		want := []string{"TransactWriteItems", "TransactWriteItems"}
-		if diff := cmp.Diff(want, c.calls.take()); diff != "" {
+		if diff := cmp.Diff(want, c.calls.Take()); diff != "" {
 			t.Errorf("a turn with a quota of %d (-want +got)\n%s", tokens, diff)
 		}
 		counted := strings.Contains(fmt.Sprint(dynamotest.Keys(t, c.table, alice)), "control#usage#2")
@@ -123,10 +123,10 @@ func TestQuotaTakesNoCallFromATurn(t *testing.T) {
 		if tokens > 0 {
 			continue
 		}
-		if reset, err := c.quota.Reset(t.Context(), alice); !reset.IsZero() || err != nil || len(c.calls.take()) != 0 {
+		if reset, err := c.quota.Reset(t.Context(), alice); !reset.IsZero() || err != nil || len(c.calls.Take()) != 0 {
 			t.Errorf("without a quota: reset %v, %v", reset, err)
 		}
-		if err := c.quota.Spend(t.Context(), alice, 0, 1e9); err != nil || len(c.calls.take()) != 0 {
+		if err := c.quota.Spend(t.Context(), alice, 0, 1e9); err != nil || len(c.calls.Take()) != 0 {
 			t.Errorf("without a quota: %v", err)
 		}
 	}

@@ -17,9 +17,9 @@ import (
 // created again under its id. Each of them fails or does nothing, and the new session stays as it is.
 func TestLateWritesOfADeletedSession(t *testing.T) {
 	t.Parallel()
-	table, clock := dynamotest.Table(t), newClock()
-	s := dynamotest.Open(t, table, clock.option())
-	late := dynamotest.Open(t, table, clock.option(), dynamo.WithIdle(time.Hour)) // has the old session in its cache
+	table, clock := dynamotest.Table(t), dynamotest.NewClock()
+	s := dynamotest.Open(t, table, clock.Option())
+	late := dynamotest.Open(t, table, clock.Option(), dynamo.WithIdle(time.Hour)) // has the old session in its cache
 	newSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
 	begun := withKey(oneMessage("a", "old 3"), "turn")
 	turn, err := late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)
@@ -33,7 +33,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", storetest.Now); err != nil {
 		t.Fatal(err)
 	}
-	clock.advance(time.Second)
+	clock.Advance(time.Second)
 	want := newSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
 
 	through := conversation.Watermark{Seq: 3, At: old.LastMessageAt}

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/vector"
@@ -41,18 +42,18 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 ) (users []conversation.UserID, next string, err error) {
 	const op = "scan users"
 	in := &dynamodb.ScanInput{
-		TableName: aws.String(s.db.table), Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(segments)),
-		ProjectionExpression: aws.String(attrPK), Limit: aws.Int32(ScanItems),
+		TableName: aws.String(s.db.Name), Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(segments)),
+		ProjectionExpression: aws.String(table.AttrPK), Limit: aws.Int32(table.ScanItems),
 	}
 	if in.ExclusiveStartKey, err = decodeScanPlace(after); err != nil {
 		return nil, "", err
 	}
 	out, err := s.scanner.Scan(ctx, in)
 	if err != nil {
-		return nil, "", failed(op, err)
+		return nil, "", table.Failed(op, err)
 	}
 	for _, it := range out.Items {
-		if user, ok := parsePartition(item(it).string(attrPK)); ok {
+		if user, ok := table.ParsePartition(table.Item(it).String(table.AttrPK)); ok {
 			users = append(users, user)
 		}
 	}
@@ -60,15 +61,15 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 }
 
 // encodeScanPlace writes the key at which a page of a scan ended. The end of the segment is empty.
-func encodeScanPlace(last item) string {
+func encodeScanPlace(last table.Item) string {
 	if len(last) == 0 {
 		return ""
 	}
-	text, _ := json.Marshal([]string{last.string(attrPK), last.string(attrSK)}) // two texts
+	text, _ := json.Marshal([]string{last.String(table.AttrPK), last.String(table.AttrSK)}) // two texts
 	return string(text)
 }
 
-func decodeScanPlace(after string) (item, error) {
+func decodeScanPlace(after string) (table.Item, error) {
 	if after == "" {
 		return nil, nil //nolint:nilnil // a segment begins after no key
 	}
@@ -76,7 +77,7 @@ func decodeScanPlace(after string) (item, error) {
 	if err := json.Unmarshal([]byte(after), &k); err != nil {
 		return nil, fault.Wrap(fault.Internal, "read checkpoint", err)
 	}
-	return key{k[0], k[1]}.attributes(), nil
+	return table.NewKey(k[0], k[1]).Attributes(), nil
 }
 
 // reindexPage is how many records one page has at most.
@@ -88,38 +89,38 @@ func reindexPrefixes() []string {
 	for _, surface := range conversation.Surfaces() {
 		prefixes = append(prefixes, surface.Prefix)
 	}
-	prefixes = append(prefixes, summaryPrefix)
-	for _, kind := range []string{memoryKind, checkInKind} {
-		prefixes = append(prefixes, recordSK(livePrefix, kind, ""), recordSK(pastPrefix, kind, ""))
+	prefixes = append(prefixes, table.SummaryPrefix)
+	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
+		prefixes = append(prefixes, table.RecordSK(table.LivePrefix, kind, ""), table.RecordSK(table.PastPrefix, kind, ""))
 	}
-	return append(prefixes, documentPrefix)
+	return append(prefixes, table.DocumentPrefix)
 }
 
 // Records reads one page of a user's sessions and of the ids of the summaries, memories, check-ins and documents, of
 // the user's current generation, consistently.
 func (s *ReindexStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
 	const op = "list records"
-	current, err := s.db.readCurrent(ctx, op, user)
+	current, err := s.db.ReadCurrent(ctx, op, user)
 	if err != nil {
 		return reindex.Page{}, err
 	}
-	page := reindex.Page{Generation: current.generation(user)}
+	page := reindex.Page{Generation: current.Generation(user)}
 	prefixes := reindexPrefixes()
 	start := slices.IndexFunc(prefixes, func(p string) bool { return strings.HasPrefix(after, p) })
 	for i, prefix := range prefixes[max(start, 0):] {
-		q := query{where: withPrefix(user, prefix), page: reindexPage}
+		q := table.Query{Where: table.WithPrefix(user, prefix), Page: reindexPage}
 		if i == 0 && start >= 0 {
-			q.after = key{partition(user), after}.attributes()
+			q.After = table.UserKey(user, after).Attributes()
 		}
-		for it, err := range s.db.query(ctx, op, q) {
+		for it, err := range s.db.Query(ctx, op, q) {
 			if err != nil {
 				return page, err
 			}
-			if it.int64(attrGeneration) != page.Generation {
+			if it.Int64(table.AttrGeneration) != page.Generation {
 				continue
 			}
-			sk := it.string(attrSK)
-			if session, ok := decodeSession(it); ok {
+			sk := it.String(table.AttrSK)
+			if session, ok := s.db.DecodeSession(it); ok {
 				page.Sessions = append(page.Sessions, session)
 			} else if id, ok := vectorID(sk); ok {
 				page.IDs = append(page.IDs, id)
@@ -135,47 +136,50 @@ func (s *ReindexStore) Records(ctx context.Context, user conversation.UserID, af
 
 // vectorID returns the id of the vector of a summary, memory, check-in or document.
 func vectorID(sk string) (string, bool) {
-	if id, ok := strings.CutPrefix(sk, summaryPrefix); ok {
+	if id, ok := strings.CutPrefix(sk, table.SummaryPrefix); ok {
 		return id, true
 	}
-	for _, kind := range []string{memoryKind, checkInKind} {
-		if id, _, ok := parseRecordSK(sk, kind); ok {
+	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
+		if id, _, ok := table.ParseRecordSK(sk, kind); ok {
 			return id, true
 		}
 	}
-	return sk, isDocumentSK(sk)
+	return sk, table.IsDocumentSK(sk)
 }
 
 // isIndex is the condition that an attribute of a user's generation names an index, or none where name is empty.
 func isIndex(attribute, name string) expression.ConditionBuilder {
 	if name == "" {
-		return expression.AttributeNotExists(field(attribute))
+		return expression.AttributeNotExists(table.Field(attribute))
 	}
-	return field(attribute).Equal(value(stringAttr(name)))
+	return table.Field(attribute).Equal(table.Value(table.StringAttr(name)))
 }
 
 // Place changes where a user is, on condition that the user is placed like from, is not being erased, and has no sweep
 // under way that deletes vectors. Where to has a retired index, the sweep deletes the vectors in it from due on.
 func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
 ) error {
-	k := generationKey(user)
-	isFree := expression.AttributeNotExists(field(attrErasing)).Or(field(attrErasing).Equal(value(boolAttr(false)))).
-		And(expression.AttributeNotExists(field(attrClaimedVersion)).
-			Or(field(attrDueAt).LessThanEqual(value(timeAttr(s.db.now())))))
-	asRead := isFree.And(isIndex(attrVectorIndex, from.Serving), isIndex(attrTargetIndex, from.Target),
-		isIndex(attrRetiredIndex, from.Retired))
-	u := expression.Set(field(attrVectorIndex), value(stringAttr(to.Serving))).Remove(field(attrMovedThrough))
-	u = setIndex(setIndex(u, attrTargetIndex, to.Target), attrRetiredIndex, to.Retired)
+	k := table.GenerationKey(user)
+	isFree := expression.AttributeNotExists(table.Field(table.AttrErasing)).
+		Or(table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(false)))).
+		And(expression.AttributeNotExists(table.Field(table.AttrClaimedVersion)).
+			Or(table.Field(table.AttrDueAt).LessThanEqual(table.Value(table.TimeAttr(s.db.Now())))))
+	asRead := isFree.And(isIndex(table.AttrVectorIndex, from.Serving), isIndex(table.AttrTargetIndex, from.Target),
+		isIndex(table.AttrRetiredIndex, from.Retired))
+	u := expression.Set(table.Field(table.AttrVectorIndex), table.Value(table.StringAttr(to.Serving))).
+		Remove(table.Field(table.AttrMovedThrough))
+	u = setIndex(setIndex(u, table.AttrTargetIndex, to.Target), table.AttrRetiredIndex, to.Retired)
 	if to.Retired != "" {
-		u = endFailures(endClaim(setDue(u, k, due).Set(field(attrSweeps), value(intAttr(0)))))
+		u = table.EndFailures(table.EndClaim(table.SetDue(u, k, due).
+			Set(table.Field(table.AttrSweeps), table.Value(table.IntAttr(0)))))
 	}
-	_, err := s.db.updateItem(ctx, k, u, asRead)
-	existing, refused := conditionFailed(err)
+	_, err := s.db.UpdateItem(ctx, k, u, asRead)
+	existing, refused := table.ConditionFailed(err)
 	if !refused {
-		return failed("place user", err)
+		return table.Failed("place user", err)
 	}
 	now := decodeLocation(existing)
-	if isAmbiguous(err) && now.Serving == to.Serving && now.Target == to.Target && now.Retired == to.Retired {
+	if table.IsAmbiguous(err) && now.Serving == to.Serving && now.Target == to.Target && now.Retired == to.Retired {
 		return nil // an earlier attempt did it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the user is being erased, or somebody else moves the user")
@@ -183,34 +187,34 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 
 func setIndex(u expression.UpdateBuilder, attribute, name string) expression.UpdateBuilder {
 	if name == "" {
-		return u.Remove(field(attribute))
+		return u.Remove(table.Field(attribute))
 	}
-	return u.Set(field(attribute), value(stringAttr(name)))
+	return u.Set(table.Field(attribute), table.Value(table.StringAttr(name)))
 }
 
 // SaveProgress stores how far the move of a user has come, unless that has ended.
 func (s *ReindexStore) SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error {
-	u := expression.Set(field(attrMovedThrough), value(stringAttr(through)))
-	_, err := s.db.updateItem(ctx, generationKey(user), u, isIndex(attrTargetIndex, to))
-	return failed("save progress", ignoreConditionFailed(err))
+	u := expression.Set(table.Field(table.AttrMovedThrough), table.Value(table.StringAttr(through)))
+	_, err := s.db.UpdateItem(ctx, table.GenerationKey(user), u, isIndex(table.AttrTargetIndex, to))
+	return table.Failed("save progress", table.IgnoreConditionFailed(err))
 }
 
 // checkpointKey is the key of the progress of a segment, which belongs to no user.
-func checkpointKey(to string, segment int) key {
-	return key{"reindex", fmt.Sprintf("%s#segment#%04d", to, segment)}
+func checkpointKey(to string, segment int) table.Key {
+	return table.NewKey("reindex", fmt.Sprintf("%s#segment#%04d", to, segment))
 }
 
 // Checkpoint reads the progress of a segment. It is the beginning where there is none with as many segments.
 func (s *ReindexStore) Checkpoint(ctx context.Context, to string, segment, segments int) (reindex.Checkpoint, error) {
 	k := checkpointKey(to, segment)
-	records, err := s.db.read(ctx, "read checkpoint", k)
+	records, err := s.db.Read(ctx, "read checkpoint", k)
 	c := reindex.Checkpoint{Segment: segment, Segments: segments}
 	it := records[k]
-	if err != nil || int(it.int64(attrSegments)) != segments {
+	if err != nil || int(it.Int64(table.AttrSegments)) != segments {
 		return c, err
 	}
-	c.After, c.Done = it.string(attrAfter), it.bool(attrDone)
-	if counts, ok := it[attrCounts].(*types.AttributeValueMemberM); ok {
+	c.After, c.Done = it.String(table.AttrAfter), it.Bool(table.AttrDone)
+	if counts, ok := it[table.AttrCounts].(*types.AttributeValueMemberM); ok {
 		c.Counts = decodeReindexCounts(counts.Value)
 	}
 	return c, nil
@@ -218,16 +222,16 @@ func (s *ReindexStore) Checkpoint(ctx context.Context, to string, segment, segme
 
 // SaveCheckpoint stores the progress of a segment.
 func (s *ReindexStore) SaveCheckpoint(ctx context.Context, to string, c reindex.Checkpoint) error {
-	counts := item{}
+	counts := table.Item{}
 	for name, n := range reindexCounts(&c.Counts) {
-		counts[name] = intAttr(*n)
+		counts[name] = table.IntAttr(*n)
 	}
-	it := checkpointKey(to, c.Segment).attributes()
-	it[attrSegments], it[attrDone] = intAttr(c.Segments), boolAttr(c.Done)
-	it[attrAfter], it[attrCounts] = stringAttr(c.After), &types.AttributeValueMemberM{Value: counts}
-	tx := s.db.transaction()
-	tx.replace(it)
-	_, err := s.db.commit(ctx, "save checkpoint", tx, s.db.backoff())
+	it := checkpointKey(to, c.Segment).Attributes()
+	it[table.AttrSegments], it[table.AttrDone] = table.IntAttr(c.Segments), table.BoolAttr(c.Done)
+	it[table.AttrAfter], it[table.AttrCounts] = table.StringAttr(c.After), &types.AttributeValueMemberM{Value: counts}
+	tx := s.db.Transaction()
+	tx.Replace(it)
+	_, err := s.db.Commit(ctx, "save checkpoint", tx, s.db.Backoff())
 	return err
 }
 
@@ -238,9 +242,9 @@ func reindexCounts(c *reindex.Counts) map[string]*int64 {
 	}
 }
 
-func decodeReindexCounts(it item) (c reindex.Counts) {
+func decodeReindexCounts(it table.Item) (c reindex.Counts) {
 	for name, n := range reindexCounts(&c) {
-		*n = it.int64(name)
+		*n = it.Int64(name)
 	}
 	return c
 }

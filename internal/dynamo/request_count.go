@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/ratelimit"
 )
 
@@ -29,26 +30,26 @@ const requestsLife = 10 * time.Minute
 // that only read allow this update and no other: of these attributes, returning them alone.
 func (s *RequestCounter) CountRequests(ctx context.Context, user conversation.UserID, minute time.Time, n int,
 ) (int, error) {
-	k := key{partition(user), requestsPrefix + conversation.FormatTime(minute)}
-	u := expression.Add(field(attrRequests), value(intAttr(n))).
-		Set(field(attrGeneration), value(intAttr(s.db.cache.generation(user)))).
-		Set(field(TTLAttribute), value(intAttr(minute.Add(requestsLife).Unix())))
+	k := table.UserKey(user, table.RequestsPrefix+conversation.FormatTime(minute))
+	u := expression.Add(table.Field(table.AttrRequests), table.Value(table.IntAttr(n))).
+		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(s.db.cache.generation(user)))).
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(minute.Add(requestsLife).Unix())))
 	e, err := expression.NewBuilder().WithUpdate(u).Build()
 	if err != nil {
 		return 0, err
 	}
 	in := &dynamodb.UpdateItemInput{
-		TableName: aws.String(s.db.table), Key: k.attributes(), UpdateExpression: e.Update(),
+		TableName: aws.String(s.db.Name), Key: k.Attributes(), UpdateExpression: e.Update(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValues: types.ReturnValueUpdatedNew,
 	}
-	var counted item
-	err = s.db.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
-		out, err := s.db.client.UpdateItem(ctx, in, once...)
+	var counted table.Item
+	err = s.db.WriteItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+		out, err := s.db.Client.UpdateItem(ctx, in, once...)
 		if err == nil {
 			counted = out.Attributes
 		}
 		return err
 	})
-	return int(counted.int64(attrRequests)), failed("count requests", err)
+	return int(counted.Int64(table.AttrRequests)), table.Failed("count requests", err)
 }

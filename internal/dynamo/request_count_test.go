@@ -17,13 +17,13 @@ import (
 func TestRequestsAreCountedOnce(t *testing.T) {
 	t.Parallel()
 	table, now := dynamotest.Table(t), storetest.Now.Truncate(time.Minute)
-	var calls callCounter
+	var calls dynamotest.CallCounter
 	counters := make([]*dynamo.RequestCounter, 2)
 	for i := range counters {
-		api := &interceptor{api: dynamodbtest.Client(t), call: calls.call}
+		api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: calls.Call}
 		counters[i] = dynamo.NewRequestCounter(dynamo.New(api, table))
 	}
-	calls.take()
+	calls.Take()
 	var got []int
 	count := func(instance int, user string, minute time.Time, n int) {
 		total, err := counters[instance].CountRequests(t.Context(), conversation.UserID(user), minute, n)
@@ -41,7 +41,7 @@ func TestRequestsAreCountedOnce(t *testing.T) {
 		t.Errorf("counts (-want +got)\n%s", diff)
 	}
 	want := []string{"UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}
-	if diff := cmp.Diff(want, calls.take()); diff != "" {
+	if diff := cmp.Diff(want, calls.Take()); diff != "" {
 		t.Errorf("calls (-want +got)\n%s", diff)
 	}
 }

@@ -99,7 +99,7 @@ func (c *sessionCache) put(entry cacheEntry, isLater func(old cacheEntry) bool) 
 }
 
 // keyedMutex lets one goroutine at a time append to a session. Without it, goroutines of one process lose most of their
-// transactions to each other, and the slowest of twenty that append all the time pass operationTimeout. A Lambda
+// transactions to each other, and the slowest of twenty that append all the time pass OperationTimeout. A Lambda
 // function handles one request at a time and never waits for it.
 type keyedMutex struct {
 	mu    sync.Mutex

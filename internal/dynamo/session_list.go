@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // Sessions lists sessions by latest activity. The index that orders them may lag, so sessions that were created in the
@@ -52,9 +53,11 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 		return nil, "", err
 	}
 	from := recent.Since.UTC().Truncate(conversation.ActivityStep)
-	q := query{
-		index: Recent, where: inPartition(user).And(expression.Key(attrActiveAt).GreaterThanEqual(value(timeAttr(from)))),
-		descending: true, page: page.Limit + 1, after: after,
+	q := table.Query{
+		Index: table.Recent,
+		Where: table.InPartition(user).
+			And(expression.Key(table.AttrActiveAt).GreaterThanEqual(table.Value(table.TimeAttr(from)))),
+		Descending: true, Page: page.Limit + 1, After: after,
 	}
 	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, _ string) (bool, error) {
 		return len(recent.Contexts) == 0 || slices.Contains(recent.Contexts, context), nil
@@ -69,14 +72,14 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 
 // activityPage returns the rows of an index of sessions that are wanted by their contexts and ids, at most limit, and
 // where the next page starts.
-func (r *SessionReader) activityPage(ctx context.Context, q query, limit int, isWanted func(context, id string) (
+func (r *SessionReader) activityPage(ctx context.Context, q table.Query, limit int, isWanted func(context, id string) (
 	bool, error),
-) (wanted []item, next conversation.Position, err error) {
-	for it, err := range r.db.query(ctx, "list sessions by activity", q) {
+) (wanted []table.Item, next conversation.Position, err error) {
+	for it, err := range r.db.Query(ctx, "list sessions by activity", q) {
 		if err != nil {
 			return nil, "", err
 		}
-		context, id, ok := parseSessionSK(it.string(attrSK))
+		context, id, ok := table.ParseSessionSK(it.String(table.AttrSK))
 		if !ok {
 			continue
 		}
@@ -87,7 +90,7 @@ func (r *SessionReader) activityPage(ctx context.Context, q query, limit int, is
 		}
 		if len(wanted) == limit {
 			last := wanted[limit-1]
-			return wanted, conversation.Position(last.string(attrActiveAt) + "#" + last.string(attrSK)), nil
+			return wanted, conversation.Position(last.String(table.AttrActiveAt) + "#" + last.String(table.AttrSK)), nil
 		}
 		wanted = append(wanted, it)
 	}
@@ -104,13 +107,13 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 	if err != nil {
 		return nil, "", err
 	}
-	coach := stringAttr(coachKey(user, of.CoachID))
+	coach := table.StringAttr(table.CoachKey(user, of.CoachID))
 	if after != nil {
-		after[attrCoachKey] = coach
+		after[table.AttrCoachKey] = coach
 	}
-	q := query{
-		index: CoachRecent, descending: true, page: page.Limit + 2, after: after, // one more page, and the one left out
-		where: expression.Key(attrCoachKey).Equal(value(coach)),
+	q := table.Query{
+		Index: table.CoachRecent, Descending: true, Page: page.Limit + 2, After: after, // one more page, and the one left out
+		Where: expression.Key(table.AttrCoachKey).Equal(table.Value(coach)),
 	}
 	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, id string) (bool, error) {
 		if id == of.Except || of.Allows == nil {
@@ -130,18 +133,18 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 }
 
 // activityCursor returns the key of Recent after which a page begins, nil for the first page.
-func activityCursor(user conversation.UserID, after conversation.Position) (item, error) {
+func activityCursor(user conversation.UserID, after conversation.Position) (table.Item, error) {
 	if after == "" {
 		return nil, nil //nolint:nilnil // the first page starts after no key
 	}
 	activeAt, sk, _ := strings.Cut(string(after), "#")
-	_, timeOK := parseTime(activeAt)
-	_, _, sessionOK := parseSessionSK(sk)
+	_, timeOK := table.ParseTime(activeAt)
+	_, _, sessionOK := table.ParseSessionSK(sk)
 	if !timeOK || !sessionOK {
-		return nil, errPosition()
+		return nil, table.ErrPosition()
 	}
-	start := key{partition(user), sk}.attributes()
-	start[attrActiveAt] = stringAttr(activeAt)
+	start := table.UserKey(user, sk).Attributes()
+	start[table.AttrActiveAt] = table.StringAttr(activeAt)
 	return start, nil
 }
 
@@ -197,18 +200,18 @@ func (l *sessionList) readRecent(ctx context.Context, after listCursor) error {
 }
 
 // readIndex walks the index and reads the sessions' records in batches, until there are enough rows.
-func (l *sessionList) readIndex(ctx context.Context, q query) error {
-	var batch []item
-	for it, err := range l.db.query(ctx, "list sessions", q) {
+func (l *sessionList) readIndex(ctx context.Context, q table.Query) error {
+	var batch []table.Item
+	for it, err := range l.db.Query(ctx, "list sessions", q) {
 		if err != nil {
 			return err
 		}
-		sk := it.string(attrSK)
-		context, _, ok := parseSessionSK(sk)
+		sk := it.String(table.AttrSK)
+		context, _, ok := table.ParseSessionSK(sk)
 		if ok && !l.fresh[sk] && (l.filter.Context == "" || context == l.filter.Context) {
 			batch = append(batch, it)
 		}
-		if len(batch) == min(q.page, maxBatchGet-1) { // the generation is read in the same batch
+		if len(batch) == min(q.Page, table.MaxBatchGet-1) { // the generation is read in the same batch
 			if err := l.readRecords(ctx, batch); err != nil || len(l.rows) >= l.maxRows {
 				return err
 			}
@@ -219,26 +222,26 @@ func (l *sessionList) readIndex(ctx context.Context, q query) error {
 }
 
 // readRecords adds the sessions behind rows of the index to the list.
-func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
+func (l *sessionList) readRecords(ctx context.Context, indexed []table.Item) error {
 	if len(indexed) == 0 {
 		return nil
 	}
-	keys := make([]key, len(indexed))
+	keys := make([]table.Key, len(indexed))
 	for i, it := range indexed {
-		keys[i] = keyOf(it)
+		keys[i] = table.KeyOf(it)
 	}
-	records, err := l.db.readCurrent(ctx, "list sessions", l.user, keys...)
+	records, err := l.db.ReadCurrent(ctx, "list sessions", l.user, keys...)
 	if err != nil {
 		return err
 	}
 	for i, k := range keys {
-		if session, ok := records.session(l.user, k); ok && l.matches(session) {
-			size := sizeInList(records[k])
+		if session, ok := l.db.Session(records, l.user, k); ok && l.matches(session) {
+			size := l.db.sizeInList(records[k], session)
 			kind := indexedRow
-			if l.fresh[k.sk] {
+			if l.fresh[k.SK] {
 				kind = freshRow
 			}
-			l.rows = append(l.rows, sessionRow{indexed[i].string(attrActiveAt), k.sk, kind, session, size})
+			l.rows = append(l.rows, sessionRow{indexed[i].String(table.AttrActiveAt), k.SK, kind, session, size})
 		}
 	}
 	return nil
@@ -247,16 +250,17 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []item) error {
 // readFresh returns the sessions that were created since then, and makes readIndex skip them.
 func (l *sessionList) readFresh(ctx context.Context, since time.Time) ([]sessionRow, error) {
 	fresh := sessionList{db: l.db, user: l.user, filter: l.filter, fresh: l.fresh}
-	var marked []item
-	low := freshPrefix + conversation.FormatTime(since)
-	for it, err := range l.db.query(ctx, "list sessions", query{where: between(l.user, low, afterPrefix(freshPrefix))}) {
+	var marked []table.Item
+	low := table.FreshPrefix + conversation.FormatTime(since)
+	for it, err := range l.db.Query(ctx, "list sessions",
+		table.Query{Where: table.Between(l.user, low, table.AfterPrefix(table.FreshPrefix))}) {
 		if err != nil {
 			return nil, err
 		}
 		// While an erasure deletes an earlier session of the same id, there may be two marks.
-		if sk, ok := parseFreshSK(it.string(attrSK)); ok && !fresh.fresh[sk] {
+		if sk, ok := table.ParseFreshSK(it.String(table.AttrSK)); ok && !fresh.fresh[sk] {
 			fresh.fresh[sk] = true
-			marked = append(marked, key{partition(l.user), sk}.attributes())
+			marked = append(marked, table.UserKey(l.user, sk).Attributes())
 		}
 	}
 	if err := fresh.readRecords(ctx, marked); err != nil {
@@ -323,33 +327,33 @@ func (c listCursor) position() conversation.Position {
 // listCursor parses a position. The empty one starts a new list.
 func (s *SessionStore) listCursor(p conversation.Position) (listCursor, error) {
 	if p == "" {
-		return listCursor{freshSince: s.db.now().Add(-freshLife)}, nil
+		return listCursor{freshSince: s.db.Now().Add(-freshLife)}, nil
 	}
 	const parts = 4 // the last one, a sort key, holds a separator of its own
 	f := strings.SplitN(string(p), "#", parts)
 	if len(f) < parts {
-		return listCursor{}, errPosition()
+		return listCursor{}, table.ErrPosition()
 	}
-	freshSince, freshOK := parseTime(f[0])
-	_, activeOK := parseTime(f[2])
-	_, _, sessionOK := parseSessionSK(f[3])
+	freshSince, freshOK := table.ParseTime(f[0])
+	_, activeOK := table.ParseTime(f[2])
+	_, _, sessionOK := table.ParseSessionSK(f[3])
 	kind := rowKind(f[1])
 	if !freshOK || !activeOK || !sessionOK || !slices.Contains(rowKinds, kind) {
-		return listCursor{}, errPosition()
+		return listCursor{}, table.ErrPosition()
 	}
 	return listCursor{freshSince, sessionRow{activeAt: f[2], sk: f[3], kind: kind}}, nil
 }
 
 // query reads the index from the cursor on.
-func (c listCursor) query(user conversation.UserID, page int) query {
-	q := query{index: Recent, where: inPartition(user), descending: true, page: page}
+func (c listCursor) query(user conversation.UserID, page int) table.Query {
+	q := table.Query{Index: table.Recent, Where: table.InPartition(user), Descending: true, Page: page}
 	switch {
 	case c.sk == "":
 	case c.kind == freshRow: // no row of the index in this quarter hour has been listed
-		q.where = q.where.And(expression.Key(attrActiveAt).LessThanEqual(value(stringAttr(c.activeAt))))
+		q.Where = q.Where.And(expression.Key(table.AttrActiveAt).LessThanEqual(table.Value(table.StringAttr(c.activeAt))))
 	default:
-		q.after = key{partition(user), c.sk}.attributes()
-		q.after[attrActiveAt] = stringAttr(c.activeAt)
+		q.After = table.UserKey(user, c.sk).Attributes()
+		q.After[table.AttrActiveAt] = table.StringAttr(c.activeAt)
 	}
 	return q
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -50,14 +51,14 @@ func newSlot(db *DB, user conversation.UserID, kind string, count int, until tim
 	if db.slots <= 0 {
 		return nil
 	}
-	token := newRandomDigits(db.random)
+	token := table.NewRandomDigits(db.Random)
 	return &slot{db: db, user: user, kind: kind, count: count, n: int(token[0]) % count, until: until, token: token}
 }
 
 // newAnswerSlot returns the slot of an answer. It is taken for the longest answer, or as long as a lease that is
 // longer.
 func newAnswerSlot(db *DB, user conversation.UserID, lease time.Duration) *slot {
-	return newSlot(db, user, answerSlot, db.slots, db.now().Add(max(db.longestAnswer, lease)))
+	return newSlot(db, user, answerSlot, db.slots, db.Now().Add(max(db.longestAnswer, lease)))
 }
 
 // takeOver makes s take over the slot with that id, whether it has lapsed or not.
@@ -88,21 +89,21 @@ func slotOf(db *DB, user conversation.UserID, id string) *slot {
 	return &slot{db: db, user: user, kind: answerSlot, n: n, token: token}
 }
 
-func (s *slot) key() key { return key{partition(s.user), slotsSK} }
+func (s *slot) key() table.Key { return table.UserKey(s.user, table.SlotsSK) }
 
 func (s *slot) attribute(n int) string { return s.kind + strconv.Itoa(n) }
 
 // isHeld is the condition that the slot is that of a token.
 func (s *slot) isHeld(token string) expression.ConditionBuilder {
-	return expression.Contains(field(s.attribute(s.n)), token)
+	return expression.Contains(table.Field(s.attribute(s.n)), token)
 }
 
 // taking returns the update that takes the slot, and the condition that it is free.
 func (s *slot) taking(generation int64) (expression.UpdateBuilder, expression.ConditionBuilder) {
-	a := field(s.attribute(s.n))
-	u := expression.Set(a, value(stringAttr(conversation.FormatTime(s.until)+"#"+s.token))).
-		Set(field(attrGeneration), value(intAttr(generation))).
-		Set(field(TTLAttribute), value(intAttr(s.until.Add(slotsLife).Unix())))
+	a := table.Field(s.attribute(s.n))
+	u := expression.Set(a, table.Value(table.StringAttr(conversation.FormatTime(s.until)+"#"+s.token))).
+		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(generation))).
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(s.until.Add(slotsLife).Unix())))
 	isFree := s.hasLapsed(s.n).Or(s.isHeld(s.token))
 	if s.before != "" {
 		isFree = isFree.Or(s.isHeld(s.before))
@@ -117,34 +118,35 @@ func (s *slot) taking(generation int64) (expression.UpdateBuilder, expression.Co
 
 // hasLapsed is the condition that nobody has a slot.
 func (s *slot) hasLapsed(n int) expression.ConditionBuilder {
-	a := field(s.attribute(n))
-	return expression.AttributeNotExists(a).Or(a.LessThanEqual(value(stringAttr(conversation.FormatTime(s.db.now())))))
+	a := table.Field(s.attribute(n))
+	return expression.AttributeNotExists(a).
+		Or(a.LessThanEqual(table.Value(table.StringAttr(conversation.FormatTime(s.db.Now())))))
 }
 
 // take adds the write that takes the slot, and returns its place in the transaction, or -1.
-func (s *slot) take(t *transaction, generation int64) int {
+func (s *slot) take(t *table.Transaction, generation int64) int {
 	if s == nil {
 		return -1
 	}
 	u, isFree := s.taking(generation)
-	return t.update(s.key(), u, isFree)
+	return t.Update(s.key(), u, isFree)
 }
 
 // guard takes the slot beside an append.
 func (s *slot) guard() guard {
 	return guard{
-		add:     func(t *transaction, in conversation.Session) int { return s.take(t, in.Generation) },
-		refused: func(slots item) error { return s.next(slots) },
+		add:     func(t *table.Transaction, in conversation.Session) int { return s.take(t, in.Generation) },
+		refused: func(slots table.Item) error { return s.next(slots) },
 	}
 }
 
 // next chooses another slot after that one was not free. It returns a RateLimited error where none is.
-func (s *slot) next(slots item) error {
-	now := conversation.FormatTime(s.db.now())
+func (s *slot) next(slots table.Item) error {
+	now := conversation.FormatTime(s.db.Now())
 	var free []int
 	for i := range s.count {
 		n := (s.n + i) % s.count
-		holder := slots.string(s.attribute(n))
+		holder := slots.String(s.attribute(n))
 		if holder <= now || s.before != "" && n == s.n && strings.Contains(holder, s.before) {
 			free = append(free, n)
 		}
@@ -169,13 +171,13 @@ func busy(reason string) error {
 func (s *slot) returning() guard {
 	lapsed := s == nil
 	return guard{
-		add: func(t *transaction, _ conversation.Session) int {
+		add: func(t *table.Transaction, _ conversation.Session) int {
 			if lapsed {
 				return -1
 			}
-			return t.update(s.key(), expression.Remove(field(s.attribute(s.n))), s.isHeld(s.token))
+			return t.Update(s.key(), expression.Remove(table.Field(s.attribute(s.n))), s.isHeld(s.token))
 		},
-		refused: func(item) error { lapsed = true; return nil },
+		refused: func(table.Item) error { lapsed = true; return nil },
 	}
 }
 
@@ -184,8 +186,8 @@ func (s *slot) releaseNow(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	_, err := s.db.updateItem(ctx, s.key(), expression.Remove(field(s.attribute(s.n))), s.isHeld(s.token))
-	return failed("release slot", ignoreConditionFailed(err))
+	_, err := s.db.UpdateItem(ctx, s.key(), expression.Remove(table.Field(s.attribute(s.n))), s.isHeld(s.token))
+	return table.Failed("release slot", table.IgnoreConditionFailed(err))
 }
 
 // ExportSlots lets a user have one export at a time. It is safe for concurrent use.
@@ -204,7 +206,7 @@ func (s *ExportSlots) BeginExport(ctx context.Context, user conversation.UserID)
 ) {
 	until, ok := ctx.Deadline()
 	if !ok {
-		until = s.db.now().Add(longestExport)
+		until = s.db.Now().Add(longestExport)
 	}
 	slot := newSlot(s.db, user, exportSlot, 1, until)
 	return slot.releaseNow, slot.takeNow(ctx, s.db.cache.generation(user))
@@ -214,10 +216,10 @@ func (s *ExportSlots) BeginExport(ctx context.Context, user conversation.UserID)
 func (s *slot) takeNow(ctx context.Context, generation int64) error {
 	for s != nil {
 		u, isFree := s.taking(generation)
-		_, err := s.db.updateItem(ctx, s.key(), u, isFree)
-		existing, busy := conditionFailed(err)
+		_, err := s.db.UpdateItem(ctx, s.key(), u, isFree)
+		existing, busy := table.ConditionFailed(err)
 		if !busy {
-			return failed("take slot", err)
+			return table.Failed("take slot", err)
 		}
 		if err := s.next(existing); err != nil {
 			return err

@@ -19,6 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/storetest"
 )
@@ -34,7 +35,7 @@ type slotCase struct {
 	storetest.Stores
 	db    *dynamo.DB
 	table string
-	calls callCounter
+	calls dynamotest.CallCounter
 	now   time.Time
 }
 
@@ -48,7 +49,7 @@ func newSlotCase(t *testing.T, answers int) *slotCase {
 
 // open returns one more instance.
 func (c *slotCase) open(t *testing.T, answers int) *dynamo.DB {
-	api := &interceptor{api: dynamodbtest.Client(t), call: c.calls.call}
+	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
 	return dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }),
 		dynamo.WithSlots(answers, longestTurn))
 }
@@ -125,7 +126,7 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 		c := newSlotCase(t, answers)
 		c.finish(t, c.mustBegin(t, "a", "first"))
 		for i := range 8 {
-			c.calls.take()
+			c.calls.Take()
 			question := oneMessage("a", "q")
 			question.Idempotency = conversation.Idempotency{Scope: "chat", Key: fmt.Sprint(i), BodyHash: "h"}
 			turn, err := c.Turns.BeginTurn(t.Context(), alice, question, turnLease)
@@ -134,7 +135,7 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 			}
 			c.finish(t, turn)
 			want := []string{"TransactWriteItems", "TransactWriteItems"}
-			if diff := cmp.Diff(want, c.calls.take()); diff != "" {
+			if diff := cmp.Diff(want, c.calls.Take()); diff != "" {
 				t.Errorf("a turn with %d slots (-want +got)\n%s", answers, diff)
 			}
 		}
@@ -319,13 +320,13 @@ func TestExportsAtOnce(t *testing.T) {
 func TestAnExportWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 1)
-	lost := &failingCalls{op: "UpdateItem", errs: []error{errNoAnswer}, carriedOut: true}
-	db := dynamo.New(&interceptor{api: dynamodbtest.Client(t), call: lost.call}, c.table,
+	lost := &dynamotest.FailingCalls{Op: "UpdateItem", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
+	db := dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: lost.Call}, c.table,
 		dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithSlots(1, longestTurn))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if _, err := dynamo.NewExportSlots(db).BeginExport(ctx, alice); err != nil || lost.failed != 1 {
-		t.Errorf("begin: %v, after %d lost answers", err, lost.failed)
+	if _, err := dynamo.NewExportSlots(db).BeginExport(ctx, alice); err != nil || lost.Failed != 1 {
+		t.Errorf("begin: %v, after %d lost answers", err, lost.Failed)
 	}
 	until, _ := ctx.Deadline()
 	if got := expiry(t, c.table, "control#slots"); got != until.Add(time.Hour).Unix() {
@@ -334,9 +335,9 @@ func TestAnExportWhoseAnswerIsLost(t *testing.T) {
 }
 
 // expiry returns the time of a record of alice at which DynamoDB deletes it.
-func expiry(t *testing.T, table, sk string) int64 {
+func expiry(t *testing.T, name, sk string) int64 {
 	t.Helper()
-	n, ok := record(t, table, sk)[dynamo.TTLAttribute].(*types.AttributeValueMemberN)
+	n, ok := record(t, name, sk)[table.TTLAttribute].(*types.AttributeValueMemberN)
 	if !ok {
 		t.Fatalf("%s never expires", sk)
 	}

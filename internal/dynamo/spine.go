@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
@@ -31,55 +32,57 @@ func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db)
 
 // addSpineDue makes the spine of a session's coach due. A worker that has claimed it does not take it out of the index
 // any more, because it may not have seen what made it due.
-func addSpineDue(t *transaction, user conversation.UserID, session conversation.Session, at time.Time) {
-	k := spineMarkKey(user, session.CoachID)
-	u := expression.Set(field(attrGeneration), value(intAttr(session.Generation)))
-	t.update(k, endClaim(setDueIfNone(u, k, at)), isNotLater(session.Generation))
+func addSpineDue(t *table.Transaction, user conversation.UserID, session conversation.Session, at time.Time) {
+	k := table.SpineMarkKey(user, session.CoachID)
+	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
+	t.Update(k, table.EndClaim(table.SetDueIfNone(u, k, at)), isNotLater(session.Generation))
 }
 
 // clearSpine removes the text and the remarks of the spine of a session's coach, which may be drawn from what is being
 // deleted, and makes it due, so that it is written anew from what is left. Its version rises, so that a worker that has
 // read what is deleted does not store it.
-func clearSpine(t *transaction, user conversation.UserID, session conversation.Session, now time.Time) {
+func clearSpine(t *table.Transaction, user conversation.UserID, session conversation.Session, now time.Time) {
 	if session.CoachID == "" {
 		return // an app's own session may have none
 	}
-	u := expression.Set(field(attrGeneration), value(intAttr(session.Generation))).
-		Set(field(attrUpdatedAt), value(timeAttr(now))).Add(field(attrVersion), value(intAttr(1)))
+	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation))).
+		Set(table.Field(table.AttrUpdatedAt), table.Value(table.TimeAttr(now))).
+		Add(table.Field(table.AttrVersion), table.Value(table.IntAttr(1)))
 	for _, name := range []string{
-		attrContent, attrTokens, attrPatterns, attrWins, attrStruggles, attrContexts, attrUnshared, attrCoveredTo,
-		attrModel, attrPromptVersion,
+		table.AttrContent, table.AttrTokens, table.AttrPatterns, table.AttrWins, table.AttrStruggles, table.AttrContexts,
+		table.AttrUnshared, table.AttrCoveredTo,
+		table.AttrModel, table.AttrPromptVersion,
 	} {
-		u = u.Remove(field(name))
+		u = u.Remove(table.Field(name))
 	}
-	t.update(spineKey(user, session.CoachID), u, isNotLater(session.Generation))
+	t.Update(table.SpineKey(user, session.CoachID), u, isNotLater(session.Generation))
 	addSpineDue(t, user, session, now)
 }
 
 // isNotLater is the condition that a record is not of a later generation.
 func isNotLater(generation int64) expression.ConditionBuilder {
-	return notExists().Or(field(attrGeneration).LessThanEqual(value(intAttr(generation))))
+	return table.NotExists().Or(table.Field(table.AttrGeneration).LessThanEqual(table.Value(table.IntAttr(generation))))
 }
 
 // SpineDue reads the spine of a due record, with the preferences and the user summary of its user, in one call.
 func (s *SpineStore) SpineDue(ctx context.Context, d sweep.Due) (summary.DueSpine, error) {
-	coach, ok := strings.CutPrefix(d.ID, spineMarkPrefix)
+	coach, ok := strings.CutPrefix(d.ID, table.SpineMarkPrefix)
 	if !ok {
 		return summary.DueSpine{}, fault.Missing("spine")
 	}
-	mark, spine, app := dueKey(d), spineKey(d.User, coach), key{d.Partition, userSummarySK}
-	records, err := s.DueStore.db.readCurrent(ctx, "read spine", d.User, mark, spine, app, preferencesKey(d.User))
+	mark, spine, app := dueKey(d), table.SpineKey(d.User, coach), table.NewKey(d.Partition, userSummarySK)
+	records, err := s.DueStore.db.ReadCurrent(ctx, "read spine", d.User, mark, spine, app, preferencesKey(d.User))
 	if err != nil {
 		return summary.DueSpine{}, err
 	}
-	if _, ok := records.current(d.User, mark); !ok {
+	if _, ok := records.Current(d.User, mark); !ok {
 		return summary.DueSpine{}, fault.Missing("spine")
 	}
 	due := summary.DueSpine{Spine: longterm.Spine{CoachID: coach}, Access: accessIn(records, d.User)}
-	if it, ok := records.current(d.User, spine); ok {
+	if it, ok := records.Current(d.User, spine); ok {
 		due.Spine = decodeSpine(coach, it)
 	}
-	if it, ok := records.current(d.User, app); ok {
+	if it, ok := records.Current(d.User, app); ok {
 		due.ReplacedAt = decodeUserSummary(it).StoredAt
 	}
 	return due, nil
@@ -91,31 +94,33 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 ) error {
 	const op = "save spine"
 	db := s.DueStore.db
-	isAsRead := isVersion(spine.Version).And(field(attrGeneration).Equal(value(intAttr(generation))))
+	isAsRead := isVersion(spine.Version).
+		And(table.Field(table.AttrGeneration).Equal(table.Value(table.IntAttr(generation))))
 	isFirst := spine.Version == 0
 	if isFirst {
-		isAsRead = notExists().Or(field(attrGeneration).LessThan(value(intAttr(generation))))
+		isAsRead = table.NotExists().Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(generation))))
 	}
 	spine.Version++
-	it := encodeSpine(spine).with(spineKey(user, spine.CoachID).attributes())
-	it[attrGeneration] = intAttr(generation)
-	t := db.transaction()
-	place := t.put(it, isAsRead)
-	generationPlace := t.check(generationKey(user), isGeneration(generation))
-	allowsMemory := expression.AttributeNotExists(field(attrMemory)).
-		Or(field(attrMemory).Equal(value(boolAttr(true))), field(attrGeneration).LessThan(value(intAttr(generation))))
-	t.check(preferencesKey(user), allowsMemory)
-	failures, err := db.commit(ctx, op, t, db.backoff())
+	it := encodeSpine(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
+	it[table.AttrGeneration] = table.IntAttr(generation)
+	t := db.Transaction()
+	place := t.Put(it, isAsRead)
+	generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(generation))
+	allowsMemory := expression.AttributeNotExists(table.Field(table.AttrMemory)).
+		Or(table.Field(table.AttrMemory).Equal(table.Value(table.BoolAttr(true))), table.Field(table.AttrGeneration).
+			LessThan(table.Value(table.IntAttr(generation))))
+	t.Check(preferencesKey(user), allowsMemory)
+	failures, err := db.Commit(ctx, op, t, db.Backoff())
 	if err != nil {
 		return err
 	}
 	if failures != nil {
-		if _, erased := failures.existing(generationPlace); erased {
+		if _, erased := failures.Existing(generationPlace); erased {
 			return fault.Missing("user")
 		}
-		existing, failed := failures.existing(place)
-		isOwn := failed && failures.ambiguous && existing.int64(attrVersion) == spine.Version &&
-			existing.string(attrContent) == spine.Text
+		existing, failed := failures.Existing(place)
+		isOwn := failed && failures.Ambiguous && existing.Int64(table.AttrVersion) == spine.Version &&
+			existing.String(table.AttrContent) == spine.Text
 		if !isOwn { // otherwise an earlier attempt stored it, and its answer was lost
 			return fault.New(fault.Conflict, "the spine was written or cleared, or memory is off")
 		}
@@ -131,11 +136,11 @@ func (s *SpineStore) Spines(ctx context.Context, user conversation.UserID,
 ) ([]longterm.Spine, longterm.Preferences, error) {
 	const op = "read spines"
 	db := s.DueStore.db
-	records, err := db.readCurrent(ctx, op, user, preferencesKey(user))
+	records, err := db.ReadCurrent(ctx, op, user, preferencesKey(user))
 	if err != nil {
 		return nil, longterm.Preferences{}, err
 	}
-	spines, err := db.spines(ctx, op, user, records.generation(user))
+	spines, err := db.spines(ctx, op, user, records.Generation(user))
 	isCleared := func(s longterm.Spine) bool { return s.Text == "" }
 	return slices.DeleteFunc(spines, isCleared), accessIn(records, user).Preferences, err
 }
@@ -154,9 +159,9 @@ func (s *SpineStore) deleteOldSpines(ctx context.Context, user conversation.User
 	}
 	slices.SortFunc(spines, func(a, b longterm.Spine) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 	for _, old := range spines[:len(spines)-maxSpines] {
-		err := db.deleteItem(ctx, spineKey(user, old.CoachID), isVersion(old.Version))
-		if err := ignoreConditionFailed(err); err != nil {
-			return failed(op, err)
+		err := db.DeleteItem(ctx, table.SpineKey(user, old.CoachID), isVersion(old.Version))
+		if err := table.IgnoreConditionFailed(err); err != nil {
+			return table.Failed(op, err)
 		}
 	}
 	return nil
@@ -166,11 +171,11 @@ func (s *SpineStore) deleteOldSpines(ctx context.Context, user conversation.User
 func (db *DB) spines(ctx context.Context, op string, user conversation.UserID, generation int64,
 ) ([]longterm.Spine, error) {
 	var spines []longterm.Spine
-	for it, err := range db.query(ctx, op, query{where: withPrefix(user, spinePrefix)}) {
+	for it, err := range db.Query(ctx, op, table.Query{Where: table.WithPrefix(user, table.SpinePrefix)}) {
 		if err != nil {
 			return nil, err
 		}
-		if it.int64(attrGeneration) == generation {
+		if it.Int64(table.AttrGeneration) == generation {
 			spines = append(spines, decodeSpine(recordID(it), it))
 		}
 	}
@@ -194,16 +199,16 @@ func NewUserSummaryStore(db *DB) *UserSummaryStore {
 
 // Get returns the app's user summary with the remarks of the spines.
 func (s *UserSummaryStore) Get(ctx context.Context, user conversation.UserID) (longterm.UserSummary, error) {
-	k := key{partition(user), s.sk}
-	records, err := s.db.readCurrent(ctx, "read user summary", user, k)
+	k := table.UserKey(user, s.sk)
+	records, err := s.db.ReadCurrent(ctx, "read user summary", user, k)
 	if err != nil {
 		return longterm.UserSummary{}, err
 	}
-	spines, err := s.db.spines(ctx, "read user summary", user, records.generation(user))
+	spines, err := s.db.spines(ctx, "read user summary", user, records.Generation(user))
 	if err != nil {
 		return longterm.UserSummary{}, err
 	}
-	it, stored := records.current(user, k)
+	it, stored := records.Current(user, k)
 	all := decodeUserSummary(it).With(spines)
 	if !stored && all.IsEmpty() {
 		return all, fault.Missing("user summary")
@@ -214,6 +219,6 @@ func (s *UserSummaryStore) Get(ctx context.Context, user conversation.UserID) (l
 // Put replaces the user summary, the remarks that the spines have now included.
 func (s *UserSummaryStore) Put(ctx context.Context, user conversation.UserID, u longterm.UserSummary,
 ) (longterm.UserSummary, error) {
-	u.StoredAt = conversation.Milliseconds(s.db.now())
+	u.StoredAt = conversation.Milliseconds(s.db.Now())
 	return s.SingletonStore.Put(ctx, user, u)
 }

@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"flag"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 )
@@ -21,33 +21,6 @@ var noKey conversation.Idempotency
 
 // errorOf returns the error of a call with two results.
 func errorOf[T any](_ T, err error) error { return err }
-
-// fixedClock is a clock that stands still.
-func fixedClock() dynamo.Option {
-	return dynamo.WithClock(func() time.Time { return storetest.Now })
-}
-
-// clock is a clock that a test sets.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: storetest.Now} }
-
-func (c *clock) time() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) option() dynamo.Option { return dynamo.WithClock(c.time) }
-
-func (c *clock) advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
 
 // newSession creates a session and appends one message for each of the contents.
 func newSession(
@@ -96,7 +69,7 @@ func TestMain(m *testing.M) {
 // TestCreateTable creates the table that the local stack creates.
 func TestCreateTable(t *testing.T) {
 	t.Parallel()
-	if name := dynamodbtest.Table(t, dynamo.CreateTableInput("any")); name == "" {
+	if name := dynamodbtest.Table(t, table.CreateTableInput("any")); name == "" {
 		t.Fatal("no table")
 	}
 }
@@ -132,7 +105,7 @@ func containsAll(keys, wanted []string) bool {
 // covers.
 func TestDueAt(t *testing.T) {
 	t.Parallel()
-	s := dynamotest.New(t, fixedClock(), dynamo.WithIdle(time.Minute))
+	s := dynamotest.New(t, dynamotest.FixedClock(), dynamo.WithIdle(time.Minute))
 	session := newSession(t, s, alice, "coach_conversation", "a", "hi")
 	if want := storetest.Now.Add(time.Minute); !session.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", session.DueAt, want)

@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -9,33 +8,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // DecodeChange decodes one record of the table's stream. ok is false unless the record is of a session, a new message,
 // a memory, a check-in or a document. A record of one of these that can't be decoded is an error. DecodeChange does
 // not panic, whatever the record holds.
-func DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
+func (db *DB) DecodeChange(r events.DynamoDBEventRecord) (c conversation.Change, ok bool, err error) {
 	keys, err := fromStream(r.Change.Keys)
 	if err != nil {
 		return c, false, err
 	}
-	user, isUser := parsePartition(keys.string(attrPK))
+	user, isUser := table.ParsePartition(keys.String(table.AttrPK))
 	if !isUser {
 		return c, false, nil
 	}
 	c = conversation.Change{User: user, Sequence: r.Change.SequenceNumber}
-	if _, _, isSession := parseSessionSK(keys.string(attrSK)); isSession {
-		return sessionChange(c, r.Change)
+	if _, _, isSession := table.ParseSessionSK(keys.String(table.AttrSK)); isSession {
+		return db.sessionChange(c, r.Change)
 	}
-	if isMessageSK(keys.string(attrSK)) && r.EventName == string(events.DynamoDBOperationTypeInsert) {
+	if table.IsMessageSK(keys.String(table.AttrSK)) && r.EventName == string(events.DynamoDBOperationTypeInsert) {
 		return messageChange(c, r.Change)
 	}
-	if sk := keys.string(attrSK); isDocumentSK(sk) {
+	if sk := keys.String(table.AttrSK); table.IsDocumentSK(sk) {
 		return documentChange(c, sk, r.Change)
 	}
-	return longtermChange(c, keys.string(attrSK), r.Change)
+	return longtermChange(c, keys.String(table.AttrSK), r.Change)
 }
 
 // documentChange returns what a change of a document means for its vectors. A document without any is of no use to
@@ -52,8 +50,8 @@ func documentChange(c conversation.Change, sk string, r events.DynamoDBStreamRec
 // another version is of the due index alone and of no use to anybody.
 func longtermChange(c conversation.Change, sk string, r events.DynamoDBStreamRecord,
 ) (conversation.Change, bool, error) {
-	for _, kind := range []string{memoryKind, checkInKind} {
-		id, live, ok := parseRecordSK(sk, kind)
+	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
+		id, live, ok := table.ParseRecordSK(sk, kind)
 		if !ok {
 			continue
 		}
@@ -74,40 +72,40 @@ func withVersions(c conversation.Change, r events.DynamoDBStreamRecord) (_ conve
 	if err != nil {
 		return c, false, err
 	}
-	c.Generation = before.int64(attrGeneration)
+	c.Generation = before.Int64(table.AttrGeneration)
 	if len(after) > 0 {
-		c.Generation, c.Version = after.int64(attrGeneration), after.int64(attrVersion)
+		c.Generation, c.Version = after.Int64(table.AttrGeneration), after.Int64(table.AttrVersion)
 	}
-	c.Vectors = int(max(before.int64(attrVectorCount), after.int64(attrVectorCount)))
-	return c, c.Version == 0 || c.Version != before.int64(attrVersion), nil
+	c.Vectors = int(max(before.Int64(table.AttrVectorCount), after.Int64(table.AttrVectorCount)))
+	return c, c.Version == 0 || c.Version != before.Int64(table.AttrVersion), nil
 }
 
-// sessionChange decodes both images. A session whose messages are in an array counts as none.
-func sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
-	before, err := sessionImage(r.OldImage)
+// sessionChange decodes both images. A session that is not migrated counts as none.
+func (db *DB) sessionChange(c conversation.Change, r events.DynamoDBStreamRecord) (conversation.Change, bool, error) {
+	before, err := db.sessionImage(r.OldImage)
 	if err != nil {
 		return c, false, err
 	}
-	after, err := sessionImage(r.NewImage)
+	after, err := db.sessionImage(r.NewImage)
 	if err != nil {
 		return c, false, err
 	}
-	if before != nil && before.Placement == conversation.Embedded {
+	if before != nil && !before.IsMigrated() {
 		before = nil
 	}
-	if after != nil && after.Placement == conversation.Embedded {
+	if after != nil && !after.IsMigrated() {
 		c.Embedded, after = after.ID, nil
 	}
 	c.Before, c.After = before, after
 	return c, before != nil || after != nil || c.Embedded != "", nil
 }
 
-func sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation.Session, error) {
+func (db *DB) sessionImage(image map[string]events.DynamoDBAttributeValue) (*conversation.Session, error) {
 	it, err := fromStream(image)
 	if err != nil {
 		return nil, err
 	}
-	s, ok := decodeSession(it)
+	s, ok := db.DecodeSession(it)
 	if !ok {
 		return nil, nil //nolint:nilnil // no session is an answer here
 	}
@@ -119,49 +117,13 @@ func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	if err != nil {
 		return c, false, err
 	}
-	m, ok := decodeMessage(it)
+	m, ok := table.DecodeMessage(it)
 	if !ok || m.Seq < 1 {
-		return c, false, fmt.Errorf("dynamo: decode change: the message at %q has no session or no seq", it.string(attrSK))
+		return c, false, fmt.Errorf("dynamo: decode change: the message at %q has no session or no seq",
+			it.String(table.AttrSK))
 	}
 	c.Message = &m
 	return c, true, nil
-}
-
-// Consumer handles changes in order, and returns how many of them need not be delivered again.
-type Consumer interface {
-	Consume(ctx context.Context, changes []conversation.Change) (done int, err error)
-}
-
-// ArrivalMover moves the sessions that an app still writes into its own records when the user's stage is shared. From
-// then on lists and prompts have them.
-type ArrivalMover struct {
-	db   *DB
-	next Consumer
-}
-
-// NewArrivalMover returns a consumer that moves sessions when the next consumer has handled a batch.
-func NewArrivalMover(db *DB, next Consumer) ArrivalMover { return ArrivalMover{db, next} }
-
-// Consume passes the changes on and moves the embedded sessions among them.
-func (m ArrivalMover) Consume(ctx context.Context, changes []conversation.Change) (int, error) {
-	done, err := m.next.Consume(ctx, changes)
-	for i, c := range changes[:min(done, len(changes))] {
-		if c.Embedded == "" {
-			continue
-		}
-		state, stageErr := m.db.migrationState(ctx)
-		if stageErr != nil {
-			return i, stageErr
-		}
-		if state.Of(c.User) != migration.Shared {
-			continue
-		}
-		moveErr := m.db.move(ctx, c.User, c.Embedded, conversation.Shared, false)
-		if moveErr != nil && !fault.Is(moveErr, fault.NotFound) {
-			return i, moveErr
-		}
-	}
-	return done, err
 }
 
 // DecodeImage returns the item that an image of a stream record holds, with every attribute. It returns an error for an
@@ -172,8 +134,8 @@ func DecodeImage(image map[string]events.DynamoDBAttributeValue) (map[string]typ
 
 // fromStream converts an image of the stream to an item. The accessors of the event type panic for a value of another
 // type, so each is called for its own type only.
-func fromStream(image map[string]events.DynamoDBAttributeValue) (item, error) {
-	out := make(item, len(image))
+func fromStream(image map[string]events.DynamoDBAttributeValue) (table.Item, error) {
+	out := make(table.Item, len(image))
 	for name, v := range image {
 		converted, err := fromStreamValue(v, 0)
 		if err != nil {
@@ -196,13 +158,13 @@ func fromStreamValue(v events.DynamoDBAttributeValue, depth int) (types.Attribut
 	}
 	switch v.DataType() {
 	case events.DataTypeString:
-		return stringAttr(v.String()), nil
+		return table.StringAttr(v.String()), nil
 	case events.DataTypeNumber:
 		return &types.AttributeValueMemberN{Value: v.Number()}, nil
 	case events.DataTypeBinary:
 		return &types.AttributeValueMemberB{Value: v.Binary()}, nil
 	case events.DataTypeBoolean:
-		return boolAttr(v.Boolean()), nil
+		return table.BoolAttr(v.Boolean()), nil
 	case events.DataTypeNull:
 		return &types.AttributeValueMemberNULL{Value: true}, nil
 	case events.DataTypeStringSet:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/storetest"
 )
 
@@ -54,7 +55,12 @@ func decodeRecord(t *testing.T, text string) (conversation.Change, bool, error) 
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
-	return dynamo.DecodeChange(r)
+	return decodeChange(r)
+}
+
+// decodeChange decodes a record of a table that an app has written to.
+func decodeChange(r events.DynamoDBEventRecord) (conversation.Change, bool, error) {
+	return dynamo.New(nil, "", adopt.WithLegacy()).DecodeChange(r)
 }
 
 func TestDecodeChange(t *testing.T) {
@@ -118,7 +124,7 @@ func TestDecodeChangeOfTheDueIndex(t *testing.T) {
 			},
 			OldImage: c.before, NewImage: c.after,
 		}}
-		got, ok, err := dynamo.DecodeChange(r)
+		got, ok, err := decodeChange(r)
 		if err != nil || ok != c.ok || got.Version != c.version || got.Generation != 3 || got.Past {
 			t.Errorf("%s: %+v, %v, %v", name, got, ok, err)
 		}
@@ -160,7 +166,7 @@ func FuzzDecodeChange(f *testing.F) {
 		if json.Unmarshal([]byte(text), &r) != nil {
 			return
 		}
-		c, ok, err := dynamo.DecodeChange(r)
+		c, ok, err := decodeChange(r)
 		if ok && err != nil {
 			t.Errorf("both a change and %v", err)
 		}
@@ -173,7 +179,7 @@ func FuzzDecodeChange(f *testing.F) {
 		if ok && kinds != 1 {
 			t.Errorf("a change of %d kinds: %+v", kinds, c)
 		}
-		if image, err := dynamo.FromStream(r.Change.NewImage); err == nil && len(image) != len(r.Change.NewImage) {
+		if image, err := dynamo.DecodeImage(r.Change.NewImage); err == nil && len(image) != len(r.Change.NewImage) {
 			t.Errorf("%d attributes of %d were read", len(image), len(r.Change.NewImage))
 		}
 	})

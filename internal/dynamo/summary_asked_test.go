@@ -17,7 +17,7 @@ import (
 func TestAppendAsksForASummary(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	s := dynamotest.Open(t, table, fixedClock(), dynamo.WithSummaryEvery(3))
+	s := dynamotest.Open(t, table, dynamotest.FixedClock(), dynamo.WithSummaryEvery(3))
 	_, err := s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "a", Context: "coach_conversation", CoachID: "c",
 	}, noKey)
@@ -66,7 +66,8 @@ func TestAppendAsksForASummary(t *testing.T) {
 	if asks() {
 		t.Error("a session asks for the summary that it has")
 	}
-	s = dynamotest.Open(t, table, fixedClock(), dynamo.WithSummaryEvery(3)) // another instance knows the summary
+	s = dynamotest.Open(t, table, dynamotest.FixedClock(),
+		dynamo.WithSummaryEvery(3)) // another instance knows the summary
 	say(2, false)
 	say(1, true)
 }

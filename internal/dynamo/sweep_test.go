@@ -56,9 +56,9 @@ func (w *worker) call(_ string, run func() error) error {
 	case left == 0:
 		err := run()
 		w.cancel()
-		return errors.Join(err, errCrash)
+		return errors.Join(err, dynamotest.ErrCrash)
 	case left < 0 && left > -1_000_000:
-		return errCrash
+		return dynamotest.ErrCrash
 	}
 	return run()
 }
@@ -69,7 +69,7 @@ func (w *worker) Complete(_ context.Context, r llm.Request) (out llm.Completion,
 		defer w.derived.mu.Unlock()
 		input := r.Messages[len(r.Messages)-1].Content
 		if strings.Contains(input, w.broken) {
-			return errNoAnswer
+			return dynamotest.ErrNoAnswer
 		}
 		w.asked[r.User+input]++
 		return nil
@@ -93,7 +93,7 @@ func answerOf(input string) string {
 }
 
 func (w *worker) index(ids ...string) error {
-	return w.call(indexCall, func() error {
+	return w.call(dynamotest.IndexCall, func() error {
 		w.derived.mu.Lock()
 		defer w.derived.mu.Unlock()
 		for _, id := range ids {
@@ -138,7 +138,7 @@ type sweepCase struct {
 	*derived
 	t     *testing.T
 	table string
-	clock *clock
+	clock *dynamotest.Clock
 }
 
 // worker returns an invocation that dies after a number of calls, and its context.
@@ -149,15 +149,15 @@ func (s sweepCase) worker(calls int) (*worker, context.Context) {
 	if calls < 0 {
 		w.left = -2_000_000
 	}
-	w.Stores = openIntercepted(s.t, s.table, interceptor{call: w.call}, s.clock.option())
+	w.Stores = dynamotest.OpenIntercepted(s.t, s.table, dynamotest.Interceptor{Call: w.call}, s.clock.Option())
 	return w, ctx
 }
 
 func (s sweepCase) summaries(w *worker) (*summary.Service, *indexing.Service) {
-	messages := indexing.New(w.Stores.Indexing, w, s.clock.time)
+	messages := indexing.New(w.Stores.Indexing, w, s.clock.Time)
 	return summary.New(summary.Deps{
 		Store: w.Stores.Summaries, Model: w, Quota: w, Index: w, Messages: messages, Memories: s.memories(w), Tokens: w,
-		Now:    s.clock.time,
+		Now:    s.clock.Time,
 		Random: func() float64 { return 0 }, Report: func(context.Context, string, error) {},
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: time.Minute, Background: true,
 	}), messages
@@ -165,7 +165,7 @@ func (s sweepCase) summaries(w *worker) (*summary.Service, *indexing.Service) {
 
 func (s sweepCase) spines(w *worker) *summary.Spines {
 	return summary.NewSpines(summary.SpineDeps{
-		Store: w.Stores.Spines, Model: w, Quota: w, Tokens: w, Now: s.clock.time, Random: func() float64 { return 0 },
+		Store: w.Stores.Spines, Model: w, Quota: w, Tokens: w, Now: s.clock.Time, Random: func() float64 { return 0 },
 		Report: func(context.Context, string, error) {}, Written: func(context.Context, int) {},
 		Idle: 15 * time.Minute, Background: true,
 	})
@@ -173,7 +173,7 @@ func (s sweepCase) spines(w *worker) *summary.Spines {
 
 func (s sweepCase) memories(w *worker) *extraction.Service {
 	return extraction.New(extraction.Deps{
-		Store: w.Stores.Extraction, Model: w, Quota: w, Tokens: w, Now: s.clock.time, Random: rand.Reader,
+		Store: w.Stores.Extraction, Model: w, Quota: w, Tokens: w, Now: s.clock.Time, Random: rand.Reader,
 		NewOwner: rand.Text, Report: func(context.Context, string, error) {},
 		Count: func(context.Context, extraction.Counts) {}, EveryMessages: 50, Background: true,
 	})
@@ -191,7 +191,7 @@ func (s sweepCase) sweep(calls int) {
 	w, ctx := s.worker(calls)
 	summaries, records := s.summaries(w)
 	sweeper := sweep.New(sweep.Deps{
-		Store: unleased{w.Stores.Due}, Now: s.clock.time, Random: func() float64 { return 0 }, NewOwner: rand.Text,
+		Store: unleased{w.Stores.Due}, Now: s.clock.Time, Random: func() float64 { return 0 }, NewOwner: rand.Text,
 		Works: []sweep.Work{
 			{Queue: sweep.Sessions, Visitor: summaries, FirstWait: 15 * time.Minute},
 			{Queue: sweep.Records, Visitor: records, FirstWait: 15 * time.Minute},
@@ -222,9 +222,9 @@ func TestSweepsThatDie(t *testing.T) {
 	const users, sessions, broken = 3, 4, "u1 s1 never"
 	s := sweepCase{
 		derived: &derived{asked: map[string]int{}, embedded: map[string]int{}, broken: broken}, t: t,
-		table: dynamotest.Table(t), clock: newClock(),
+		table: dynamotest.Table(t), clock: dynamotest.NewClock(),
 	}
-	client := dynamotest.Open(t, s.table, s.clock.option())
+	client := dynamotest.Open(t, s.table, s.clock.Option())
 	completed := map[conversation.UserID]conversation.Session{}
 	status := conversation.Completed
 	for u := range users {
@@ -244,13 +244,13 @@ func TestSweepsThatDie(t *testing.T) {
 		completed[user] = session
 	}
 	random := mathrand.New(mathrand.NewPCG(7, 7))
-	s.clock.advance(16 * time.Minute)
+	s.clock.Advance(16 * time.Minute)
 	for range 5 {
 		s.round(random, completed)
-		s.clock.advance(20 * time.Minute)
+		s.clock.Advance(20 * time.Minute)
 	}
 	for range 4 { // nobody dies any more
-		s.clock.advance(25 * time.Hour)
+		s.clock.Advance(25 * time.Hour)
 		clear(s.asked)
 		s.sweep(-1)
 	}
@@ -336,7 +336,7 @@ func (s sweepCase) check(client storetest.Stores, users, sessions int) {
 	}
 	for _, q := range []sweep.Queue{sweep.Sessions, sweep.Records, sweep.Spines} {
 		for _, shard := range q.Shards() {
-			due, err := client.Due.Due(s.t.Context(), shard, s.clock.time().AddDate(1, 0, 0), nil, 10)
+			due, err := client.Due.Due(s.t.Context(), shard, s.clock.Time().AddDate(1, 0, 0), nil, 10)
 			for _, d := range due {
 				if d.User != "u1" || d.ID != "conversation#s1" {
 					s.t.Errorf("still due is %+v, %v", d, err)

@@ -2,12 +2,12 @@ package dynamo
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
@@ -23,73 +23,73 @@ func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
 
 // encodeTombstone returns a tombstone's record. It holds where the deleted session or message was, and none of its
 // content.
-func encodeTombstone(t erasure.Tombstone, due time.Time) item {
-	k := key{partition(t.User), t.ID}
-	it := k.attributes()
-	it[attrGeneration] = intAttr(t.Generation)
-	it[attrEmptied] = boolAttr(t.Emptied)
-	it[attrSweeps] = intAttr(t.Sweeps)
-	it.setStrings(attrVectors, t.Vectors)
-	it[attrDueAt] = timeAttr(due)
-	it[attrDueShard] = intAttr(dueShard(k))
-	it.setTime(attrDeletedAt, t.DeletedAt)
+func encodeTombstone(t erasure.Tombstone, due time.Time) table.Item {
+	k := table.UserKey(t.User, t.ID)
+	it := k.Attributes()
+	it[table.AttrGeneration] = table.IntAttr(t.Generation)
+	it[table.AttrEmptied] = table.BoolAttr(t.Emptied)
+	it[table.AttrSweeps] = table.IntAttr(t.Sweeps)
+	it.SetStrings(table.AttrVectors, t.Vectors)
+	it[table.AttrDueAt] = table.TimeAttr(due)
+	it[table.AttrDueShard] = table.IntAttr(table.DueShard(k))
+	it.SetTime(table.AttrDeletedAt, t.DeletedAt)
 	if m := t.Message; m != nil {
-		sk, _ := sessionSK(m.Context, m.SessionID)
-		it[attrSessionSK] = stringAttr(sk)
-		it[attrSeq] = intAttr(m.Seq)
-		it.setStrings(attrDeletedIDs, t.Others)
-		it.setTime(attrTimestamp, m.Timestamp)
+		sk, _ := table.SessionSK(m.Context, m.SessionID)
+		it[table.AttrSessionSK] = table.StringAttr(sk)
+		it[table.AttrSeq] = table.IntAttr(m.Seq)
+		it.SetStrings(table.AttrDeletedIDs, t.Others)
+		it.SetTime(table.AttrTimestamp, m.Timestamp)
 	}
 	if s := t.Session; s != nil {
-		sk, _ := sessionSK(s.Context, s.ID)
-		it[attrSessionSK] = stringAttr(sk)
-		it[attrCreatedAt] = timeAttr(s.CreatedAt)
-		it[attrMessageCount] = intAttr(s.MessageCount)
-		it.setTime(attrStartedAt, s.StartedAt)
-		it.setTime(attrLastMessageAt, s.LastMessageAt)
+		sk, _ := table.SessionSK(s.Context, s.ID)
+		it[table.AttrSessionSK] = table.StringAttr(sk)
+		it[table.AttrCreatedAt] = table.TimeAttr(s.CreatedAt)
+		it[table.AttrMessageCount] = table.IntAttr(s.MessageCount)
+		it.SetTime(table.AttrStartedAt, s.StartedAt)
+		it.SetTime(table.AttrLastMessageAt, s.LastMessageAt)
 	}
 	return it
 }
 
-func decodeTombstone(it item) (t erasure.Tombstone, ok bool) {
-	k := keyOf(it)
-	user, isUser := parsePartition(k.pk)
+func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
+	k := table.KeyOf(it)
+	user, isUser := table.ParsePartition(k.PK)
 	t = erasure.Tombstone{
-		User: user, ID: k.sk, Generation: it.int64(attrGeneration), Emptied: it.bool(attrEmptied),
-		Sweeps: int(it.int64(attrSweeps)), Vectors: it.strings(attrVectors), Others: it.strings(attrDeletedIDs),
-		Namespace: k.sk == generationSK,
-		Erasing:   it.bool(attrErasing), DeletedAt: it.time(attrDeletedAt), RetiredIndex: it.string(attrRetiredIndex),
+		User: user, ID: k.SK, Generation: it.Int64(table.AttrGeneration), Emptied: it.Bool(table.AttrEmptied),
+		Sweeps: int(it.Int64(table.AttrSweeps)), Vectors: it.Strings(table.AttrVectors),
+		Others:    it.Strings(table.AttrDeletedIDs),
+		Namespace: k.SK == table.GenerationSK,
+		Erasing:   it.Bool(table.AttrErasing), DeletedAt: it.Time(table.AttrDeletedAt),
+		RetiredIndex: it.String(table.AttrRetiredIndex),
 	}
-	context, id, inSession := parseSessionSK(it.string(attrSessionSK))
+	context, id, inSession := table.ParseSessionSK(it.String(table.AttrSessionSK))
 	switch {
-	case inSession && it.int64(attrSeq) > 0:
+	case inSession && it.Int64(table.AttrSeq) > 0:
 		t.Message = &conversation.Message{
-			ID:      messageOfTombstone(user, k.sk),
-			Context: context, SessionID: id, Seq: int(it.int64(attrSeq)), Timestamp: it.time(attrTimestamp),
+			ID:      table.MessageOfTombstone(user, k.SK),
+			Context: context, SessionID: id, Seq: int(it.Int64(table.AttrSeq)), Timestamp: it.Time(table.AttrTimestamp),
 			Generation: t.Generation,
 		}
 	case inSession:
 		t.Session = &conversation.Session{
-			ID: id, Context: context, CreatedAt: it.time(attrCreatedAt), Generation: t.Generation,
-			MessageCount: int(it.int64(attrMessageCount)), StartedAt: it.time(attrStartedAt),
-			LastMessageAt: it.time(attrLastMessageAt),
+			ID: id, Context: context, CreatedAt: it.Time(table.AttrCreatedAt), Generation: t.Generation,
+			MessageCount: int(it.Int64(table.AttrMessageCount)), StartedAt: it.Time(table.AttrStartedAt),
+			LastMessageAt: it.Time(table.AttrLastMessageAt),
 		}
 	}
-	return t, isUser && isTombstone(k)
+	return t, isUser && table.IsTombstone(k)
 }
-
-// isTombstone reports whether a key is of a tombstone. The generation of an erased user is one, too.
-func isTombstone(k key) bool { return k.sk == generationSK || strings.HasPrefix(k.sk, tombstonePrefix) }
 
 // SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
 // erased.
 func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	u := endFailures(endClaim(expression.Set(field(attrSweeps), value(intAttr(t.Sweeps)))))
+	u := table.EndFailures(table.EndClaim(expression.Set(table.Field(table.AttrSweeps),
+		table.Value(table.IntAttr(t.Sweeps)))))
 	for name, v := range encodeTombstone(t, due) {
 		switch name {
-		case attrPK, attrSK, attrGeneration, attrSweeps:
+		case table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrSweeps:
 		default:
-			u = u.Set(field(name), value(v))
+			u = u.Set(table.Field(name), table.Value(v))
 		}
 	}
 	return s.update(ctx, "save tombstone", t, u)
@@ -97,11 +97,11 @@ func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone,
 
 // SaveVectorTombstone stores the tombstone of vectors, on condition that the user's generation is still theirs.
 func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	t.ID = vectorTombstoneSK(t.Vectors)
-	tx := s.db.transaction()
-	tx.replace(encodeTombstone(t, due))
-	tx.check(generationKey(t.User), isGeneration(t.Generation))
-	_, err := s.db.commit(ctx, "save tombstone", tx, s.db.backoff())
+	t.ID = table.VectorTombstoneSK(t.Vectors)
+	tx := s.db.Transaction()
+	tx.Replace(encodeTombstone(t, due))
+	tx.Check(table.GenerationKey(t.User), table.IsGeneration(t.Generation))
+	_, err := s.db.Commit(ctx, "save tombstone", tx, s.db.Backoff())
 	return err
 }
 
@@ -110,30 +110,30 @@ func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tomb
 func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
 	const op = "delete tombstone"
 	if t.Namespace {
-		return s.update(ctx, op, t, removeDue(expression.Remove(field(attrRetiredIndex))))
+		return s.update(ctx, op, t, table.RemoveDue(expression.Remove(table.Field(table.AttrRetiredIndex))))
 	}
-	err := s.db.deleteItem(ctx, key{partition(t.User), t.ID}, exists())
-	return failed(op, ignoreConditionFailed(err))
+	err := s.db.DeleteItem(ctx, table.UserKey(t.User, t.ID), table.Exists())
+	return table.Failed(op, table.IgnoreConditionFailed(err))
 }
 
 // update changes a tombstone on condition that it is of the same generation: another erasure has one of its own. The
 // one of a user must be of the same move, too.
 func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u expression.UpdateBuilder) error {
-	isSame := field(attrGeneration).Equal(value(intAttr(t.Generation)))
+	isSame := table.Field(table.AttrGeneration).Equal(table.Value(table.IntAttr(t.Generation)))
 	if t.Namespace {
-		isSame = exists().And(isGeneration(t.Generation), isIndex(attrRetiredIndex, t.RetiredIndex))
+		isSame = table.Exists().And(table.IsGeneration(t.Generation), isIndex(table.AttrRetiredIndex, t.RetiredIndex))
 	}
-	_, err := s.db.updateItem(ctx, key{partition(t.User), t.ID}, u, isSame)
-	return failed(op, ignoreConditionFailed(err))
+	_, err := s.db.UpdateItem(ctx, table.UserKey(t.User, t.ID), u, isSame)
+	return table.Failed(op, table.IgnoreConditionFailed(err))
 }
 
 // Tombstone reads the tombstone of a due record.
 func (s *TombstoneStore) Tombstone(ctx context.Context, d sweep.Due) (erasure.Tombstone, error) {
 	k := dueKey(d)
-	if !isTombstone(k) {
+	if !table.IsTombstone(k) {
 		return erasure.Tombstone{}, fault.Missing("tombstone")
 	}
-	records, err := s.db.read(ctx, "read tombstone", k)
+	records, err := s.db.Read(ctx, "read tombstone", k)
 	if err != nil {
 		return erasure.Tombstone{}, err
 	}
@@ -146,8 +146,8 @@ func (s *TombstoneStore) Tombstone(ctx context.Context, d sweep.Due) (erasure.To
 
 // removeBeside deletes what a session has under keys of its own: the mark that it is new, the app's array that is
 // parked, the mark of an answer that is being generated.
-func removeBeside(t *transaction, user conversation.UserID, session conversation.Session, sk string) {
-	for _, its := range []string{freshSK(session.CreatedAt, sk), parkedPrefix + sk, answerPrefix + sk} {
-		t.remove(key{partition(user), its})
+func removeBeside(t *table.Transaction, user conversation.UserID, session conversation.Session, sk string) {
+	for _, its := range []string{table.FreshSK(session.CreatedAt, sk), table.ParkedPrefix + sk, table.AnswerPrefix + sk} {
+		t.Remove(table.UserKey(user, its))
 	}
 }

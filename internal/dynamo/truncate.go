@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -18,39 +19,39 @@ func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, 
 ) (conversation.Truncated, erasure.Tombstone, error) {
 	const op = "truncate session"
 	none := erasure.Tombstone{}
-	ctx, cancel := context.WithTimeout(ctx, operationTimeout)
+	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
-	in, err := in.Prepare(s.db.now())
+	in, err := in.Prepare(s.db.Now())
 	if err != nil {
 		return conversation.Truncated{}, none, err
 	}
-	for b := s.db.backoff(); ; {
+	for b := s.db.Backoff(); ; {
 		c, err := s.newCut(ctx, user, in, vectors, due)
 		if err != nil {
 			out, err := s.replayRefused(ctx, user, in, err)
 			return out, none, err
 		}
-		failures, err := s.db.commit(ctx, op, c.tx, b)
+		failures, err := s.db.Commit(ctx, op, c.tx, b)
 		done := err == nil && failures == nil
-		if done || b.ambiguous && c.isDone(ctx, s) {
+		if done || b.Ambiguous && c.isDone(ctx, s) {
 			s.db.cache.removeSession(user, in.SessionID)
 			return c.result, c.tombstone, nil
 		}
 		if err != nil {
 			return conversation.Truncated{}, none, err
 		}
-		if existing, repeated := failures.existing(c.recordPlace); repeated {
+		if existing, repeated := failures.Existing(c.recordPlace); repeated {
 			out, err := s.replayTruncation(ctx, user, in, existing)
 			return out, none, err
 		}
 		for i, place := range c.clientPlaces {
-			if _, exists := failures.existing(place); place >= 0 && exists {
+			if _, exists := failures.Existing(place); place >= 0 && exists {
 				return conversation.Truncated{}, none, fault.Newf(fault.Conflict,
 					"replacement[%d]: a message with this clientMessageId was stored before: send another id", i)
 			}
 		}
-		if err := b.afterConflict(ctx); err != nil {
-			return conversation.Truncated{}, none, failed(op, err)
+		if err := b.AfterConflict(ctx); err != nil {
+			return conversation.Truncated{}, none, table.Failed(op, err)
 		}
 	}
 }
@@ -63,15 +64,18 @@ func (s *DeletionStore) replayRefused(ctx context.Context, user conversation.Use
 		return conversation.Truncated{}, refusal
 	}
 	existing, err := s.messages.readIdempotencyRecord(ctx, user, in.Idempotency)
-	if err != nil {
+	if fault.Is(err, fault.NotFound) {
 		return conversation.Truncated{}, refusal
+	}
+	if err != nil { // the refusal may be wrong
+		return conversation.Truncated{}, err
 	}
 	return s.replayTruncation(ctx, user, in, existing)
 }
 
 // cut is the transaction of a truncation, with the places of its conditions and what it comes to.
 type cut struct {
-	tx           *transaction
+	tx           *table.Transaction
 	user         conversation.UserID
 	before       conversation.Session
 	seqs         []int
@@ -88,7 +92,7 @@ func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in
 	if err != nil {
 		return nil, err
 	}
-	if before.Placement != conversation.Shared {
+	if before.Adopted != nil {
 		return nil, errNotShared()
 	}
 	messages, err := s.suffix(ctx, user, before, in)
@@ -104,7 +108,7 @@ func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in
 			return nil, err
 		}
 	}
-	c := &cut{tx: s.db.transaction(), user: user, before: before, recordPlace: -1}
+	c := &cut{tx: s.db.Transaction(), user: user, before: before, recordPlace: -1}
 	c.deleteMessages(messages, vectors)
 	return c, s.finishCut(c, in, after, messages, due)
 }
@@ -151,15 +155,15 @@ func (s *DeletionStore) without(ctx context.Context, user conversation.UserID, b
 // deleteMessages adds the deletions of the messages and their tombstone.
 func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conversation.Message) []string) {
 	for _, m := range messages {
-		sk, _ := parseMessageID(c.user, m.ID)
-		c.tx.delete(key{partition(c.user), sk}, isOf(c.before))
+		sk, _ := table.ParseMessageID(c.user, m.ID)
+		c.tx.Delete(table.UserKey(c.user, sk), table.IsOf(c.before))
 		c.seqs = append(c.seqs, m.Seq)
 		c.result.Deleted = append(c.result.Deleted, m.ID)
 		c.tombstone.Vectors = append(c.tombstone.Vectors, vectors(m)...)
 	}
 	if len(messages) > 0 {
-		sk, _ := parseMessageID(c.user, messages[0].ID)
-		c.tombstone.User, c.tombstone.ID = c.user, messageTombstoneSK(sk)
+		sk, _ := table.ParseMessageID(c.user, messages[0].ID)
+		c.tombstone.User, c.tombstone.ID = c.user, table.MessageTombstoneSK(sk)
 		c.tombstone.Generation, c.tombstone.Message = messages[0].Generation, &messages[0]
 		c.tombstone.Others = c.result.Deleted[1:]
 	}
@@ -169,45 +173,47 @@ func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conve
 func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conversation.Session,
 	messages []conversation.Message, due time.Time,
 ) error {
-	now := s.db.now()
-	sk, _ := sessionSK(after.Context, after.ID)
-	k := key{partition(c.user), sk}
+	now := s.db.Now()
+	sk, _ := table.SessionSK(after.Context, after.ID)
+	k := table.UserKey(c.user, sk)
 	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
 	after, err := s.replace(c, k, in, after, now)
 	if err != nil {
 		return err
 	}
-	u := setCounters(c.user, after).Set(field(attrDeletedSeqs), value(stringAttr(after.Deleted.String())))
+	u := table.SetCounters(c.user, after).
+		Set(table.Field(table.AttrDeletedSeqs), table.Value(table.StringAttr(after.Deleted.String())))
 	switch {
 	case uncovered:
-		u = setDue(u, k, now)
+		u = table.SetDue(u, k, now)
 	case len(in.Replacement) > 0:
-		u = setDueIfNone(u, k, s.db.dueAfterIdle())
+		u = table.SetDueIfNone(u, k, s.db.DueAfterIdle())
 	}
-	u = setWatermark(u, attrSummarizedSeq, attrSummarizedAt, after.Summarized)
+	u = table.SetWatermark(u, table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized)
 	if after.Status != c.before.Status {
-		u = setOwn(u, c.before, after, attrStatus, attrSessionCompletedAt)
+		u = table.LayoutOf(after).SetOwn(u, c.before, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}
 	if dropsSummary {
 		u = removeSessionSummary(u, func(name string) string { return name })
 		if summary, id, ok := summaryOf(c.user, c.before); ok {
-			c.tx.remove(summary)
+			c.tx.Remove(summary)
 			c.tombstone.Vectors = append(c.tombstone.Vectors, id)
 		}
 		clearSpine(c.tx, c.user, c.before, now)
 	}
-	c.tx.update(k, u, isUnchanged(c.before).And(hasSameSummary(c.before)))
+	c.tx.Update(k, u, table.IsUnchanged(c.before).And(hasSameSummary(c.before)))
 	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {
 		stored := c.tombstone
 		stored.Vectors = erasure.LastVectors(stored.Vectors)
-		c.tx.replace(encodeTombstone(stored, due))
+		c.tx.Replace(encodeTombstone(stored, due))
 	}
 	return nil
 }
 
 // replace adds the messages that take the place of the deleted ones, and the idempotency record.
-func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after conversation.Session, now time.Time,
+func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation, after conversation.Session,
+	now time.Time,
 ) (conversation.Session, error) {
 	var added []conversation.Message
 	if len(in.Replacement) > 0 {
@@ -220,11 +226,11 @@ func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after
 	}
 	for i := range added {
 		added[i].ID = newMessageID(s.db, c.user, added[i].Timestamp)
-		it, err := encodeMessage(c.user, after, added[i])
+		it, err := table.EncodeMessage(c.user, after, added[i])
 		if err != nil {
 			return after, err
 		}
-		c.tx.put(it, notExists())
+		c.tx.Put(it, table.NotExists())
 	}
 	c.result.Messages, c.result.Session = added, after
 	c.result.Session.Summary = nil
@@ -234,8 +240,8 @@ func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after
 	if in.Idempotency.Set() {
 		record := newIdempotencyRecord(c.user, in.Idempotency, after.Generation, now)
 		recordAppend(record, k, done)
-		record.setStrings(attrDeletedIDs, c.result.Deleted)
-		c.recordPlace = c.tx.put(record, isFreeKey(after.Generation, now))
+		record.SetStrings(table.AttrDeletedIDs, c.result.Deleted)
+		c.recordPlace = c.tx.Put(record, isFreeKey(after.Generation, now))
 	}
 	return after, nil
 }
@@ -243,15 +249,15 @@ func (s *DeletionStore) replace(c *cut, k key, in conversation.Truncation, after
 // isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of
 // those in their place is stored.
 func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
-	sk, _ := sessionSK(c.before.Context, c.before.ID)
-	k := key{partition(c.user), sk}
-	keys := []key{k}
+	sk, _ := table.SessionSK(c.before.Context, c.before.ID)
+	k := table.UserKey(c.user, sk)
+	keys := []table.Key{k}
 	if len(c.result.Messages) > 0 {
-		first, _ := parseMessageID(c.user, c.result.Messages[0].ID)
-		keys = append(keys, key{partition(c.user), first})
+		first, _ := table.ParseMessageID(c.user, c.result.Messages[0].ID)
+		keys = append(keys, table.UserKey(c.user, first))
 	}
-	records, err := s.db.settle(ctx, "truncate session", keys...)
-	session, ok := decodeSession(records[k])
+	records, err := s.db.Settle(ctx, "truncate session", keys...)
+	session, ok := s.db.DecodeSession(records[k])
 	if err != nil || !ok || !session.IsSame(c.before) || session.Version == c.before.Version {
 		return false
 	}
@@ -265,7 +271,7 @@ func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
 
 // replayTruncation answers a repeated truncation as the first call was answered.
 func (s *DeletionStore) replayTruncation(ctx context.Context, user conversation.UserID, in conversation.Truncation,
-	record item,
+	record table.Item,
 ) (conversation.Truncated, error) {
 	if err := checkSameBody(record, in.Idempotency); err != nil {
 		return conversation.Truncated{}, err
@@ -273,6 +279,6 @@ func (s *DeletionStore) replayTruncation(ctx context.Context, user conversation.
 	again := conversation.Append{SessionID: in.SessionID, Messages: in.Replacement, Idempotency: in.Idempotency}
 	out, err := s.messages.replayAppend(ctx, user, again, record)
 	return conversation.Truncated{
-		Deleted: record.strings(attrDeletedIDs), Messages: out.Messages, Session: out.Session, Replayed: true,
+		Deleted: record.Strings(table.AttrDeletedIDs), Messages: out.Messages, Session: out.Session, Replayed: true,
 	}, err
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -36,7 +37,7 @@ const maxRetryAfter = 2 * time.Second
 func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in conversation.Append,
 	lease time.Duration,
 ) (conversation.Turn, error) {
-	now := s.db.now()
+	now := s.db.Now()
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Turn{}, err
@@ -47,18 +48,18 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	slot := newAnswerSlot(s.db, user, lease)
 	a.guards = []guard{newAnswerQuota(s.db, user, slot).guard(), slot.guard()}
 	if in.Idempotency.Set() {
-		turn.Lease = newRandomDigits(s.db.random)
-		a.addRecord = func(t *transaction, k key, done conversation.Appended) int {
-			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.now())
+		turn.Lease = table.NewRandomDigits(s.db.Random)
+		a.addRecord = func(t *table.Transaction, k table.Key, done conversation.Appended) int {
+			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.Now())
 			recordAppend(record, k, done)
 			turn.AnswerID = s.planAnswer(user, done.Session.LastMessageAt)
-			record[attrAnswerSK] = answerSK(user, turn)
-			record[attrState] = stringAttr(stateRunning)
-			record[attrLease] = stringAttr(turn.Lease)
-			record[attrLeaseUntil] = timeAttr(s.db.now().Add(lease))
-			record.setString(attrSlot, slot.id())
-			t.replace(newMark(user, turn, k.sk, done.Session.Generation, s.db.now()))
-			return t.put(record, isFreeKey(done.Session.Generation, s.db.now()))
+			record[table.AttrAnswerSK] = answerSK(user, turn)
+			record[table.AttrState] = table.StringAttr(stateRunning)
+			record[table.AttrLease] = table.StringAttr(turn.Lease)
+			record[table.AttrLeaseUntil] = table.TimeAttr(s.db.Now().Add(lease))
+			record.SetString(table.AttrSlot, slot.id())
+			t.Replace(newMark(user, turn, k.SK, done.Session.Generation, s.db.Now()))
+			return t.Put(record, isFreeKey(done.Session.Generation, s.db.Now()))
 		}
 	}
 	out, existing, err := a.append(ctx)
@@ -78,7 +79,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 // planAnswer returns a new id for the answer to a question of that time. The time in it is the current one, or else the
 // first after the question.
 func (s *TurnStore) planAnswer(user conversation.UserID, asked time.Time) string {
-	at := conversation.Milliseconds(s.db.now())
+	at := conversation.Milliseconds(s.db.Now())
 	if !at.After(asked) {
 		at = asked.Add(time.Millisecond)
 	}
@@ -87,29 +88,29 @@ func (s *TurnStore) planAnswer(user conversation.UserID, asked time.Time) string
 
 // answerSK is the attribute of a running turn's record by which a request that joins it knows the answer's id.
 func answerSK(user conversation.UserID, turn conversation.Turn) types.AttributeValue {
-	sk, _ := parseMessageID(user, turn.AnswerID)
-	return stringAttr(sk)
+	sk, _ := table.ParseMessageID(user, turn.AnswerID)
+	return table.StringAttr(sk)
 }
 
 // askedAt returns when the question of a turn's record was asked.
-func askedAt(record item) (at time.Time) {
-	for _, sk := range record.strings(attrMessageSKs) {
-		at, _, _ = parseMessageSK(sk)
+func askedAt(record table.Item) (at time.Time) {
+	for _, sk := range record.Strings(table.AttrMessageSKs) {
+		at, _, _ = table.ParseMessageSK(sk)
 	}
 	return at
 }
 
 // resume answers a repeated request: with a Conflict while the first one runs, with the turn to go on with when the
 // first one's lease has expired, and with the stored answer when the turn is done.
-func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
 	if err := checkSameBody(record, turn.Idempotency); err != nil {
 		return conversation.Turn{}, err
 	}
-	turn.Slot = record.string(attrSlot)
-	if record.string(attrState) == stateRunning && record.string(attrLease) != turn.Lease {
-		if left := record.time(attrLeaseUntil).Sub(s.db.now()); left > 0 {
+	turn.Slot = record.String(table.AttrSlot)
+	if record.String(table.AttrState) == stateRunning && record.String(table.AttrLease) != turn.Lease {
+		if left := record.Time(table.AttrLeaseUntil).Sub(s.db.Now()); left > 0 {
 			return conversation.Turn{}, stillRunning(left)
 		}
 		return s.takeOver(ctx, user, turn, record, lease)
@@ -125,26 +126,26 @@ func stillRunning(left time.Duration) error {
 
 // takeOver gives this request a lease that has expired, and the slot of the request that had it, while the user has
 // tokens left.
-func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
-	isExpired := field(attrState).Equal(value(stringAttr(stateRunning))).
-		And(field(attrLease).Equal(value(stringAttr(record.string(attrLease)))),
-			field(attrLeaseUntil).Equal(value(stringAttr(record.string(attrLeaseUntil)))))
+	isExpired := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
+		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(record.String(table.AttrLease)))),
+			table.Field(table.AttrLeaseUntil).Equal(table.Value(table.StringAttr(record.String(table.AttrLeaseUntil)))))
 	slot := newAnswerSlot(s.db, user, lease)
-	slot.takeOver(record.string(attrSlot))
+	slot.takeOver(record.String(table.AttrSlot))
 	quota := newAnswerQuota(s.db, user, slot)
 	turn.AnswerID = s.planAnswer(user, askedAt(record))
 	for {
-		t := s.db.transaction()
-		u := s.setLease(turn.Lease, lease).Set(field(attrAnswerSK), value(answerSK(user, turn)))
+		t := s.db.Transaction()
+		u := s.setLease(turn.Lease, lease).Set(table.Field(table.AttrAnswerSK), table.Value(answerSK(user, turn)))
 		if slot != nil {
-			u = u.Set(field(attrSlot), value(stringAttr(slot.id())))
+			u = u.Set(table.Field(table.AttrSlot), table.Value(table.StringAttr(slot.id())))
 		}
-		turnPlace, slotPlace := t.update(keyOf(record), u, isExpired), slot.take(t, record.int64(attrGeneration))
+		turnPlace, slotPlace := t.Update(table.KeyOf(record), u, isExpired), slot.take(t, record.Int64(table.AttrGeneration))
 		quotaPlace := quota.check(t)
-		t.replace(newMark(user, turn, record.string(attrSessionSK), record.int64(attrGeneration), s.db.now()))
-		failures, err := s.db.commit(ctx, "take over turn", t, s.db.backoff())
+		t.Replace(newMark(user, turn, record.String(table.AttrSessionSK), record.Int64(table.AttrGeneration), s.db.Now()))
+		failures, err := s.db.Commit(ctx, "take over turn", t, s.db.Backoff())
 		if err != nil {
 			return conversation.Turn{}, err
 		}
@@ -152,19 +153,19 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			turn.Slot = slot.id()
 			return s.replay(ctx, user, turn, record)
 		}
-		if changed, failed := failures.existing(turnPlace); failed {
+		if changed, failed := failures.Existing(turnPlace); failed {
 			if changed == nil {
 				return conversation.Turn{}, stillRunning(maxRetryAfter)
 			}
 			return s.resume(ctx, user, turn, changed, lease)
 		}
-		if usage, spent := failures.existing(quotaPlace); spent {
+		if usage, spent := failures.Existing(quotaPlace); spent {
 			if err := quota.refused(usage); err != nil {
 				return conversation.Turn{}, err
 			}
 			continue
 		}
-		taken, _ := failures.existing(slotPlace)
+		taken, _ := failures.Existing(slotPlace)
 		if err := slot.next(taken); err != nil {
 			return conversation.Turn{}, err
 		}
@@ -172,18 +173,18 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 }
 
 func (s *TurnStore) setLease(token string, lease time.Duration) expression.UpdateBuilder {
-	return expression.Set(field(attrLease), value(stringAttr(token))).
-		Set(field(attrLeaseUntil), value(timeAttr(s.db.now().Add(lease))))
+	return expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(token))).
+		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(s.db.Now().Add(lease))))
 }
 
 // replay returns the turn of an idempotency record, with its answer when it is done.
-func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 ) (conversation.Turn, error) {
 	turn, err := s.addQuestion(ctx, user, turn, record)
 	if err != nil {
 		return conversation.Turn{}, err
 	}
-	if record.string(attrState) == stateDone {
+	if record.String(table.AttrState) == stateDone {
 		turn.Lease, turn.Slot, turn.AnswerID = "", "", ""
 		turn.Answer, err = s.answer(ctx, user, record)
 	}
@@ -192,24 +193,25 @@ func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn c
 
 // addQuestion reads the message that a turn began with. It returns a NotFound error when that message or its session
 // has been deleted.
-func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, turn conversation.Turn, record item,
+func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, turn conversation.Turn,
+	record table.Item,
 ) (conversation.Turn, error) {
-	pk := partition(user)
-	sessionKey := key{pk, record.string(attrSessionSK)}
-	keys := []key{sessionKey}
-	for _, sk := range record.strings(attrMessageSKs) {
-		keys = append(keys, key{pk, sk})
+	pk := table.Partition(user)
+	sessionKey := table.NewKey(pk, record.String(table.AttrSessionSK))
+	keys := []table.Key{sessionKey}
+	for _, sk := range record.Strings(table.AttrMessageSKs) {
+		keys = append(keys, table.NewKey(pk, sk))
 	}
-	records, err := s.db.readCurrent(ctx, "replay turn", user, keys...)
+	records, err := s.db.ReadCurrent(ctx, "replay turn", user, keys...)
 	if err != nil {
 		return turn, err
 	}
-	session, ok := records.session(user, sessionKey)
+	session, ok := s.db.Session(records, user, sessionKey)
 	if !ok {
 		return turn, fault.Missing("session")
 	}
 	turn.Session = withCountersOf(session, record)
-	question, _, ok := records.message(user, sessionKey.sk, keys[len(keys)-1].sk)
+	question, _, ok := s.db.message(records, user, sessionKey.SK, keys[len(keys)-1].SK)
 	if !ok || question.Generation != session.Generation || !question.SessionCreatedAt.Equal(session.CreatedAt) {
 		return turn, fault.Missing("message")
 	}
@@ -217,17 +219,18 @@ func (s *TurnStore) addQuestion(ctx context.Context, user conversation.UserID, t
 	return turn, nil
 }
 
-func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record item) (*conversation.Message, error) {
-	sk, session := record.string(attrAnswerSK), record.string(attrSessionSK)
-	keys := []key{{partition(user), sk}}
+func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record table.Item,
+) (*conversation.Message, error) {
+	sk, session := record.String(table.AttrAnswerSK), record.String(table.AttrSessionSK)
+	keys := []table.Key{table.UserKey(user, sk)}
 	if session != "" {
-		keys = append(keys, key{partition(user), session})
+		keys = append(keys, table.UserKey(user, session))
 	}
-	records, err := s.db.readCurrent(ctx, "read answer", user, keys...)
+	records, err := s.db.ReadCurrent(ctx, "read answer", user, keys...)
 	if err != nil {
 		return nil, err
 	}
-	m, _, ok := records.message(user, session, sk)
+	m, _, ok := s.db.message(records, user, session, sk)
 	if !ok {
 		return nil, fault.Missing("message")
 	}
@@ -263,21 +266,21 @@ func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, tu
 	if !turn.Idempotency.Set() {
 		return nil
 	}
-	k := key{partition(user), idempotencySK(turn.Idempotency)}
-	isHeld := field(attrState).Equal(value(stringAttr(stateRunning))).
-		And(field(attrLease).Equal(value(stringAttr(turn.Lease))))
+	k := table.UserKey(user, table.IdempotencySK(turn.Idempotency))
+	isHeld := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
+		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(turn.Lease))))
 	token := turn.Lease
 	if lease == 0 {
 		token = releasedLease
 	}
-	_, err := s.db.updateItem(ctx, k, s.setLease(token, lease), isHeld)
-	if existing, lost := conditionFailed(err); lost {
-		if lease == 0 && isAmbiguous(err) && existing.string(attrLease) == releasedLease {
+	_, err := s.db.UpdateItem(ctx, k, s.setLease(token, lease), isHeld)
+	if existing, lost := table.ConditionFailed(err); lost {
+		if lease == 0 && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
 			return nil
 		}
 		return fault.New(fault.Conflict, "another request has taken this turn over")
 	}
-	return failed("renew turn", err)
+	return table.Failed("renew turn", err)
 }
 
 // FinishTurn stores the answer and ends the turn in one transaction. The first answer counts, even if its lease has
@@ -285,7 +288,7 @@ func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, tu
 func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	answer conversation.NewMessage,
 ) (conversation.Message, error) {
-	now := s.db.now()
+	now := s.db.Now()
 	in := conversation.Append{SessionID: turn.Session.ID, Messages: []conversation.NewMessage{answer}}
 	in, err := in.Prepare(now)
 	if err != nil {
@@ -294,8 +297,8 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
 	a.of, a.planned = &turn.Session, turn.AnswerID
-	if sk, ok := parseMessageID(user, turn.AnswerID); ok {
-		a.messages[0].Timestamp, _, _ = parseMessageSK(sk)
+	if sk, ok := table.ParseMessageID(user, turn.AnswerID); ok {
+		a.messages[0].Timestamp, _, _ = table.ParseMessageSK(sk)
 	}
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
@@ -325,18 +328,18 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 
 // recordAnswer ends the turn's idempotency record. A record that has been deleted, after 24 hours, is created again.
 func (s *TurnStore) recordAnswer(user conversation.UserID, idem conversation.Idempotency,
-) func(*transaction, key, conversation.Appended) int {
-	k := key{partition(user), idempotencySK(idem)}
-	return func(t *transaction, _ key, done conversation.Appended) int {
-		sk, _ := parseMessageID(user, done.Messages[0].ID)
-		u := expression.Set(field(attrState), value(stringAttr(stateDone))).
-			Set(field(attrAnswerSK), value(stringAttr(sk)))
-		for name, v := range newIdempotencyRecord(user, idem, done.Session.Generation, s.db.now()) {
-			if name != attrPK && name != attrSK && name != attrState {
-				u = u.Set(field(name), field(name).IfNotExists(value(v)))
+) func(*table.Transaction, table.Key, conversation.Appended) int {
+	k := table.UserKey(user, table.IdempotencySK(idem))
+	return func(t *table.Transaction, _ table.Key, done conversation.Appended) int {
+		sk, _ := table.ParseMessageID(user, done.Messages[0].ID)
+		u := expression.Set(table.Field(table.AttrState), table.Value(table.StringAttr(stateDone))).
+			Set(table.Field(table.AttrAnswerSK), table.Value(table.StringAttr(sk)))
+		for name, v := range newIdempotencyRecord(user, idem, done.Session.Generation, s.db.Now()) {
+			if name != table.AttrPK && name != table.AttrSK && name != table.AttrState {
+				u = u.Set(table.Field(name), table.Field(name).IfNotExists(table.Value(v)))
 			}
 		}
-		isOpen := notExists().Or(field(attrState).Equal(value(stringAttr(stateRunning))))
-		return t.update(k, u, isOpen)
+		isOpen := table.NotExists().Or(table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))))
+		return t.Update(k, u, isOpen)
 	}
 }

@@ -73,9 +73,9 @@ func (l *lifetime) step(_ string, run func() error) error {
 	l.mu.Unlock()
 	switch {
 	case dead, isLast && !l.after:
-		return errCrash
+		return dynamotest.ErrCrash
 	case isLast:
-		return errors.Join(run(), errCrash)
+		return errors.Join(run(), dynamotest.ErrCrash)
 	}
 	return run()
 }
@@ -107,7 +107,7 @@ func newKilledTurn(t *testing.T, table, user string) *killedTurn {
 }
 
 func (k *killedTurn) open(t *testing.T, l *lifetime) *dynamo.DB {
-	return dynamo.New(&interceptor{api: dynamodbtest.Client(t), call: l.step}, k.table,
+	return dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: l.step}, k.table,
 		dynamo.WithClock(func() time.Time { return k.now }), dynamo.WithSlots(2, longestTurn),
 		dynamo.WithDailyTokens(manyTokens))
 }
@@ -130,7 +130,7 @@ func (m killedModel) Stream(_ context.Context, _ llm.Request, emit func(string) 
 }
 
 func (m killedModel) Messages(context.Context, conversation.UserID, recall.MessageQuery) (recall.Messages, error) {
-	return recall.Messages{}, errNoAnswer
+	return recall.Messages{}, dynamotest.ErrNoAnswer
 }
 
 func (m killedModel) Embed(context.Context, string) *recall.Embedding { return nil }
@@ -153,7 +153,7 @@ func (k *killedTurn) ask(t *testing.T, l *lifetime) error {
 	if err != nil {
 		return err
 	}
-	err = errCrash
+	err = dynamotest.ErrCrash
 	for e := range answer.Events {
 		if e.Name == "done" && !l.isDead() {
 			err = nil

@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -21,25 +22,26 @@ func NewIndexDirectory(db *DB) *IndexDirectory { return &IndexDirectory{db} }
 
 // Locate reads where the user's vectors are.
 func (d *IndexDirectory) Locate(ctx context.Context, user conversation.UserID) (vector.Location, error) {
-	records, err := d.db.readCurrent(ctx, "read vector index", user)
-	return decodeLocation(records[generationKey(user)]), err
+	records, err := d.db.ReadCurrent(ctx, "read vector index", user)
+	return decodeLocation(records[table.GenerationKey(user)]), err
 }
 
-func decodeLocation(generation item) vector.Location {
+func decodeLocation(generation table.Item) vector.Location {
 	return vector.Location{
-		Serving: generation.string(attrVectorIndex), Target: generation.string(attrTargetIndex),
-		Retired: generation.string(attrRetiredIndex), ReindexedThrough: generation.string(attrMovedThrough),
-		Generation: generation.int64(attrGeneration),
+		Serving: generation.String(table.AttrVectorIndex), Target: generation.String(table.AttrTargetIndex),
+		Retired: generation.String(table.AttrRetiredIndex), ReindexedThrough: generation.String(table.AttrMovedThrough),
+		Generation: generation.Int64(table.AttrGeneration),
 	}
 }
 
 // AssignIndex records the index of a user on condition that the record names none, and returns what it says then.
 func (d *IndexDirectory) AssignIndex(ctx context.Context, user conversation.UserID, name string,
 ) (vector.Location, error) {
-	u := expression.Set(field(attrVectorIndex), value(stringAttr(name)))
-	it, err := d.db.updateItem(ctx, generationKey(user), u, expression.AttributeNotExists(field(attrVectorIndex)))
-	if existing, assigned := conditionFailed(err); assigned {
+	u := expression.Set(table.Field(table.AttrVectorIndex), table.Value(table.StringAttr(name)))
+	it, err := d.db.UpdateItem(ctx, table.GenerationKey(user), u,
+		expression.AttributeNotExists(table.Field(table.AttrVectorIndex)))
+	if existing, assigned := table.ConditionFailed(err); assigned {
 		it, err = existing, nil
 	}
-	return decodeLocation(it), failed("assign vector index", err)
+	return decodeLocation(it), table.Failed("assign vector index", err)
 }

@@ -51,7 +51,7 @@ func TestPlace(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	client := dynamodbtest.Client(t)
-	db := dynamo.New(client, table, fixedClock())
+	db := dynamo.New(client, table, dynamotest.FixedClock())
 	s := dynamotest.Stores(db)
 	store := dynamo.NewReindexStore(db, client)
 	none, begun := vector.Location{}, vector.Location{Serving: "first", Target: "b"}
@@ -147,7 +147,7 @@ func TestPlace(t *testing.T) {
 func TestAnIndexStaysWithItsUser(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	s := dynamotest.Open(t, table, fixedClock())
+	s := dynamotest.Open(t, table, dynamotest.FixedClock())
 	d := dynamo.NewIndexDirectory(dynamo.New(dynamodbtest.Client(t), table))
 	if _, err := d.AssignIndex(t.Context(), alice, "b"); err != nil {
 		t.Fatal(err)

@@ -83,7 +83,7 @@ func (w *wire) Do(r *http.Request) (*http.Response, error) {
 		_ = answer.Body.Close()
 	}
 	if next.code == "" {
-		return nil, errNoAnswer
+		return nil, dynamotest.ErrNoAnswer
 	}
 	return next.answer(r)
 }

@@ -339,7 +339,7 @@ func TestWrites(t *testing.T) {
 func kindsAfter(t *testing.T, table string, w write, script []exchange) map[string]int {
 	t.Helper()
 	user := conversation.UserID(strings.ReplaceAll(fmt.Sprint(t.Name(), len(script)), "#", ""))
-	undisturbed := dynamotest.Open(t, table, fixedClock())
+	undisturbed := dynamotest.Open(t, table, dynamotest.FixedClock())
 	var f stored
 	if strings.Contains(t.Name(), "eras") {
 		f.erase(t, undisturbed, user)
@@ -347,7 +347,7 @@ func kindsAfter(t *testing.T, table string, w write, script []exchange) map[stri
 		f = store(t, undisturbed, user)
 	}
 	connection := &wire{op: w.op, script: script}
-	if err := w.do(t.Context(), openWired(t, table, connection, fixedClock()), user, f); err != nil {
+	if err := w.do(t.Context(), openWired(t, table, connection, dynamotest.FixedClock()), user, f); err != nil {
 		t.Errorf("after %d of %d scripted answers: %v", connection.done, len(script), err)
 	}
 	kinds := map[string]int{}

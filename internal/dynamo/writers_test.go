@@ -29,18 +29,18 @@ type writers struct {
 func (w *writers) run(t testing.TB, table string) {
 	var wg sync.WaitGroup
 	for n := range w.count {
-		var count callCounter
-		s := openIntercepted(t, table, interceptor{call: func(op string, run func() error) error {
-			return count.call(op, func() error { return w.call(op, run) })
+		var count dynamotest.CallCounter
+		s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(op string, run func() error) error {
+			return count.Call(op, func() error { return w.call(op, run) })
 		}})
 		wg.Go(func() {
 			for i := range w.appends {
-				count.take()
+				count.Take()
 				start := time.Now()
 				if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", fmt.Sprint(n, "/", i))); err != nil {
 					t.Errorf("writer %d: %v", n, err)
 				}
-				w.record(time.Since(start), count.take())
+				w.record(time.Since(start), count.Take())
 				time.Sleep(w.pause)
 			}
 		})
@@ -57,7 +57,7 @@ func (w *writers) call(op string, run func() error) error {
 		return run()
 	}
 	if !w.busy.TryLock() {
-		return transactionCancelled("TransactionConflict", "None")
+		return dynamotest.TransactionCancelled("TransactionConflict", "None")
 	}
 	defer w.busy.Unlock()
 	time.Sleep(transactionTime)

@@ -32,7 +32,7 @@ func TestTruncatedResponsesAreRetried(t *testing.T) {
 	}))
 	defer server.Close()
 
-	query(t, t.Context(), table(server.URL))
+	query(t, t.Context(), tableAt(server.URL))
 	if calls.Load() != 2 {
 		t.Errorf("%d calls, want 2", calls.Load())
 	}
@@ -52,13 +52,13 @@ func TestAnAttemptWithoutAnswerEnds(t *testing.T) {
 		_, _ = io.WriteString(w, oneItem)
 	}))
 	defer server.Close()
-	query(t, t.Context(), table(server.URL))
+	query(t, t.Context(), tableAt(server.URL))
 }
 
 const oneItem = `{"Count":1,"ScannedCount":1,"Items":[{"pk":{"S":"user#ann"}}]}`
 
-// table returns the table's client.
-func table(endpoint string) *dynamodb.Client {
+// tableAt returns the table's client.
+func tableAt(endpoint string) *dynamodb.Client {
 	return function.DynamoDB(config.Config{
 		Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local", DynamoDBEndpoint: endpoint,
 	})

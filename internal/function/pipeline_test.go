@@ -31,6 +31,8 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
@@ -83,8 +85,8 @@ func newPipeline(t *testing.T) *pipeline {
 		now:    time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC), first: map[string]int{}, functions: map[string][]instance{},
 	}
 	p.host, p.model = pineconetest.Host(t, dimensions, p.workers.interceptor()), newCountingModel(t, &p.workers)
-	p.table = dynamodbtest.Table(t, dynamo.CreateTableInput("any"))
-	db := dynamo.New(p.client, p.table, dynamo.WithClock(func() time.Time { return p.now }))
+	p.table = dynamodbtest.Table(t, table.CreateTableInput("any"))
+	db := dynamo.New(p.client, p.table, adopt.WithLegacy(), dynamo.WithClock(func() time.Time { return p.now }))
 	p.sessions, p.messages, p.turns = dynamo.NewSessionStore(db), dynamo.NewMessageStore(db), dynamo.NewTurnStore(db)
 	p.memories, p.checkIns = dynamo.NewMemoryStore(db), dynamo.NewCheckInStore(db)
 	p.endpoint = p.workers.dynamoDB(t)

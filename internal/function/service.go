@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/indexing"
@@ -25,7 +26,7 @@ import (
 
 // Table returns the table of a configuration, in the initial stage of its migration.
 func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
-	stage := dynamo.WithInitialStage(migration.Stage(cfg.InitialStage))
+	stage := adopt.WithInitialStage(migration.Stage(cfg.InitialStage))
 	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, stage)...)
 }
 

@@ -52,7 +52,7 @@ func TestDeadConnectionsCostOneAttempt(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
-	client := table("http://" + network.Address)
+	client := tableAt("http://" + network.Address)
 	var requests sync.WaitGroup
 	for range connections {
 		requests.Go(func() { query(t, t.Context(), client) })
@@ -85,7 +85,7 @@ func TestABodyThatStopsCostsOneAttempt(t *testing.T) {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
 	defer cancel()
-	query(t, ctx, table(server.URL))
+	query(t, ctx, tableAt(server.URL))
 }
 
 // TestACallerWhoGoesKeepsTheConnections cancels a request beside idle connections. On a busy machine net/http gives up
@@ -112,7 +112,7 @@ func TestACallerWhoGoesKeepsTheConnections(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
-	client := table("http://" + network.Address)
+	client := tableAt("http://" + network.Address)
 	queries := func(n int) {
 		var requests sync.WaitGroup
 		for range n {
@@ -145,7 +145,7 @@ func TestAThrottledTableIsAskedAgainSoon(t *testing.T) {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
 	defer cancel()
-	query(t, ctx, table(server.URL))
+	query(t, ctx, tableAt(server.URL))
 }
 
 // TestAnInvocationWithoutAnswerIsRepeated never answers the first invocation, as on a dead connection.

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/migration"
@@ -27,7 +28,7 @@ type appAPI struct {
 func newAppAPI(t *testing.T, stage migration.Stage) appAPI {
 	t.Helper()
 	table := dynamotest.Table(t)
-	store := dynamotest.Open(t, table, dynamo.WithClock(noon), dynamo.WithInitialStage(stage))
+	store := dynamotest.Open(t, table, dynamo.WithClock(noon), adopt.WithInitialStage(stage))
 	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
 	return appAPI{allFunctions(t, stores{
 		store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser},

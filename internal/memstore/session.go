@@ -153,7 +153,7 @@ func (s Sessions) CreateSession(_ context.Context, user conversation.UserID, in 
 		return conversation.Created{}, fault.New(fault.Conflict, "a session of this id exists")
 	}
 	created := copied(in).Session(id, now)
-	created.Placement, created.Generation = conversation.Shared, u.generation
+	created.Generation = u.generation
 	u.sessions[id] = &session{Session: created}
 	u.remember(idem, now, &call{created: created})
 	return conversation.Created{Session: copied(created)}, nil

@@ -36,16 +36,17 @@ type Entry struct {
 }
 
 // Adopt compares the array of a dual session with its messages, after the app has written to the array. decoded are the
-// messages of all entries, stored those of the shared store behind the session's EmbeddedSeq, in order.
+// messages of all entries, stored those of the shared store after copied, in order. copied is the seq of the last
+// message that only the array has.
 //
 // It returns the entries that the array has to have, at most limit messages that are new, and the session with these.
-// New entries come behind all others. Messages whose entry is missing get it again. Entries up to EmbeddedSeq that are
+// New entries come behind all others. Messages whose entry is missing get it again. Entries up to copied that are
 // missing at the end are deleted.
-func Adopt(s conversation.Session, decoded, stored []conversation.Message, ids IDs, limit int,
+func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, ids IDs, limit int,
 ) (array []Entry, added []conversation.Message, after conversation.Session) {
 	after = s
 	i := 0
-	for seq := 1; seq <= s.EmbeddedSeq; seq++ {
+	for seq := 1; seq <= copied; seq++ {
 		switch {
 		case s.Deleted.Contains(seq):
 		case i < len(decoded):

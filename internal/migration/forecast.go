@@ -1,10 +1,6 @@
 package migration
 
-import (
-	"math"
-
-	"github.com/throughline/throughline/internal/conversation"
-)
+import "math"
 
 // Forecast is what a backfill will take.
 type Forecast struct {
@@ -37,14 +33,14 @@ const (
 )
 
 // forecastOf returns what moving a session to a placement writes. Transactions are charged twice, indexes once.
-func forecastOf(r Record, to conversation.Placement) Counts {
+func forecastOf(r Record, to Placement) Counts {
 	c := Counts{Changed: 1, Messages: r.Messages, Writes: r.Messages + 1}
 	if r.Messages > 0 {
 		each := units(r.Bytes/r.Messages+messageBytes, writeUnit)
 		c.WriteUnits = float64(r.Messages * 3 * each)
 	}
 	updates := 1
-	if to == conversation.Shared {
+	if to == InStore {
 		updates++ // the parked array
 		c.Writes++
 	}

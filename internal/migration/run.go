@@ -44,7 +44,7 @@ type Record struct {
 	// Parked says that the record is a parked array.
 	Parked bool
 
-	Placement conversation.Placement
+	Placement Placement
 	// Messages is how many messages only the array has. Bytes is the size of the record.
 	Messages, Bytes int
 	// IsAdopted says that the array of a dual session is as Throughline left it.
@@ -102,7 +102,7 @@ type Scanner interface {
 type Worker interface {
 	// Do carries out an action for one record. to is the placement that a session should have. It returns an Unmovable
 	// error for a problem of the record, and NotFound for one that is gone.
-	Do(ctx context.Context, a Action, r Record, to conversation.Placement) (Work, error)
+	Do(ctx context.Context, a Action, r Record, to Placement) (Work, error)
 }
 
 // Run is an action on a segment, as far as it has come.

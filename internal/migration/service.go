@@ -328,30 +328,30 @@ func (w *worker) one(ctx context.Context, r Record) result {
 }
 
 // target returns where a record's session should be, and whether the action has anything to do with it.
-func (w *worker) target(r Record) (to conversation.Placement, needed bool) {
+func (w *worker) target(r Record) (to Placement, needed bool) {
 	to = w.state.Of(r.User).Placement()
 	if w.run.DryRun && w.state.Stage == Embedded {
-		to = conversation.Dual
+		to = InBoth
 	}
 	switch w.run.Action {
 	case Backfill:
-		isThere := r.Placement == to && (to != conversation.Dual || r.Messages == 0 && r.IsAdopted)
-		return to, to != conversation.Embedded && rank(r.Placement) <= rank(to) && !isThere
+		isThere := r.Placement == to && (to != InBoth || r.Messages == 0 && r.IsAdopted)
+		return to, to != InArray && rank(r.Placement) <= rank(to) && !isThere
 	case Rollback:
 		return to, rank(r.Placement) > rank(to)
 	case Verify:
-		return to, to != conversation.Embedded
+		return to, to != InArray
 	case Index:
 		return to, r.IsUncovered && w.state.IsMoved(r.User)
 	}
 	return to, r.Parked
 }
 
-func rank(p conversation.Placement) int {
+func rank(p Placement) int {
 	switch p {
-	case conversation.Shared:
+	case InStore:
 		return 2
-	case conversation.Dual:
+	case InBoth:
 		return 1
 	}
 	return 0

@@ -41,14 +41,14 @@ func (s Stage) rank() int { return slices.Index(stages, s) }
 func (s Stage) before() Stage { return stages[max(0, s.rank()-1)] }
 
 // Placement returns the placement that sessions should have in the stage.
-func (s Stage) Placement() conversation.Placement {
+func (s Stage) Placement() Placement {
 	switch s {
 	case Embedded:
-		return conversation.Embedded
+		return InArray
 	case Shared:
-		return conversation.Shared
+		return InStore
 	}
-	return conversation.Dual
+	return InBoth
 }
 
 // SettleTime is how long an instance may use the stage that it has read. What depends on a change of the stage waits

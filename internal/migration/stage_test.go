@@ -151,13 +151,13 @@ func TestStages(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		stage     migration.Stage
-		placement conversation.Placement
+		placement migration.Placement
 		moved     bool
 	}{
-		{migration.Embedded, conversation.Embedded, false},
-		{migration.Dual, conversation.Dual, false},
-		{migration.SharedRead, conversation.Dual, false},
-		{migration.Shared, conversation.Shared, true},
+		{migration.Embedded, migration.InArray, false},
+		{migration.Dual, migration.InBoth, false},
+		{migration.SharedRead, migration.InBoth, false},
+		{migration.Shared, migration.InStore, true},
 	} {
 		s, err := migration.ParseStage(string(c.stage))
 		if err != nil || s.Placement() != c.placement || migration.Initial(s).IsMoved("ann") != c.moved {

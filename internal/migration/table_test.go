@@ -21,7 +21,7 @@ type fakeTable struct {
 	records []migration.Record
 	done    []string
 	// moved is where the sessions of done should be.
-	moved []conversation.Placement
+	moved []migration.Placement
 	// fail is the record at which the process is killed.
 	fail string
 	// before runs before the work on a record, unless it is nil.
@@ -47,7 +47,7 @@ func newFakeTable(records int) *fakeTable {
 	f.state = migration.State{Stage: migration.Dual, Percent: 100, ChangedAt: changed, Version: 1}
 	for i := range records {
 		f.records = append(f.records, migration.Record{
-			User: "u", SessionID: fmt.Sprint(i), Key: fmt.Sprintf("%03d", i), Placement: conversation.Embedded, Messages: 10,
+			User: "u", SessionID: fmt.Sprint(i), Key: fmt.Sprintf("%03d", i), Placement: migration.InArray, Messages: 10,
 		})
 	}
 	return f
@@ -108,7 +108,7 @@ func (f *fakeTable) Scan(_ context.Context, _ migration.Action, s migration.Segm
 
 func (f *fakeTable) PositionOf(r migration.Record) string { return r.Key }
 
-func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, to conversation.Placement,
+func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record, to migration.Placement,
 ) (migration.Work, error) {
 	if f.before != nil {
 		f.before(r.Key)
@@ -150,7 +150,7 @@ type crowd struct {
 	unanswered int
 }
 
-func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ conversation.Placement,
+func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ migration.Placement,
 ) (migration.Work, error) {
 	count := func(n int) {
 		c.mu.Lock()

@@ -16,13 +16,13 @@ import (
 func TestTargets(t *testing.T) {
 	t.Parallel()
 	const embedded, dual, read, shared = migration.Embedded, migration.Dual, migration.SharedRead, migration.Shared
-	inArray := migration.Record{Placement: conversation.Embedded, Messages: 3}
-	copied := migration.Record{Placement: conversation.Dual, IsAdopted: true}
-	inPart := migration.Record{Placement: conversation.Dual, IsAdopted: true, Messages: 3}
-	written := migration.Record{Placement: conversation.Dual} // to which the app has written
-	inStore := migration.Record{Placement: conversation.Shared}
-	due := migration.Record{Placement: conversation.Dual, IsUncovered: true}
-	parked := migration.Record{Placement: conversation.Shared, Parked: true}
+	inArray := migration.Record{Placement: migration.InArray, Messages: 3}
+	copied := migration.Record{Placement: migration.InBoth, IsAdopted: true}
+	inPart := migration.Record{Placement: migration.InBoth, IsAdopted: true, Messages: 3}
+	written := migration.Record{Placement: migration.InBoth} // to which the app has written
+	inStore := migration.Record{Placement: migration.InStore}
+	due := migration.Record{Placement: migration.InBoth, IsUncovered: true}
+	parked := migration.Record{Placement: migration.InStore, Parked: true}
 	const backfill, verify, rollback = migration.Backfill, migration.Verify, migration.Rollback
 	for _, c := range []struct {
 		action  migration.Action
@@ -31,32 +31,32 @@ func TestTargets(t *testing.T) {
 		outside bool            // the user is not among those of the stage
 		record  migration.Record
 		// want is where the session should be, empty if nothing is done.
-		want conversation.Placement
+		want migration.Placement
 	}{
-		{action: backfill, stage: dual, record: inArray, want: conversation.Dual},
+		{action: backfill, stage: dual, record: inArray, want: migration.InBoth},
 		{action: backfill, stage: dual, record: inArray, outside: true},
 		{action: backfill, stage: dual, record: copied},
-		{action: backfill, stage: dual, record: inPart, want: conversation.Dual},
-		{action: backfill, stage: dual, record: written, want: conversation.Dual},
+		{action: backfill, stage: dual, record: inPart, want: migration.InBoth},
+		{action: backfill, stage: dual, record: written, want: migration.InBoth},
 		{action: backfill, stage: dual, record: inStore}, // it has outgrown its array
-		{action: backfill, stage: read, record: inArray, want: conversation.Dual},
-		{action: backfill, stage: shared, record: inArray, want: conversation.Shared},
-		{action: backfill, stage: shared, record: copied, want: conversation.Shared},
+		{action: backfill, stage: read, record: inArray, want: migration.InBoth},
+		{action: backfill, stage: shared, record: inArray, want: migration.InStore},
+		{action: backfill, stage: shared, record: copied, want: migration.InStore},
 		{action: backfill, stage: shared, record: copied, outside: true},
 		{action: backfill, stage: shared, record: inStore},
-		{action: rollback, stage: shared, back: read, record: inStore, want: conversation.Dual},
+		{action: rollback, stage: shared, back: read, record: inStore, want: migration.InBoth},
 		{action: rollback, stage: shared, back: read, record: copied},
 		{action: rollback, stage: read, back: dual, record: copied},
-		{action: rollback, stage: dual, back: embedded, record: copied, want: conversation.Embedded},
-		{action: rollback, stage: dual, back: embedded, record: inStore, want: conversation.Embedded},
+		{action: rollback, stage: dual, back: embedded, record: copied, want: migration.InArray},
+		{action: rollback, stage: dual, back: embedded, record: inStore, want: migration.InArray},
 		{action: rollback, stage: dual, back: embedded, record: inArray},
-		{action: verify, stage: dual, record: inArray, want: conversation.Dual},
+		{action: verify, stage: dual, record: inArray, want: migration.InBoth},
 		{action: verify, stage: dual, record: copied, outside: true},
-		{action: verify, stage: shared, record: inStore, want: conversation.Shared},
-		{action: migration.Index, stage: dual, record: due, want: conversation.Dual},
+		{action: verify, stage: shared, record: inStore, want: migration.InStore},
+		{action: migration.Index, stage: dual, record: due, want: migration.InBoth},
 		{action: migration.Index, stage: dual, record: due, outside: true},
 		{action: migration.Index, stage: dual, record: copied},
-		{action: migration.Cleanup, stage: shared, record: parked, want: conversation.Shared},
+		{action: migration.Cleanup, stage: shared, record: parked, want: migration.InStore},
 		{action: migration.Cleanup, stage: shared, record: inStore},
 	} {
 		t.Run(fmt.Sprintf("%s in %s of %+v", c.action, c.stage, c.record), func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestTargets(t *testing.T) {
 			out, err := f.service().Run(t.Context(), migration.Request{
 				Action: string(c.action), To: string(c.back), Percent: 100, TotalSegments: 1,
 			})
-			var want []conversation.Placement
+			var want []migration.Placement
 			if c.want != "" {
 				want = append(want, c.want)
 			}

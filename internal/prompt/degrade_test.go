@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
@@ -208,7 +207,7 @@ func TestNotMigratedIsNamed(t *testing.T) {
 	p := w.user("ann")
 	for i := range p.sessions {
 		if p.sessions[i].ID == "chat" {
-			p.sessions[i].Placement = conversation.Embedded
+			p.sessions[i].Adopted = adopted{}
 		}
 	}
 	got := build(t, w.service(now), "ann", r)
@@ -216,7 +215,7 @@ func TestNotMigratedIsNamed(t *testing.T) {
 		t.Errorf("the session's end was read %d times, degraded (-want +got)\n%s", w.endReads(), diff)
 	}
 	for i := range p.sessions {
-		p.sessions[i].Placement = conversation.Shared
+		p.sessions[i].Adopted = nil
 	}
 	p.access.NotMigrated = true // others of the user's sessions have not
 	got = build(t, w.service(now), "ann", r)

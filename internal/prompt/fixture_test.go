@@ -125,7 +125,7 @@ func answers(after time.Duration, text string) line {
 // converse adds a session with its messages to a person.
 func (p *person) converse(id, in, coach string, start time.Time, lines ...line) *conversation.Session {
 	s := conversation.Session{
-		ID: id, Context: in, CoachID: coach, Mode: "chat", Status: conversation.Active, Placement: conversation.Shared,
+		ID: id, Context: in, CoachID: coach, Mode: "chat", Status: conversation.Active,
 		CreatedAt: start, MessageCount: len(lines), LastSeq: len(lines),
 	}
 	for i, l := range lines {
@@ -216,3 +216,9 @@ func build(t *testing.T, s *prompt.Service, user conversation.UserID, r prompt.R
 	}
 	return p
 }
+
+// adopted is what a session has whose messages are in an app's own record.
+type adopted struct{ hasCopies bool }
+
+// HasCopies implements conversation.Adopted.
+func (a adopted) HasCopies() bool { return a.hasCopies }

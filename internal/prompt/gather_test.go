@@ -137,7 +137,7 @@ func TestDualSessionsAreReadFromTheirTail(t *testing.T) {
 	w := newFixture()
 	r := history(w, 20)
 	p := w.user("u")
-	p.sessions[len(p.sessions)-1].Placement = conversation.Dual
+	p.sessions[len(p.sessions)-1].Adopted = adopted{hasCopies: true}
 	build(t, w.service(now), "u", r)
 	if w.endReads() != 1 {
 		t.Errorf("the session's end was read %d times", w.endReads())

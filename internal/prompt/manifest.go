@@ -93,7 +93,7 @@ func (o checkedRequest) degraded(src *gather.Sources) []recall.Degradation {
 	if src.HasLongTerm && src.Snapshot.Profile == nil && o.recipe.NeedsProfile {
 		out = append(out, recall.Degradation{Source: "profile", Reason: "profile missing"})
 	}
-	if src.Access.NotMigrated || src.Session.Placement == conversation.Embedded {
+	if src.Access.NotMigrated || !src.Session.IsMigrated() {
 		out = append(out, recall.NotMigrated)
 	}
 	return out

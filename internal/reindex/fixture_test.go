@@ -23,6 +23,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/indexing"
@@ -90,7 +91,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
-	s.db = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
+	s.db = dynamo.New(dynamodbtest.Client(t), s.table, adopt.WithLegacy(), dynamo.WithClock(s.clock))
 	s.store = dynamotest.Stores(s.db)
 	s.index = pineconetest.Dial(t, config.Pinecone{
 		IndexHost:   pineconetest.Host(t, dimensions[config.FirstIndex]),

@@ -28,7 +28,7 @@ func testOpen(t *testing.T, s *fixture) {
 	if diff := cmp.Diff(want, session); diff != "" {
 		t.Errorf("session (-want +got):\n%s", diff)
 	}
-	wantAccess := longterm.Access{Preferences: p, NotMigrated: s.placement() != conversation.Shared}
+	wantAccess := longterm.Access{Preferences: p, NotMigrated: s.Adopted != nil}
 	if diff := cmp.Diff(wantAccess, access); diff != "" {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
@@ -165,7 +165,7 @@ func sessionID(s conversation.Session) string { return s.ID }
 func testMessagesBefore(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", numbered("m", 9)...)
 	err := s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[4:5])
-	if s.placement() == conversation.Dual { // the array has the message still
+	if s.Adopted != nil && s.Adopted.HasCopies() { // the array has the message still
 		_, err = s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[4], nil, Now)
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ func testCreate(t *testing.T, s *fixture) {
 	}
 	want := conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: "c1", Mode: "program_design", Status: conversation.Active,
-		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Placement: s.placement(),
+		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Adopted: s.Adopted,
 		Version: created.Session.Version,
 	}
 	if diff := cmp.Diff(want, created.Session); diff != "" {

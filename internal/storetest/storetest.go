@@ -3,7 +3,6 @@
 package storetest
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -116,12 +115,9 @@ type Subject struct {
 	// a function that reports whether they are still there. A store that shares no place with an app has none.
 	AppRecord func(t *testing.T, user conversation.UserID) (there func() bool)
 
-	// Placement is that of new sessions. Empty is shared.
-	Placement conversation.Placement
+	// Adopted is what new sessions have of it.
+	Adopted conversation.Adopted
 }
-
-// placement returns the placement of new sessions.
-func (s Subject) placement() conversation.Placement { return cmp.Or(s.Placement, conversation.Shared) }
 
 // Now is the time at which the clock of each test begins.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)

@@ -22,7 +22,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -34,7 +34,7 @@ type tables struct {
 }
 
 func (b tables) fill(ctx context.Context, name string) error {
-	in := dynamo.CreateTableInput(name)
+	in := table.CreateTableInput(name)
 	in.StreamSpecification = nil // the engine reads the descriptions of all tables' streams on each write
 	if _, err := b.client.CreateTable(ctx, in); err != nil {
 		return fmt.Errorf("create table: %w", err)
@@ -150,7 +150,7 @@ func (b tables) moved(ctx context.Context, name string,
 	bytes := 0
 	var sessions []capacity.Item
 	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
-		TableName: &name, Limit: aws.Int32(dynamo.ScanItems),
+		TableName: &name, Limit: aws.Int32(table.ScanItems),
 	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
@@ -202,7 +202,7 @@ func (b tables) bare(ctx context.Context, segments int, records map[string][]cap
 			workers.SetLimit(migration.MaxWorkers)
 			pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{
 				TableName: &name, Segment: aws.Int32(int32(n)), TotalSegments: aws.Int32(int32(segments)),
-				Limit: aws.Int32(dynamo.ScanItems),
+				Limit: aws.Int32(table.ScanItems),
 			})
 			for pages.HasMorePages() {
 				page, err := pages.NextPage(ctx)
@@ -265,7 +265,7 @@ func (b tables) metered(name string, counted *counter) (*httptest.Server, error)
 		return nil, err
 	}
 	return httptest.NewServer(&meter.Proxy{
-		Table: capacity.TableOf(dynamo.CreateTableInput(name)), Client: b.client,
+		Table: capacity.TableOf(table.CreateTableInput(name)), Client: b.client,
 		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
 	}), nil
 }
@@ -308,7 +308,7 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 	if err := errors.Join(err, scanErr); err != nil {
 		return err
 	}
-	bare, calls := bareCosts(capacity.TableOf(dynamo.CreateTableInput(name)), records)
+	bare, calls := bareCosts(capacity.TableOf(table.CreateTableInput(name)), records)
 	total := float64(n)
 	r.Units = append(r.Units, unitCosts{
 		Segments: segments, Write: first.Write / total, Read: first.Read / total, VerifyRead: verify.Read / total,

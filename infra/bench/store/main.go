@@ -21,12 +21,12 @@ import (
 
 	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 const (
-	table = "bench-store"
-	seed  = 20260105
+	tableName = "bench-store"
+	seed      = 20260105
 )
 
 func main() {
@@ -50,10 +50,10 @@ func measure(
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 		Retryer:     retry.NewStandard(retryBrokenReads),
 	})
-	if _, err := client.CreateTable(ctx, dynamo.CreateTableInput(table)); err != nil {
+	if _, err := client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
 		return storebench.Result{}, fmt.Errorf("create table: %w", err)
 	}
-	return storebench.Run(ctx, client, table, s, progress)
+	return storebench.Run(ctx, client, tableName, s, progress)
 }
 
 // retryBrokenReads makes the client retry in one case only, since retries are not counted: the client itself may close

@@ -28,6 +28,8 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 const tableTimeout = 30 * time.Second
@@ -152,7 +154,7 @@ func (s *services) connect() {
 // openTable makes the table unless it exists, and finds its stream. A table that was there keeps its TTL. It makes the
 // ledger of erasures beside it.
 func (s *services) openTable(ctx context.Context) error {
-	out, err := s.makeTable(ctx, dynamo.CreateTableInput(s.cfg.TableName))
+	out, err := s.makeTable(ctx, table.CreateTableInput(s.cfg.TableName))
 	if err != nil {
 		return err
 	}
@@ -162,7 +164,7 @@ func (s *services) openTable(ctx context.Context) error {
 	if s.streamARN = aws.ToString(out.LatestStreamArn); s.streamARN == "" {
 		return fmt.Errorf("table %s has no stream: enable one with new and old images", s.cfg.TableName)
 	}
-	s.due = dynamo.NewDueStore(dynamo.New(s.tables, s.cfg.TableName))
+	s.due = dynamo.NewDueStore(dynamo.New(s.tables, s.cfg.TableName, adopt.WithLegacy()))
 	return nil
 }
 
@@ -192,14 +194,14 @@ func (s *services) makeTable(ctx context.Context, in *dynamodb.CreateTableInput)
 }
 
 // expireRecords turns a table's TTL on, as the template does.
-func (s *services) expireRecords(ctx context.Context, table string) error {
+func (s *services) expireRecords(ctx context.Context, name string) error {
 	_, err := s.tables.UpdateTimeToLive(ctx, &dynamodb.UpdateTimeToLiveInput{
-		TableName: &table, TimeToLiveSpecification: &types.TimeToLiveSpecification{
-			AttributeName: aws.String(dynamo.TTLAttribute), Enabled: aws.Bool(true),
+		TableName: &name, TimeToLiveSpecification: &types.TimeToLiveSpecification{
+			AttributeName: aws.String(table.TTLAttribute), Enabled: aws.Bool(true),
 		},
 	})
 	if err != nil {
-		return fmt.Errorf("turn on the TTL of table %s: %w", table, err)
+		return fmt.Errorf("turn on the TTL of table %s: %w", name, err)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/storetest"
 )
 
@@ -24,7 +26,7 @@ func New(t testing.TB, options ...dynamo.Option) storetest.Stores {
 // Open returns the stores of an existing table.
 func Open(t testing.TB, table string, options ...dynamo.Option) storetest.Stores {
 	t.Helper()
-	return Stores(dynamo.New(dynamodbtest.Client(t), table, options...))
+	return Stores(dynamo.New(dynamodbtest.Client(t), table, append([]dynamo.Option{adopt.WithLegacy()}, options...)...))
 }
 
 // Stores returns all stores of a DB.
@@ -54,7 +56,7 @@ func Stores(db *dynamo.DB) storetest.Stores {
 // writes to the local engine.
 func Table(t testing.TB) string {
 	t.Helper()
-	in := dynamo.CreateTableInput("throughline")
+	in := table.CreateTableInput("throughline")
 	in.StreamSpecification = nil
 	return dynamodbtest.Table(t, in)
 }

@@ -9,15 +9,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // TestCommandsMendTheTable runs the commands of a report, as the owner would, until the table is ready.
 func TestCommandsMendTheTable(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t, func(in *dynamodb.CreateTableInput) {
-		drop(in, dynamo.BySource, dynamo.Recent, dynamo.CoachRecent, dynamo.DueIndex)
+		drop(in, table.BySource, table.Recent, table.CoachRecent, table.DueIndex)
 		in.StreamSpecification = nil
 	})
 	r := a.run(t)

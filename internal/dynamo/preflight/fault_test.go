@@ -11,15 +11,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // TestFaultsOfTables makes one table for each fault that a table can have.
 func TestFaultsOfTables(t *testing.T) {
 	t.Parallel()
 	shared := newAppTable(t, nil)
-	shared.expireBy(t, dynamo.TTLAttribute)
+	shared.expireBy(t, table.TTLAttribute)
 	const customerKey = "arn:aws:kms:us-east-1:111122223333:key/11111111-2222-3333-4444-555555555555"
 	encrypted := func(d *types.TableDescription) {
 		d.SSEDescription = &types.SSEDescription{
@@ -124,13 +124,13 @@ func TestFaultsOfTables(t *testing.T) {
 		{
 			name: "missing index", check: "indexes", level: preflight.Error,
 			words:  []string{"missing: due", "AttributeName=dueShard"},
-			create: func(in *dynamodb.CreateTableInput) { drop(in, dynamo.DueIndex) },
+			create: func(in *dynamodb.CreateTableInput) { drop(in, table.DueIndex) },
 		},
 		{
 			name: "index with another key", check: "index recent", level: preflight.Error,
 			words: []string{"lastSeen (S, range)", "activeAt (S, range)"},
 			create: func(in *dynamodb.CreateTableInput) {
-				indexNamed(in, dynamo.Recent).KeySchema = keys("pk", "lastSeen")
+				indexNamed(in, table.Recent).KeySchema = keys("pk", "lastSeen")
 				in.AttributeDefinitions = append(in.AttributeDefinitions, definition("lastSeen", "S"))
 			},
 		},
@@ -138,13 +138,13 @@ func TestFaultsOfTables(t *testing.T) {
 			name: "index without contents", check: "index sourceId-timestamp", level: preflight.Error,
 			words: []string{"KEYS_ONLY", `"Delete"`, `"Create"`},
 			create: func(in *dynamodb.CreateTableInput) {
-				indexNamed(in, dynamo.BySource).Projection.ProjectionType = types.ProjectionTypeKeysOnly
+				indexNamed(in, table.BySource).Projection.ProjectionType = types.ProjectionTypeKeysOnly
 			},
 		},
 		{
 			name: "wide index", check: "index recent", level: preflight.Warning, words: []string{"projects ALL"},
 			create: func(in *dynamodb.CreateTableInput) {
-				indexNamed(in, dynamo.Recent).Projection.ProjectionType = types.ProjectionTypeAll
+				indexNamed(in, table.Recent).Projection.ProjectionType = types.ProjectionTypeAll
 			},
 		},
 		{
@@ -152,7 +152,7 @@ func TestFaultsOfTables(t *testing.T) {
 			change: func(a *appTable) {
 				a.describe = func(d *types.TableDescription) {
 					for i := range d.GlobalSecondaryIndexes {
-						if *d.GlobalSecondaryIndexes[i].IndexName == dynamo.DueIndex {
+						if *d.GlobalSecondaryIndexes[i].IndexName == table.DueIndex {
 							d.GlobalSecondaryIndexes[i].IndexStatus = types.IndexStatusCreating
 						}
 					}
@@ -214,7 +214,7 @@ func TestFaultsOfTables(t *testing.T) {
 			if c.create != nil || c.ttl != "" {
 				a = newAppTable(t, c.create)
 				if c.ttl != "-" {
-					a.expireBy(t, cmp.Or(c.ttl, dynamo.TTLAttribute))
+					a.expireBy(t, cmp.Or(c.ttl, table.TTLAttribute))
 				}
 			}
 			if c.change != nil {

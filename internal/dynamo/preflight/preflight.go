@@ -13,8 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go"
-
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // TableAPI is the part of DynamoDB that the check reads. *dynamodb.Client implements it.
@@ -109,7 +108,7 @@ func Run(ctx context.Context, s Services, o Options) (Report, error) {
 		return Report{}, fmt.Errorf("describe table %s: %w", o.Table, err)
 	}
 	c := &check{
-		services: s, options: o, cli: cli{o.Region, o.Table}, table: out.Table, want: dynamo.CreateTableInput(o.Table),
+		services: s, options: o, cli: cli{o.Region, o.Table}, table: out.Table, want: table.CreateTableInput(o.Table),
 	}
 	c.report = Report{Table: o.Table, Parameters: map[string]string{"ExistingTableName": o.Table}}
 	c.keys()

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -21,7 +21,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 func TestTableOfThroughlineIsReady(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t, nil)
-	a.expireBy(t, dynamo.TTLAttribute)
+	a.expireBy(t, table.TTLAttribute)
 	r := a.run(t)
 	for _, f := range r.Findings {
 		if f.Level != preflight.OK {
@@ -45,7 +45,7 @@ func TestMissingTableIsAnError(t *testing.T) {
 func TestAWSManagedKeyNeedsNothing(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t, nil)
-	a.expireBy(t, dynamo.TTLAttribute)
+	a.expireBy(t, table.TTLAttribute)
 	a.describe = func(d *types.TableDescription) {
 		d.SSEDescription = &types.SSEDescription{KMSMasterKeyArn: aws.String("arn:aws:kms:us-east-1:1:key/aws")}
 	}
@@ -61,8 +61,8 @@ func TestAWSManagedKeyNeedsNothing(t *testing.T) {
 
 func TestIndexRoom(t *testing.T) {
 	t.Parallel()
-	a := newAppTable(t, func(in *dynamodb.CreateTableInput) { drop(in, dynamo.DueIndex, dynamo.CoachRecent) })
-	a.expireBy(t, dynamo.TTLAttribute)
+	a := newAppTable(t, func(in *dynamodb.CreateTableInput) { drop(in, table.DueIndex, table.CoachRecent) })
+	a.expireBy(t, table.TTLAttribute)
 	for _, c := range []struct {
 		indexes int
 		fits    bool
@@ -84,10 +84,10 @@ func TestIndexRoom(t *testing.T) {
 func TestAttributeWithAnotherTypeInAnIndex(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t, func(in *dynamodb.CreateTableInput) {
-		drop(in, dynamo.BySource)
+		drop(in, table.BySource)
 		addIndex(in, "visits", "visitor", "timestamp", "N")
 	})
-	a.expireBy(t, dynamo.TTLAttribute)
+	a.expireBy(t, table.TTLAttribute)
 	text := a.run(t).Text()
 	for _, w := range []string{
 		"index sourceId-timestamp: an index of the app's has timestamp as a key of type N", "app's index visits: its key",
@@ -103,7 +103,7 @@ func TestAttributeWithAnotherTypeInAnIndex(t *testing.T) {
 
 func TestProvisionedIndexHasCapacity(t *testing.T) {
 	t.Parallel()
-	a := newAppTable(t, func(in *dynamodb.CreateTableInput) { drop(in, dynamo.DueIndex) })
+	a := newAppTable(t, func(in *dynamodb.CreateTableInput) { drop(in, table.DueIndex) })
 	a.describe = func(d *types.TableDescription) {
 		d.BillingModeSummary = nil
 		d.ProvisionedThroughput = &types.ProvisionedThroughputDescription{

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 const (
@@ -163,7 +164,7 @@ func (c *check) newTallies() *tallies {
 	})
 	ts.expiring = add(Finding{
 		Check: "ttl of records", Level: Error,
-		Found: "records of the app's have a number in " + dynamo.TTLAttribute + ", which does not expire them today",
+		Found: "records of the app's have a number in " + table.TTLAttribute + ", which does not expire them today",
 		Breaks: "once records expire by it, DynamoDB deletes them: the number counts as epoch seconds, and one of the last " +
 			"5 years has passed",
 		Mend: "let the app keep that value under another name before the attribute is turned on",
@@ -177,7 +178,7 @@ func entersFinding(index string) Finding {
 		Breaks: "they cost a write there, and Throughline's reads of the index pass over them",
 		Mend:   "let the app keep the values under other names",
 	}
-	if index == dynamo.DueIndex {
+	if index == table.DueIndex {
 		f.Level, f.Breaks = Error, "the sweep would find them again and again, and can do nothing with them"
 	}
 	return f
@@ -203,7 +204,7 @@ func (ts *tallies) look(record map[string]types.AttributeValue) {
 	case dynamo.IsSessionKey(text(record["sk"])):
 		ts.partition.count(record, "")
 	}
-	if n, ok := record[dynamo.TTLAttribute].(*types.AttributeValueMemberN); ok && ts.check.expires != dynamo.TTLAttribute {
+	if n, ok := record[table.TTLAttribute].(*types.AttributeValueMemberN); ok && ts.check.expires != table.TTLAttribute {
 		ts.expiring.count(record, n.Value)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 type record = map[string]types.AttributeValue
@@ -31,9 +31,9 @@ func appRecord(pk, sk string, attributes record) record {
 func bareTable(t *testing.T) *appTable {
 	t.Helper()
 	a := newAppTable(t, func(in *dynamodb.CreateTableInput) {
-		drop(in, dynamo.BySource, dynamo.Recent, dynamo.CoachRecent, dynamo.DueIndex)
+		drop(in, table.BySource, table.Recent, table.CoachRecent, table.DueIndex)
 	})
-	a.expireBy(t, dynamo.TTLAttribute)
+	a.expireBy(t, table.TTLAttribute)
 	return a
 }
 
@@ -153,7 +153,7 @@ func TestRecordsThatWouldExpire(t *testing.T) {
 		!strings.Contains(f.Examples[0], "user#1 / trial") {
 		t.Errorf("got %+v, want the record with a number", f)
 	}
-	a.expireBy(t, dynamo.TTLAttribute)
+	a.expireBy(t, table.TTLAttribute)
 	if f := finding(a.run(t), "ttl of records", preflight.Error); f.Count != 0 {
 		t.Errorf("got %+v, though the records expire by it today", f)
 	}

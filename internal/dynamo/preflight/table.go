@@ -9,8 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // streamReaders is how many processes may read a shard of a table's stream at once (Amazon DynamoDB Developer Guide,
@@ -147,22 +146,22 @@ func (c *check) timeToLive(ctx context.Context) {
 		c.expires = aws.ToString(d.AttributeName)
 	}
 	switch {
-	case c.expires == dynamo.TTLAttribute:
-		c.ok(name, "on "+dynamo.TTLAttribute)
+	case c.expires == table.TTLAttribute:
+		c.ok(name, "on "+table.TTLAttribute)
 	case c.expires != "":
 		c.add(Finding{
 			Check: name, Level: Error, Found: "records expire by the attribute " + c.expires,
 			Breaks: "a table has one such attribute. Throughline's prompts, idempotency records and tombstones are never " +
 				"deleted, and the table grows by them. If it is changed, the app's own records no longer expire",
-			Mend: "let the app write " + dynamo.TTLAttribute + " (epoch seconds) beside " + c.expires + " and fill it in " +
+			Mend: "let the app write " + table.TTLAttribute + " (epoch seconds) beside " + c.expires + " and fill it in " +
 				"where it is missing; then turn the old attribute off and, an hour later, the new one on",
-			Commands: []string{enable(c.expires, false), enable(dynamo.TTLAttribute, true)},
+			Commands: []string{enable(c.expires, false), enable(table.TTLAttribute, true)},
 		})
 	default:
 		c.add(Finding{
 			Check: name, Level: Error, Found: "no attribute lets records expire",
 			Breaks: "prompts, idempotency records and tombstones are never deleted, and the table grows by them",
-			Mend:   "turn it on", Commands: []string{enable(dynamo.TTLAttribute, true)},
+			Mend:   "turn it on", Commands: []string{enable(table.TTLAttribute, true)},
 		})
 	}
 }

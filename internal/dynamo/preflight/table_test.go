@@ -11,8 +11,8 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // appTable is an app's table on DynamoDB Local, with the parts of its description that the local engine does not have.
@@ -31,7 +31,7 @@ type appTable struct {
 // newAppTable makes a table. change makes it differ from the one that Throughline would make.
 func newAppTable(t *testing.T, change func(*dynamodb.CreateTableInput)) *appTable {
 	t.Helper()
-	in := dynamo.CreateTableInput("")
+	in := table.CreateTableInput("")
 	if change != nil {
 		change(in)
 	}

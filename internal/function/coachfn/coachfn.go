@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
@@ -68,7 +69,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
 	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
 		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
-		dynamo.WithTokens(tokens.Count))
+		adopt.WithTokens(tokens.Count))
 }
 
 func export(rt function.Runtime, db *dynamo.DB) httpapi.ExportDeps {

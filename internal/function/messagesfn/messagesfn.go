@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/deadletter"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/health"
@@ -33,7 +34,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, dynamo.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
+	db := function.Table(cfg, adopt.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
 		dynamo.WithSummaryEvery(cfg.Triggers.Messages), dynamo.WithDailyTokens(cfg.DailyTokens))
 	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {
@@ -77,7 +78,7 @@ func healthOf(cfg config.Config, rt function.Runtime, db *dynamo.DB) healthReade
 			Due:         dynamo.NewDueStore(db),
 			DeadLetters: deadletter.New(sqs.NewFromConfig(function.AWS(cfg, cfg.SQSEndpoint)), cfg.DeadLetterQueues),
 			Migration: &migration.Service{
-				Table: dynamo.NewMigrationStore(db, function.DynamoDB(cfg)), Now: time.Now, Sleep: delay.Sleep,
+				Table: adopt.NewMigrationStore(db, function.DynamoDB(cfg)), Now: time.Now, Sleep: delay.Sleep,
 			},
 			Now: time.Now,
 			Failed: func(ctx context.Context, part health.Part, err error) {

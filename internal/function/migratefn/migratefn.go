@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/invoke"
@@ -22,10 +23,10 @@ import (
 // New builds the handler.
 func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	tokens, client := token.New(), function.DynamoDB(cfg)
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithTokens(tokens.Count))
+	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), adopt.WithTokens(tokens.Count))
 	h := &handler{
 		service: &migration.Service{
-			Table: dynamo.NewMigrationStore(db, client), Now: time.Now, Sleep: delay.Sleep,
+			Table: adopt.NewMigrationStore(db, client), Now: time.Now, Sleep: delay.Sleep,
 			Report: func(ctx context.Context, a migration.Action, m migration.Mismatch) {
 				metric.Add(ctx, "MigrationMismatches", 1, metric.Count)
 				rt.Log.WarnContext(ctx, "session does not migrate", "action", a, "user", llm.EndUser(string(m.UserID)),

@@ -23,6 +23,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
@@ -37,7 +38,7 @@ type app struct {
 	handle function.PayloadHandler
 	client *dynamodb.Client
 	// writers is the state as the writers know it.
-	writers *dynamo.StageStore
+	writers *adopt.StageStore
 }
 
 func newApp(t *testing.T, stage migration.Stage) *app {
@@ -248,8 +249,8 @@ type writers struct {
 
 func startWriters(t *testing.T, a *app, source legacy.Table) *writers {
 	w := &writers{source: source, said: map[int][]string{}, end: make(chan struct{})}
-	db := dynamo.New(a.client, a.table, dynamo.WithInitialStage(migration.Embedded))
-	w.stores, a.writers = dynamo.NewMessageStore(db), dynamo.NewStageStore(db)
+	db := dynamo.New(a.client, a.table, adopt.WithInitialStage(migration.Embedded))
+	w.stores, a.writers = dynamo.NewMessageStore(db), adopt.NewStageStore(db)
 	w.work.Go(func() {
 		ticks := time.NewTicker(10 * time.Millisecond)
 		defer ticks.Stop()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -78,7 +79,7 @@ func TestTwoOperators(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newApp(t, migration.Embedded)
-			stages := dynamo.NewStageStore(dynamo.New(a.client, a.table, dynamo.WithInitialStage(migration.Embedded)))
+			stages := adopt.NewStageStore(dynamo.New(a.client, a.table, adopt.WithInitialStage(migration.Embedded)))
 			before, err := stages.State(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -124,7 +125,7 @@ func TestOneStepForTwo(t *testing.T) {
 	}
 	for _, payload := range []string{`{"action":"cleanup"}`, `{"action":"rollback","to":"shared-read"}`} {
 		a := newApp(t, migration.Embedded)
-		stages := dynamo.NewStageStore(dynamo.New(a.client, a.table))
+		stages := adopt.NewStageStore(dynamo.New(a.client, a.table))
 		if err := stages.Save(t.Context(), migration.State{}, state); err != nil {
 			t.Fatal(err)
 		}

@@ -29,5 +29,5 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	service := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
-	return function.Measured(rt, "remember", stream.Handler(dynamo.DecodeChange, service, rt.Log)), nil
+	return function.Measured(rt, "remember", stream.Handler(db.DecodeChange, service, rt.Log)), nil
 }

@@ -96,10 +96,10 @@ func (r *reader) needsTail() bool {
 	if r.got.current != nil {
 		last = r.got.current.Seq - 1
 	}
-	if s.LastSeq == 0 && s.Placement != conversation.Embedded {
+	if s.LastSeq == 0 && s.IsMigrated() {
 		return false
 	}
-	if s.Placement == conversation.Embedded || s.Placement == conversation.Dual {
+	if s.Adopted != nil {
 		return true
 	}
 	own := map[int]*conversation.Message{}

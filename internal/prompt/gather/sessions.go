@@ -95,7 +95,7 @@ func sessionFromMessages(messages []*conversation.Message) conversation.Session 
 	first := messages[0]
 	return conversation.Session{
 		ID: first.SessionID, Context: first.Context, CoachID: first.CoachID, StartedAt: first.Timestamp,
-		MessageCount: len(messages), LastSeq: messages[len(messages)-1].Seq, Placement: conversation.Shared,
+		MessageCount: len(messages), LastSeq: messages[len(messages)-1].Seq,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
@@ -76,7 +77,7 @@ func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (
 func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
-		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.table),
+		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.table, adopt.WithLegacy()),
 		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)

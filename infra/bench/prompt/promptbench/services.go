@@ -24,6 +24,8 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/prompt"
@@ -60,14 +62,14 @@ type services struct {
 }
 
 // startServices starts the local services and creates the table on the DynamoDB engine at the endpoint.
-func startServices(ctx context.Context, endpoint, table string, l Latencies) (*services, error) {
+func startServices(ctx context.Context, endpoint, name string, l Latencies) (*services, error) {
 	s := &services{
-		callLog: &callLog{}, instant: &atomic.Bool{}, first: &atomic.Bool{}, endpoint: endpoint, table: table, latency: l,
+		callLog: &callLog{}, instant: &atomic.Bool{}, first: &atomic.Bool{}, endpoint: endpoint, table: name, latency: l,
 		tokens: token.New(),
 	}
 	s.client = s.dynamoClient(s.transport(l.DynamoDB))
 	s.instant.Store(true)
-	in := dynamo.CreateTableInput(table)
+	in := table.CreateTableInput(name)
 	if _, err := s.client.CreateTable(ctx, in); err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
@@ -121,8 +123,8 @@ func (s *services) transport(latency time.Duration) http.RoundTripper {
 }
 
 // db returns a DB on an API, at the history's time.
-func (s *services) db(api dynamo.API, h *history) *dynamo.DB {
-	return dynamo.New(api, s.table, dynamo.WithClock(h.clock))
+func (s *services) db(api table.API, h *history) *dynamo.DB {
+	return dynamo.New(api, s.table, adopt.WithLegacy(), dynamo.WithClock(h.clock))
 }
 
 // search returns production's search over a store and an index.

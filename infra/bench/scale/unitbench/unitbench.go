@@ -27,7 +27,7 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/coachfn"
 	"github.com/throughline/throughline/internal/function/contextfn"
@@ -61,7 +61,7 @@ type Units struct {
 }
 
 const (
-	table      = "bench-scale"
+	tableName  = "bench-scale"
 	dimensions = 32
 	surface    = "coach_conversation"
 )
@@ -171,7 +171,7 @@ func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
 		Region: "us-east-1", BaseEndpoint: aws.String(b.endpoint),
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
-	if _, err := b.client.CreateTable(ctx, dynamo.CreateTableInput(table)); err != nil {
+	if _, err := b.client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
 	model, err := b.serve(offlinemodel.Handler(offlinemodel.Options{}))
@@ -186,7 +186,7 @@ func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
 		return nil, err
 	}
 	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "TABLE_NAME": table, "AWS_ENDPOINT_URL_DYNAMODB": b.endpoint, "PINECONE_INDEX_HOST": host,
+		"PORT": "0", "TABLE_NAME": tableName, "AWS_ENDPOINT_URL_DYNAMODB": b.endpoint, "PINECONE_INDEX_HOST": host,
 		"OPENAI_BASE_URL": model + "/v1", "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions),
 		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h",
 	})
@@ -218,7 +218,7 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 			return nil, err
 		}
 		cfg.DynamoDBEndpoint, err = b.serve(&meter.Proxy{
-			Table: capacity.TableOf(dynamo.CreateTableInput(table)), Client: b.client,
+			Table: capacity.TableOf(table.CreateTableInput(tableName)), Client: b.client,
 			Engine: httputil.NewSingleHostReverseProxy(engine), Add: func(u capacity.Units) {
 				b.add(name, Use{DynamoDBCalls: 1, ReadUnits: u.Read, WriteUnits: u.Write})
 			},
@@ -303,15 +303,15 @@ const overhead = 100
 // stored adds up the records that do not expire.
 func (b *bench) stored(ctx context.Context) (storedBytes, error) {
 	var out storedBytes
-	shape := capacity.TableOf(dynamo.CreateTableInput(table))
-	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: aws.String(table)})
+	shape := capacity.TableOf(table.CreateTableInput(tableName))
+	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: aws.String(tableName)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return out, fmt.Errorf("read table: %w", err)
 		}
 		for _, record := range page.Items {
-			if record[dynamo.TTLAttribute] != nil {
+			if record[table.TTLAttribute] != nil {
 				continue
 			}
 			out.records++

@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // bareItems returns the part of a transaction that every store has to write: the messages, the session's counters and
@@ -100,7 +100,7 @@ func (c *storeContender) bareTurns(ctx context.Context) ([]meter.Usage, error) {
 // time.
 func (c *storeContender) barePage(ctx context.Context, limit int, after time.Time) (meter.Usage, int, error) {
 	in := &dynamodb.QueryInput{
-		TableName: aws.String(c.table), IndexName: aws.String(dynamo.BySource), Limit: aws.Int32(int32(limit)),
+		TableName: aws.String(c.table), IndexName: aws.String(table.BySource), Limit: aws.Int32(int32(limit)),
 		KeyConditionExpression:    aws.String("sourceId = :source"),
 		ExpressionAttributeValues: capacity.Item{":source": stringAttr(string(c.user) + "#" + sessionPrefix + c.session)},
 		ScanIndexForward:          aws.Bool(!after.IsZero()),

@@ -12,7 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // What the records of all contenders have in common.
@@ -45,7 +45,7 @@ type recordingAPI struct {
 	last []types.TransactWriteItem
 }
 
-var _ dynamo.API = (*recordingAPI)(nil)
+var _ table.API = (*recordingAPI)(nil)
 
 // TransactWriteItems keeps the items and writes them.
 func (a *recordingAPI) TransactWriteItems(

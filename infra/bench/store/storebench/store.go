@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
 )
 
 // turnInterval is the time from one turn to the next in a lively conversation.
@@ -55,7 +56,7 @@ func (s *setup) newStore(name string, length int, keyed, cold bool) *storeConten
 
 // fresh returns a DB with an empty cache, as in a function that has just started.
 func (c *storeContender) fresh() *dynamo.DB {
-	return dynamo.New(c.api, c.table, dynamo.WithClock(func() time.Time { return c.now }))
+	return dynamo.New(c.api, c.table, adopt.WithLegacy(), dynamo.WithClock(func() time.Time { return c.now }))
 }
 
 // begin makes a new session of the contender's length, without any time passing.

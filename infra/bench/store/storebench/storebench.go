@@ -12,19 +12,19 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // warmups is how often at most everything is done before it is measured: the engine's virtual machine has to warm up.
 const warmups = 15
 
-// Run measures on an empty table made from dynamo.CreateTableInput. It reports its progress in single lines.
-func Run(ctx context.Context, client meter.API, table string, s Settings, progress func(string)) (Result, error) {
+// Run measures on an empty table made from table.CreateTableInput. It reports its progress in single lines.
+func Run(ctx context.Context, client meter.API, name string, s Settings, progress func(string)) (Result, error) {
 	if s.Repeats < 1 || len(s.Lengths) == 0 {
 		return Result{}, errors.New("at least one length and one repeat are needed")
 	}
 	setup := &setup{
-		Meter: meter.New(client, dynamo.CreateTableInput(table)), table: table, texts: NewTexts(s.Seed),
+		Meter: meter.New(client, table.CreateTableInput(name)), table: name, texts: NewTexts(s.Seed),
 		random: rand.New(rand.NewPCG(s.Seed, 1)),
 	}
 	r := Result{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}

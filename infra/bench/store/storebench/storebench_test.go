@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -94,7 +94,7 @@ var unexported = cmp.Options{
 func TestRunOnTheEngine(t *testing.T) {
 	t.Parallel()
 	client := dynamodbtest.Client(t)
-	table := dynamodbtest.Table(t, dynamo.CreateTableInput(""))
+	table := dynamodbtest.Table(t, table.CreateTableInput(""))
 	settings := storebench.Settings{Lengths: []int{0, 10, 60, 120}, Repeats: 3, Seed: 7}
 	r, err := storebench.Run(t.Context(), client, table, settings, func(string) {})
 	if err != nil {

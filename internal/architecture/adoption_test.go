@@ -1,0 +1,102 @@
+package architecture_test
+
+import (
+	"go/ast"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const adoption = "internal/dynamo/adopt"
+
+// TestAdoptionStandsBesideTheStore checks that the stores and the table know nothing of an app's own records, and that
+// only what builds the store adds their adoption to it (docs/adr/0059). Without the folder and that line, every session
+// is one of the shared store.
+func TestAdoptionStandsBesideTheStore(t *testing.T) {
+	t.Parallel()
+	found := false
+	for _, p := range listPackages(t) {
+		for _, imported := range p.Imports {
+			problem := adoptionProblem(p.path(), strings.TrimPrefix(imported, module+"/"))
+			if problem != "" {
+				t.Errorf("%s imports %s: %s", p.path(), imported, problem)
+			}
+		}
+		found = found || p.path() == adoption
+	}
+	if !found {
+		t.Errorf("there is no package %s", adoption)
+	}
+}
+
+// adoptionProblem says why a package may not import another, or "".
+func adoptionProblem(path, imported string) string {
+	isStore := path == "internal/dynamo" || path == "internal/dynamo/table"
+	switch {
+	case imported == "internal/migration" && isStore:
+		return "only " + adoption + " knows the stages and the placements of a migration"
+	case imported != adoption:
+		return ""
+	case strings.HasPrefix(path, "internal/function"), strings.HasPrefix(path, "infra/"), isTestSupport(path):
+		return ""
+	}
+	return "adoption is added where functions are built"
+}
+
+// TestAdoptionProblems checks the rule.
+func TestAdoptionProblems(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		path, imported string
+		ok             bool
+	}{
+		{"internal/dynamo", adoption, false},
+		{"internal/dynamo", "internal/migration", false},
+		{"internal/dynamo/table", "internal/migration", false},
+		{"internal/prompt", adoption, false},
+		{"internal/httpapi", adoption, false},
+		{"internal/function", adoption, true},
+		{"internal/function/migratefn", adoption, true},
+		{"infra/migrate", adoption, true},
+		{"internal/dynamo/dynamotest", adoption, true},
+		{adoption, "internal/migration", true},
+		{"internal/httpapi", "internal/migration", true},
+	} {
+		if problem := adoptionProblem(c.path, c.imported); (problem == "") != c.ok {
+			t.Errorf("%s imports %s: %q", c.path, c.imported, problem)
+		}
+	}
+}
+
+// TestPlacementsAreOfTheMigration checks that no other code than adoption and the migration names a placement.
+func TestPlacementsAreOfTheMigration(t *testing.T) {
+	t.Parallel()
+	files, err := repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"Placement", "PlacementOf", "InArray", "InBoth", "InStore"}
+	named := 0
+	for _, f := range files {
+		if !f.isProduction() {
+			continue
+		}
+		isAllowed := strings.HasPrefix(f.path, adoption) || strings.HasPrefix(f.path, "internal/migration/")
+		for n := range ast.Preorder(f.syntax) {
+			selector, ok := n.(*ast.SelectorExpr)
+			if !ok || !slices.Contains(names, selector.Sel.Name) {
+				continue
+			}
+			of, _ := selector.X.(*ast.Ident)
+			if of == nil || of.Name != "migration" && of.Name != "adopt" {
+				continue
+			}
+			if named++; !isAllowed {
+				t.Errorf("%s:%d: %s.%s", f.path, f.line(n.Pos()), of.Name, selector.Sel.Name)
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no placement is found")
+	}
+}

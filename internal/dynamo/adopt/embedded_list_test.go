@@ -1,0 +1,209 @@
+package adopt_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// TestListBesideMoves lists sessions page by page, while they move between two pages and the stage changes. Before the
+// stage is shared each session is listed once. After a step back from shared those of one quarter hour may be listed
+// again, and none is left out.
+func TestListBesideMoves(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from, to migration.Stage
+		repeats  bool
+	}{
+		"backfill":         {migration.Dual, migration.Dual, false},
+		"forward":          {migration.SharedRead, migration.Shared, false},
+		"back":             {migration.Dual, migration.Embedded, false},
+		"back from shared": {migration.Shared, migration.SharedRead, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list := newListCase(t)
+			for limit := 1; limit <= 3; limit++ {
+				list.change(t, c.from)
+				for i, id := range list.ids {
+					list.move(t, id, placementOf(c.from, i))
+				}
+				pages := 0
+				got := list.pages(t, limit, func() {
+					if pages++; pages == 2 {
+						list.change(t, c.to)
+					}
+					for i, id := range list.ids {
+						list.move(t, id, placementOf(c.to, i+pages))
+					}
+				})
+				if c.repeats {
+					got = slices.Compact(slices.Sorted(slices.Values(got)))
+					slices.SortFunc(got, func(a, b string) int { return slices.Index(list.ids, a) - slices.Index(list.ids, b) })
+				}
+				if diff := cmp.Diff(list.ids, got); diff != "" {
+					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
+				}
+			}
+		})
+	}
+}
+
+// placementOf returns one of the placements that a session may have in a stage.
+func placementOf(stage migration.Stage, i int) migration.Placement {
+	placements := []migration.Placement{migration.InArray, migration.InBoth, migration.InStore}
+	switch stage {
+	case migration.Shared:
+		placements = placements[2:]
+	case migration.SharedRead:
+		placements = placements[1:]
+	}
+	return placements[i%len(placements)]
+}
+
+// listCase is a user with sessions of the app, some of which were active in the same quarter hour.
+type listCase struct {
+	*appTable
+	clock *dynamotest.Clock
+	// ids are the sessions in the order of the list.
+	ids []string
+}
+
+const listUser = conversation.UserID("u")
+
+func newListCase(t *testing.T) *listCase {
+	t.Helper()
+	l := &listCase{appTable: newAppTable(t), clock: dynamotest.NewClock()}
+	for i := range 8 {
+		id := fmt.Sprint("s", i)
+		at := time.Date(2024, 5, 1, 12-i/3, 1+i, 0, 0, time.UTC)
+		entry := map[string]any{"role": "user", "content": id, "ts": conversation.FormatTime(at)}
+		r, err := attributevalue.MarshalMap(map[string]any{"attributes": map[string]any{"messages": []any{entry}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		dynamotest.Put(t, l.table, listUser, "conversation#"+id, r)
+		l.ids = append(l.ids, id)
+	}
+	l.clock.Advance(time.Hour) // no session is fresh
+	return l
+}
+
+func (l *listCase) change(t *testing.T, stage migration.Stage) {
+	t.Helper()
+	(&nap{appTable: l.appTable, clock: l.clock}).change(t, stage)
+	l.clock.Advance(time.Minute)
+}
+
+func (l *listCase) move(t *testing.T, id string, to migration.Placement) {
+	t.Helper()
+	if _, err := adopt.Move(t.Context(), l.db, listUser, id, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pages lists the sessions and calls a function between two pages.
+func (l *listCase) pages(t *testing.T, limit int, between func()) (ids []string) {
+	t.Helper()
+	stores := dynamotest.Stores(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
+	for page := (conversation.Page{Limit: limit}); len(ids) < 3*len(l.ids); {
+		sessions, next, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{}, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range sessions {
+			ids = append(ids, s.ID)
+		}
+		if page.After = next; next == "" {
+			break
+		}
+		between()
+	}
+	return ids
+}
+
+// TestListOfArrays lists sessions of all contexts, placements and states before the stage is shared: by their activity,
+// filtered, and within the bytes of a page, which arrays do not count to.
+func TestListOfArrays(t *testing.T) {
+	t.Parallel()
+	l := newListCase(t)
+	l.change(t, migration.Dual)
+	l.move(t, "s2", migration.InStore)
+	l.move(t, "s3", migration.InBoth)
+	stores := dynamotest.Stores(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
+	newSession(t, stores, listUser, "program_designer", "p", "hi")
+	completed := conversation.Completed
+	for _, id := range []string{"s1", "s2"} {
+		if _, err := stores.Sessions.UpdateSession(t.Context(), listUser, id,
+			conversation.SessionChange{Status: &completed}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for filter, want := range map[conversation.SessionFilter][]string{
+		{}:                              append([]string{"p"}, l.ids...),
+		{Context: "program_designer"}:   {"p"},
+		{Context: "workout_log"}:        nil,
+		{Status: conversation.Archived}: nil,
+		{Status: completed}:             {"s1", "s2"},
+	} {
+		sessions, next, err := stores.Sessions.Sessions(t.Context(), listUser, filter, conversation.Page{Limit: 50})
+		var got []string
+		for _, s := range sessions {
+			got = append(got, s.ID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil || next != "" {
+			t.Errorf("%+v: %v, next %q (-want +got):\n%s", filter, err, next, diff)
+		}
+	}
+	large := newAppTable(t)
+	for i := range 4 {
+		large.newArraySession(t, "u", 39, 10_000)
+		r := large.get(t, "user#u", arraySK)
+		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
+		large.put(t, r)
+	}
+	sessions, next, err := dynamotest.Stores(large.db).Sessions.Sessions(t.Context(), listUser,
+		conversation.SessionFilter{}, conversation.Page{Limit: 50})
+	if err != nil || next != "" || len(sessions) != 5 {
+		t.Errorf("%d sessions with large arrays on the page, %q, %v", len(sessions), next, err)
+	}
+	if len(sessions) > 0 && sessions[0].Attributes != nil {
+		t.Errorf("the list shows an array")
+	}
+}
+
+// TestArraysDoNotFillAPage lists sessions that still have arrays of 390 KB when the stage is shared. All are on one
+// page.
+func TestArraysDoNotFillAPage(t *testing.T) {
+	t.Parallel()
+	l := &listCase{appTable: newAppTable(t), clock: dynamotest.NewClock()}
+	const sessions = 4
+	l.newArraySession(t, string(listUser), 39, 10_000)
+	for i := range sessions {
+		r := l.get(t, "user#"+string(listUser), arraySK)
+		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
+		l.put(t, r)
+	}
+	l.change(t, migration.Dual)
+	for i := range sessions {
+		l.move(t, fmt.Sprint("c", i), migration.InBoth)
+	}
+	l.change(t, migration.Shared)
+	stores := dynamotest.Stores(open(l.client, l.table, l.clock.Option()))
+	page, _, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{},
+		conversation.Page{Limit: 50})
+	if err != nil || len(page) != sessions {
+		t.Errorf("%d sessions on one page, want %d, %v", len(page), sessions, err)
+	}
+}

@@ -1,0 +1,312 @@
+package adopt_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// meter adds up what the calls of a process consume.
+type meter struct {
+	table.API
+	adopt.ScanAPI
+	mu            sync.Mutex
+	reads, writes float64
+	transactions  int
+}
+
+func newMeter(client *dynamodb.Client) *meter { return &meter{API: client, ScanAPI: client} }
+
+func (m *meter) add(reads, writes float64, consumed ...types.ConsumedCapacity) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range consumed {
+		m.reads += reads * aws.ToFloat64(c.CapacityUnits)
+		m.writes += writes * aws.ToFloat64(c.CapacityUnits)
+	}
+}
+
+// take returns what was consumed since the last take.
+func (m *meter) take() (reads, writes float64, transactions int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	reads, writes, transactions = m.reads, m.writes, m.transactions
+	m.reads, m.writes, m.transactions = 0, 0, 0
+	return reads, writes, transactions
+}
+
+func (m *meter) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...dynamotest.APIOption,
+) (*dynamodb.TransactWriteItemsOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.API.TransactWriteItems(ctx, in, o...)
+	if err == nil {
+		m.add(0, 1, out.ConsumedCapacity...)
+		m.mu.Lock()
+		m.transactions++
+		m.mu.Unlock()
+	}
+	return out, err
+}
+
+func (m *meter) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...dynamotest.APIOption,
+) (*dynamodb.UpdateItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.API.UpdateItem(ctx, in, o...)
+	if err == nil {
+		m.add(0, 1, *out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+func (m *meter) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...dynamotest.APIOption,
+) (*dynamodb.BatchGetItemOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.API.BatchGetItem(ctx, in, o...)
+	if err == nil {
+		m.add(1, 0, out.ConsumedCapacity...)
+	}
+	return out, err
+}
+
+func (m *meter) Query(ctx context.Context, in *dynamodb.QueryInput, o ...dynamotest.APIOption,
+) (*dynamodb.QueryOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.API.Query(ctx, in, o...)
+	if err == nil {
+		m.add(1, 0, *out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+func (m *meter) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...dynamotest.APIOption,
+) (*dynamodb.ScanOutput, error) {
+	in.ReturnConsumedCapacity = types.ReturnConsumedCapacityTotal
+	out, err := m.ScanAPI.Scan(ctx, in, o...)
+	if err == nil {
+		m.add(1, 0, *out.ConsumedCapacity)
+	}
+	return out, err
+}
+
+// TestAppendToAMovedArray appends to a session that came with an array of 390 KB and to a small one, when both are
+// shared: both cost the same. In dual the large record is written again.
+func TestAppendToAMovedArray(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	units := func(stage migration.Stage, s *arraySession) float64 {
+		t.Helper()
+		m := newMeter(a.client)
+		db := open(m, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
+		if _, err := dynamotest.Stores(db).Messages.Append(t.Context(), s.user, oneMessage("c", "one more")); err != nil {
+			t.Fatal(err)
+		}
+		_, writes, _ := m.take()
+		return writes
+	}
+	small := a.newArraySession(t, "small", 1, 10, migration.InStore)
+	large := a.newArraySession(t, "large", 39, 10_000, migration.InStore)
+	want, got := units(migration.Shared, small), units(migration.Shared, large)
+	if want == 0 || got != want {
+		t.Errorf("the append takes %g units, and %g to a small session", got, want)
+	}
+	dual := a.newArraySession(t, "dual", 38, 10_000, migration.InBoth)
+	if got := units(migration.Dual, dual); got < 700 {
+		t.Errorf("in dual the append takes %g units, want those of a record of 390 KB", got)
+	}
+}
+
+// service returns the actions of the migration on the table, in a stage that was entered long ago.
+func (a *appTable) service(t *testing.T, api table.API, scans adopt.ScanAPI, stage migration.Stage,
+) *migration.Service {
+	t.Helper()
+	now := time.Now()
+	db := open(api, a.table, adopt.WithInitialStage(migration.Dual))
+	store := adopt.NewMigrationStore(db, scans)
+	before, err := store.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := before
+	after.Stage, after.Percent, after.ChangedAt = stage, 100, conversation.Milliseconds(now.Add(-time.Hour))
+	after.Version++
+	if err := store.Save(t.Context(), before, after); err != nil {
+		t.Fatal(err)
+	}
+	return &migration.Service{
+		Table: store, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil },
+		Report: func(context.Context, migration.Action, migration.Mismatch) {},
+	}
+}
+
+func run(t *testing.T, s *migration.Service, action migration.Action, more ...func(*migration.Request),
+) migration.Answer {
+	t.Helper()
+	r := migration.Request{Action: string(action), Percent: 100, TotalSegments: 1}
+	for _, f := range more {
+		f(&r)
+	}
+	out, err := s.Run(t.Context(), r)
+	if err != nil || !out.Done {
+		t.Fatalf("%s: %+v, %v", action, out, err)
+	}
+	return out
+}
+
+// TestOutgrownInDual appends to a dual session until its array has no room. It goes on in the shared store, marked, and
+// the rollback names it with the reason and moves the others.
+func TestOutgrownInDual(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	s := a.newArraySession(t, "large", 39, 10_000, migration.InBoth)
+	other := a.newArraySession(t, "small", 3, 10, migration.InStore)
+	stores := dynamotest.Stores(a.db)
+	for i := range 3 {
+		content := fmt.Sprint(i, strings.Repeat("y", 10_000))
+		if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", content)); err != nil {
+			t.Fatal(err)
+		}
+		s.want = append(s.want, content)
+	}
+	placement := func(s *arraySession, want migration.Placement) appRecord {
+		t.Helper()
+		r := a.get(t, "user#"+string(s.user), arraySK)
+		if text(r["placement"]) != string(want) {
+			t.Errorf("%s is %s, want %s", s.user, text(r["placement"]), want)
+		}
+		return r
+	}
+	if r := placement(s, migration.InStore); r["outgrown"] == nil {
+		t.Error("the session is not marked")
+	}
+	service := a.service(t, a.client, a.client, migration.SharedRead)
+	toDual := func(r *migration.Request) { r.To = string(migration.Dual) }
+	out := run(t, service, migration.Rollback, toDual)
+	if len(out.Mismatches) != 1 || out.Mismatches[0].UserID != s.user ||
+		!strings.Contains(out.Mismatches[0].Reason, "400 KB") {
+		t.Errorf("the rollback names %+v", out.Mismatches)
+	}
+	placement(s, migration.InStore)
+	placement(other, migration.InBoth)
+	s.checkOnTheWay(t, a.db)
+}
+
+// contentsOf returns all records but those of the migration itself.
+func (a *appTable) contentsOf(t *testing.T) map[string]appRecord {
+	t.Helper()
+	all := map[string]appRecord{}
+	pages := dynamodb.NewScanPaginator(a.client, &dynamodb.ScanInput{TableName: &a.table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			if text(it["pk"]) != "migration" {
+				all[text(it["pk"])+" "+text(it["sk"])] = it
+			}
+		}
+	}
+	return all
+}
+
+// TestBackfillTwice runs each backfill twice. The second one changes nothing. It reads no more than the first, apart
+// from the attributes that the first gave to the sessions' records.
+func TestBackfillTwice(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	table := legacy.Table{Users: 4, Sessions: 26, Messages: 300, Large: 1, Seed: 5}
+	if err := table.Load(t.Context(), a.client, a.table); err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []migration.Stage{migration.Dual, migration.Shared} {
+		m := newMeter(a.client)
+		service := a.service(t, m, m, stage)
+		m.take()
+		run(t, service, migration.Backfill)
+		firstReads, _, transactions := m.take()
+		if transactions == 0 {
+			t.Errorf("the backfill of %s does nothing", stage)
+		}
+		before := a.contentsOf(t)
+		out := run(t, service, migration.Backfill)
+		reads, writes, transactions := m.take()
+		if transactions > 0 || writes > 3 || reads > 1.02*firstReads || out.Progress.Changed > 0 {
+			t.Errorf("the second backfill of %s read %g units and the first %g, and it wrote %g in %d transactions",
+				stage, reads, firstReads, writes, transactions)
+		}
+		if diff := cmp.Diff(before, a.contentsOf(t), sameRecord); diff != "" {
+			t.Errorf("the second backfill of %s changed (-before +after):\n%s", stage, diff)
+		}
+	}
+}
+
+// TestRollbackWithoutEntityType checks that an app's record without entityType has none after the way back, and that a
+// session which Throughline created keeps its own.
+func TestRollbackWithoutEntityType(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	a.newArraySession(t, "app", 2, 5, migration.InBoth, migration.InStore, migration.InArray)
+	if r := a.get(t, "user#app", arraySK); r["entityType"] != nil {
+		t.Errorf("the app's record has the entityType %s", text(r["entityType"]))
+	}
+	for _, stage := range []migration.Stage{migration.Embedded, migration.Dual, migration.Shared} {
+		user := conversation.UserID("own-" + string(stage))
+		db := open(a.client, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
+		newSession(t, dynamotest.Stores(db), user, "coach_conversation", "c", "hi")
+		want := a.get(t, "user#"+string(user), arraySK)["entityType"]
+		for range 2 {
+			for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
+				if _, err := adopt.Move(t.Context(), a.db, user, "c", to); err != nil {
+					t.Fatal(err)
+				}
+				r := a.get(t, "user#"+string(user), arraySK)
+				if text(r["entityType"]) != text(want) || text(want) == "" {
+					t.Errorf("created in %s, then %s: the entityType is %q, was %q", stage, to, text(r["entityType"]), text(want))
+				}
+			}
+		}
+	}
+}
+
+// TestAppChangesItsAttribute moves a record whose top has other values than Throughline's of the same names, while the
+// app changes one of them between the read and the switch.
+func TestAppChangesItsAttribute(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	var once sync.Once
+	db := open(&dynamotest.Interceptor{API: a.client, Call: func(op string, run func() error) error {
+		if op == "TransactWriteItems" {
+			once.Do(func() {
+				changed := maps.Clone(s.Item)
+				changed["status"] = &types.AttributeValueMemberS{Value: "closed"}
+				a.put(t, changed)
+			})
+		}
+		return run()
+	}}, a.table, dynamotest.FixedClock())
+	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
+		if _, err := adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := a.get(t, "user#"+s.User, s.Key()); text(r["status"]) != "closed" {
+		t.Errorf("the app's status is %q, want closed", text(r["status"]))
+	}
+}

@@ -1,0 +1,169 @@
+package adopt_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// TestAppWritesDual checks that entries which the app adds to the array of a dual session become messages, on which the
+// functions of the stream work, and that an entry which it has overwritten comes back.
+func TestAppWritesDual(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, migration.InBoth)
+	stores, user := dynamotest.Stores(a.db), conversation.UserID(s.User)
+	say := func(content string) {
+		t.Helper()
+		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say("ours")
+	// The app writes the array as it had read it before, with two entries of its own.
+	r := a.get(t, "user#"+s.User, s.Key())
+	attributes := r["attributes"].(*types.AttributeValueMemberM).Value
+	array := attributes["messages"].(*types.AttributeValueMemberL)
+	mine := &types.AttributeValueMemberM{Value: appRecord{
+		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
+	}}
+	array.Value = append(slices.Clone(array.Value[:len(array.Value)-1]), mine, &types.AttributeValueMemberS{Value: "odd"})
+	a.put(t, r)
+	a.move(t, s, migration.InStore)
+	want := append(slices.Clone(s.Messages), legacy.Message{Role: "user", Content: "ours"},
+		legacy.Message{Role: "user", Content: "the app's"}, legacy.Message{Role: "system", Content: "odd"})
+	got := a.stored(t, s.User, s.Key())
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range a.contentsOf(t) { // the functions leave the copies out
+		isNew := slices.Contains([]string{"ours", "the app's", "odd"}, text(r["content"]))
+		if text(r["sourceId"]) != "" && (r["origin"] == nil) != isNew {
+			t.Errorf("%q has the origin %q", text(r["content"]), text(r["origin"]))
+		}
+	}
+	say("later")
+	a.move(t, s, migration.InArray)
+	r = a.get(t, "user#"+s.User, s.Key())
+	entries := r["attributes"].(*types.AttributeValueMemberM).Value["messages"].(*types.AttributeValueMemberL).Value
+	if len(entries) != len(want)+1 {
+		t.Errorf("the array has %d entries, want %d", len(entries), len(want)+1)
+	}
+}
+
+// TestAppWritesOldRecord has the app write the record over that of a shared session which it had read before. The
+// messages that were stored since are taken into the array, and stand behind the app's.
+func TestAppWritesOldRecord(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, migration.InStore)
+	stores, user := dynamotest.Stores(a.db), conversation.UserID(s.User)
+	want := slices.Clone(s.Messages)
+	for _, content := range []string{"one", "two"} {
+		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, legacy.Message{Role: "user", Content: content})
+	}
+	a.put(t, s.Item)
+	for _, to := range []migration.Placement{migration.InBoth, migration.InStore} {
+		a.move(t, s, to)
+		if diff := cmp.Diff(want, a.stored(t, s.User, s.Key())); diff != "" {
+			t.Errorf("stored, %s (-want +got)\n%s", to, diff)
+		}
+		messages, _, err := stores.Messages.Messages(t.Context(), user, s.ID, conversation.Page{Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []legacy.Message
+		for i, m := range messages {
+			got = append(got, legacy.Message{Role: string(m.Role), Content: m.Content})
+			if m.Seq != i+1 {
+				t.Errorf("message %d has seq %d", i+1, m.Seq)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("read, %s (-want +got)\n%s", to, diff)
+		}
+	}
+}
+
+// TestAppendAfterAnOldRecord has the app write an old record over that of a session, and a client append to it before
+// the job has seen it. No message is lost, and no two have one seq.
+func TestAppendAfterAnOldRecord(t *testing.T) {
+	t.Parallel()
+	for name, way := range map[string][]migration.Placement{
+		"dual": {migration.InBoth}, "shared": {migration.InStore},
+		"back in embedded": {migration.InStore, migration.InBoth, migration.InArray},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := newAppTable(t)
+			s := a.newArraySession(t, "u", 3, 5, way[0])
+			stores := dynamotest.Stores(a.db)
+			say := func(content string) {
+				t.Helper()
+				if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", content)); err != nil {
+					t.Fatal(err)
+				}
+				s.want = append(s.want, content)
+			}
+			say("one")
+			say("two")
+			for _, to := range way {
+				if _, err := adopt.Move(t.Context(), a.db, s.user, "c", to); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a.newArraySession(t, "u", 3, 5) // as the app had it
+			say("three")
+			s.checkOnTheWay(t, a.db, migration.InBoth, migration.InStore, migration.InArray, migration.InStore)
+		})
+	}
+}
+
+// TestAppWritesLaterEntries has the app write an entry into an old record that is later than what was stored since. The
+// session stays in its array, with the reason, and nothing that is stored is deleted.
+func TestAppWritesLaterEntries(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, migration.InStore)
+	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ours"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	stored := a.stored(t, s.User, s.Key())
+	attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
+	array := attributes["messages"].(*types.AttributeValueMemberL)
+	array.Value = append(slices.Clone(array.Value), &types.AttributeValueMemberM{Value: appRecord{
+		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
+		"ts": &types.AttributeValueMemberS{Value: "2099-01-01T00:00:00.000Z"},
+	}})
+	a.put(t, s.Item)
+	_, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, migration.InBoth)
+	if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "array lacks") {
+		t.Errorf("got %v", err)
+	}
+	for _, m := range stored {
+		if !slices.Contains(a.stored(t, s.User, s.Key()), m) {
+			t.Errorf("%q is gone", m.Content)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package adopt
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+const (
+	// maxRecordBytes is DynamoDB's limit of a record, and minEntryBytes less than an entry of Throughline's takes.
+	maxRecordBytes = 400 << 10
+	minEntryBytes  = 60
+	// maxAdopted is how many of the app's entries one transaction makes messages.
+	maxAdopted = 90
+)
+
+const errTooLarge = migration.Unmovable("its messages do not fit into one record of 400 KB")
+
+// unpark returns the transaction that makes a shared session dual. Its array is the parked one, with the messages that
+// came later and without those that were deleted.
+func (m *mover) unpark(ctx context.Context, it table.Item, s conversation.Session) (*table.Transaction, error) {
+	if s.MessageCount*minEntryBytes > maxRecordBytes {
+		return nil, errTooLarge
+	}
+	k := table.KeyOf(it)
+	records, err := m.db.Read(ctx, opMove, parkedKey(k))
+	if err != nil {
+		return nil, err
+	}
+	parked := records[parkedKey(k)]
+	if !table.IsMessageOf(parked, s) {
+		parked = nil // of an earlier session of the id
+	}
+	messages, err := m.storedAfter(ctx, s, 0)
+	if err != nil {
+		return nil, err
+	}
+	array, err := m.arrayOf(s, parked, messages)
+	if err != nil {
+		return nil, err
+	}
+	u := m.marked(m.versioned(s)).
+		Set(table.Field(table.AttrPlacement), table.Value(table.StringAttr(string(migration.InBoth)))).
+		Remove(table.Field(table.AttrOutgrown)).Remove(table.Field(attrEmbeddedSeq))
+	t := m.db.Transaction()
+	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
+	t.Remove(parkedKey(k))
+	return t, nil
+}
+
+// setEntries sets the array of a record.
+func setEntries(u expression.UpdateBuilder, it table.Item, entries []types.AttributeValue) expression.UpdateBuilder {
+	array := &types.AttributeValueMemberL{Value: entries}
+	if it.Nested(table.AttrAttributes) == nil {
+		return u.Set(table.Field(table.AttrAttributes), table.Value(table.Item{attrMessages: array}.Attribute()))
+	}
+	return u.Set(table.Field(arrayPath), table.Value(array))
+}
+
+// storedAfter returns the messages of the shared store after a seq, in order. It returns errTooLarge where they are
+// more than fit a record.
+func (m *mover) storedAfter(ctx context.Context, s conversation.Session, seq int) ([]conversation.Message, error) {
+	messages, more, err := dynamo.NewMessageStore(m.db).StoredAfter(ctx, m.user, s, seq, 2*maxRecordBytes)
+	if err == nil && more {
+		return nil, errTooLarge
+	}
+	return messages, err
+}
+
+// arrayOf returns the array of messages: the entries of the parked array as the app wrote them, and entries of
+// Throughline's for the others. Where an entry would get another id than its message has, because one before it is
+// gone, the id is written into it.
+func (m *mover) arrayOf(s conversation.Session, parked table.Item, messages []conversation.Message,
+) ([]types.AttributeValue, error) {
+	original := map[string]types.AttributeValue{}
+	if list, ok := parked[attrMessages].(*types.AttributeValueMemberL); ok {
+		for i, message := range m.decodeEntries(s, list.Value) {
+			original[message.ID] = list.Value[i]
+		}
+	}
+	array := make([]types.AttributeValue, len(messages))
+	for i, message := range messages {
+		var ok bool
+		if array[i], ok = original[message.ID]; !ok {
+			fields, err := attributevalue.MarshalMap(migration.Encode(message))
+			if err != nil {
+				return nil, err
+			}
+			array[i] = table.Item(fields).Attribute()
+		}
+	}
+	for i, message := range m.decodeEntries(s, array) {
+		if id := messages[i].ID; message.ID != id {
+			fields := array[i].(*types.AttributeValueMemberM)
+			array[i] = table.Item(fields.Value).With(table.Item{migration.EntryMessageID: table.StringAttr(id)}).Attribute()
+		}
+	}
+	return array, nil
+}
+
+// decodeEntries decodes entries that are all messages.
+func (m *mover) decodeEntries(s conversation.Session, list []types.AttributeValue) []conversation.Message {
+	array := &types.AttributeValueMemberL{Value: list}
+	messages, _ := m.decode(recordWith(array), s)
+	return messages
+}
+
+// adopt returns the transaction that makes a dual session agree with an array that the app has written to. The app's
+// new entries become messages behind all others. Entries that are missing are added again.
+func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session) (*table.Transaction, error) {
+	entries := make([]types.AttributeValue, len(entriesIn(it)))
+	for i, e := range entriesIn(it) {
+		if entries[i] = e; !isMap(e) {
+			entries[i] = table.Item{migration.EntryContent: e}.Attribute()
+		}
+	}
+	stored, err := m.storedAfter(ctx, s, arrayOf(s).EmbeddedSeq)
+	if err != nil {
+		return nil, err
+	}
+	plan, added, after := migration.Adopt(s, arrayOf(s).EmbeddedSeq, m.decodeEntries(s, entries), stored,
+		messageIDs(m.user), maxAdopted)
+	array := make([]types.AttributeValue, len(plan))
+	for i, e := range plan {
+		if e.Message == nil {
+			array[i] = entries[e.Index]
+			continue
+		}
+		fields, err := attributevalue.MarshalMap(migration.Encode(*e.Message))
+		if err != nil {
+			return nil, err
+		}
+		array[i] = table.Item(fields).Attribute()
+	}
+	k := table.KeyOf(it)
+	after.Version++
+	u := table.SetDueIfNone(table.SetCounters(m.user, after), k, m.db.DueAfterIdle()).
+		Set(table.Field(table.AttrDeletedSeqs), table.Value(table.StringAttr(after.Deleted.String())))
+	t := m.db.Transaction()
+	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
+	for _, message := range added {
+		copied, err := m.encodeCopy(s, message)
+		if err != nil {
+			return nil, err
+		}
+		delete(copied, table.AttrOrigin) // the functions have not seen it
+		t.Put(copied, table.NotExists())
+	}
+	return t, nil
+}
+
+func isMap(v types.AttributeValue) bool {
+	_, ok := v.(*types.AttributeValueMemberM)
+	return ok
+}

@@ -1,0 +1,324 @@
+package adopt_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/storetest"
+)
+
+// killedNetwork ends a process at one of its remote calls.
+type killedNetwork struct {
+	mu     sync.Mutex
+	calls  int
+	at     int
+	how    dynamotest.Failure
+	cancel context.CancelFunc
+}
+
+func (n *killedNetwork) call(op string, run func() error) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.calls++
+	switch {
+	case n.calls < n.at || n.how == dynamotest.AnswerLost && n.calls > n.at:
+		return run()
+	case n.calls > n.at:
+		return dynamotest.ErrCrash
+	}
+	if n.how != dynamotest.AnswerLost {
+		n.cancel()
+	}
+	return n.how.Apply(op, run)
+}
+
+// theWay is a move through all placements and back.
+var theWay = []migration.Placement{
+	migration.InBoth, migration.InStore, migration.InBoth, migration.InArray, migration.InStore,
+}
+
+// TestMoveIsKilled ends a move after each of its remote calls, and loses the answer of each. A writer then appends, and
+// another process moves the session on.
+func TestMoveIsKilled(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	for _, how := range []dynamotest.Failure{dynamotest.CrashAfter, dynamotest.AnswerLost} {
+		t.Run(strconv.Itoa(int(how)), func(t *testing.T) {
+			t.Parallel()
+			for at := 1; ; at++ {
+				user := conversation.UserID(fmt.Sprintf("u-%d-%d", how, at))
+				if calls := a.killAt(t, user, at, how); calls < at {
+					if at < 15 {
+						t.Errorf("the way has %d calls only", calls)
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// killAt moves a session with a failure at one call, and checks what is left and what is in the end. It returns how
+// many calls were made until then.
+func (a *appTable) killAt(t *testing.T, user conversation.UserID, at int, how dynamotest.Failure) int {
+	t.Helper()
+	const messages = 101 // more than a transaction has
+	var entries []any
+	var want []string
+	for i := range messages {
+		want = append(want, fmt.Sprint("m", i))
+		entries = append(entries, map[string]any{"role": "user", "content": want[i]})
+	}
+	r, err := attributevalue.MarshalMap(map[string]any{
+		"pk": "user#" + string(user), "sk": "conversation#c", "attributes": map[string]any{"messages": entries},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.put(t, r)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := &killedNetwork{at: at, how: how, cancel: cancel}
+	killed := open(&dynamotest.Interceptor{API: a.client, Call: n.call}, a.table, dynamotest.FixedClock(),
+		adopt.WithInitialStage(migration.Dual))
+	for _, to := range theWay {
+		if _, err := adopt.Move(ctx, killed, user, "c", to); err != nil {
+			break
+		}
+	}
+	writer := open(dynamodbtest.Client(t), a.table, dynamotest.FixedClock(), adopt.WithInitialStage(migration.Dual))
+	stores := dynamotest.Stores(writer)
+	if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+		SessionID: "c", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
+	}); err != nil {
+		t.Fatalf("append after call %d: %v", at, err)
+	}
+	want = append(want, "later")
+	for _, to := range []migration.Placement{"", migration.InArray, migration.InStore} {
+		if to != "" {
+			if _, err := adopt.Move(t.Context(), writer, user, "c", to); err != nil {
+				t.Fatalf("move on to %s after call %d: %v", to, at, err)
+			}
+		}
+		page, _, err := stores.Messages.Messages(t.Context(), user, "c", conversation.Page{Limit: 200})
+		var got []string
+		for i, m := range page {
+			if got = append(got, m.Content); m.Seq != i+1 {
+				t.Errorf("call %d: message %d has seq %d", at, i, m.Seq)
+			}
+		}
+		if err != nil || !slices.Equal(want, got) {
+			t.Fatalf("call %d, then %q: %v, got %d messages: %q", at, to, err, len(got), got)
+		}
+	}
+	if stored := a.stored(t, string(user), "conversation#c"); len(stored) != len(want) {
+		t.Errorf("call %d: the store has %d messages, want %d", at, len(stored), len(want))
+	}
+	return n.calls
+}
+
+// TestMoveOfWhatIsGone erases the user, or deletes the session, before the first transaction of a move: that of the
+// whole move, or of the first of two parts of the copies. Nothing is written.
+func TestMoveOfWhatIsGone(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	erase := func(s *arraySession) error {
+		a.put(t, appRecord{
+			"pk":         &types.AttributeValueMemberS{Value: "user#" + string(s.user)},
+			"sk":         &types.AttributeValueMemberS{Value: "control#generation"},
+			"generation": &types.AttributeValueMemberN{Value: "1"}, "erasing": &types.AttributeValueMemberBOOL{Value: true},
+		})
+		return nil
+	}
+	remove := func(s *arraySession) error {
+		_, err := dynamotest.Stores(a.db).SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+		return err
+	}
+	for name, end := range map[string]func(*arraySession) error{"erased": erase, "deleted": remove} {
+		for _, messages := range []int{4, 150} {
+			var once sync.Once
+			s := a.newArraySession(t, fmt.Sprint(name, messages), messages, 5)
+			db := open(&dynamotest.Interceptor{API: a.client, Call: func(op string, run func() error) error {
+				if op == "TransactWriteItems" {
+					once.Do(func() {
+						if err := end(s); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				return run()
+			}}, a.table, dynamotest.FixedClock())
+			if _, err := adopt.Move(t.Context(), db, s.user, "c", migration.InStore); !fault.Is(err, fault.NotFound) {
+				t.Errorf("%s: got %v", s.user, err)
+			}
+			if got := a.stored(t, string(s.user), arraySK); len(got) > 0 {
+				t.Errorf("%s: the store has %d messages", s.user, len(got))
+			}
+		}
+	}
+}
+
+// TestMoveOfACopiedArray moves two sessions whose arrays have an entry with the same id, as when an app copies a
+// conversation. The second stays where it is, and the first keeps its message.
+func TestMoveOfACopiedArray(t *testing.T) {
+	t.Parallel()
+	array := map[string]any{"messages": []any{map[string]any{
+		"role": "user", "content": "hi", "messageId": "msg_u_1700000000_00abcdefghij",
+	}}}
+	var records []appRecord
+	for _, id := range []string{"a", "b"} {
+		r, err := attributevalue.MarshalMap(map[string]any{"pk": "user#u", "sk": "conversation#" + id, "attributes": array})
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, r)
+	}
+	a := newAppTable(t, records...)
+	if _, err := adopt.Move(t.Context(), a.db, "u", "a", migration.InStore); err != nil {
+		t.Fatal(err)
+	}
+	_, err := adopt.Move(t.Context(), a.db, "u", "b", migration.InStore)
+	if reason, ok := migration.ReasonOf(err); !ok || reason != "another session has a message of the same id" {
+		t.Errorf("got %v", err)
+	}
+	if got := a.stored(t, "u", "conversation#a"); len(got) != 1 {
+		t.Errorf("the first session has %v", got)
+	}
+}
+
+// TestMoveIsMarked checks that the functions of the stream leave out what the job writes, until a client writes.
+func TestMoveIsMarked(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	origins := func() (session, message string) {
+		return text(a.get(t, "user#"+s.User, s.Key())["origin"]), text(a.middle(t, s)["origin"])
+	}
+	for _, to := range []migration.Placement{migration.InBoth, migration.InStore, migration.InBoth} {
+		a.move(t, s, to)
+		if session, message := origins(); session != "backfill" || message != "backfill" {
+			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
+		}
+	}
+	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if session, _ := origins(); session != "" {
+		t.Errorf("after an append the session's origin is %q", session)
+	}
+	a.move(t, s, migration.InStore)
+	if session, _ := origins(); session != "backfill" {
+		t.Errorf("moved again, the session's origin is %q", session)
+	}
+}
+
+// TestIDsAfterTheWayBack deletes the first of equal messages of a shared session. The others keep their ids in the
+// array that comes back, although these were made of their places and times.
+func TestIDsAfterTheWayBack(t *testing.T) {
+	t.Parallel()
+	entry := map[string]any{"role": "user", "content": "Done."}
+	r, err := attributevalue.MarshalMap(map[string]any{
+		"pk": "user#u", "sk": "conversation#c", "attributes": map[string]any{"messages": []any{entry, entry, entry}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAppTable(t, r)
+	stores := dynamotest.Stores(a.db)
+	read := func() []conversation.Message {
+		t.Helper()
+		page, _, err := stores.Messages.Messages(t.Context(), "u", "c", conversation.Page{Limit: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	before := read()
+	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
+		if _, err := adopt.Move(t.Context(), a.db, "u", "c", to); err != nil {
+			t.Fatal(err)
+		}
+		if to == migration.InStore {
+			if _, err := stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, storetest.Now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	after := read()
+	if len(after) != 2 || after[0].ID != before[1].ID || after[1].ID != before[2].ID {
+		t.Errorf("before:\n%+v\nafter:\n%+v", before, after)
+	}
+}
+
+// killedScans ends a process at its scans too.
+type killedScans struct {
+	adopt.ScanAPI
+	*killedNetwork
+}
+
+func (k killedScans) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...dynamotest.APIOption,
+) (out *dynamodb.ScanOutput, err error) {
+	err = k.call("Query", func() error {
+		out, err = k.ScanAPI.Scan(ctx, in, o...)
+		return err
+	})
+	return out, err
+}
+
+// TestBackfillIsKilled ends the process of a backfill after each of its remote calls. The next one does the rest, and a
+// third one finds nothing to do.
+func TestBackfillIsKilled(t *testing.T) {
+	t.Parallel()
+	source := legacy.Table{Users: 2, Sessions: 2, Messages: 6, Seed: 6}
+	for _, stage := range []migration.Stage{migration.Dual, migration.Shared} {
+		t.Run(string(stage), func(t *testing.T) {
+			t.Parallel()
+			for at, ended := 1, false; !ended; at++ {
+				a := newAppTable(t)
+				if err := source.Load(t.Context(), a.client, a.table); err != nil {
+					t.Fatal(err)
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				n := &killedNetwork{how: dynamotest.CrashAfter, cancel: cancel, at: math.MaxInt}
+				service := a.service(t, &dynamotest.Interceptor{API: a.client, Call: n.call}, killedScans{a.client, n}, stage)
+				n.calls, n.at = 0, at
+				_, err := service.Run(ctx, migration.Request{Action: "backfill", TotalSegments: 1})
+				if ended = err == nil; ended && at < 12 {
+					t.Errorf("the backfill has %d calls only", n.calls)
+				}
+				cancel()
+				next := adopt.NewMigrationStore(open(a.client, a.table), a.client)
+				service.Table = next
+				run(t, service, migration.Backfill)
+				if again := run(t, service, migration.Backfill); again.Progress.Changed > 0 || again.Backfilled != 100 {
+					t.Errorf("call %d: a third backfill changes %+v", at, again)
+				}
+				for i := range source.Sessions {
+					s := source.Session(i)
+					a.wantStored(t, s)
+					if got := text(a.get(t, "user#"+s.User, s.Key())["placement"]); got != string(stage.Placement()) {
+						t.Errorf("call %d: %s is %s", at, s.ID, got)
+					}
+				}
+			}
+		})
+	}
+}

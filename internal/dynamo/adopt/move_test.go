@@ -1,0 +1,329 @@
+package adopt_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+type appRecord = map[string]types.AttributeValue
+
+// appTable is a table with an app's own records.
+type appTable struct {
+	client *dynamodb.Client
+	table  string
+	db     *dynamo.DB
+}
+
+func newAppTable(t testing.TB, records ...appRecord) *appTable {
+	t.Helper()
+	a := &appTable{client: dynamodbtest.Client(t), table: dynamotest.Table(t)}
+	a.db = open(a.client, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(migration.Dual),
+		adopt.WithTokens(func(text string) int { return len(strings.Fields(text)) }))
+	for _, r := range records {
+		a.put(t, r)
+	}
+	return a
+}
+
+func (a *appTable) put(t testing.TB, r appRecord) {
+	t.Helper()
+	if _, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: r}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// get returns a record, nil if there is none.
+func (a *appTable) get(t testing.TB, pk, sk string) appRecord {
+	t.Helper()
+	out, err := a.client.GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &a.table, ConsistentRead: aws.Bool(true),
+		Key: appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Item
+}
+
+// stored returns the messages of a session in the shared store, by seq.
+func (a *appTable) stored(t testing.TB, user, sessionSK string) []legacy.Message {
+	t.Helper()
+	pages := dynamodb.NewQueryPaginator(a.client, &dynamodb.QueryInput{
+		TableName: &a.table, ConsistentRead: aws.Bool(true),
+		KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :msg)"),
+		ExpressionAttributeValues: appRecord{
+			":pk": &types.AttributeValueMemberS{Value: "user#" + user}, ":msg": &types.AttributeValueMemberS{Value: "msg#"},
+		},
+	})
+	var out []legacy.Message
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range page.Items {
+			if text(it["sourceId"]) == user+"#"+sessionSK {
+				out = append(out, legacy.Message{Role: text(it["role"]), Content: text(it["content"])})
+			}
+		}
+	}
+	return out
+}
+
+func text(v types.AttributeValue) string {
+	s, _ := v.(*types.AttributeValueMemberS)
+	if s == nil {
+		return ""
+	}
+	return s.Value
+}
+
+func (a *appTable) move(t testing.TB, s legacy.Session, to migration.Placement) migration.Work {
+	t.Helper()
+	work, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, to)
+	if err != nil {
+		t.Fatalf("move %s, %s, to %s: %v", s.ID, s.Shape, to, err)
+	}
+	return work
+}
+
+var recordOptions = cmpopts.IgnoreUnexported(
+	types.AttributeValueMemberS{}, types.AttributeValueMemberN{}, types.AttributeValueMemberL{},
+	types.AttributeValueMemberM{}, types.AttributeValueMemberBOOL{}, types.AttributeValueMemberNULL{},
+	types.AttributeValueMemberB{}, types.AttributeValueMemberSS{}, types.AttributeValueMemberNS{},
+	types.AttributeValueMemberBS{},
+)
+
+var sameRecord = cmp.Options{recordOptions, cmpopts.EquateEmpty()}
+
+// apps returns what a record has of the app's.
+func apps(r appRecord) appRecord {
+	r = maps.Clone(r)
+	for _, name := range []string{"placement", "generation", "throughline", "entityType"} {
+		delete(r, name)
+	}
+	return r
+}
+
+// TestMoveThereAndBack moves sessions of every shape through all placements and back. Their messages are in the store
+// in the order and with the contents of the array, and the app's record is as it was.
+func TestMoveThereAndBack(t *testing.T) {
+	t.Parallel()
+	source := legacy.Table{Users: 7, Sessions: 28, Messages: 600, Large: 1, Seed: 3}
+	a := newAppTable(t)
+	for n := range source.Sessions {
+		s := source.Session(n)
+		t.Run(s.Shape, func(t *testing.T) {
+			t.Parallel()
+			a.put(t, s.Item)
+			before := a.get(t, "user#"+s.User, s.Key())
+			for round := range 2 {
+				if work := a.move(t, s, migration.InBoth); round > 0 && work.Messages > 0 {
+					t.Errorf("the way there again copied %d messages, which are there", work.Messages)
+				}
+				work := a.move(t, s, migration.InBoth)
+				if work.Writes > 0 {
+					t.Errorf("a second move wrote %+v", work)
+				}
+				a.wantStored(t, s)
+				a.move(t, s, migration.InStore)
+				a.wantStored(t, s)
+				r := a.get(t, "user#"+s.User, s.Key())
+				if attributes := r["attributes"].(*types.AttributeValueMemberM); attributes.Value["messages"] != nil {
+					t.Error("the shared session's record has the array still")
+				}
+				a.move(t, s, migration.InArray)
+				r = a.get(t, "user#"+s.User, s.Key())
+				if diff := cmp.Diff(apps(before), apps(r), sameRecord); diff != "" {
+					t.Errorf("the app's record after the way back (-before +after):\n%s", diff)
+				}
+				if parked := a.get(t, "user#"+s.User, "legacy#"+s.Key()); parked != nil {
+					t.Error("the array is parked still")
+				}
+			}
+		})
+	}
+}
+
+func (a *appTable) wantStored(t *testing.T, s legacy.Session) {
+	t.Helper()
+	got := a.stored(t, s.User, s.Key())
+	if diff := cmp.Diff(s.Messages, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("%s, %s: the store differs (-array +store):\n%s", s.ID, s.Shape, diff)
+	}
+}
+
+// TestAppValues checks that an app's attributes of names that Throughline writes survive, whatever is done meanwhile.
+func TestAppValues(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	maps.Copy(s.Item, appRecord{
+		"status": &types.AttributeValueMemberS{Value: "active"}, "version": &types.AttributeValueMemberS{Value: "v7"},
+		"summary": &types.AttributeValueMemberS{Value: "the app's"}, "dueAt": &types.AttributeValueMemberS{Value: "soon"},
+		"messageCount": &types.AttributeValueMemberN{Value: "77"}, "origin": &types.AttributeValueMemberBOOL{Value: true},
+		"tags": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
+		"big":  &types.AttributeValueMemberN{Value: "12345678901234567890123"},
+	})
+	a := newAppTable(t, s.Item)
+	before := a.get(t, "user#"+s.User, s.Key())
+	a.move(t, s, migration.InStore)
+	stores := dynamotest.Stores(a.db)
+	status := conversation.Completed
+	if _, err := stores.Sessions.UpdateSession(t.Context(), conversation.UserID(s.User), s.ID,
+		conversation.SessionChange{Status: &status}); err != nil {
+		t.Fatal(err)
+	}
+	a.move(t, s, migration.InArray)
+	after := a.get(t, "user#"+s.User, s.Key())
+	if diff := cmp.Diff(apps(before), apps(after), sameRecord); diff != "" {
+		t.Errorf("the app's record (-before +after):\n%s", diff)
+	}
+	own := after["throughline"].(*types.AttributeValueMemberM).Value
+	if text(own["status"]) != "completed" {
+		t.Errorf("the status is %v", own["status"])
+	}
+}
+
+// TestUnmovable checks that what cannot be moved says why and stays as it is.
+func TestUnmovable(t *testing.T) {
+	t.Parallel()
+	base := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+	list := func(entries ...types.AttributeValue) types.AttributeValue {
+		return &types.AttributeValueMemberM{Value: appRecord{"messages": &types.AttributeValueMemberL{Value: entries}}}
+	}
+	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+	for name, c := range map[string]struct {
+		attributes types.AttributeValue
+		other      appRecord
+		reason     string
+	}{
+		"an entry that is no map": {attributes: list(str("x")), reason: "attributes.messages[0]: the entry is no map"},
+		"two that are no maps": {
+			attributes: list(&types.AttributeValueMemberM{}, str("x"), str("y")),
+			reason:     "attributes.messages[1]: the entry is no map, and 1 more",
+		},
+		"no list": {
+			attributes: &types.AttributeValueMemberM{Value: appRecord{"messages": str("x")}}, reason: "no list of messages",
+		},
+		"no map": {attributes: str("x"), reason: "no list of messages"},
+		"another session of the id": {
+			attributes: list(),
+			other:      appRecord{"pk": str("user#" + base.User), "sk": str("coach_creator_session#" + base.ID)},
+			reason:     "another session of this id in coach_creator",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := maps.Clone(base.Item)
+			r["attributes"] = c.attributes
+			a := newAppTable(t, r)
+			if c.other != nil {
+				a.put(t, c.other)
+			}
+			_, err := adopt.Move(t.Context(), a.db, conversation.UserID(base.User), base.ID, migration.InStore)
+			reason, ok := migration.ReasonOf(err)
+			if !ok || !strings.HasSuffix(reason, c.reason) {
+				t.Errorf("got %v, want %q", err, c.reason)
+			}
+			if diff := cmp.Diff(r, a.get(t, "user#"+base.User, base.Key()), sameRecord); diff != "" {
+				t.Errorf("the record has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOutgrown checks that a session which has become too long stays in the shared store.
+func TestOutgrown(t *testing.T) {
+	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
+	a := newAppTable(t, s.Item)
+	a.move(t, s, migration.InStore)
+	messages := []conversation.NewMessage{{Role: conversation.RoleUser, Content: strings.Repeat("x", 60<<10)}}
+	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+		SessionID: s.ID, Messages: messages,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	_, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, migration.InArray)
+	if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "400 KB") {
+		t.Errorf("got %v", err)
+	}
+	if got := a.stored(t, s.User, s.Key()); len(got) != len(s.Messages)+1 {
+		t.Errorf("%d messages, want %d", len(got), len(s.Messages)+1)
+	}
+}
+
+// TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at
+// once, for the job and for an append, and its messages do not fit back.
+func TestFullRecord(t *testing.T) {
+	t.Parallel()
+	for _, appends := range []bool{false, true} {
+		s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
+		a := newAppTable(t, s.Item)
+		attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
+		for room, step := 0, 16<<10; step > 0; step /= 2 { // fill the record to its limit
+			attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", room+step)}
+			_, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: s.Item})
+			if err == nil {
+				room += step
+			}
+		}
+		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
+		if appends {
+			if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), user, conversation.Append{
+				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "one more"}},
+			}); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, legacy.Message{Role: "user", Content: "one more"})
+		} else {
+			a.move(t, s, migration.InBoth)
+		}
+		if diff := cmp.Diff(want, a.stored(t, s.User, s.Key())); diff != "" {
+			t.Errorf("stored (-want +got)\n%s", diff)
+		}
+		r := a.get(t, "user#"+s.User, s.Key())
+		if text(r["placement"]) != string(migration.InStore) || r["outgrown"] == nil {
+			t.Errorf("placement %s, outgrown %v", text(r["placement"]), r["outgrown"])
+		}
+		_, err := adopt.Move(t.Context(), a.db, user, s.ID, migration.InBoth)
+		if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "400 KB") {
+			t.Errorf("the way back: %v", err)
+		}
+	}
+}
+
+// TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost.
+// The job slows down because of the first alone.
+func TestThrottlesOfAMove(t *testing.T) {
+	t.Parallel()
+	for want, failure := range map[int]error{
+		2: &types.ThrottlingException{Message: aws.String("slow down")}, 0: dynamotest.ErrNoAnswer,
+	} {
+		s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
+		a := newAppTable(t, s.Item)
+		f := &dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{failure, failure}}
+		db := open(&dynamotest.Interceptor{API: a.client, Call: f.Call}, a.table, adopt.WithInitialStage(migration.Dual))
+		work, err := adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, migration.InBoth)
+		if err != nil || work.Throttles != want || f.Failed != 2 {
+			t.Errorf("%d throttles, %v, after %d failures, want %d", work.Throttles, err, f.Failed, want)
+		}
+		a.wantStored(t, s)
+	}
+}

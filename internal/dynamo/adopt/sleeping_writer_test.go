@@ -1,0 +1,181 @@
+package adopt_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// sleeper is a writer's process that stops before one of its remote calls.
+type sleeper struct {
+	calls, at int
+	// meanwhile happens while it sleeps.
+	meanwhile func()
+}
+
+func (s *sleeper) call(_ string, run func() error) error {
+	if s.calls++; s.calls == s.at {
+		s.meanwhile()
+	}
+	return run()
+}
+
+// TestWriterSleeps lets the stage change forward or back while a writer sleeps: for a minute between two appends, so
+// that it knows the old stage and where the session was, and before each remote call of an append. Meanwhile the job
+// moves the session, or it has not come to it yet. The write lands where the session is then.
+func TestWriterSleeps(t *testing.T) {
+	t.Parallel()
+	stages := []migration.Stage{migration.Embedded, migration.Dual, migration.SharedRead, migration.Shared}
+	for i := range len(stages) - 1 {
+		for _, c := range [][2]migration.Stage{{stages[i], stages[i+1]}, {stages[i+1], stages[i]}} {
+			t.Run(fmt.Sprint(c[0], " to ", c[1]), func(t *testing.T) {
+				t.Parallel()
+				n := nap{appTable: newAppTable(t), from: c[0], to: c[1]}
+				for _, n.moved = range []bool{true, false} {
+					for _, n.way = range [][]migration.Placement{nil, {n.from.Placement()}} {
+						n.betweenAppends(t)
+						for at := 1; (n.moved || *everyAnswer) && n.inAppend(t, at); at++ {
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// nap is a change of the stage while a writer sleeps.
+type nap struct {
+	*appTable
+	from, to migration.Stage
+	// way is where the session has gone before. moved says that the job moves it while the writer sleeps.
+	way   []migration.Placement
+	moved bool
+	users int
+
+	session *arraySession
+	clock   *dynamotest.Clock
+}
+
+// start puts a session in a stage, and returns the writer.
+func (n *nap) start(t *testing.T, call func(string, func() error) error) *dynamo.DB {
+	t.Helper()
+	n.users++
+	n.clock = dynamotest.NewClock()
+	n.session = n.newArraySession(t, fmt.Sprint("u", n.users), 3, 5, n.way...)
+	n.change(t, n.from)
+	return open(&dynamotest.Interceptor{API: n.client, Call: call}, n.table, n.clock.Option())
+}
+
+func (n *nap) change(t *testing.T, stage migration.Stage) {
+	t.Helper()
+	operator := adopt.NewStageStore(open(n.client, n.table, n.clock.Option()))
+	before, err := operator.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := migration.State{Stage: stage, Percent: 100, Version: before.Version + 1, ChangedAt: n.clock.Time()}
+	if err := operator.Save(t.Context(), before, after); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sleep changes the stage and lets a minute pass.
+func (n *nap) sleep(t *testing.T) {
+	t.Helper()
+	n.change(t, n.to)
+	n.clock.Advance(time.Minute)
+	if n.moved {
+		n.job(t)
+	}
+}
+
+func (n *nap) job(t *testing.T) {
+	t.Helper()
+	if _, err := adopt.Move(t.Context(), n.db, n.session.user, "c", n.to.Placement()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
+	t.Helper()
+	messages := dynamotest.Stores(writer).Messages
+	if _, err := messages.Append(t.Context(), n.session.user, oneMessage("c", content)); err != nil {
+		t.Fatalf("%+v: %v", n, err)
+	}
+	n.session.want = append(n.session.want, content)
+}
+
+func (n *nap) placement(t *testing.T) migration.Placement {
+	t.Helper()
+	s, err := dynamotest.Stores(n.db).Sessions.Session(t.Context(), n.session.user, "c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return adopt.PlacementOf(s)
+}
+
+// betweenAppends sleeps after an append. The next one goes where the new stage says. Only the job takes a session out
+// of the shared store.
+func (n *nap) betweenAppends(t *testing.T) {
+	t.Helper()
+	writer := n.start(t, dynamotest.PassThrough)
+	n.append(t, writer, "one")
+	n.sleep(t)
+	before := n.placement(t)
+	n.append(t, writer, "two")
+	want := n.to.Placement()
+	if before == migration.InStore {
+		want = before
+	}
+	if got := n.placement(t); got != want {
+		t.Errorf("way %v, moved %v: the session is %s, want %s", n.way, n.moved, got, want)
+	}
+	n.session.checkOnTheWay(t, n.db, n.to.Placement(), migration.InStore, migration.InArray, migration.InStore)
+}
+
+// inAppend sleeps before a call of an append, and reports whether it has so many. Where the job had nothing to move,
+// the writer may bring the session to the old stage's place. The job then takes it back.
+func (n *nap) inAppend(t *testing.T, at int) bool {
+	t.Helper()
+	var before migration.Placement
+	s := &sleeper{at: at, meanwhile: func() {
+		before = n.placement(t)
+		n.sleep(t)
+	}}
+	writer := n.start(t, s.call)
+	n.append(t, writer, "later")
+	if s.calls < at {
+		return false
+	}
+	got := n.placement(t)
+	if n.moved && got != n.to.Placement() && (before != n.to.Placement() || got != n.from.Placement()) {
+		t.Errorf("way %v, call %d: the session is %s, was %s, and the stage is %s", n.way, at, got, before, n.to)
+	}
+	n.session.checkOnTheWay(t, n.db, n.to.Placement(), migration.InStore, migration.InArray, migration.InStore)
+	return true
+}
+
+// TestRollbackSettles appends to a dual session when the stage has just become embedded. The message goes to both
+// places until every reader knows that the shared store does not get all messages any more.
+func TestRollbackSettles(t *testing.T) {
+	t.Parallel()
+	n := nap{
+		appTable: newAppTable(t), from: migration.Dual, to: migration.Embedded,
+		way: []migration.Placement{migration.InBoth},
+	}
+	writer := n.start(t, dynamotest.PassThrough)
+	n.change(t, migration.Embedded)
+	for _, want := range []migration.Placement{migration.InBoth, migration.InArray} {
+		n.append(t, writer, string(want))
+		if got := n.placement(t); got != want {
+			t.Errorf("the session is %s, want %s", got, want)
+		}
+		n.clock.Advance(migration.SettleTime)
+	}
+	n.session.checkOnTheWay(t, n.db, migration.InStore)
+}

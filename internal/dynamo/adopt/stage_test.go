@@ -1,0 +1,85 @@
+package adopt_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// TestStageIsRead checks that an instance learns of a new stage within migration.SettleTime.
+func TestStageIsRead(t *testing.T) {
+	t.Parallel()
+	clock := dynamotest.NewClock()
+	table := dynamotest.Table(t)
+	instance := open(dynamodbtest.Client(t), table, clock.Option(), adopt.WithInitialStage(migration.Embedded))
+	operator := adopt.NewStageStore(open(dynamodbtest.Client(t), table, clock.Option(),
+		adopt.WithInitialStage(migration.Embedded)))
+	want := func(stage migration.Stage) {
+		t.Helper()
+		if state, err := adopt.MigrationState(t.Context(), instance); err != nil || state.Stage != stage {
+			t.Errorf("the instance uses %+v, %v; want %s", state, err, stage)
+		}
+	}
+	want(migration.Embedded)
+	before, err := operator.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := before.Advance(migration.Dual, 10, clock.Time())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after.VerifiedAt, after.Cleaned = clock.Time(), true
+	if err := operator.Save(t.Context(), before, after); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := operator.State(t.Context()); err != nil || again != after {
+		t.Errorf("stored %+v, read %+v, %v", after, again, err)
+	}
+	clock.Advance(migration.SettleTime - time.Millisecond)
+	want(migration.Embedded)
+	clock.Advance(time.Millisecond)
+	want(migration.Dual)
+}
+
+// TestTwoOperators lets several operators change the stage at the same time.
+func TestTwoOperators(t *testing.T) {
+	t.Parallel()
+	s := adopt.NewStageStore(open(dynamodbtest.Client(t), dynamotest.Table(t),
+		adopt.WithInitialStage(migration.Embedded)))
+	for range 2 { // without a record, and with one
+		before, err := s.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var won, told atomic.Int32
+		var operators sync.WaitGroup
+		for i := range 4 {
+			operators.Go(func() {
+				after, err := before.Advance(migration.Dual, before.Percent%100+1+i, time.Now())
+				if err != nil {
+					t.Error(err)
+				}
+				switch err = s.Save(t.Context(), before, after); {
+				case err == nil:
+					won.Add(1)
+				case fault.Is(err, fault.Conflict):
+					told.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		operators.Wait()
+		if won.Load() != 1 || told.Load() != 3 {
+			t.Errorf("%d operators won and %d were told", won.Load(), told.Load())
+		}
+	}
+}

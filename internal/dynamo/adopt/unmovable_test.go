@@ -1,0 +1,80 @@
+package adopt_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// TestWhatCannotMove backfills a table with records that cannot be migrated. Each is named with the reason. The others
+// move, the backfill counts, and only the stage shared is refused. Records beside conversations are left alone.
+func TestWhatCannotMove(t *testing.T) {
+	t.Parallel()
+	a := newAppTable(t)
+	hello := map[string]any{"role": "user", "content": "hello"}
+	put := func(pk, sk string, attributes any) {
+		t.Helper()
+		it, err := attributevalue.MarshalMap(map[string]any{"pk": pk, "sk": sk, "attributes": attributes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.put(t, it)
+	}
+	messages := func(entries ...any) map[string]any { return map[string]any{"messages": entries} }
+	put("user#ann", "conversation#good", messages(hello))
+	put("user#ann", "conversation#odd", messages(hello, "how are you"))
+	put("user#ann", "conversation#none", map[string]any{"messages": "hello"})
+	put("user#ann", "conversation#a b", messages(hello))
+	put("user#ann", "program_session#", messages(hello))
+	put("user#", "conversation#c", messages(hello))
+	put("user#ann", "conversation#good#draft", map[string]any{"text": "hello"})
+	put("user#ann", "conversation#good#counter", nil)
+	before := a.contentsOf(t)
+
+	service := a.service(t, a.client, a.client, migration.Dual)
+	named := func(out migration.Answer) map[string]string {
+		reasons := map[string]string{}
+		for _, m := range out.Mismatches {
+			reasons[string(m.UserID)+"/"+m.SessionID] = m.Reason
+		}
+		return reasons
+	}
+	cannotName := func(context string) string {
+		return "its user or its session, in " + context + ", has an id that the API cannot name"
+	}
+	out := run(t, service, migration.Backfill)
+	want := map[string]string{
+		"ann/odd":  "attributes.messages[1]: the entry is no map",
+		"ann/none": "the attributes have no list of messages",
+		"ann/a b":  cannotName("coach_conversation"),
+		"ann/":     cannotName("program_designer"),
+		"/c":       cannotName("coach_conversation"),
+	}
+	if diff := cmp.Diff(want, named(out)); diff != "" || out.Backfilled != 100 || out.Progress.Problems != len(want) {
+		t.Errorf("backfilled %d, %d problems (-want +got):\n%s", out.Backfilled, out.Progress.Problems, diff)
+	}
+	if got := a.stored(t, "ann", "conversation#good"); len(got) != 1 {
+		t.Errorf("the good session has %d messages in the store", len(got))
+	}
+	for at, r := range a.contentsOf(t) {
+		if !strings.HasSuffix(at, "#good") && before[at] != nil {
+			if diff := cmp.Diff(before[at], r, sameRecord); diff != "" {
+				t.Errorf("%s changed (-before +after):\n%s", at, diff)
+			}
+		}
+	}
+
+	service = a.service(t, a.client, a.client, migration.SharedRead)
+	if out = run(t, service, migration.Verify); len(out.Mismatches) != len(want) || out.VerifiedAt != "" {
+		t.Errorf("verify names %v, verified %q", named(out), out.VerifiedAt)
+	}
+	_, err := service.Advance(t.Context(), migration.Request{To: string(migration.Shared), Percent: 100})
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "a verify has to go through first") {
+		t.Errorf("advance to %s: %v", migration.InStore, err)
+	}
+}

@@ -1,0 +1,190 @@
+package table
+
+// The names of stored attributes.
+const (
+	AttrPK         = "pk"
+	AttrSK         = "sk"
+	AttrGeneration = "generation"
+	AttrCreatedAt  = "createdAt"
+	AttrCreation   = "creation"
+	AttrUpdatedAt  = "updatedAt"
+
+	// Messages.
+	AttrMessageID     = "messageId"
+	AttrSeq           = "seq"
+	AttrRole          = "role"
+	AttrContent       = "content"
+	AttrTokens        = "tokens"
+	AttrTimestamp     = "timestamp"
+	AttrSourceContext = "sourceContext"
+	AttrSourceID      = "sourceId"
+	AttrCoachID       = "coachId"
+	attrAgentID       = "agentId"
+	AttrMode          = "mode"
+	AttrMetadata      = "metadata"
+	attrAwaitsAnswer  = "awaitsAnswer" // only where it is true
+	AttrForgotten     = "forgotten"    // only where it is true
+	attrNoIndex       = "noIndex"      // only where it is true
+	attrNoExtract     = "noExtract"    // only where it is true
+	AttrParts         = "parts"        // as JSON
+	attrClientID      = "clientMessageId"
+	AttrMessageSK     = "messageSk" // of a clientMessageId
+	// AttrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It tells the session from a
+	// deleted one of the same id, whose messages an index may still show.
+	AttrSessionCreatedAt = "sessionCreatedAtMs"
+
+	// Sessions.
+	AttrEntityType         = "entityType"
+	AttrStatus             = "status"
+	AttrTitle              = "title"
+	AttrAttributes         = "attributes"
+	AttrMessageCount       = "messageCount"
+	AttrLastSeq            = "lastSeq"
+	AttrDeletedSeqs        = "deletedSeqs"
+	AttrStartedAt          = "startedAt"
+	AttrLastMessageAt      = "lastMessageAt"
+	AttrLeftAt             = "leftAt"
+	AttrSessionCompletedAt = "sessionCompletedAt"
+	AttrPlacement          = "placement"
+	AttrOutgrown           = "outgrown"
+	AttrVersion            = "version"
+	AttrSummarizedSeq      = "summarizedSeq"
+	AttrSummarizedAt       = "summarizedAt" // the time of the message of summarizedSeq
+	AttrIndexedSeq         = "indexedSeq"
+	AttrIndexedAt          = "indexedAt"     // the time of the message of indexedSeq
+	AttrIndexingUntil      = "indexingUntil" // the end of the claim of a worker that indexes the session
+	AttrExtractedSeq       = "extractedSeq"
+	AttrExtractedAt        = "extractedAt" // the time of the message of extractedSeq
+	AttrReading            = "reading"     // conversation.Reading as JSON
+	AttrUserSeq            = "userSeq"
+	AttrUrgentSeq          = "urgentSeq"
+	AttrActiveAt           = "activeAt"
+	AttrCoachKey           = "coachKey"
+	AttrDueShard           = "dueShard"
+	AttrDueAt              = "dueAt"
+	// AttrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
+	AttrClaimedVersion = "claimedVersion"
+	AttrClaimedBy      = "claimedBy" // a random token of the claim, and there while it lasts
+	AttrFailures       = "failures"  // since work on the record last succeeded
+	AttrDueSince       = "dueSince"  // when the first of these claims found the record due
+
+	// AttrOrigin marks what the migration writes (docs/adr/0023).
+	AttrOrigin = "origin"
+
+	// A session's copy of its summary.
+	AttrSummary           = "summary"
+	AttrSummaryTokens     = "summaryTokens"
+	AttrSummaryTags       = "summaryTags"
+	AttrSummaryKind       = "summaryKind"
+	AttrSummaryInProgress = "summaryInProgress"
+	AttrSummaryCoveredSeq = "summaryCoveredSeq"
+	AttrSummaryUpdatedAt  = "summaryUpdatedAt"
+	AttrSummaryModel      = "summaryModel"
+	AttrSummaryFields     = "summaryFields"
+	AttrSummaryDigest     = "summaryDigest"
+	AttrSummaryDays       = "summaryDays"
+	attrDayFrom           = "from" // within a day of summaryDays
+	attrDayTo             = "to"
+	AttrSummaryAskedAt    = "summaryAskedAt"   // when the messages since the summary reached their number
+	AttrSummaryIndexedAt  = "summaryIndexedAt" // the summaryUpdatedAt of the summary that is indexed
+
+	// A summary's own record.
+	AttrSessionID     = "sessionId"
+	AttrOccurredAt    = "occurredAt"
+	AttrFields        = "fields"
+	AttrSubjectID     = "subjectId"
+	AttrModel         = "model"
+	AttrPromptVersion = "promptVersion"
+
+	// Stored prompts.
+	AttrRecipe   = "recipe"
+	AttrManifest = "manifest"
+	AttrText     = "text"
+
+	// Idempotency records.
+	AttrBodyHash    = "bodyHash"
+	AttrSessionSK   = "sessionSk"
+	AttrRecordID    = "recordId"
+	AttrMessageSKs  = "messageSks"
+	AttrDeletedIDs  = "deletedIds"  // of a truncation, or of its tombstone
+	AttrMessageSeqs = "messageSeqs" // only where some of the messages were stored before
+	AttrState       = "state"
+	AttrLease       = "lease"
+	AttrLeaseUntil  = "leaseUntil"
+	AttrAnswerSK    = "answerSk"
+
+	// The mark of the answer that is being generated.
+	AttrTurnSK      = "turnSk"
+	AttrPromptID    = "promptId"
+	AttrJoinedUntil = "joinedUntil"
+
+	// The prompt that is kept of a turn.
+	AttrPromptData = "promptData"
+
+	// Limits of users.
+	AttrRequests = "requests"
+	AttrSlot     = "slot" // of the idempotency record of a turn
+
+	// Documents.
+	AttrNamespace   = "namespace"
+	AttrDocumentKey = "documentKey"
+	AttrValue       = "value"
+	AttrIndexPaths  = "indexPaths" // absent for the whole value
+	AttrWriteToken  = "writeToken" // of the put that wrote the record
+
+	// Deletions and erasures.
+	AttrVectors     = "vectors"
+	AttrEmptied     = "emptied"
+	AttrDeletedAt   = "deletedAt"
+	AttrSweeps      = "sweeps"
+	AttrErasing     = "erasing"
+	AttrErasedAt    = "erasedAt"
+	AttrCounts      = "counts"
+	AttrVectorCount = "vectorCount"
+	AttrLeft        = "left"
+	AttrVectorIndex = "vectorIndex"
+	// The index that a user is being moved to, how far that is, and the index that the user was moved out of.
+	AttrTargetIndex  = "targetIndex"
+	AttrMovedThrough = "movedThrough"
+	AttrRetiredIndex = "retiredIndex"
+
+	// The progress of a reindex.
+	AttrSegments = "segments"
+	AttrAfter    = "after"
+	AttrDone     = "done"
+
+	// Long-term records. Like a session's, their version counts writes.
+	AttrName         = "name"
+	AttrEmail        = "email"
+	AttrJoinedAt     = "joinedAt"
+	AttrAbout        = "about"
+	AttrPatterns     = "patterns"
+	AttrWins         = "wins"
+	AttrStruggles    = "struggles"
+	AttrLastUpdated  = "lastUpdated"
+	AttrContexts     = "contexts"
+	AttrCoveredTo    = "coveredTo"
+	AttrPersona      = "persona"
+	AttrGoalType     = "goalType"
+	AttrNote         = "note"
+	AttrType         = "type"
+	AttrPinned       = "pinned"
+	AttrSource       = "source"
+	AttrConfidence   = "confidence"
+	AttrMessageIDs   = "messageIds"
+	AttrMemoryID     = "memoryId"
+	AttrLikeness     = "likeness" // of what was deleted, as longterm.Likeness
+	AttrValidUntil   = "validUntil"
+	AttrSupersededBy = "supersededBy"
+	AttrEndedReason  = "endedReason"
+	AttrUntil        = "until"
+	AttrSaidAt       = "saidAt"
+	AttrDueOn        = "dueOn" // of a todo: the name dueAt is that of the due index
+	AttrBy           = "by"
+	AttrCompletedAt  = "completedAt"
+	AttrCrossContext = "crossContext"
+	AttrMemory       = "memory"
+	AttrUnshared     = "unshared"
+	AttrShared       = "shared"
+	AttrTimezone     = "timezone"
+)
