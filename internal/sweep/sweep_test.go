@@ -463,3 +463,18 @@ func TestLittleIsDue(t *testing.T) {
 		}
 	})
 }
+
+// TestShardOf checks that a name is always in the same shard, that of its FNV-1a hash, and in one of its queue.
+func TestShardOf(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]sweep.Shard{"user#ann#conversation#s": 10, "user#bob#workout#1": 6} {
+		if got := sweep.Sessions.ShardOf(name); got != want {
+			t.Errorf("%s is in shard %d, want %d", name, got, want)
+		}
+		for _, q := range sweep.Queues() {
+			if got := q.ShardOf(name); !q.Has(got) {
+				t.Errorf("%s of %s is in shard %d", name, q.Name, got)
+			}
+		}
+	}
+}
