@@ -31,12 +31,12 @@ func TestRecallFindsEvidence(t *testing.T) {
 		t.Errorf("R@5 %.2f, R@10 %.2f, and BM25 has %.2f", score.Ranks[0], score.Ranks[1], words.Ranks[0])
 	}
 	prompts, err := b.Prompts(t.Context())
-	if err != nil || prompts[evidence.All] < 0.9 {
-		t.Errorf("%.2f of the evidence is in the prompts, %v", prompts[evidence.All], err)
+	if err != nil || prompts.Any[evidence.All] < 0.9 {
+		t.Errorf("%.2f of the evidence is in the prompts, %v", prompts.Any[evidence.All], err)
 	}
 	coverage, err := b.Summaries(t.Context())
 	if err != nil || coverage.Questions != score.Questions || coverage.Summaries <= 0 || coverage.Messages < 0.5 {
 		t.Errorf("summaries %+v, %v", coverage, err)
 	}
-	t.Logf("prompts %.2f, summaries %+v", prompts[evidence.All], coverage)
+	t.Logf("prompts %.2f, whole %.2f, summaries %+v", prompts.Any[evidence.All], prompts.Whole[evidence.All], coverage)
 }

@@ -162,58 +162,6 @@ func TestDataSetsCountAlike(t *testing.T) {
 	}
 }
 
-// TestFloor checks that a ranking is refused where it finds less than the index or BM25, on a data set or for a class
-// of its questions, unless that is noise.
-func TestFloor(t *testing.T) {
-	t.Parallel()
-	// In each pool the evidence is the best record by the index, and the last one by the ranking where it fails.
-	draw := func(set, category string, count, fails int) (pools []pool) {
-		for n := range count {
-			p := pool{set: set, category: category, evidence: 1, relevant: make([]bool, 20), chars: make([]int, 20)}
-			p.relevant[0], p.index = true, make([]float64, 20)
-			p.index[0] = 1
-			if n < fails {
-				p.conversation = "fails"
-			}
-			pools = append(pools, p)
-		}
-		return pools
-	}
-	r := by(func(p pool) []float64 {
-		scores := make([]float64, p.size())
-		for i := range scores {
-			scores[i] = -float64(i)
-			if p.conversation == "fails" {
-				scores[i] = float64(i)
-			}
-		}
-		return scores
-	})
-	for name, tt := range map[string]struct {
-		pools []pool
-		want  string
-	}{
-		"no failure": {draw("a", "one", 50, 0), ""},
-		"noise":      {draw("a", "one", 50, 2), ""},
-		"a set":      {draw("a", "one", 50, 25), "a: the weights find 50.0 points less than the index"},
-		"a class":    {slices.Concat(draw("a", "one", 900, 0), draw("a", "two", 6, 3)), "a two: the weights find 50.0"},
-	} {
-		err := checkFloor(tt.pools, r)
-		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
-			t.Errorf("%s: %v, want %q", name, err, tt.want)
-		}
-	}
-	words := draw("a", "one", 50, 50)
-	for i := range words {
-		words[i].index, words[i].words = make([]float64, 20), []ranked{{0, true}}
-		words[i].relevant[0], words[i].relevant[19] = false, true
-		words[i].conversation = ""
-	}
-	if err := checkFloor(words, r); err == nil || !strings.Contains(err.Error(), "BM25") {
-		t.Errorf("below BM25: %v", err)
-	}
-}
-
 // TestShares scores a ranking: the first messages, and those that fit a budget, of which only whole ones count.
 func TestShares(t *testing.T) {
 	t.Parallel()

@@ -3,30 +3,41 @@ package main
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // certain is how many standard errors a mean has to be below 0 for more than noise.
 const certain = 2
 
+// floored are the cutoffs at which a ranking may not be below the floors.
+var floored = []struct {
+	name  string
+	place int
+}{{"R@10", at10}, {"B500", at500}, {"B1000", at1000}}
+
 // checkFloor refuses a ranking that is below the index's own score or BM25 by more than noise: on a data set or for a
-// class of its questions, in R@10 or B1000. The noise is that of the mean of the differences of the questions.
-func checkFloor(pools []pool, r ranking) error {
-	floors := []row{{"the index", byIndex}, {"BM25", byWords}}
+// class of its questions, in R@10, B500 or B1000. The noise is that of the mean of the differences of the questions.
+// The error names all that is below, and the weights by what they were fitted on.
+func checkFloor(pools []pool, fittedOn string, r ranking) error {
+	var below []string
 	for _, group := range []func(p pool) string{bySet, byCategory} {
 		names, groups := grouped(pools, group)
 		for _, name := range names {
-			for _, floor := range floors {
-				for _, cutoff := range []int{at10, at1000} {
-					gain, noise := difference(groups[name], r, floor.ranking, cutoff)
+			for _, floor := range []row{{"the index", byIndex}, {"BM25", byWords}} {
+				for _, cutoff := range floored {
+					gain, noise := difference(groups[name], r, floor.ranking, cutoff.place)
 					if gain < -certain*noise {
-						return fmt.Errorf("%s: the weights find %.1f points less than %s (noise %.1f): they are not written",
-							name, -100*gain, floor.name, 100*noise)
+						below = append(below, fmt.Sprintf("%s: %s is %.1f points below %s (noise %.1f)",
+							name, cutoff.name, -100*gain, floor.name, 100*noise))
 					}
 				}
 			}
 		}
 	}
-	return nil
+	if below == nil {
+		return nil
+	}
+	return fmt.Errorf("weights fitted on %s find too little, so none are written: %s", fittedOn, strings.Join(below, "; "))
 }
 
 // difference returns how much more a ranking finds than another one, and the standard error of that mean.

@@ -9,8 +9,8 @@
 // were fitted on the other data sets. It shows how often probabilities are true, what noise small talk brings, and what
 // is lost on data with other habits. Each file is a data set. It has LoCoMo's form or that of package dataset.
 //
-// Weights that find less than the index or BM25 by more than noise, on a data set or in a class of its questions, are
-// not written.
+// Weights are not written if they find less than the index or BM25 by more than noise, on a data set or in a class of
+// its questions, where they were fitted on the other conversations or on the other data sets.
 package main
 
 import (
@@ -90,20 +90,11 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 		return o.writeLeaveOneOut(pools)
 	}
 	others := leaveOut(pools, byConversation, nil)
-	held := others.probabilities
-	baselines := []row{{"index", byIndex}, {"BM25", byWords}}
-	shipped := by(fittedOf(rank.Default()).probabilities)
-	rows := append(slices.Clone(baselines), row{"shipped", shipped}, row{"fitted on other conversations", by(held)},
-		row{"the same, filled by value", byValue(held)})
+	unseen := []part{{"other conversations", others.probabilities}}
 	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
-		unseen := leaveOut(pools, bySet, nil).probabilities
-		rows = append(rows, row{"fitted on other data sets", by(unseen)},
-			row{"the same, filled by value", byValue(unseen)})
+		unseen = append(unseen, part{"other data sets", leaveOut(pools, bySet, nil).probabilities})
 	}
-	report(out, pools, bySet, rows...)
-	report(out, pools, byCategory, rows...)
-	reportReliability(out, pools, held)
-	reportNoise(out, pools, held)
+	reportAll(out, pools, unseen)
 	if o.robust {
 		if err := o.reportVariants(ctx, out, others); err != nil {
 			return err
@@ -112,10 +103,34 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.features {
 		reportFeatures(out, pools, others)
 	}
-	if err := checkFloor(pools, by(held)); err != nil {
-		return err
+	for _, u := range unseen {
+		if err := checkFloor(pools, u.fittedOn, byValue(u.probabilities)); err != nil {
+			return err
+		}
 	}
 	return o.write(out, fit(pools, nil))
+}
+
+// part is what weights that were fitted on a part of the data say of the rest.
+type part struct {
+	fittedOn      string
+	probabilities scorer
+}
+
+// reportAll prints the tables of a ranking by weights that have not seen what is asked about, beside its baselines.
+func reportAll(out io.Writer, pools []pool, unseen []part) {
+	rows := []row{{"index", byIndex}, {"BM25", byWords}, {"shipped", by(fittedOf(rank.Default()).probabilities)}}
+	for _, u := range unseen {
+		rows = append(rows, row{"fitted on " + u.fittedOn, by(u.probabilities)},
+			row{"the same, filled by value", byValue(u.probabilities)})
+	}
+	report(out, pools, bySet, rows...)
+	report(out, pools, byCategory, rows...)
+	for _, u := range unseen {
+		fmt.Fprintf(out, "\nfitted on %s:\n", u.fittedOn)
+		reportReliability(out, pools, u.probabilities)
+		reportNoise(out, pools, u.probabilities)
+	}
 }
 
 // reportFeatures prints what is found by weights that are fitted without each of the features.
@@ -131,18 +146,18 @@ func reportFeatures(out io.Writer, pools []pool, all leftOut) {
 
 // pools reads the data sets, changed by a variant.
 func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
-	var all []sample
+	var samples []sample
 	for path := range strings.FieldsSeq(o.data) {
-		samples, err := readSamples(path, v)
+		of, err := readSamples(path, v)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, samples...)
+		samples = append(samples, of...)
 	}
-	if err := o.check(all); err != nil {
+	if err := o.check(samples); err != nil {
 		return nil, err
 	}
-	return readPools(ctx, all, o.embedder(), o.pool)
+	return readPools(ctx, samples, o.embedder(), o.pool)
 }
 
 // check refuses data that no weights can be fitted on.
@@ -225,19 +240,32 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 	if err := writeAll(byConversation, func(p pool) string { return p.conversation }); err != nil {
 		return err
 	}
-	sets, groups := grouped(pools, bySet)
-	index := map[string]map[string]float64{}
-	for _, name := range sets {
-		index[name] = mean(groups[name], byIndex).named()
-	}
+	index := indexShares(pools)
 	text, err := json.Marshal(index)
 	if err == nil {
 		err = write("index", text)
 	}
-	if err != nil || len(sets) < 2 {
+	if err != nil || len(index) < 2 {
 		return err
 	}
 	return writeAll(bySet, func(p pool) string { return "set-" + p.set })
+}
+
+// all is the name of all classes of questions together.
+const all = "all"
+
+// indexShares returns what the index's own score finds, by the data set, the class of questions and the cutoff.
+func indexShares(pools []pool) map[string]map[string]map[string]float64 {
+	out := map[string]map[string]map[string]float64{}
+	sets, groups := grouped(pools, bySet)
+	for _, set := range sets {
+		out[set] = map[string]map[string]float64{all: mean(groups[set], byIndex).named()}
+		names, classes := grouped(groups[set], func(p pool) string { return p.category })
+		for _, name := range names {
+			out[set][name] = mean(classes[name], byIndex).named()
+		}
+	}
+	return out
 }
 
 // write prints the weights as JSON, and writes them to the file that is named.

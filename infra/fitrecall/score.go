@@ -22,8 +22,8 @@ const (
 	limit = 100
 	// charsPerToken is how many characters a token is taken to have.
 	charsPerToken = 4
-	// at10 and at1000 are the places of R@10 and B1000 among the shares of a question.
-	at10, at1000 = 1, len(ranks) + 1
+	// at10, at500 and at1000 are the places of R@10, B500 and B1000 among the shares of a question.
+	at10, at500, at1000 = 1, len(ranks), len(ranks) + 1
 )
 
 // ranked is one message of a ranking.

@@ -140,16 +140,16 @@ func (o options) measure(
 
 // measureSet asks the questions about one data set.
 func measureSet(ctx context.Context, b *evidence.Bench) (*setResult, error) {
-	words := b.BM25()
+	byWords := b.BM25()
 	s := &setResult{Rankings: []ranking{
-		{Name: "newest first", Scores: b.Newest()},
-		{Name: "BM25", Scores: words, Prompts: evidence.Shares{evidence.All: words[evidence.All].InPrompt()}},
+		{Name: newest, Scores: b.Newest()},
+		{Name: words, Scores: byWords, Prompts: byWords.InPrompt()},
 	}}
-	shipped, err := ask(ctx, "recall", b)
+	asShipped, err := ask(ctx, shipped, b)
 	if err != nil {
 		return nil, err
 	}
-	s.Rankings = append(s.Rankings, shipped)
+	s.Rankings = append(s.Rankings, asShipped)
 	s.Summaries, err = b.Summaries(ctx)
 	return s, err
 }

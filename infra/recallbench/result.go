@@ -35,7 +35,7 @@ type setResult struct {
 type ranking struct {
 	Name    string
 	Scores  evidence.Scores
-	Prompts evidence.Shares
+	Prompts evidence.Prompts
 }
 
 func (s *setResult) count(set dataSet, questions int) {
@@ -45,32 +45,53 @@ func (s *setResult) count(set dataSet, questions int) {
 	}
 }
 
-// addIndex adds the shares of the index's own score after BM25.
-func (s *setResult) addIndex(shares map[string]float64) {
-	score := &evidence.Score{Questions: s.Questions}
-	for i, k := range evidence.Ranks {
-		score.Ranks[i] = shares[fmt.Sprint("R@", k)]
+// The names of the rankings.
+const (
+	newest      = "newest first"
+	words       = "BM25"
+	index       = "the index's own score"
+	shipped     = "recall"
+	onOtherSets = "recall, fitted on the other data sets"
+	onOthers    = "recall, fitted on other conversations"
+)
+
+// addIndex adds the shares of the index's own score, by the class of questions and the cutoff, after BM25.
+func (s *setResult) addIndex(classes map[string]map[string]float64) {
+	byIndex := ranking{Name: index, Scores: evidence.Scores{}}
+	for class, shares := range classes {
+		score := &evidence.Score{}
+		for i, k := range evidence.Ranks {
+			score.Ranks[i] = shares[fmt.Sprint("R@", k)]
+		}
+		for i, tokens := range evidence.Budgets {
+			score.Budgets[i] = shares[fmt.Sprint("B", tokens)]
+		}
+		byIndex.Scores[class] = score
 	}
-	for i, tokens := range evidence.Budgets {
-		score.Budgets[i] = shares[fmt.Sprint("B", tokens)]
+	after := 1 + slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == words })
+	s.Rankings = slices.Insert(s.Rankings, after, byIndex)
+}
+
+// by returns the ranking of a name, or an empty one.
+func (s *setResult) by(name string) ranking {
+	if i := slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == name }); i >= 0 {
+		return s.Rankings[i]
 	}
-	after := 1 + slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == "BM25" })
-	index := ranking{Name: "the index's own score", Scores: evidence.Scores{evidence.All: score}}
-	s.Rankings = slices.Insert(s.Rankings, after, index)
+	return ranking{}
 }
 
 // merge returns what the parts found together, each of them about other questions.
 func merge(name string, parts []ranking) ranking {
-	scores, prompts := make([]evidence.Scores, len(parts)), make([]evidence.Shares, len(parts))
+	scores, prompts := make([]evidence.Scores, len(parts)), make([]evidence.Prompts, len(parts))
 	for i, p := range parts {
 		scores[i], prompts[i] = p.Scores, p.Prompts
 	}
-	return ranking{name, evidence.Merge(scores), evidence.MergeShares(prompts, scores)}
+	return ranking{name, evidence.Merge(scores), evidence.MergePrompts(prompts, scores)}
 }
 
 // last is the share at 10 of the last ranking, the one that knows least about what is asked.
 func (s *setResult) last() float64 {
-	return s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Ranks[1]
+	return at10(s.Rankings[len(s.Rankings)-1].Scores[evidence.All])
 }
 
 // worstFirst orders the data sets.
@@ -83,37 +104,56 @@ func (r result) worstFirst() []*setResult {
 // table has a row for each ranking of each data set.
 func (r result) table() *report.Table {
 	t := header("data", "questions", "ranking")
-	t.Header = append(t.Header, "in the prompt")
+	t.Header = append(t.Header, "in the prompt", "whole")
 	for _, s := range r.worstFirst() {
 		for i, k := range s.Rankings {
 			cells := []string{"", "", k.Name}
 			if i == 0 {
 				cells = []string{s.Name, fmt.Sprint(s.Questions), k.Name}
 			}
-			prompt := ""
-			if share, has := k.Prompts[evidence.All]; has {
-				prompt = percent(share)
+			prompt, whole := "", ""
+			if share, has := k.Prompts.Any[evidence.All]; has {
+				prompt, whole = percent(share), percent(k.Prompts.Whole[evidence.All])
 			}
-			t.Add(append(append(cells, shares(k.Scores[evidence.All])...), prompt)...)
+			t.Add(append(append(cells, shares(k.Scores[evidence.All])...), prompt, whole)...)
 		}
 	}
 	return t
 }
 
-// categories has a row for each class of the questions of each data set, by the last ranking.
-func (r result) categories() *report.Table {
-	t := header("data", "questions", "class")
-	t.Header = append(t.Header, "in the prompt")
+// classes has a row for each class of the questions of each data set, by the last ranking, beside BM25 and the index.
+func (r result) classes() *report.Table {
+	t := &report.Table{Header: []string{
+		"data", "questions", "class", "R@10", words, "index", "B1000", words, "index", "in the prompt", words,
+	}}
 	for _, s := range r.worstFirst() {
-		last := s.Rankings[len(s.Rankings)-1]
+		last, byWords, byIndex := s.Rankings[len(s.Rankings)-1], s.by(words), s.by(index)
 		for _, name := range last.Scores.Categories() {
-			if score := last.Scores[name]; name != evidence.All {
-				cells := append([]string{s.Name, fmt.Sprint(score.Questions), name}, shares(score)...)
-				t.Add(append(cells, percent(last.Prompts[name]))...)
+			if name == evidence.All {
+				continue
 			}
+			cells := []string{s.Name, fmt.Sprint(last.Scores[name].Questions), name}
+			for _, share := range []func(s *evidence.Score) float64{at10, at1000} {
+				for _, k := range []ranking{last, byWords, byIndex} {
+					cells = append(cells, cellOf(k.Scores[name], share))
+				}
+			}
+			t.Add(append(cells, percent(last.Prompts.Any[name]), percent(byWords.Prompts.Any[name]))...)
 		}
 	}
 	return t
+}
+
+func at10(s *evidence.Score) float64   { return s.Ranks[1] }
+func at500(s *evidence.Score) float64  { return s.Budgets[0] }
+func at1000(s *evidence.Score) float64 { return s.Budgets[1] }
+
+// cellOf is a share in a table, empty where it was not measured.
+func cellOf(s *evidence.Score, share func(s *evidence.Score) float64) string {
+	if s == nil {
+		return ""
+	}
+	return percent(share(s))
 }
 
 func header(first ...string) *report.Table {
@@ -141,11 +181,10 @@ func shares(s *evidence.Score) (cells []string) {
 func (r result) features() string {
 	t := &report.Table{Header: []string{"data", "without", "R@10", "B1000"}}
 	for _, s := range r.worstFirst() {
-		shipped := s.Rankings[slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == "recall" })]
-		all := shipped.Scores[evidence.All]
+		all := s.by(shipped).Scores[evidence.All]
 		for _, k := range s.Without {
 			one := k.Scores[evidence.All]
-			t.Add(s.Name, k.Name, points(one.Ranks[1]-all.Ranks[1]), points(one.Budgets[1]-all.Budgets[1]))
+			t.Add(s.Name, k.Name, points(at10(one)-at10(all)), points(at1000(one)-at1000(all)))
 		}
 	}
 	if len(r.Sets[0].Without) == 0 {
@@ -182,7 +221,7 @@ func (r result) lines() []string {
 
 // text renders the result for a terminal.
 func (r result) text() string {
-	return "embedding: " + r.Model + "\n" + r.table().Text() + r.categories().Text() +
+	return "embedding: " + r.Model + "\n" + r.table().Text() + r.barTable().Text() + r.classes().Text() +
 		strings.Join(r.lines(), "\n") + "\n" + r.features()
 }
 
@@ -194,17 +233,18 @@ Measured on %s by %s, through the API: %s; DynamoDB Local, the local Pinecone. I
 first.
 
 %s
-- %s
-
 R@k is the share of the evidence among the first k messages, B the share within a budget of tokens of four characters,
 whole messages only. Recall's budgets are filled as recall fills the budget that a request names; the other rankings'
-are filled best first. "In the prompt" is the share that stands in a %s prompt of 4,000 tokens, and for BM25 that of
-such a budget. All are means over the questions. The weights that ship are fitted on all of these conversations; the
-rows below leave out the data set or the conversation that is asked about. The index's own score is measured in memory
-(%s).
+are filled best first. "In the prompt" is the share that stands in a %s prompt of 4,000 tokens, of long messages
+by a part; "whole" counts whole messages only. For BM25 it is the share within 4,000 tokens of messages, where a prompt
+has its rules and other blocks, too. All are means over the questions. The weights that ship are fitted on all of these
+conversations; the rows below leave out the data set or the conversation that is asked about. The index's own score is
+measured in memory (%s), over all questions.
 
-The classes of the questions, by the last ranking of their data set:
+- %s
 
-%s%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(),
-		strings.Join(r.lines(), "\n- "), "`unified`", "`infra/fitrecall`", r.categories().Markdown(), r.features())
+%sThe classes of the questions, recall by the last ranking of their data set:
+
+%s%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(), "`unified`", "`infra/fitrecall`",
+		strings.Join(r.lines(), "\n- "), r.barSection(), r.classes().Markdown(), r.features())
 }

@@ -82,7 +82,7 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataSet,
 	for n, set := range sets {
 		r.Sets[n].addIndex(index[set.name])
 		if len(sets) > 1 {
-			unseen, err := s.ask(ctx, "recall, fitted on the other data sets", "set-"+set.name, b, set.has)
+			unseen, err := s.ask(ctx, onOtherSets, "set-"+set.name, b, set.has)
 			if err != nil {
 				return err
 			}
@@ -96,14 +96,16 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataSet,
 			}
 			parts = append(parts, part)
 		}
-		r.Sets[n].Rankings = append(r.Sets[n].Rankings, merge("recall, fitted on other conversations", parts))
+		r.Sets[n].Rankings = append(r.Sets[n].Rankings, merge(onOthers, parts))
 	}
 	return nil
 }
 
-// fit fits the weights that leave something out. It returns the shares that the index's own score finds, of each data
-// set, by the name of the cutoff.
-func (s stacks) fit(ctx context.Context) (index map[string]map[string]float64, err error) {
+// indexShares are the shares that the index's own score finds, by the data set, the class of questions and the cutoff.
+type indexShares map[string]map[string]map[string]float64
+
+// fit fits the weights that leave something out. It returns what the index's own score finds.
+func (s stacks) fit(ctx context.Context) (index indexShares, err error) {
 	arguments := []string{"run", "./infra/fitrecall", "-data", s.data, "-leave-one-out", s.folder}
 	if s.embeddings != "" {
 		arguments = append(arguments, "-embeddings", s.embeddings, "-model", s.model)

@@ -161,21 +161,25 @@ func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked,
 // degraded is a source that an answer is without.
 type degraded struct{ Source, Reason string }
 
+// Prompts are the shares of the evidence that stand in prompts, by category: Whole counts whole messages only, Any also
+// those of which a prompt has a part.
+type Prompts struct{ Any, Whole Shares }
+
 // Prompts builds a prompt for every question as the first message of a new session, and returns which share of the
-// evidence stands in it, by category.
-func (b *Bench) Prompts(ctx context.Context) (Shares, error) {
+// evidence stands in it.
+func (b *Bench) Prompts(ctx context.Context) (Prompts, error) {
 	const session = "recallbench"
 	for _, c := range b.conversations() {
 		api, err := b.api.As(ctx, c.ID)
 		if err != nil {
-			return nil, err
+			return Prompts{}, err
 		}
 		create := map[string]any{"context": c.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session}
 		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
-			return nil, fmt.Errorf("create session: %w", err)
+			return Prompts{}, fmt.Errorf("create session: %w", err)
 		}
 	}
-	shares := make([]float64, len(b.Cases))
+	shares, whole := make([]float64, len(b.Cases)), make([]float64, len(b.Cases))
 	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
 		c := b.Cases[i]
 		body := map[string]any{
@@ -186,18 +190,24 @@ func (b *Bench) Prompts(ctx context.Context) (Shares, error) {
 		if err != nil {
 			return err
 		}
-		seen := map[string]bool{}
-		for _, block := range blocks {
-			for _, item := range block.Items {
-				if item.Decision != "dropped" && c.Evidence[item.ID] {
-					seen[item.ID] = true
-				}
-			}
-		}
-		shares[i] = float64(len(seen)) / float64(len(c.Evidence))
+		shares[i] = c.shareIn(blocks, "included", "trimmed")
+		whole[i] = c.shareIn(blocks, "included")
 		return nil
 	})
-	return b.shares(shares), err
+	return Prompts{b.shares(shares), b.shares(whole)}, err
+}
+
+// shareIn returns the share of the evidence that has one of the decisions in a prompt.
+func (c Case) shareIn(blocks []block, decisions ...string) float64 {
+	seen := map[string]bool{}
+	for _, block := range blocks {
+		for _, item := range block.Items {
+			if c.Evidence[item.ID] && slices.Contains(decisions, item.Decision) {
+				seen[item.ID] = true
+			}
+		}
+	}
+	return float64(len(seen)) / float64(len(c.Evidence))
 }
 
 // block is a block of a prompt's manifest.

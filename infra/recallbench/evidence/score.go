@@ -95,8 +95,14 @@ func scoreOf(evidence map[string]bool, list, packed []ranked) Score {
 	return s
 }
 
-// InPrompt is the share within the budget of a prompt.
-func (s *Score) InPrompt() float64 { return s.Budgets[len(s.Budgets)-1] }
+// InPrompt returns the shares within the budget of a prompt, filled with whole messages.
+func (s Scores) InPrompt() Prompts {
+	out := Shares{}
+	for name, score := range s {
+		out[name] = score.Budgets[len(score.Budgets)-1]
+	}
+	return Prompts{out, out}
+}
 
 func (s *Score) add(other Score) {
 	s.Questions += other.Questions
@@ -159,8 +165,16 @@ func (b *Bench) shares(values []float64) Shares {
 	return sums
 }
 
-// MergeShares returns the shares over the questions of several, of which each has its scores.
-func MergeShares(all []Shares, of []Scores) Shares {
+// MergePrompts returns the shares over the questions of several, of which each has its scores.
+func MergePrompts(all []Prompts, of []Scores) Prompts {
+	parts, whole := make([]Shares, len(all)), make([]Shares, len(all))
+	for i, p := range all {
+		parts[i], whole[i] = p.Any, p.Whole
+	}
+	return Prompts{mergeShares(parts, of), mergeShares(whole, of)}
+}
+
+func mergeShares(all []Shares, of []Scores) Shares {
 	out, counts := Shares{}, map[string]float64{}
 	for i, shares := range all {
 		for name, share := range shares {

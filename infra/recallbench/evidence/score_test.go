@@ -69,9 +69,30 @@ func TestMerge(t *testing.T) {
 	if diff := cmp.Diff(want, Merge([]Scores{one, two})); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	shares := MergeShares([]Shares{{All: 1}, {All: 0.2}}, []Scores{one, two})
-	if diff := cmp.Diff(Shares{All: 0.8}, shares); diff != "" {
+	parts := []Prompts{{Shares{All: 1}, Shares{}}, {Shares{All: 0.2}, Shares{All: 0.2}}}
+	prompts := MergePrompts(parts, []Scores{one, two})
+	if diff := cmp.Diff(Prompts{Shares{All: 0.8}, Shares{All: 0.2}}, prompts); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestShareIn counts a message of which a prompt has a part where that is asked for, and each message once.
+func TestShareIn(t *testing.T) {
+	t.Parallel()
+	c := Case{Evidence: map[string]bool{"m1": true, "m2": true, "m3": true, "m4": true}}
+	var blocks [2]block
+	for _, item := range []struct{ ID, Decision string }{
+		{"m1", "included"}, {"m1", "included"}, {"m2", "trimmed"}, {"m3", "dropped"}, {"other", "included"},
+	} {
+		for i := range blocks {
+			blocks[i].Items = append(blocks[i].Items, item)
+		}
+	}
+	if got := c.shareIn(blocks[:], "included"); got != 0.25 {
+		t.Errorf("whole messages: %v", got)
+	}
+	if got := c.shareIn(blocks[:], "included", "trimmed"); got != 0.5 {
+		t.Errorf("with parts: %v", got)
 	}
 }
 
