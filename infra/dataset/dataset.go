@@ -16,7 +16,8 @@
 // differ within the conversation. Sessions are in the order of their beginnings. The roles of messages are user,
 // assistant and system, in any order. A message without a timestamp follows the one before it by 20 seconds, and a
 // session without a context alternates between two. The evidence of a question are the messages that hold its answer.
-// A question without evidence is left out. The answer may be missing: it is only compared with summaries.
+// A question without evidence is left out. The answer may be missing: it is only compared with summaries. A message that
+// is longer than the API takes is cut.
 package dataset
 
 import (
@@ -27,6 +28,9 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // Conversation is everything that one user and an app have said, with questions about it.
@@ -121,6 +125,7 @@ func (c *Conversation) complete() error {
 		at := s.StartedAt.Add(-messageInterval)
 		for j := range s.Messages {
 			m := &s.Messages[j]
+			m.Content = truncate.Bytes(m.Content, conversation.MaxContentBytes)
 			if at = at.Add(messageInterval); !m.Timestamp.IsZero() {
 				at = m.Timestamp
 			}

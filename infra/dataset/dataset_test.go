@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // TestLoCoMo reads a file with the errors that such files have.
@@ -43,6 +45,19 @@ func TestLoCoMo(t *testing.T) {
 	}
 	if got[0].Messages() != 3 {
 		t.Errorf("%d messages", got[0].Messages())
+	}
+}
+
+// TestLongMessage cuts a message that the API would refuse, between two characters.
+func TestLongMessage(t *testing.T) {
+	t.Parallel()
+	got, err := parse([]byte(`{"conversations": [{"id": "ana", "sessions": [{"startedAt": "2026-01-05T07:00:00Z",
+		"messages": [{"id": "1", "role": "user", "content": "x` + strings.Repeat("é", 150_000) + `"}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := conversation.MaxContentBytes - 1; len(got[0].Sessions[0].Messages[0].Content) != want {
+		t.Errorf("%d bytes, want %d", len(got[0].Sessions[0].Messages[0].Content), want)
 	}
 }
 
