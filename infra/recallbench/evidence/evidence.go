@@ -5,6 +5,7 @@ package evidence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -26,8 +27,9 @@ const (
 	found = 100
 	// promptTokens is the budget of the prompts.
 	promptTokens = 4000
-	// attempts is how often a question is asked when its answer is without the index.
-	attempts  = 5
+	// attempts is how often a question is asked when its answer is without the index, or when there is none because the
+	// stack is too busy. The waits between them grow by retryWait.
+	attempts  = 8
 	retryWait = time.Second
 )
 
@@ -145,17 +147,23 @@ func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked,
 			Messages []ranked
 			Degraded []degraded
 		}
-		if err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer); err != nil {
+		err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer)
+		switch {
+		case err != nil && (!isBusy(err) || attempt == attempts):
 			return nil, fmt.Errorf("recall: %w", err)
-		}
-		if len(answer.Degraded) == 0 {
+		case err == nil && len(answer.Degraded) == 0:
 			return answer.Messages, nil
-		}
-		if attempt == attempts {
+		case attempt == attempts:
 			return nil, fmt.Errorf("recall is degraded: %v", answer.Degraded)
 		}
-		_ = delay.Sleep(ctx, retryWait) // the next call looks at ctx
+		_ = delay.Sleep(ctx, time.Duration(attempt)*retryWait) // the next call looks at ctx
 	}
+}
+
+// isBusy reports whether an error is that of a stack that cannot answer now.
+func isBusy(err error) bool {
+	var problem *client.Problem
+	return errors.As(err, &problem) && problem.Status == http.StatusServiceUnavailable
 }
 
 // degraded is a source that an answer is without.
@@ -225,18 +233,18 @@ func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (
 				Degraded []degraded
 			}
 		}
-		if err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer); err != nil {
-			return nil, fmt.Errorf("build prompt: %w", err)
-		}
+		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
 		isProfile := func(d degraded) bool { return d.Source == "profile" }
 		missing := slices.DeleteFunc(answer.Manifest.Degraded, isProfile)
-		if len(missing) == 0 {
+		switch {
+		case err != nil && (!isBusy(err) || attempt == attempts):
+			return nil, fmt.Errorf("build prompt: %w", err)
+		case err == nil && len(missing) == 0:
 			return answer.Manifest.Blocks, nil
-		}
-		if attempt == attempts {
+		case attempt == attempts:
 			return nil, fmt.Errorf("the prompt is degraded: %v", missing)
 		}
-		_ = delay.Sleep(ctx, retryWait)
+		_ = delay.Sleep(ctx, time.Duration(attempt)*retryWait)
 	}
 }
 
