@@ -12,6 +12,7 @@ import (
 const (
 	words        = iota // how unlikely it has so many words of the query by chance, as a share of the best in the pool
 	allWords            // the same, as a share of what a text of usual length would have with all of them, at most 2
+	together            // the same as words, of those words alone that stand within 30 words of each other
 	dense               // how many deviations its dense likeness is above the mean of the pool
 	near                // the best likeness of the other messages of its session, falling with their distance
 	around              // the words of the query in the messages around it, falling with their distance
@@ -34,8 +35,8 @@ const (
 
 // Names are the names of the features, in the order of the columns.
 var Names = [featureCount]string{
-	"words", "allWords", "dense", "near", "around", "sessionWords", "speaker", "timeWords", "numberWords", "nameWords",
-	"dated", "answers", "question", "length", "brief", "exact", "age", "content",
+	"words", "allWords", "together", "dense", "near", "around", "sessionWords", "speaker", "timeWords", "numberWords",
+	"nameWords", "dated", "answers", "question", "length", "brief", "exact", "age", "content",
 	"rivals",
 }
 

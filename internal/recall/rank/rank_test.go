@@ -90,7 +90,7 @@ func TestContributionsInJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"words":0.25,"dense":-1.5,"intercept":-16.678}`; string(text) != want {
+	if want := `{"words":0.25,"together":-1.5,"intercept":-16.678}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
 	var got rank.Contributions

@@ -17,6 +17,8 @@ type text struct {
 	// counts is how often it has each of the query's terms, words how many words it has.
 	counts []int
 	words  int
+	// hits are where the terms stand, in their order.
+	hits []hit
 	// hasTime, hasNumber and hasName are set only where the query asks for such words.
 	hasTime, hasNumber, hasName bool
 	// asks reports whether it ends with a question.
@@ -25,6 +27,9 @@ type text struct {
 	head string
 }
 
+// hit is a word that is one of the query's terms: which one, and the how-manieth word of the text it is.
+type hit struct{ term, at int32 }
+
 // scanner reads texts for one query.
 type scanner struct {
 	query  *Query
@@ -32,10 +37,15 @@ type scanner struct {
 	kinds  bool // the query asks for words of time, numbers or names
 	// queryWords is how many words the query has.
 	queryWords int
+	// hits has the hits of all texts that were read, seen is room for the counts of a word.
+	hits []hit
+	seen []int
 }
 
 func newScanner(q *Query) *scanner {
-	s := &scanner{query: q, finder: vector.NewFinder(q.terms), kinds: q.when || q.number || q.name}
+	s := &scanner{
+		query: q, finder: vector.NewFinder(q.terms), kinds: q.when || q.number || q.name, seen: make([]int, len(q.terms)),
+	}
 	s.queryWords = s.scan(q.normalized, make([]int, len(q.terms))).words
 	return s
 }
@@ -48,7 +58,7 @@ func (s *scanner) scan(full string, counts []int) text {
 	if len(s.query.names) > 0 {
 		t.head = head(full)
 	}
-	begins := true // the word begins a sentence
+	begins, first := true, len(s.hits) // the word begins a sentence
 	for at := 0; at < len(full); {
 		end, class := at, byteClass(0)
 		for end < len(full) && classes[full[end]] >= apostrophe {
@@ -66,13 +76,14 @@ func (s *scanner) scan(full string, counts []int) text {
 		}
 		at, begins = end, false
 	}
+	t.hits = s.hits[first:len(s.hits):len(s.hits)]
 	return t
 }
 
 // count counts a word. The class has all of its bytes'.
 func (s *scanner) count(t *text, word string, class byteClass) {
 	if class&beyondASCII != 0 {
-		t.words += s.finder.Count(word, t.counts) // it may be several
+		s.countSeveral(t, word)
 		return
 	}
 	if class&apostrophe != 0 {
@@ -84,6 +95,19 @@ func (s *scanner) count(t *text, word string, class byteClass) {
 	t.words++
 	if place := s.finder.Place(word); place >= 0 {
 		t.counts[place]++
+		s.hits = append(s.hits, hit{int32(place), int32(t.words)})
+	}
+}
+
+// countSeveral counts what may be several words, in a script that writes them without spaces. They stand at one place.
+func (s *scanner) countSeveral(t *text, word string) {
+	clear(s.seen)
+	t.words += s.finder.Count(word, s.seen)
+	for term, n := range s.seen {
+		if n > 0 {
+			t.counts[term] += n
+			s.hits = append(s.hits, hit{int32(term), int32(t.words)})
+		}
 	}
 }
 

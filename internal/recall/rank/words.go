@@ -18,6 +18,8 @@ const (
 	leastChance = 1e-6
 	// mostWords is the most of the feature allWords.
 	mostWords = 2
+	// passageWords is how many words a passage has: one or two sentences.
+	passageWords = 30
 )
 
 // wordScorer scores texts by the words that they share with the query. A word counts by how unlikely it is that a text
@@ -25,11 +27,16 @@ const (
 // over it at random. So a long text gains less by a word than a short one, and no parameter knows how long texts are.
 type wordScorer struct {
 	terms []int // of the query, by their number
+	// places are the places of the query's terms in terms, -1 for those that are not compared.
+	places []int
 	// rates are how often each term is among the words of the pool.
 	rates []float64
 	// usual is the score of a text that has all terms and as many words as half of the texts.
 	usual      float64
 	queryTerms int
+	// gains are the scores of the terms in the message that is read, seen is room for the terms of a passage.
+	gains []float64
+	seen  []bool
 }
 
 func newWordScorer(q *Query, records []record) *wordScorer {
@@ -51,11 +58,16 @@ func newWordScorer(q *Query, records []record) *wordScorer {
 	}
 	slices.SortStableFunc(s.terms, func(a, b int) int { return cmp.Compare(counts[a], counts[b]) })
 	s.terms = s.terms[:min(len(s.terms), maxTerms)]
+	s.places = slices.Repeat([]int{-1}, len(q.terms))
+	for i, term := range s.terms {
+		s.places[term] = i
+	}
 	s.rates = make([]float64, len(s.terms))
 	for i, term := range s.terms {
 		s.rates[i] = float64(counts[term]) / float64(max(all, 1))
 		s.usual += s.surprise(i, median(lengths))
 	}
+	s.gains, s.seen = make([]float64, len(s.terms)), make([]bool, len(s.terms))
 	return s
 }
 
@@ -75,13 +87,47 @@ func (s *wordScorer) passage(counts []int, words int) float64 {
 	return sum
 }
 
+// closest scores the best passage of a message of that many words: the terms that stand within so many words of each
+// other. It is at most what the whole message has, and less where the terms are scattered over it.
+func (s *wordScorer) closest(parts []part, words int) float64 {
+	best := 0.0
+	clear(s.gains)
+	for _, p := range parts {
+		for first, begin := range p.hits {
+			sum := 0.0
+			clear(s.seen)
+			for _, h := range p.hits[first:] {
+				if h.at-begin.at >= passageWords {
+					break
+				}
+				if place := s.places[h.term]; place >= 0 && !s.seen[place] {
+					s.seen[place] = true
+					sum += s.gain(place, words)
+				}
+			}
+			best = max(best, sum)
+		}
+	}
+	return best
+}
+
+// gain is the score of a term in the message that closest is about, which is computed once.
+func (s *wordScorer) gain(place, words int) float64 {
+	if s.gains[place] == 0 {
+		s.gains[place] = s.surprise(place, float64(words))
+	}
+	return s.gains[place]
+}
+
 // score sets the features of words. The records are in the order of their sessions.
 func (s *wordScorer) score(records []record, groups int) {
-	best := 0.0
+	best, closest := 0.0, 0.0
 	for i := range records {
 		r := &records[i]
 		r.row[words] = s.passage(r.counts, r.words)
 		best = max(best, r.row[words])
+		r.row[together] = s.closest(r.parts, r.words)
+		closest = max(closest, r.row[together])
 	}
 	sessions := s.scoreSessions(records, groups)
 	for i := range records {
@@ -92,6 +138,9 @@ func (s *wordScorer) score(records []record, groups int) {
 		}
 		if best > 0 {
 			row[words] /= best
+		}
+		if closest > 0 {
+			row[together] /= closest
 		}
 	}
 }
