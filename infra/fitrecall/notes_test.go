@@ -133,9 +133,9 @@ func drawNotes(random *rand.Rand, id string) sample {
 	return s
 }
 
-// TestWeightsOnOtherData checks the weights that ship on two kinds of data that they are not fitted on. Users who do not
-// alternate with the assistant, one of them in German, are held to the floor. Of the notes only R@10 is: what they lack
-// beyond that is written in docs/adr/0060.
+// TestWeightsOnOtherData checks the weights that ship on two kinds of data that they are not fitted on. Users who do
+// not alternate with the assistant, one of them in German, are held to the floor. Of the notes only R@10 is: what they
+// lack beyond that is written in docs/adr/0060.
 func TestWeightsOnOtherData(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
