@@ -16,8 +16,8 @@
 // differ within the conversation. Sessions are in the order of their beginnings. The roles of messages are user,
 // assistant and system, in any order. A message without a timestamp follows the one before it by 20 seconds, and a
 // session without a context alternates between two. The evidence of a question are the messages that hold its answer.
-// A question without evidence is left out. The answer may be missing: it is only compared with summaries. A message that
-// is longer than the API takes is cut.
+// A question without evidence is left out. The answer may be missing: it is only compared with summaries. A message
+// that is longer than the API takes is cut.
 package dataset
 
 import (
