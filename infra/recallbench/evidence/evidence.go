@@ -198,24 +198,29 @@ func (b *Bench) Prompts(ctx context.Context) (Prompts, error) {
 		if err != nil {
 			return err
 		}
-		shares[i] = c.shareIn(blocks, "included", "trimmed")
-		whole[i] = c.shareIn(blocks, "included")
+		shares[i], whole[i] = c.sharesIn(blocks)
 		return nil
 	})
 	return Prompts{b.shares(shares), b.shares(whole)}, err
 }
 
-// shareIn returns the share of the evidence that has one of the decisions in a prompt.
-func (c Case) shareIn(blocks []block, decisions ...string) float64 {
-	seen := map[string]bool{}
+// sharesIn returns the share of the evidence that stands in a prompt, and the share that stands in it whole.
+func (c Case) sharesIn(blocks []block) (share, whole float64) {
+	seen := map[string]string{}
 	for _, block := range blocks {
 		for _, item := range block.Items {
-			if c.Evidence[item.ID] && slices.Contains(decisions, item.Decision) {
-				seen[item.ID] = true
+			if c.Evidence[item.ID] && item.Decision != "dropped" && seen[item.ID] != "included" {
+				seen[item.ID] = item.Decision
 			}
 		}
 	}
-	return float64(len(seen)) / float64(len(c.Evidence))
+	for _, decision := range seen {
+		share += 1 / float64(len(c.Evidence))
+		if decision == "included" {
+			whole += 1 / float64(len(c.Evidence))
+		}
+	}
+	return share, whole
 }
 
 // block is a block of a prompt's manifest.

@@ -76,23 +76,19 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestShareIn counts a message of which a prompt has a part where that is asked for, and each message once.
-func TestShareIn(t *testing.T) {
+// TestSharesIn counts a message of which a prompt has a part, those that are whole in one of its blocks, and each once.
+func TestSharesIn(t *testing.T) {
 	t.Parallel()
 	c := Case{Evidence: map[string]bool{"m1": true, "m2": true, "m3": true, "m4": true}}
 	var blocks [2]block
-	for _, item := range []struct{ ID, Decision string }{
-		{"m1", "included"}, {"m1", "included"}, {"m2", "trimmed"}, {"m3", "dropped"}, {"other", "included"},
+	for i, items := range [][]struct{ ID, Decision string }{
+		{{"m1", "included"}, {"m2", "trimmed"}, {"m3", "dropped"}, {"m4", "trimmed"}, {"other", "included"}},
+		{{"m1", "trimmed"}, {"m4", "included"}, {"m2", "dropped"}},
 	} {
-		for i := range blocks {
-			blocks[i].Items = append(blocks[i].Items, item)
-		}
+		blocks[i].Items = items
 	}
-	if got := c.shareIn(blocks[:], "included"); got != 0.25 {
-		t.Errorf("whole messages: %v", got)
-	}
-	if got := c.shareIn(blocks[:], "included", "trimmed"); got != 0.5 {
-		t.Errorf("with parts: %v", got)
+	if share, whole := c.sharesIn(blocks[:]); share != 0.75 || whole != 0.5 {
+		t.Errorf("%v of the evidence is in the prompt, %v of it whole", share, whole)
 	}
 }
 
