@@ -208,9 +208,12 @@ func (r result) asked() string {
 func (r result) lines() []string {
 	var lines []string
 	for _, s := range r.worstFirst() {
-		lines = append(lines, fmt.Sprintf("%s: %d conversations, %d messages. The summaries of the sessions with the "+
-			"evidence have %s%% of the words of the answers; the evidence has %s%%.", s.Name, s.Conversations, s.Messages,
-			percent(s.Summaries.Summaries), percent(s.Summaries.Messages)))
+		line := fmt.Sprintf("%s: %d conversations, %d messages.", s.Name, s.Conversations, s.Messages)
+		if s.Summaries.Questions > 0 { // else its questions have no answers
+			line += fmt.Sprintf(" The summaries of the sessions with the evidence have %s%% of the words of the answers; the "+
+				"evidence has %s%%.", percent(s.Summaries.Summaries), percent(s.Summaries.Messages))
+		}
+		lines = append(lines, line)
 	}
 	t := r.Times
 	return append(lines, fmt.Sprintf("All was imported and indexed in %.0f s; %s.", r.Seconds, r.asked()),
