@@ -204,7 +204,7 @@ func settle(t *testing.T) {
 }
 
 // longSession is the number of messages of TestLongSession, a multiple of 50. "make soak" imports 50,000.
-var longSession = flag.Int("long-session", 5_000, "messages of TestLongSession")
+var longSession = flag.Int("long-session", 2_000, "messages of TestLongSession")
 
 // TestLongSession imports a session and reads it back page by page. It has a stack of its own, because the background
 // work of the import would delay the other tests.

@@ -15,10 +15,10 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// TestMain checks properties 40 times where the command line does not say how often: with the race detector each takes
+// TestMain checks properties 25 times where the command line does not say how often: with the race detector each takes
 // long. make soak checks them more often.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "40"); err != nil {
+	if err := flag.Set("rapid.checks", "25"); err != nil {
 		panic(err)
 	}
 	dynamodbtest.Main(m) // which reads the command line
