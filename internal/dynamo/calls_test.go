@@ -57,7 +57,7 @@ func TestCalls(t *testing.T) {
 		{"append cold", func() error { restart(); return appendTurn("") }, []string{batch, write}},
 		{"append after one of another process", func() error {
 			other := dynamotest.Open(t, table, dynamotest.FixedClock())
-			if _, err := other.Messages.Append(t.Context(), alice, oneMessage("a", "q")); err != nil {
+			if _, err := other.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "q")); err != nil {
 				return err
 			}
 			return appendTurn("")
@@ -188,7 +188,7 @@ func addOtherSessions(t *testing.T, s storetest.Stores) {
 		if i < 30 {
 			continue
 		}
-		if _, err := s.Messages.Append(t.Context(), alice, oneMessage(in.ID, "q")); err != nil {
+		if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage(in.ID, "q")); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ func TestClaimWithoutAnswer(t *testing.T) {
 			t.Parallel()
 			table := dynamotest.Table(t)
 			other := dynamotest.Open(t, table, dynamotest.FixedClock())
-			newSession(t, other, alice, "coach_conversation", "a", "x")
+			dynamotest.NewSession(t, other, alice, "coach_conversation", "a", "x")
 			session, err := other.Sessions.Session(t.Context(), alice, "a")
 			if err != nil {
 				t.Fatal(err)

@@ -17,7 +17,8 @@ import (
 // repeated one for another transaction.
 func lostAnswers(t *testing.T, table string) *dynamotest.FailingCalls {
 	t.Helper()
-	newSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "coach_conversation", "a", "one", "two",
+	stores := dynamotest.Open(t, table, dynamotest.FixedClock())
+	dynamotest.NewSession(t, stores, alice, "coach_conversation", "a", "one", "two",
 		"three")
 	return &dynamotest.FailingCalls{
 		Op:   dynamotest.Transact,
@@ -93,7 +94,7 @@ func TestRepeatOfATruncationIsNotRefusedUnread(t *testing.T) {
 	t.Parallel()
 	name := dynamotest.Table(t)
 	stores := dynamotest.Open(t, name, dynamotest.FixedClock())
-	newSession(t, stores, alice, "coach_conversation", "a", "one", "two", "three")
+	dynamotest.NewSession(t, stores, alice, "coach_conversation", "a", "one", "two", "three")
 	last, _, err := stores.Messages.Messages(t.Context(), alice, "a", conversation.Page{Limit: 1, Descending: true})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	other := dynamotest.Open(t, table, dynamotest.FixedClock())
-	session := newSession(t, other, alice, "workout_log", "a", "secret")
+	session := dynamotest.NewSession(t, other, alice, "workout_log", "a", "secret")
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: before("TransactWriteItems", func() {
 		err := other.Summaries.SaveSummary(t.Context(), alice, session, summary.Summary{
 			RecordType: conversation.WorkoutSummary, SubjectID: "a", SessionID: "a", Context: "workout_log", CoachID: "c1",
@@ -81,7 +81,7 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 func TestDeletionAnswerLost(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	newSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "workout_log", "a", "x")
+	dynamotest.NewSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "workout_log", "a", "x")
 	calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: true},
 		dynamotest.FixedClock())

@@ -57,7 +57,7 @@ type erasing struct {
 // fill stores a session with a message, and a memory.
 func (e *erasing) fill(t testing.TB) {
 	s := dynamotest.Open(t, e.table, e.clock.Option())
-	newSession(t, s, e.user, "coach_conversation", "a", "x")
+	dynamotest.NewSession(t, s, e.user, "coach_conversation", "a", "x")
 	if _, _, err := s.Memories.Create(t.Context(), e.user, longterm.Memory{Content: "x"}, noKey); err != nil {
 		t.Fatal(err)
 	}

@@ -87,8 +87,8 @@ func TestErasureDeadline(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
-	newSession(t, reader, alice, "workout_log", "a", "1", "2")
-	newSession(t, reader, alice, "workout_log", "b")
+	dynamotest.NewSession(t, reader, alice, "workout_log", "a", "1", "2")
+	dynamotest.NewSession(t, reader, alice, "workout_log", "b")
 	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
@@ -117,8 +117,8 @@ func TestErasureCountsDespiteFailure(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
-	newSession(t, reader, alice, "workout_log", "a")
-	newSession(t, reader, alice, "workout_log", "b")
+	dynamotest.NewSession(t, reader, alice, "workout_log", "a")
+	dynamotest.NewSession(t, reader, alice, "workout_log", "b")
 	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
@@ -146,7 +146,7 @@ func TestWritesAfterErasureElsewhere(t *testing.T) {
 	s, other := dynamotest.Open(t, table, dynamotest.FixedClock()), dynamotest.Open(t, table, dynamotest.FixedClock())
 	write := func(id string) {
 		t.Helper()
-		newSession(t, s, alice, "workout_log", id, "x")
+		dynamotest.NewSession(t, s, alice, "workout_log", id, "x")
 		_, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: id})
 		_, _, goalErr := s.Goals.Create(t.Context(), alice, longterm.Goal{Title: id, CreatedAt: storetest.Now}, noKey)
 		if err != nil || goalErr != nil {

@@ -66,11 +66,12 @@ func TestAppendIsStoredOnce(t *testing.T) {
 			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
 				t.Parallel()
 				table := dynamotest.Table(t)
-				newSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "coach_conversation", "a", "before")
+				stores := dynamotest.Open(t, table, dynamotest.FixedClock())
+				dynamotest.NewSession(t, stores, alice, "coach_conversation", "a", "before")
 				calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: c.errs, CarriedOut: c.carriedOut}
 				s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: mode.newTokens},
 					dynamotest.FixedClock())
-				in := oneMessage("a", "x")
+				in := dynamotest.OneMessage("a", "x")
 				in.Idempotency = conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"}
 				out, err := s.Messages.Append(t.Context(), alice, in)
 				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
@@ -100,13 +101,13 @@ func TestClientTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			table := dynamotest.Table(t)
-			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
+			dynamotest.NewSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 			calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{c.err}}
 			var tokens []string
 			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, Token: func(token string) {
 				tokens = append(tokens, token)
 			}})
-			if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", "y")); err != nil {
+			if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "y")); err != nil {
 				t.Fatal(err)
 			}
 			if len(tokens) != 2 || tokens[0] == "" || (tokens[0] == tokens[1]) != c.same {
@@ -121,7 +122,7 @@ func TestClientTokens(t *testing.T) {
 func TestPersistentFailures(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
+	dynamotest.NewSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	for name, cause := range map[string]error{
 		"no answer": dynamotest.ErrNoAnswer, "throttled": &types.ThrottlingException{},
 		"server": &types.InternalServerError{},
@@ -155,7 +156,7 @@ func TestPersistentFailures(t *testing.T) {
 func TestAppendDeadline(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
+	dynamotest.NewSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a", "x")
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
 			return dynamotest.TransactionCancelled("TransactionConflict")
@@ -164,7 +165,7 @@ func TestAppendDeadline(t *testing.T) {
 	}})
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	_, err := s.Messages.Append(ctx, alice, oneMessage("a", "x"))
+	_, err := s.Messages.Append(ctx, alice, dynamotest.OneMessage("a", "x"))
 	if !fault.Is(err, fault.Unavailable) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("append past its deadline: %v", err)
 	}

@@ -26,7 +26,7 @@ func TestWholePartition(t *testing.T) {
 	s := dynamotest.Stores(db)
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c1", Title: "Before"}
 	_, createErr := s.Sessions.CreateSession(t.Context(), alice, in, conversation.Idempotency{Scope: "s", Key: "k"})
-	_, appendErr := s.Messages.Append(t.Context(), alice, oneMessage("a", "1"))
+	_, appendErr := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "1"))
 	title := "After"
 	_, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title})
 	d, putErr := document.Put{Namespace: document.Namespace{"a"}, Key: "k", Value: []byte(`{}`)}.Document(storetest.Now)

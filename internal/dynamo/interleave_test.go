@@ -21,7 +21,7 @@ func TestInterleavings(t *testing.T) {
 		users++
 		user := conversation.UserID(fmt.Sprint("user", users))
 		reader := dynamotest.Open(t, table, dynamotest.FixedClock())
-		newSession(t, reader, user, "coach_conversation", "s")
+		dynamotest.NewSession(t, reader, user, "coach_conversation", "s")
 		newTokens := rapid.Bool().Draw(rt, "new tokens")
 		clients := make([]*client, rapid.IntRange(1, 3).Draw(rt, "clients"))
 		for i := range clients {

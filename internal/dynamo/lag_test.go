@@ -78,12 +78,12 @@ func TestReadsUnderLag(t *testing.T) {
 	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
 		dynamotest.FixedClock())
 	const n = 12
-	newSession(t, s, alice, "coach_conversation", "s")
-	newSession(t, s, alice, "workout_log", "other")
+	dynamotest.NewSession(t, s, alice, "coach_conversation", "s")
+	dynamotest.NewSession(t, s, alice, "workout_log", "other")
 	var messages []conversation.Message
 	for i := range n {
 		for _, id := range []string{"other", "s"} {
-			in := oneMessage(id, fmt.Sprint(i))
+			in := dynamotest.OneMessage(id, fmt.Sprint(i))
 			in.Messages[0].Timestamp = storetest.Now.Add(time.Duration(i-n) * time.Second)
 			a, err := s.Messages.Append(t.Context(), alice, in)
 			if err != nil {
@@ -167,7 +167,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	var l indexLag
 	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
 		clk.Option())
-	newSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
+	dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
 	l.keepStale(t, name, string(alice)+"#conversation#s")
 	messages, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil {
@@ -201,7 +201,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 		t.Fatal(err)
 	}
 	clk.Advance(time.Millisecond)
-	session := newSession(t, s, alice, "coach_conversation", "s", "new")
+	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "new")
 	got, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
 		t.Errorf("the new session has %v, %v", got, err)
@@ -220,7 +220,7 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
 		clk.Option())
 	for _, id := range []string{"a", "b-new", "c", "d-new"} {
-		newSession(t, s, alice, "coach_conversation", id)
+		dynamotest.NewSession(t, s, alice, "coach_conversation", id)
 		clk.Advance(20 * time.Minute)
 	}
 	want := func(limit int, ids ...string) {
@@ -244,11 +244,11 @@ func TestNewSessionsAreListedUnderLag(t *testing.T) {
 		}
 	}
 	want(50, "c", "a") // the others are so old that the index has to show them
-	newSession(t, s, alice, "workout_log", "e-new", "x")
+	dynamotest.NewSession(t, s, alice, "workout_log", "e-new", "x")
 	want(50, "e-new", "c", "a")
 	want(2, "e-new", "c", "a")
 	clk.Advance(10 * time.Minute)
-	newSession(t, s, alice, "workout_log", "f")
+	dynamotest.NewSession(t, s, alice, "workout_log", "f")
 	want(50, "f", "e-new", "c", "a")
 	want(1, "f", "e-new", "c", "a")
 }
@@ -325,7 +325,7 @@ func TestPagesOfLongSession(t *testing.T) {
 	name := dynamotest.Table(t)
 	var c dynamotest.CallCounter
 	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
-	newSession(t, s, alice, "coach_conversation", "s")
+	dynamotest.NewSession(t, s, alice, "coach_conversation", "s")
 	for range 8 {
 		in := conversation.Append{SessionID: "s"}
 		for i := range 50 {

@@ -82,7 +82,7 @@ func (l *limited) begin(rt *rapid.T, n int) {
 	for i := range n {
 		store := l.store(rt)
 		session := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "session")
-		in := oneMessage(session, "q")
+		in := dynamotest.OneMessage(session, "q")
 		if key := rapid.SampledFrom([]string{"", "k1", "k2", "k3"}).Draw(rt, "key"); key != "" {
 			in.Idempotency = conversation.Idempotency{Scope: "chat", Key: key + session, BodyHash: "h"}
 		}

@@ -46,7 +46,7 @@ func (c *quotaCase) open(t *testing.T, user conversation.UserID) {
 }
 
 func (c *quotaCase) begin(t *testing.T, user conversation.UserID, key string) (conversation.Turn, error) {
-	in := oneMessage("a", "q")
+	in := dynamotest.OneMessage("a", "q")
 	in.Idempotency = conversation.Idempotency{Scope: "chat", Key: key, BodyHash: "h"}
 	return c.Turns.BeginTurn(t.Context(), user, in, time.Minute)
 }
@@ -91,7 +91,7 @@ func TestSpentQuotaRefusesTurns(t *testing.T) {
 	if err != nil || replayed.Answer == nil || replayed.Answer.Content != "a" {
 		t.Errorf("a repeat of a finished turn: %+v, %v", replayed, err)
 	}
-	if _, err := c.Messages.Append(t.Context(), alice, oneMessage("a", "still there")); err != nil {
+	if _, err := c.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "still there")); err != nil {
 		t.Errorf("append: %v", err)
 	}
 	c.open(t, "bob")

@@ -20,8 +20,8 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	table, clock := dynamotest.Table(t), dynamotest.NewClock()
 	s := dynamotest.Open(t, table, clock.Option())
 	late := dynamotest.Open(t, table, clock.Option(), dynamo.WithIdle(time.Hour)) // has the old session in its cache
-	newSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
-	begun := withKey(oneMessage("a", "old 3"), "turn")
+	dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
+	begun := withKey(dynamotest.OneMessage("a", "old 3"), "turn")
 	turn, err := late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +34,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Second)
-	want := newSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
+	want := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
 
 	through := conversation.Watermark{Seq: 3, At: old.LastMessageAt}
 	empty := summaryOf(old, 3)
@@ -70,7 +70,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if diff := cmp.Diff([]string{"new 1", "new 2", "new 3"}, contents(t, table, "a")); diff != "" {
 		t.Errorf("its messages (-want +got):\n%s", diff)
 	}
-	again, err := s.Messages.Append(t.Context(), alice, oneMessage("a", "new 4"))
+	again, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "new 4"))
 	if err != nil || again.Messages[0].Seq != 4 {
 		t.Errorf("append to it: %+v, %v", again, err)
 	}

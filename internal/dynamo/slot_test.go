@@ -62,7 +62,7 @@ func (c *slotCase) begin(t *testing.T, user conversation.UserID, session, key st
 	if err != nil && !fault.Is(err, fault.Conflict) {
 		t.Fatal(err)
 	}
-	question := oneMessage(session, "q")
+	question := dynamotest.OneMessage(session, "q")
 	question.Idempotency = conversation.Idempotency{Scope: "chat", Key: key, BodyHash: "h"}
 	return c.Turns.BeginTurn(t.Context(), user, question, turnLease)
 }
@@ -127,7 +127,7 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 		c.finish(t, c.mustBegin(t, "a", "first"))
 		for i := range 8 {
 			c.calls.Take()
-			question := oneMessage("a", "q")
+			question := dynamotest.OneMessage("a", "q")
 			question.Idempotency = conversation.Idempotency{Scope: "chat", Key: fmt.Sprint(i), BodyHash: "h"}
 			turn, err := c.Turns.BeginTurn(t.Context(), alice, question, turnLease)
 			if err != nil {
@@ -210,7 +210,7 @@ func TestRacesForSlots(t *testing.T) {
 		var racing sync.WaitGroup
 		for i := range turns {
 			racing.Go(func() {
-				turn, err := instances[i%2].BeginTurn(t.Context(), alice, oneMessage(fmt.Sprint(i), "q"), turnLease)
+				turn, err := instances[i%2].BeginTurn(t.Context(), alice, dynamotest.OneMessage(fmt.Sprint(i), "q"), turnLease)
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -246,7 +246,7 @@ func TestTurnsThatBeginAndEnd(t *testing.T) {
 		}
 		work.Go(func() {
 			for n := 0; n < turns && t.Context().Err() == nil; {
-				turn, err := c.Turns.BeginTurn(t.Context(), alice, oneMessage(session, "q"), turnLease)
+				turn, err := c.Turns.BeginTurn(t.Context(), alice, dynamotest.OneMessage(session, "q"), turnLease)
 				if fault.Is(err, fault.RateLimited) {
 					continue
 				}

@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"flag"
 	"slices"
 	"testing"
 	"time"
@@ -22,34 +21,6 @@ var noKey conversation.Idempotency
 // errorOf returns the error of a call with two results.
 func errorOf[T any](_ T, err error) error { return err }
 
-// newSession creates a session and appends one message for each of the contents.
-func newSession(
-	t testing.TB, s storetest.Stores, user conversation.UserID, context, id string, contents ...string,
-) conversation.Session {
-	t.Helper()
-	in := conversation.NewSession{ID: id, Context: context, CoachID: "c1"}
-	if _, err := s.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range contents {
-		if _, err := s.Messages.Append(t.Context(), user, oneMessage(id, c)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	session, err := s.Sessions.Session(t.Context(), user, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return session
-}
-
-// oneMessage is an append of one message of the user's.
-func oneMessage(sessionID, content string) conversation.Append {
-	return conversation.Append{
-		SessionID: sessionID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
-	}
-}
-
 func summaryOf(s conversation.Session, covered int) summary.Summary {
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID,
@@ -58,13 +29,8 @@ func summaryOf(s conversation.Session, covered int) summary.Summary {
 	}
 }
 
-// TestMain checks properties 6 times where the command line does not say how often: each has many remote calls.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "6"); err != nil {
-		panic(err)
-	}
-	dynamodbtest.Main(m) // which reads the command line
-}
+// TestMain has few checks of properties, because each has many remote calls.
+func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 6) }
 
 // TestCreateTable creates the table that the local stack creates.
 func TestCreateTable(t *testing.T) {
@@ -106,7 +72,7 @@ func containsAll(keys, wanted []string) bool {
 func TestDueAt(t *testing.T) {
 	t.Parallel()
 	s := dynamotest.New(t, dynamotest.FixedClock(), dynamo.WithIdle(time.Minute))
-	session := newSession(t, s, alice, "coach_conversation", "a", "hi")
+	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "hi")
 	if want := storetest.Now.Add(time.Minute); !session.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", session.DueAt, want)
 	}

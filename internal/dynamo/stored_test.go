@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
@@ -36,8 +37,8 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	}
 	var f stored
 	var err error
-	newSession(t, s, user, "coach_conversation", "a", "x", "y")
-	newSession(t, s, user, "coach_conversation", "covered", "x")
+	dynamotest.NewSession(t, s, user, "coach_conversation", "a", "x", "y")
+	dynamotest.NewSession(t, s, user, "coach_conversation", "covered", "x")
 	f.covered, err = s.Sessions.Session(ctx, user, "covered")
 	check(err)
 	check(s.Summaries.SaveSummary(ctx, user, f.covered, summaryOf(f.covered, 1)))
@@ -49,9 +50,9 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	check(err)
 	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
 	check(err)
-	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(oneMessage("a", "question"), "turn"), time.Minute)
+	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(dynamotest.OneMessage("a", "question"), "turn"), time.Minute)
 	check(err)
-	f.lapsed = withKey(oneMessage("a", "lapsed"), "lapsed")
+	f.lapsed = withKey(dynamotest.OneMessage("a", "lapsed"), "lapsed")
 	check(errorOf(s.Turns.BeginTurn(ctx, user, f.lapsed, 0)))
 	f.goal, _, err = s.Goals.Create(ctx, user, longterm.Goal{Title: "g", Status: longterm.GoalActive}, noKey)
 	check(err)

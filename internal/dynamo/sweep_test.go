@@ -231,7 +231,7 @@ func TestSweepsThatDie(t *testing.T) {
 		user := conversation.UserID(fmt.Sprint("u", u))
 		for n := range sessions {
 			text := fmt.Sprintf("%s s%d %s", user, n, map[bool]string{true: "never", false: "said"}[u == 1 && n == 1])
-			newSession(t, client, user, "coach_conversation", fmt.Sprint("s", n), text, text+" more")
+			dynamotest.NewSession(t, client, user, "coach_conversation", fmt.Sprint("s", n), text, text+" more")
 		}
 		if _, _, err := client.Memories.Create(t.Context(), user, longterm.Memory{Content: "m"}, noKey); err != nil {
 			t.Fatal(err)

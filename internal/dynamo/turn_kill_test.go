@@ -198,7 +198,7 @@ func (k *killedTurn) check(t *testing.T) {
 		t.Errorf("%d tokens are charged, %v; want 8", today.Used, err)
 	}
 	for i := range 2 {
-		if _, err := s.Turns.BeginTurn(t.Context(), k.user, oneMessage("s", "more"), turnLease); err != nil {
+		if _, err := s.Turns.BeginTurn(t.Context(), k.user, dynamotest.OneMessage("s", "more"), turnLease); err != nil {
 			t.Errorf("turn %d after it: %v", i, err)
 		}
 	}

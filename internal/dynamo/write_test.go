@@ -69,17 +69,17 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 			return errorOf(s.Sessions.UpdateSession(ctx, u, "a", conversation.SessionChange{Title: &title}))
 		},
 		"append": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
-			return errorOf(s.Messages.Append(ctx, u, oneMessage("a", "z")))
+			return errorOf(s.Messages.Append(ctx, u, dynamotest.OneMessage("a", "z")))
 		},
 		"append with a key": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
-			out, err := s.Messages.Append(ctx, u, withKey(oneMessage("a", "z"), "append"))
+			out, err := s.Messages.Append(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "append"))
 			if err == nil && out.Replayed {
 				return errReplayed
 			}
 			return err
 		},
 		"begin turn": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
-			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(oneMessage("a", "z"), "begin"), time.Minute))
+			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "begin"), time.Minute))
 		},
 		"finish turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "z"}

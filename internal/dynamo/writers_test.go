@@ -37,7 +37,7 @@ func (w *writers) run(t testing.TB, table string) {
 			for i := range w.appends {
 				count.Take()
 				start := time.Now()
-				if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", fmt.Sprint(n, "/", i))); err != nil {
+				if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", fmt.Sprint(n, "/", i))); err != nil {
 					t.Errorf("writer %d: %v", n, err)
 				}
 				w.record(time.Since(start), count.Take())
@@ -93,7 +93,7 @@ func TestWritersInManyProcesses(t *testing.T) {
 	}{{4, 25, 40, false, 0}, {20, 2, 250, false, 0}, {4, 10, 80, true, 50 * time.Millisecond}} {
 		t.Run(fmt.Sprint(c.writers, c.refuses), func(t *testing.T) {
 			table := dynamotest.Table(t)
-			newSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a")
+			dynamotest.NewSession(t, dynamotest.Open(t, table), alice, "coach_conversation", "a")
 			w := writers{count: c.writers, appends: c.appends, refuses: c.refuses, pause: c.pause}
 			w.run(t, table)
 			if most := slices.Max(w.transactions); most > c.maxTransactions {
@@ -129,7 +129,7 @@ func BenchmarkWriters(b *testing.B) {
 		b.Run(fmt.Sprint(c.count, c.refuses, c.pause), func(b *testing.B) {
 			for b.Loop() {
 				table := dynamotest.Table(b)
-				newSession(b, dynamotest.Open(b, table), alice, "coach_conversation", "a")
+				dynamotest.NewSession(b, dynamotest.Open(b, table), alice, "coach_conversation", "a")
 				w := writers{count: c.count, appends: 50, refuses: c.refuses, pause: c.pause}
 				start := time.Now()
 				w.run(b, table)

@@ -2,7 +2,6 @@ package extraction_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -21,14 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// TestMain checks properties 25 times where the command line does not say how often: each has many remote calls. make
-// soak checks them more often.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "25"); err != nil {
-		panic(err)
-	}
-	dynamodbtest.Main(m) // which reads the command line
-}
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 // TestCorpus runs the conversations of the corpus (testdata/README.md), each for a user of its own.
 func TestCorpus(t *testing.T) {

@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -15,14 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// TestMain checks properties 25 times where the command line does not say how often: with the race detector each takes
-// long. make soak checks them more often.
-func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "25"); err != nil {
-		panic(err)
-	}
-	dynamodbtest.Main(m) // which reads the command line
-}
+// TestMain has few checks of properties, because each renders prompts of a whole year.
+func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 40) }
 
 // TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. Each time and each
 // setting comes up, not each of their pairs.

@@ -145,7 +145,7 @@ func TestAppendIsKilled(t *testing.T) {
 // first process made.
 func (s *arraySession) appendKilled(t *testing.T, stage migration.Stage, at int, how dynamotest.Failure) int {
 	t.Helper()
-	in := oneMessage("c", "later "+strings.Repeat("y", 100))
+	in := dynamotest.OneMessage("c", "later "+strings.Repeat("y", 100))
 	in.Idempotency = conversation.Idempotency{Scope: "s", Key: "k", BodyHash: "h"}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

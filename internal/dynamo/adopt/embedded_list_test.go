@@ -142,7 +142,7 @@ func TestListOfArrays(t *testing.T) {
 	l.move(t, "s2", migration.InStore)
 	l.move(t, "s3", migration.InBoth)
 	stores := dynamotest.Stores(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
-	newSession(t, stores, listUser, "program_designer", "p", "hi")
+	dynamotest.NewSession(t, stores, listUser, "program_designer", "p", "hi")
 	completed := conversation.Completed
 	for _, id := range []string{"s1", "s2"} {
 		if _, err := stores.Sessions.UpdateSession(t.Context(), listUser, id,

@@ -29,7 +29,7 @@ func TestArraysHaveOtherWriters(t *testing.T) {
 			dynamotest.Put(t, app.table, alice, "conversation#a", nil)
 			write := func(content string) {
 				t.Helper()
-				if _, err := s.Messages.Append(t.Context(), alice, oneMessage("a", content)); err != nil {
+				if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", content)); err != nil {
 					t.Fatalf("append %s: %v", content, err)
 				}
 			}

@@ -113,7 +113,8 @@ func TestAppendToAMovedArray(t *testing.T) {
 		t.Helper()
 		m := newMeter(a.client)
 		db := open(m, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
-		if _, err := dynamotest.Stores(db).Messages.Append(t.Context(), s.user, oneMessage("c", "one more")); err != nil {
+		more := dynamotest.OneMessage("c", "one more")
+		if _, err := dynamotest.Stores(db).Messages.Append(t.Context(), s.user, more); err != nil {
 			t.Fatal(err)
 		}
 		_, writes, _ := m.take()
@@ -178,7 +179,7 @@ func TestOutgrownInDual(t *testing.T) {
 	stores := dynamotest.Stores(a.db)
 	for i := range 3 {
 		content := fmt.Sprint(i, strings.Repeat("y", 10_000))
-		if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", content)); err != nil {
+		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
 			t.Fatal(err)
 		}
 		s.want = append(s.want, content)
@@ -268,7 +269,7 @@ func TestRollbackWithoutEntityType(t *testing.T) {
 	for _, stage := range []migration.Stage{migration.Embedded, migration.Dual, migration.Shared} {
 		user := conversation.UserID("own-" + string(stage))
 		db := open(a.client, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
-		newSession(t, dynamotest.Stores(db), user, "coach_conversation", "c", "hi")
+		dynamotest.NewSession(t, dynamotest.Stores(db), user, "coach_conversation", "c", "hi")
 		want := a.get(t, "user#"+string(user), arraySK)["entityType"]
 		for range 2 {
 			for _, to := range []migration.Placement{migration.InStore, migration.InArray} {

@@ -118,7 +118,7 @@ func TestAppendAfterAnOldRecord(t *testing.T) {
 			stores := dynamotest.Stores(a.db)
 			say := func(content string) {
 				t.Helper()
-				if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", content)); err != nil {
+				if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
 					t.Fatal(err)
 				}
 				s.want = append(s.want, content)

@@ -192,7 +192,7 @@ func TestMoveAfterADeletion(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = a.newArraySession(t, "u", 3, 5)
-	if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", "later")); err != nil {
+	if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")); err != nil {
 		t.Fatal(err)
 	}
 	s.want = append(s.want, "later")
@@ -245,7 +245,7 @@ func TestDeleteWithAnOldRecord(t *testing.T) {
 		user := fmt.Sprint("u", left)
 		s := a.newArraySession(t, user, 3, 5, migration.InStore)
 		stores := dynamotest.Stores(a.db)
-		if _, err := stores.Messages.Append(t.Context(), s.user, oneMessage("c", "later")); err != nil {
+		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")); err != nil {
 			t.Fatal(err)
 		}
 		a.newArraySession(t, user, left, 5)
@@ -286,7 +286,7 @@ func TestErasureOfArrays(t *testing.T) {
 				dynamotest.Put(t, a.table, s.user, "conversation#other", appRecord{
 					"generation": &types.AttributeValueMemberN{Value: "99"}, // the app's
 				})
-				newSession(t, stores, s.user, "program_designer", "new")
+				dynamotest.NewSession(t, stores, s.user, "program_designer", "new")
 			})
 		})
 		if err != nil || !done {

@@ -104,7 +104,7 @@ func (n *nap) job(t *testing.T) {
 func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
 	t.Helper()
 	messages := dynamotest.Stores(writer).Messages
-	if _, err := messages.Append(t.Context(), n.session.user, oneMessage("c", content)); err != nil {
+	if _, err := messages.Append(t.Context(), n.session.user, dynamotest.OneMessage("c", content)); err != nil {
 		t.Fatalf("%+v: %v", n, err)
 	}
 	n.session.want = append(n.session.want, content)

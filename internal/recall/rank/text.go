@@ -27,7 +27,8 @@ type text struct {
 	head string
 }
 
-// hit is a word that is one of the query's terms: which one, and the how-manieth word of the text it is.
+// hit is a word of a text that is one of the query's terms: the number of the term, and the number of the word in its
+// text, from 1.
 type hit struct{ term, at int32 }
 
 // scanner reads texts for one query.

@@ -5,8 +5,10 @@ package dynamodbtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -46,6 +48,15 @@ func Main(m *testing.M) {
 		code = max(code, 1)
 	}
 	os.Exit(code)
+}
+
+// MainWithChecks is Main for a package whose properties take long. They are checked as often as it says where the command
+// line does not say how often, as make soak does.
+func MainWithChecks(m *testing.M, checks int) {
+	if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
+		panic(err) // the package has no properties
+	}
+	Main(m) // which reads the command line
 }
 
 // Endpoint returns the URL of the engine, and starts it if needed. Parallel tests may call it.
