@@ -50,8 +50,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// MainWithChecks is Main for a package whose properties take long. They are checked as often as it says where the command
-// line does not say how often, as make soak does.
+// MainWithChecks is Main for a package whose properties take long. Each is checked that many times, unless the command
+// line says how often, as make soak does.
 func MainWithChecks(m *testing.M, checks int) {
 	if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
 		panic(err) // the package has no properties
