@@ -27,11 +27,6 @@ type Result interface {
 	Bars() []report.Bar
 }
 
-// Drawing is a Result with a plot in SVG beside the document, at the path below the document's folder.
-type Drawing interface {
-	Plot() (path string, svg []byte, err error)
-}
-
 // Excerpted is a Result of which a part is in another document, too, in a section of the command's name.
 type Excerpted interface {
 	Excerpt() (document, markdown string)
@@ -104,15 +99,6 @@ Each section is written by the program that measured it; run it again to replace
 
 // document writes the results where readers find them.
 func (c Command) document(docs string, result Result) error {
-	if d, ok := result.(Drawing); ok {
-		path, svg, err := d.Plot()
-		if err != nil {
-			return err
-		}
-		if err := report.WriteFile(filepath.Join(docs, filepath.FromSlash(path)), svg); err != nil {
-			return err
-		}
-	}
 	if e, ok := result.(Excerpted); ok {
 		document, markdown := e.Excerpt()
 		if err := report.WriteSection(filepath.Join(docs, document), "", c.Name, markdown); err != nil {

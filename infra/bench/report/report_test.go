@@ -1,9 +1,6 @@
 package report_test
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -136,60 +133,6 @@ func TestThousands(t *testing.T) {
 	} {
 		if got := report.Thousands(v); got != want {
 			t.Errorf("%v is written %q, want %q", v, got, want)
-		}
-	}
-}
-
-func samplePlot() report.Plot {
-	return report.Plot{
-		Title: "Write units <per turn>", X: "messages", Y: "units",
-		Series: []report.Series{
-			{Name: "ours", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}},
-			{Name: "floor", Points: []report.Point{{X: 10, Y: 8}, {X: 10000, Y: 8}}, Reference: true},
-			{Name: "array", Points: []report.Point{{X: 10, Y: 5}, {X: 850, Y: 400}}, End: "ends at 850: 400 KB"},
-		},
-	}
-}
-
-func TestPlotIsDrawn(t *testing.T) {
-	t.Parallel()
-	svg, err := samplePlot().SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	texts := elements(t, svg)
-	for _, want := range []string{
-		"Write units <per turn>", "messages", "units", "10", "10,000", "1,000", "ours", "floor", "array, ends at 850: 400 KB",
-	} {
-		if !texts[want] {
-			t.Errorf("the plot does not say %q", want)
-		}
-	}
-}
-
-// elements returns the texts of a well-formed XML document.
-func elements(t *testing.T, document []byte) map[string]bool {
-	t.Helper()
-	texts := map[string]bool{}
-	for dec := xml.NewDecoder(strings.NewReader(string(document))); ; {
-		token, err := dec.Token()
-		if errors.Is(err, io.EOF) {
-			return texts
-		}
-		if err != nil {
-			t.Fatalf("the plot is no XML: %v", err)
-		}
-		if text, ok := token.(xml.CharData); ok {
-			texts[strings.TrimSpace(string(text))] = true
-		}
-	}
-}
-
-func TestPlotRefusesWhatLogarithmicAxesCannotShow(t *testing.T) {
-	t.Parallel()
-	for _, p := range []report.Plot{{}, {Series: []report.Series{{Points: []report.Point{{X: 0, Y: 1}}}}}} {
-		if _, err := p.SVG(); err == nil {
-			t.Errorf("it drew %+v", p)
 		}
 	}
 }

@@ -1,9 +1,9 @@
 // Package report turns a benchmark's results into what people read and programs compare: tables for a terminal and in
-// Markdown, quantiles, bars, JSON, a line plot in SVG, a description of the machine, and the section of a document that
-// holds them.
+// Markdown, quantiles, bars, JSON, a description of the machine, and the section of a document that holds them.
 package report
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -81,4 +81,16 @@ func dashes(widths []int) []string {
 		out[i] = strings.Repeat("-", w)
 	}
 	return out
+}
+
+// Thousands writes a number with a comma between thousands and only the decimals that it needs.
+func Thousands(v float64) string {
+	whole, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+	for i := len(whole) - 3; i > 0 && whole[i-1] != '-'; i -= 3 {
+		whole = whole[:i] + "," + whole[i:]
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	return whole
 }

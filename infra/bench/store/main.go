@@ -1,7 +1,7 @@
 // Command store measures the message store on DynamoDB Local. It compares the store with an embedded array, the design
 // that users replace, and with the bare calls that every store has to make. It measures DynamoDB calls, capacity units
 // and time, per turn and per page, over the length of the session. It prints tables, writes JSON and a section of a
-// document with a plot to the paths in its flags, and fails when a bar is not met.
+// document to the paths in its flags, and fails when a bar is not met.
 //
 //	go run ./infra/bench/store [-lengths 0,10,100,1000,10000,50000] [-repeats 45] [-json file] [-docs folder]
 package main

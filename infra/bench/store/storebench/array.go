@@ -131,7 +131,7 @@ func (s *setup) fillArray(ctx context.Context) (ArrayEnd, error) {
 	}
 	var end ArrayEnd
 	for {
-		used, err := a.append(ctx)
+		_, err := a.append(ctx)
 		var refused smithy.APIError
 		if errors.As(err, &refused) && refused.ErrorCode() == "ValidationException" {
 			end.Error = refused.ErrorMessage()
@@ -141,6 +141,5 @@ func (s *setup) fillArray(ctx context.Context) (ArrayEnd, error) {
 			return end, err
 		}
 		end.Messages, end.Bytes = len(a.messages()), capacity.Size(a.item)
-		end.Curve = append(end.Curve, CurvePoint{end.Messages, used.Units.Write})
 	}
 }

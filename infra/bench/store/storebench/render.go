@@ -121,74 +121,17 @@ func (r Result) Text() string {
 	return b.String()
 }
 
-// Markdown renders the result as a section of a document that has the plot beside it.
+// Markdown renders the result as a section of a document.
 func (r Result) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## The message store\n\nMeasured on %s by `make bench-store`: %s; DynamoDB Local; "+
 		"%d repeats of everything.\n\n", r.Date, r.Machine, r.Settings.Repeats)
-	fmt.Fprintf(&b, "![Write units per turn over the length of the session](%s)\n\n%s\n\n%s\n",
-		plotFile, r.arrayEnd(), explanation)
+	fmt.Fprintf(&b, "%s\n\n%s\n", r.arrayEnd(), explanation)
 	for _, spec := range tableSpecs() {
 		fmt.Fprintf(&b, "\n**%s**\n\n%s", spec.title, r.table(spec).Markdown())
 	}
 	fmt.Fprintf(&b, "\n**What has to hold**\n\n%s", report.BarTable(r.Bars()).Markdown())
 	return b.String()
-}
-
-// plotFile is the plot's path below the document's folder.
-const plotFile = "benchmarks/store.svg"
-
-// Plot draws the write units of a turn over the length of the session.
-func (r Result) Plot() (path string, svg []byte, err error) {
-	svg, err = r.plot().SVG()
-	return plotFile, svg, err
-}
-
-func (r Result) plot() report.Plot {
-	p := report.Plot{
-		Title: "What one turn of 2 messages writes, as the session grows",
-		X:     "messages in the session", Y: "DynamoDB write units per turn",
-	}
-	for _, c := range []struct {
-		contender string
-		reference bool
-	}{{Warm, false}, {BareTurn, true}, {WarmKeyed, false}, {BareTurnKeyed, true}} {
-		if points := r.points(c.contender); len(points) > 0 {
-			p.Series = append(p.Series, report.Series{Name: c.contender, Points: points, Reference: c.reference})
-		}
-	}
-	if points := r.ArrayEnd.points(); len(points) > 0 {
-		p.Series = append(p.Series, report.Series{
-			Name: Array, Points: points,
-			End: fmt.Sprintf("ends at %s messages: 400 KB", report.Thousands(float64(r.ArrayEnd.Messages))),
-		})
-	}
-	return p
-}
-
-func (r Result) points(contender string) []report.Point {
-	var out []report.Point
-	for _, length := range r.Settings.Lengths {
-		row, ok := r.Row(Turn, contender, length)
-		if ok && length > 0 { // a logarithmic axis has no 0
-			out = append(out, report.Point{X: float64(length), Y: row.WriteUnits})
-		}
-	}
-	return out
-}
-
-// points returns the array's curve from 10 messages on, with points a twentieth apart, and its end.
-func (e ArrayEnd) points() []report.Point {
-	const from, step = 10, 1.05
-	var out []report.Point
-	for i, c := range e.Curve {
-		at := report.Point{X: float64(c.Messages), Y: c.WriteUnits}
-		last := i == len(e.Curve)-1
-		if c.Messages >= from && (len(out) == 0 || last || at.X >= step*out[len(out)-1].X) {
-			out = append(out, at)
-		}
-	}
-	return out
 }
 
 const explanation = `A turn is two messages of 200 to 600 characters, 40 seconds after the turn before.

@@ -67,20 +67,12 @@ type Row struct {
 // Units returns the row's read and write units together.
 func (r Row) Units() float64 { return r.WriteUnits + r.ReadUnits }
 
-// CurvePoint is the write units of one turn that made the array that many messages long.
-type CurvePoint struct {
-	Messages   int     `json:"messages"`
-	WriteUnits float64 `json:"writeUnits"`
-}
-
 // ArrayEnd is the length at which the embedded array cannot grow.
 type ArrayEnd struct {
 	// Messages and Bytes are the item's size after the last turn that DynamoDB accepted.
 	Messages int    `json:"messages"`
 	Bytes    int    `json:"bytes"`
 	Error    string `json:"error"`
-	// Curve has one point for each turn.
-	Curve []CurvePoint `json:"-"`
 }
 
 // Result is everything that one run measured.
