@@ -67,5 +67,9 @@ func write(docs string) error {
 	if err != nil {
 		return err
 	}
-	return report.WriteFile(filepath.Join(docs, "scale.md"), []byte(input.Markdown()))
+	page, err := input.Markdown()
+	if err != nil {
+		return err
+	}
+	return report.WriteFile(filepath.Join(docs, "scale.md"), []byte(page))
 }

@@ -1,92 +1,49 @@
 package forecast
 
-import (
-	"fmt"
-	"maps"
-	"math"
-	"slices"
-	"strings"
-
-	"github.com/throughline/throughline/infra/bench/report"
-	"github.com/throughline/throughline/infra/bench/scale/unitbench"
-)
+import "github.com/throughline/throughline/infra/bench/scale/unitbench"
 
 // dayUsers is the number of users that a day is worked out for, so that what a service charges at least is no part of
 // one user's day.
 const dayUsers = 1_000_000
 
-// dayNote says what the section is about.
-const dayNote = `One user who uses the app that day: %g sessions of %d turns, so %g questions and answers. Storage is a
-day's share of the month's. The counts are the measured ones of a session, as above; the money follows from them and
-from the prices below.
-
-`
-
-// dayPeersNote says what the list prices in the section are for.
-const dayPeersNote = `
-The list prices are for the same day: an event and a retrieval for each turn, a record for each session, an agent for
-each active user, and the tokens that Throughline embeds. They have neither the chat's answers in them nor the functions
-around them.
-`
-
-// backgroundWork names what the model does besides.
-const backgroundWork = "summaries and memories"
-
-// day works out a user's day: the month of users who have that many sessions every day, divided by users and days.
-func (in Input) day() (s Size, each float64) {
-	in.Workload.SessionsPerUserAndDay = in.Workload.DaySessions
-	s = in.Size(dayUsers)
-	return s, dayUsers * in.Workload.DaysPerMonth
+// Day is what one user's day with the app uses and costs.
+type Day struct {
+	Sessions, Turns float64
+	// Uses are those of each function, All their sum.
+	Uses map[string]unitbench.Use
+	All  unitbench.Use
+	// Costs are by part, USD all of them, and WithoutChat all but the chat model's answers.
+	Costs            []Cost
+	USD, WithoutChat float64
+	// Peers are the list prices of other services. One that lists nothing to add up costs 0.
+	Peers []Cost
 }
 
-// dayText renders the section about a user's day.
-func (in Input) dayText() string {
-	s, each := in.day()
-	sessions := in.Workload.DaySessions
-	var b strings.Builder
-	fmt.Fprintf(&b, dayNote, sessions, in.Workload.TurnsPerSession, sessions*float64(in.Workload.TurnsPerSession))
-
-	use := report.Table{Header: []string{
-		"a day", "DynamoDB calls", "read units", "write units", "model calls", "input tokens", "embedded tokens",
-		"index queries", "vectors",
-	}}
-	add := func(name string, u unitbench.Use) {
-		cells := []string{name}
-		for _, v := range []float64{
-			u.DynamoDBCalls, u.ReadUnits, u.WriteUnits, u.ModelCalls, u.InputTokens, u.EmbeddingTokens, u.IndexQueries,
-			u.Vectors,
-		} {
-			cells = append(cells, report.Thousands(math.Round(v)))
-		}
-		use.Add(cells...)
+// Day works out a user's day: the month of users who have that many sessions every day, divided by users and days.
+func (in Input) Day() Day {
+	w := in.Workload
+	d := Day{
+		Sessions: w.DaySessions, Turns: w.DaySessions * float64(w.TurnsPerSession), Uses: map[string]unitbench.Use{},
+		All: in.total().Times(w.DaySessions),
 	}
-	for _, name := range slices.Sorted(maps.Keys(in.Units.Session)) {
-		add(name, in.Units.Session[name].Times(sessions))
+	for name, u := range in.Units.Session {
+		d.Uses[name] = u.Times(w.DaySessions)
 	}
-	add("**all**", in.total().Times(sessions))
-	b.WriteString(use.Markdown() + "\n")
-
-	cost := report.Table{Header: []string{"a user's day", "US cents"}}
-	chat := in.chatUSD(s.Sessions)
-	for _, c := range s.Money {
+	in.Workload.SessionsPerUserAndDay = w.DaySessions
+	month, each := in.Size(dayUsers), dayUsers*w.DaysPerMonth
+	chat := in.chatUSD(month.Sessions)
+	for _, c := range month.Money {
 		if c.Part == chatAndSummaries {
-			cost.Add("OpenAI: the chat's answers", cents(chat/each))
-			cost.Add("OpenAI: "+backgroundWork, cents((c.USD-chat)/each))
-			continue
+			d.Costs = append(d.Costs, Cost{"OpenAI: the chat's answers", chat / each})
+			c = Cost{"OpenAI: summaries and memories", c.USD - chat}
 		}
-		cost.Add(c.Part, cents(c.USD/each))
+		d.Costs = append(d.Costs, Cost{c.Part, c.USD / each})
 	}
-	cost.Add("**all**", "**"+cents(s.Total()/each)+"**")
-	cost.Add("**all but the chat's answers**", "**"+cents((s.Total()-chat)/each)+"**")
+	d.USD, d.WithoutChat = month.Total()/each, (month.Total()-chat)/each
 	for _, p := range in.Prices.Peers {
-		price := "not listed"
-		if p.Unit != "" {
-			price = cents(p.usd(s) / each)
-		}
-		cost.Add(p.Name+", list price", price)
+		d.Peers = append(d.Peers, Cost{p.Name, p.USD(month) / each})
 	}
-	b.WriteString(cost.Markdown() + dayPeersNote)
-	return b.String()
+	return d
 }
 
 // chatUSD is what the chat model's answers cost.
@@ -96,6 +53,3 @@ func (in Input) chatUSD(sessions float64) float64 {
 		(in.Workload.OutputTokensPerAnswer + in.Workload.ReasoningTokensPerAnswer)
 	return in.modelUSD(input, output)
 }
-
-// cents writes US dollars as cents.
-func cents(usd float64) string { return fmt.Sprintf("%.3f", 100*usd) }

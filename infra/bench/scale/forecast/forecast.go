@@ -9,6 +9,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/throughline/throughline/infra/bench/scale/unitbench"
 )
@@ -84,9 +85,10 @@ type Function struct {
 const wholeCPU = 1769
 
 // Seconds is how long an invocation takes.
-func (f Function) Seconds() float64 {
-	return f.WaitSeconds + f.CPUSeconds*max(1, wholeCPU/f.MemoryMB)
-}
+func (f Function) Seconds() float64 { return f.WaitSeconds + f.ComputeMS()/1000 }
+
+// ComputeMS is how many milliseconds of it the function computes.
+func (f Function) ComputeMS() float64 { return 1000 * f.CPUSeconds * max(1, wholeCPU/f.MemoryMB) }
 
 // Prices are list prices.
 type Prices struct {
@@ -117,6 +119,17 @@ type Peer struct {
 	Note                       string  `json:"note"`
 	Source                     string  `json:"source"`
 	Date                       string  `json:"date"`
+}
+
+// USD is what a peer lists for the month of a size, 0 for one without a unit.
+func (p Peer) USD(s Size) float64 {
+	if p.Unit == "" {
+		return 0
+	}
+	records := s.StoredMessages / (2 * s.Turns / s.Sessions)
+	return p.PerMonth + s.Turns/1000*(p.PerThousandEvents+p.PerThousandRetrievals) +
+		records/1000*p.PerThousandRecordsAndMonth + s.Users*p.PerActiveUserAndMonth +
+		s.EmbedTokens/million*p.PerMillionTokens
 }
 
 // Load reads the files.
@@ -192,6 +205,26 @@ func (s Size) Total() float64 {
 		sum += c.USD
 	}
 	return sum
+}
+
+// TotalPerUser is one user's part of it.
+func (s Size) TotalPerUser() float64 { return s.Total() / s.Users }
+
+// WithoutModels is the money without what the models cost.
+func (s Size) WithoutModels() float64 {
+	without := s.Total()
+	for _, c := range s.Money {
+		if strings.HasPrefix(c.Part, "OpenAI") {
+			without -= c.USD
+		}
+	}
+	return without
+}
+
+// StreamShards is about how many shards the table's stream has: one for each partition, of 1,000 write units a second
+// or 10 GB.
+func (s Size) StreamShards() float64 {
+	return math.Ceil(max(1, s.PeakWrites/partitionWrites, s.TableGB/10))
 }
 
 // total is the use of all functions in one session.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -33,7 +32,11 @@ func TestDocumentIsOfItsData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(load(t).Markdown(), string(document)); diff != "" {
+	want, err := load(t).Markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(document)); diff != "" {
 		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go run ./infra/bench/scale -render\n%s", diff)
 	}
 }
@@ -113,31 +116,23 @@ func TestForecastFollowsTheTemplate(t *testing.T) {
 func TestADayFollowsFromItsSessions(t *testing.T) {
 	t.Parallel()
 	in := load(t)
-	three := in.Markdown()
+	three := in.Day()
 	in.Workload.DaySessions = 1
-	one := in.Markdown()
-	value := func(document, row string) float64 {
-		t.Helper()
-		_, document, _ = strings.Cut(document, "| a user's day")
-		_, rest, found := strings.Cut(document, "\n| "+row)
-		cells := strings.Split(rest, "|")
-		if !found || len(cells) < 2 {
-			t.Fatalf("no row %q", row)
-		}
-		v, err := strconv.ParseFloat(strings.Trim(cells[1], " *"), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	for _, row := range []string{"OpenAI: the chat's answers", "Amazon Bedrock AgentCore Memory, list price"} {
-		if ratio := value(three, row) / value(one, row); ratio < 2.8 || ratio > 3.01 {
-			t.Errorf("%s: three sessions cost %.2f times one", row, ratio)
+	one := in.Day()
+	for name, usd := range map[string][2]float64{
+		"OpenAI: the chat's answers":      {three.USD - three.WithoutChat, one.USD - one.WithoutChat},
+		"Amazon Bedrock AgentCore Memory": {three.Peers[0].USD, one.Peers[0].USD},
+	} {
+		if ratio := usd[0] / usd[1]; ratio < 2.8 || ratio > 3.01 {
+			t.Errorf("%s: three sessions cost %.2f times one", name, ratio)
 		}
 	}
-	all, chat := value(three, "**all**   "), value(three, "OpenAI: the chat's answers")
-	if rest := value(three, "**all but the chat's answers**"); math.Abs(all-chat-rest) > 0.002 {
-		t.Errorf("%v without %v is %v", all, chat, rest)
+	sum := 0.0
+	for _, c := range three.Costs {
+		sum += c.USD
+	}
+	if math.Abs(sum-three.USD) > 1e-9 {
+		t.Errorf("the parts cost %v, and all %v", sum, three.USD)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Limit is a limit of a service or of the template, and how much of it a size takes.
@@ -32,12 +33,11 @@ const (
 	partitionWrites    = 1000
 	dueShards          = 16
 	// dueWrites is how many writes of the due index a session makes: it enters, is claimed or moved, and leaves.
-	dueWrites          = 4
-	indexNamespaces    = 100_000
-	projectIndexes     = 20
-	indexReadUnits     = 2000
-	sweepRate          = 20
-	writesPerPartition = 1000
+	dueWrites       = 4
+	indexNamespaces = 100_000
+	projectIndexes  = 20
+	indexReadUnits  = 2000
+	sweepRate       = 20
 )
 
 // The template's defaults.
@@ -59,6 +59,17 @@ func (in Input) Limits(s Size) []Limit {
 	out := slices.Concat(templateLimits(s), awsLimits(s), pineconeLimits(s))
 	slices.SortStableFunc(out, func(a, b Limit) int { return cmp.Compare(b.Share(), a.Share()) })
 	return out
+}
+
+// Passed names the limits that a size has reached, in the order in which they give way.
+func (in Input) Passed(s Size) string {
+	var passed []string
+	for _, l := range in.Limits(s) {
+		if l.Share() >= 1 {
+			passed = append(passed, l.Name)
+		}
+	}
+	return strings.Join(passed, "; ")
 }
 
 // templateLimits are the bounds that the template sets by default.
