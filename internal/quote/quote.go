@@ -2,6 +2,7 @@
 package quote
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -91,33 +92,39 @@ var dense = []*unicode.RangeTable{
 	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
 }
 
-// split returns the words of a text in lower case. In a script without spaces each character is a word. isDense reports
-// whether most of them are.
+// split returns the words of a text. isDense reports whether most of them are characters of a script without spaces.
 func split(text string) (words []string, isDense bool) {
-	n, start := 0, -1
-	text = strings.ToLower(text)
-	end := func(at int) {
-		if start >= 0 {
-			words = append(words, text[start:at])
+	n := 0
+	for word, isCharacter := range wordsOf(text) {
+		words = append(words, word)
+		if isCharacter {
+			n++
+		}
+	}
+	return words, 2*n > len(words)
+}
+
+// wordsOf iterates over the words of a text in lower case. In a script without spaces each character is a word.
+func wordsOf(text string) iter.Seq2[string, bool] {
+	return func(yield func(word string, isCharacter bool) bool) {
+		start := -1
+		for i, r := range text {
+			isCharacter := r > unicode.MaxLatin1 && unicode.In(r, dense...)
+			if !isCharacter && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r)) {
+				if start < 0 {
+					start = i
+				}
+				continue
+			}
+			if start >= 0 && !yield(strings.ToLower(text[start:i]), false) || isCharacter && !yield(string(r), true) {
+				return
+			}
 			start = -1
 		}
-	}
-	for i, r := range text {
-		switch {
-		case unicode.In(r, dense...):
-			end(i)
-			words = append(words, string(r))
-			n++
-		case unicode.IsLetter(r), unicode.IsDigit(r), unicode.Is(unicode.M, r):
-			if start < 0 {
-				start = i
-			}
-		default:
-			end(i)
+		if start >= 0 {
+			yield(strings.ToLower(text[start:]), false)
 		}
 	}
-	end(len(text))
-	return words, 2*n > len(words)
 }
 
 // isNumber reports whether a word has so many digits that it says who or what is meant.

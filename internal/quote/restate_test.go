@@ -6,7 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/quote"
 )
 
-func TestRestates(t *testing.T) {
+func TestIsRestatedBy(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		said, fact string
@@ -26,7 +26,7 @@ func TestRestates(t *testing.T) {
 		{"Note that, please", "The user", false},
 		{"", "", false},
 	} {
-		if got := quote.Restates(tc.said, tc.fact); got != tc.want {
+		if got := quote.NewStatement(tc.fact).IsRestatedBy(tc.said); got != tc.want {
 			t.Errorf("%q and %q: %v", tc.said, tc.fact, got)
 		}
 	}

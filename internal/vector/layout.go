@@ -119,16 +119,12 @@ func CutPart(vectorID string) (recordID string, ok bool) {
 // RecordID returns the id of the record that a vector belongs to: the vector's id without the number of a part.
 // Summaries are never split, and their ids may end in "#" and a number themselves.
 func RecordID(vectorID string) string {
-	kind, _, _ := strings.Cut(vectorID, "#")
-	if slices.Contains(SummaryRecords(), kind) {
+	i := strings.LastIndexByte(vectorID, '#')
+	if i < 0 || i == len(vectorID)-1 || strings.Trim(vectorID[i+1:], "0123456789") != "" {
 		return vectorID
 	}
-	id, part := vectorID, ""
-	if i := strings.LastIndexByte(vectorID, '#'); i >= 0 {
-		id, part = vectorID[:i], vectorID[i+1:]
-	}
-	if part == "" || strings.Trim(part, "0123456789") != "" {
+	if kind, _, _ := strings.Cut(vectorID, "#"); slices.Contains(SummaryRecords(), kind) {
 		return vectorID
 	}
-	return id
+	return vectorID[:i]
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/scoping"
+	"github.com/throughline/throughline/internal/quote"
 )
 
 // A Selector returns a block's candidates, the most valuable first. It also returns those that its cap or its rules
@@ -133,8 +134,8 @@ type chooser struct {
 	Plan
 	// claims are the dedupe keys that blocks have taken.
 	claims map[dedupeKey]string
-	// safety are the facts that safety has.
-	safety []*Candidate
+	// safety are the facts that safety has, settled those of them that came up before the sitting began.
+	safety, settled []quote.Statement
 	// newest is the newest summary of each subject.
 	newest map[subject]newestSummary
 	// sittingBegan is when the sitting of the current message began.

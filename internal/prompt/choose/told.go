@@ -2,6 +2,7 @@ package choose
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -16,12 +17,11 @@ const reasonSafety = "repeats " + block.Safety
 // isToldBySafety reports whether a text says nothing but a fact that safety has. A fact that came up after the sitting
 // began is written behind the stable prefix: it removes nothing from the prefix, which would have to be cached again.
 func (c *chooser) isToldBySafety(text string, isVolatile bool) bool {
-	for _, fact := range c.safety {
-		if (isVolatile || !fact.Fresh) && quote.Restates(text, fact.Text) {
-			return true
-		}
+	facts := c.settled
+	if isVolatile {
+		facts = c.safety
 	}
-	return false
+	return slices.ContainsFunc(facts, func(fact quote.Statement) bool { return fact.IsRestatedBy(text) })
 }
 
 // withoutSafety returns a summary without the sentences that say nothing but a fact that safety has.

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/quote"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -79,9 +80,14 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 			candidates = append(candidates, e)
 		}
 	}
-	c.safety = slices.DeleteFunc(markFresh(c, capItems(slices.Clone(candidates), slot)), func(e *Candidate) bool {
-		return e.Left != ""
-	})
+	for _, e := range markFresh(c, capItems(slices.Clone(candidates), slot)) {
+		if e.Left == "" {
+			fact := quote.NewStatement(e.Text)
+			if c.safety = append(c.safety, fact); !e.Fresh {
+				c.settled = append(c.settled, fact)
+			}
+		}
+	}
 	return candidates
 }
 

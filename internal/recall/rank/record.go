@@ -3,6 +3,7 @@ package rank
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // record is a record of the pool: a message with those of its parts that the index returned, or a check-in.
@@ -27,17 +28,15 @@ type part struct {
 // arrange makes records of a pool, in an order that does not depend on the pool's: the messages of each session one
 // after the other.
 func arrange(pool []Candidate, s *scanner) (records []record, groups int) {
-	parts := make([]part, len(pool))
+	sorted := make([]*Candidate, len(pool)) // pointers are moved in less time than parts
 	for i := range pool {
-		parts[i].Candidate = &pool[i]
+		sorted[i] = &pool[i]
 	}
-	slices.SortFunc(parts, func(a, b part) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), comparePart(a.Candidate, b.Candidate))
-	})
-	counts := make([]int, len(pool)*len(s.query.terms))
-	for i := range parts {
+	slices.SortFunc(sorted, comparePart)
+	parts, counts := make([]part, len(pool)), make([]int, len(pool)*len(s.query.terms))
+	for i, c := range sorted {
 		n := len(s.query.terms)
-		parts[i].text = s.scan(parts[i].Text, counts[i*n:(i+1)*n:(i+1)*n])
+		parts[i] = part{c, s.scan(c.Text, counts[i*n:(i+1)*n:(i+1)*n])}
 	}
 	for from := 0; from < len(parts); {
 		to := from + 1
@@ -94,8 +93,11 @@ func join(records []record) (groups int) {
 	return groups
 }
 
-// comparePart orders parts of one record.
+// comparePart orders candidates by their records, and the parts of one record.
 func comparePart(a, b *Candidate) int {
+	if byID := strings.Compare(a.ID, b.ID); byID != 0 {
+		return byID
+	}
 	return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Seq, b.Seq),
 		a.Time.Compare(b.Time), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Score, b.Score))
 }
