@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
@@ -19,10 +20,10 @@ import (
 
 // Result is what a benchmark found.
 type Result interface {
-	// Text renders the result for a terminal.
-	Text() string
-	// Markdown renders it as a section of a document.
-	Markdown() string
+	// Note says what the numbers depend on beside the machine, in part of a sentence.
+	Note() string
+	// Tables returns the numbers. What they mean is written by hand in docs/benchmarks.md.
+	Tables() []report.Titled
 	// Bars returns the values that have limits.
 	Bars() []report.Bar
 }
@@ -58,18 +59,22 @@ func (c Command) run(ctx context.Context, numbers, docs string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Print(result.Text())
+	date := time.Now().UTC().Format(time.DateOnly)
+	section := c.section(date, result)
+	fmt.Print(section)
 	if numbers != "" {
 		content := struct {
-			Result Result       `json:"result"`
-			Bars   []report.Bar `json:"bars"`
-		}{result, result.Bars()}
+			Date    string         `json:"date"`
+			Machine report.Machine `json:"machine"`
+			Result  Result         `json:"result"`
+			Bars    []report.Bar   `json:"bars"`
+		}{date, report.ThisMachine(), result, result.Bars()}
 		if err := report.WriteJSON(numbers, content); err != nil {
 			return err
 		}
 	}
 	if docs != "" {
-		if err := c.document(docs, result); err != nil {
+		if err := c.document(docs, section, result); err != nil {
 			return err
 		}
 	}
@@ -92,20 +97,29 @@ func (c Command) measure(ctx context.Context) (result Result, err error) {
 	return c.Measure(ctx, server.Endpoint(), func(line string) { fmt.Fprintln(os.Stderr, line) })
 }
 
-const heading = `# Benchmarks
-
-Each section is written by the program that measured it; run it again to replace it.
-`
+// section renders a result as a section of docs/benchmarks.md.
+func (c Command) section(date string, r Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Measured on %s by `make bench-%s`: %s; %s.\n", date, c.Name, report.ThisMachine(), r.Note())
+	held := report.Titled{Title: "What has to hold", Table: report.BarTable(r.Bars())}
+	for _, t := range append(r.Tables(), held) {
+		fmt.Fprintf(&b, "\n**%s**\n\n%s", t.Title, t.Markdown())
+		if t.Note != "" {
+			b.WriteString("\n" + t.Note + "\n")
+		}
+	}
+	return b.String()
+}
 
 // document writes the results where readers find them.
-func (c Command) document(docs string, result Result) error {
+func (c Command) document(docs, section string, result Result) error {
 	if e, ok := result.(Excerpted); ok {
 		document, markdown := e.Excerpt()
 		if err := report.WriteSection(filepath.Join(docs, document), "", c.Name, markdown); err != nil {
 			return err
 		}
 	}
-	return report.WriteSection(filepath.Join(docs, "benchmarks.md"), heading, c.Name, result.Markdown())
+	return report.WriteSection(filepath.Join(docs, "benchmarks.md"), "# Benchmarks\n", c.Name, section)
 }
 
 // Lengths is a flag that takes ascending numbers of messages, separated by commas.

@@ -233,13 +233,17 @@ func (w *writer) write(ctx context.Context, every time.Duration, tell func(took 
 	}
 }
 
-func (r result) table() *report.Table {
-	t := &report.Table{Header: []string{"another user's append", "appends", "median", "p99", "p99 / alone", "refused"}}
+// Note says what was measured on.
+func (r result) Note() string { return "a local stack on DynamoDB Local" }
+
+// Tables returns the times of another user's appends.
+func (r result) Tables() []report.Titled {
+	t := report.NewTitled("Another user's append", "", "appends", "median", "p99", "p99 / alone", "refused")
 	for _, row := range r.Rows {
 		t.Add(row.Load, fmt.Sprint(row.Appends), milliseconds(row.Median), milliseconds(row.P99),
 			fmt.Sprintf("%.2f", r.ratio(row)), fmt.Sprintf("%d of %d", row.Refused, row.Refused+row.Accepted))
 	}
-	return t
+	return []report.Titled{t}
 }
 
 func milliseconds(d time.Duration) string {
@@ -279,25 +283,10 @@ func (r result) summaryRatio() float64 {
 	return float64(r.Summaries[1].Median) / float64(r.Summaries[0].Median)
 }
 
-// Text renders the result for a terminal.
-func (r result) Text() string {
-	return r.table().Text() + "\n" + r.shares().Text() + "\n" + report.BarTable(r.Bars()).Text()
-}
-
 // Excerpt is the section of docs/security.md.
 func (r result) Excerpt() (document, markdown string) {
 	return "security.md", fmt.Sprintf("Measured on a local stack whose model takes %s, on %s:\n\n", modelTime,
 		report.ThisMachine()) + r.shares().Markdown()
-}
-
-// Markdown renders the section of the document.
-func (r result) Markdown() string {
-	return fmt.Sprintf(`## One user at the limit
-
-A user appends %d messages a second over the HTTP API of a local stack, alone and beside a user who writes as much as %d
-requests a minute allow. The two loads take turns, so that both meet the same machine. Measured on %s.
-
-`, time.Second/pace, limit, report.ThisMachine()) + r.table().Markdown() + "\n" + report.BarTable(r.Bars()).Markdown()
 }
 
 // Bars returns the bar of the writer at the limit.

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/bench/scale/forecast"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -43,33 +41,8 @@ type unitCosts struct {
 	Messages float64 `json:"messagesPerCall"`
 }
 
-// prices are the list prices of docs/scale/prices.json, by their names.
-type prices map[string]float64
-
-// readPrices reads the project's one file of prices.
-func readPrices(docs string) (prices, error) {
-	text, err := os.ReadFile(filepath.Join(docs, "scale", "prices.json"))
-	if err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	var in struct {
-		Prices []struct {
-			Name string
-			USD  float64
-		}
-	}
-	if err := json.Unmarshal(text, &in); err != nil {
-		return nil, fmt.Errorf("read prices: %w", err)
-	}
-	out := prices{}
-	for _, p := range in.Prices {
-		out[p.Name] = p.USD
-	}
-	return out, nil
-}
-
-// forecast is what a number of messages comes to.
-type forecast struct {
+// expected is what a number of messages comes to.
+type expected struct {
 	Messages float64       `json:"messages"`
 	Segments int           `json:"segments"`
 	Time     time.Duration `json:"time"`
@@ -80,13 +53,13 @@ type forecast struct {
 
 // predict works out the backfill and the verify of a number of messages. Each segment works on several sessions at
 // once, each with one transaction after the other, until the table takes no more.
-func (u unitCosts) predict(messages float64, segments int, p prices) forecast {
+func (u unitCosts) predict(messages float64, segments int, p forecast.Prices) expected {
 	rate := float64(segments) * migration.MaxWorkers * u.Messages / callTime.Seconds()
 	units := math.Min(rate*u.Write, tableUnits)
 	seconds := timeOf(messages*u.Write, units)
-	usd := messages * (u.Write*p["dynamodbWrite"] + (u.Read+u.VerifyRead)*p["dynamodbRead"]) / million
-	usd += seconds * float64(segments) * memoryGB * p["lambdaSecond"] / million
-	return forecast{
+	usd := messages * (u.Write*p.USD("dynamodbWrite") + (u.Read+u.VerifyRead)*p.USD("dynamodbRead")) / million
+	usd += seconds * float64(segments) * memoryGB * p.USD("lambdaSecond") / million
+	return expected{
 		Messages: messages, Segments: segments, Time: time.Duration(seconds * float64(time.Second)),
 		Units: units, USD: usd,
 	}
@@ -111,8 +84,11 @@ var (
 )
 
 // forecasts is the table of the forecast.
-func (u unitCosts) forecasts(p prices) *report.Table {
-	t := &report.Table{Header: []string{"messages", "segments", "time", "at most write units/s", "USD"}}
+func (u unitCosts) forecasts(p forecast.Prices) report.Titled {
+	t := report.NewTitled("What a table takes", "messages", "segments", "time", "at most write units/s", "USD")
+	t.Note = fmt.Sprintf("n messages in s segments write at most min(s × %d × %.0f / %.1f s, %d / %.2f) messages a second, "+
+		"and cost n × (%.2f × write price + %.2f × read price).", migration.MaxWorkers, u.Messages, callTime.Seconds(),
+		tableUnits, u.Write, u.Write, u.Read+u.VerifyRead)
 	for _, messages := range forecastMessages {
 		for _, segments := range forecastSegments {
 			f := u.predict(messages, segments, p)

@@ -2,13 +2,18 @@ package main
 
 import (
 	"math"
+	"os"
 	"testing"
+
+	"github.com/throughline/throughline/infra/bench/scale/forecast"
 )
 
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	u := unitCosts{Write: 4, Read: 0.1, VerifyRead: 0.4, Messages: 50}
-	p := prices{"dynamodbWrite": 0.625, "dynamodbRead": 0.125, "lambdaSecond": 13}
+	p := forecast.Prices{Prices: []forecast.Price{
+		{Name: "dynamodbWrite", USD: 0.625}, {Name: "dynamodbRead", USD: 0.125}, {Name: "lambdaSecond", USD: 13},
+	}}
 	// One segment takes 8 × 50 / 0.1 s = 4,000 messages a second and 16,000 units, to which the table grows.
 	one := u.predict(1e9, 1, p)
 	grows := 1800 / math.Ln2 * math.Log(8)
@@ -33,13 +38,11 @@ func TestPredict(t *testing.T) {
 	if got := timeOf(2000, 500); got != 4 {
 		t.Errorf("2,000 units at 500 a second take %v s", got)
 	}
-	prices, err := readPrices("../../../docs")
+	known, err := forecast.Load(os.DirFS("../../../docs/scale"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name := range p {
-		if prices[name] == 0 {
-			t.Errorf("the prices lack %s", name)
-		}
+	if f := u.predict(1e6, 1, known.Prices); !(f.USD > 0) {
+		t.Errorf("a million messages cost %v: the prices lack one", f.USD)
 	}
 }

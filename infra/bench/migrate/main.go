@@ -11,13 +11,13 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"strings"
+	"os"
 
 	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/bench/scale/forecast"
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/internal/migration"
 )
 
 // The table of the benchmark: contents as long as those of people and models.
@@ -46,7 +46,7 @@ const rateShare = 0.3
 func main() {
 	sessions := flag.Int("sessions", 150, "sessions of the table")
 	messages := flag.Int("messages", 3000, "messages in their arrays")
-	prices := flag.String("prices", "docs", "folder of the documents, which has the file of prices")
+	prices := flag.String("prices", "docs/scale", "folder of the file of prices")
 	bench.Command{
 		Name: "migrate",
 		Measure: func(ctx context.Context, endpoint string, progress func(string)) (bench.Result, error) {
@@ -81,14 +81,14 @@ type result struct {
 	Rows      []row       `json:"rows"`
 	Units     []unitCosts `json:"units"`
 	Predicted prediction  `json:"predicted"`
-	forecast  *report.Table
+	forecast  report.Titled
 	moved     map[string][]capacity.Item // what a backfill writes, by session
 }
 
 func measure(
-	ctx context.Context, endpoint string, table legacy.Table, docs string, progress func(string),
+	ctx context.Context, endpoint string, table legacy.Table, prices string, progress func(string),
 ) (bench.Result, error) {
-	prices, err := readPrices(docs)
+	known, err := forecast.Load(os.DirFS(prices))
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func measure(
 			return nil, err
 		}
 	}
-	out.forecast = out.Units[0].forecasts(prices)
+	out.forecast = out.Units[0].forecasts(known.Prices)
 	return *out, nil
 }
 
@@ -156,78 +156,31 @@ func (r result) Bars() []report.Bar {
 	}
 }
 
-func (r result) tables() (speed, units, predicted *report.Table) {
-	speed = &report.Table{Header: []string{
-		"segments", "messages/s", "same transactions", "ratio", "batches", "ratio", "second time",
-	}}
+// Note says what was copied.
+func (r result) Note() string {
+	return fmt.Sprintf("DynamoDB Local; %d messages of about %.0f bytes", r.Messages, r.Bytes)
+}
+
+// Tables returns the tables of what was measured, and of the forecast.
+func (r result) Tables() []report.Titled {
+	speed := report.NewTitled("Messages a second",
+		"segments", "messages/s", "same transactions", "ratio", "batches", "ratio", "second time")
 	for _, row := range r.Rows {
 		speed.Add(fmt.Sprint(row.Segments), fmt.Sprintf("%.0f", row.Migrated), fmt.Sprintf("%.0f", row.Transactions),
 			fmt.Sprintf("%.2f", row.Migrated/row.Transactions), fmt.Sprintf("%.0f", row.Batches),
 			fmt.Sprintf("%.2f", row.Migrated/row.Batches), fmt.Sprintf("%.2f", row.Again))
 	}
-	units = &report.Table{Header: []string{
-		"segments", "write", "in batches", "read", "second time, write", "second time, read", "verify, read",
-	}}
+	units := report.NewTitled("Capacity units for a message",
+		"segments", "write", "in batches", "read", "second time, write", "second time, read", "verify, read")
 	for _, u := range r.Units {
 		units.Add(fmt.Sprint(u.Segments), fmt.Sprintf("%.2f", u.Write), fmt.Sprintf("%.2f", u.BareWrite),
 			fmt.Sprintf("%.2f", u.Read), fmt.Sprintf("%.3f", u.AgainWrite), fmt.Sprintf("%.2f", u.AgainRead),
 			fmt.Sprintf("%.2f", u.VerifyRead))
 	}
 	p := r.Predicted
-	predicted = &report.Table{Header: []string{"predicted / real", "records", "write units", "read units", "time"}}
+	predicted := report.NewTitled("What a dry run of a third of the table predicts",
+		"predicted / real", "records", "write units", "read units", "time")
 	predicted.Add(fmt.Sprintf("at %.0f messages/s", p.Rate), fmt.Sprintf("%.2f", p.Records),
 		fmt.Sprintf("%.2f", p.Write), fmt.Sprintf("%.2f", p.Read), fmt.Sprintf("%.2f", p.Time))
-	return speed, units, predicted
+	return []report.Titled{speed, units, predicted, r.forecast}
 }
-
-// Text renders the result for a terminal.
-func (r result) Text() string {
-	speed, units, predicted := r.tables()
-	return strings.Join([]string{
-		speed.Text(), units.Text(), predicted.Text(), r.forecast.Text(), report.BarTable(r.Bars()).Text(),
-	}, "\n")
-}
-
-// Markdown renders the section of the document.
-func (r result) Markdown() string {
-	speed, units, predicted := r.tables()
-	u := r.Units[0]
-	return fmt.Sprintf(`## Migration
-
-A backfill of %d messages of about %.0f bytes from the arrays of an app's records, by the function migrate on DynamoDB
-Local, beside bare parallel scans that write the same records: in the same transactions, measured before and after the
-backfill, and in batches, which have no conditions and may be carried out in part. Measured on %s.
-
-DynamoDB Local has one lock: it carries out one write after the other, and writes that wait too long for the lock fail.
-So it is handed one write at a time, of the backfill and of the bare writes alike. More segments are therefore not
-faster here; the ratios count. "Second time" is a backfill that finds everything done, over the first.
-
-`, r.Messages, r.Bytes, report.ThisMachine()) + speed.Markdown() + `
-Units for a message, by AWS's documented rules, because the engine reports wrong ones for transactions. A message is
-written in a transaction, which takes the table's part twice and the index's once.
-
-` + units.Markdown() + `
-What a dry run of a third of the table predicts, over what the backfill then took. The prediction of read units has
-those that AWS charges for records which are not there; the engine does not report them.
-
-` + predicted.Markdown() + `
-` + fmt.Sprintf(`What a table takes: n messages in s segments write at most min(s × %d × %.0f / %.1f s, %d / %.2f)
-messages a second. The first term is %d sessions at once in each segment, %.0f messages to a transaction, at an assumed
-%.1f s for each with its reads; the second is what DynamoDB grants a table without an increase. A run begins with half
-of what the table takes at once, which for a new on-demand table is %d write units a second, and doubles that in %d
-minutes. The cost is n × (%.2f × write price + %.2f × read price) for backfill and verify, and the seconds of a
-function of %d GB for each segment, at the prices of [docs/scale](scale/prices.json). The action index comes on top: it
-costs what summaries and indexing of live sessions cost.
-
-`, migration.MaxWorkers, u.Messages, callTime.Seconds(), tableUnits, u.Write, migration.MaxWorkers, u.Messages,
-		callTime.Seconds(), firstUnits, int(growth.Minutes()), u.Write, u.Read+u.VerifyRead, memoryGB) +
-		r.forecast.Markdown() + "\n" + limits + report.BarTable(r.Bars()).Markdown()
-}
-
-// limits says why the limits are what they are.
-const limits = `What has to hold, each against a floor of the same run. A backfill reads each session and its copies
-before it writes, and stores how far it is after each page; half of the time of the same transactions is what that may
-take. Its units may be a twentieth more than those of the same records twice, for sessions and checkpoints. A repeated
-one writes checkpoints only. A prediction is for a decision on a night and a budget: off by a seventh changes neither.
-
-`

@@ -147,29 +147,19 @@ func appendTo(ctx context.Context, api *client.Client, session string, messages 
 	return api.Do(ctx, http.MethodPost, "/v1/sessions/"+session+"/messages", map[string]any{"messages": messages}, nil)
 }
 
-func (r result) table() *report.Table {
-	t := &report.Table{Header: []string{"the model", "moves", "median", "p99", "longest"}}
+// Note says how many users move at a time.
+func (r result) Note() string { return fmt.Sprintf("a local stack; %d users move at a time", r.Users) }
+
+// Tables returns the times with each model.
+func (r result) Tables() []report.Titled {
+	t := report.NewTitled("From a move to a summary", "the model", "moves", "median", "p99", "longest")
 	for _, row := range r.Rows {
 		t.Add(row.Model, fmt.Sprint(row.Moves), seconds(row.P50), seconds(row.P99), seconds(row.Worst))
 	}
-	return t
+	return []report.Titled{t}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-
-// Text renders the result for a terminal.
-func (r result) Text() string { return r.table().Text() + "\n" + report.BarTable(r.Bars()).Text() }
-
-// Markdown renders the section of the document.
-func (r result) Markdown() string {
-	return fmt.Sprintf(`## From a move to a summary
-
-A user says something to the coach and goes on in the program designer. The time is from the answer to the first message
-there until the coach's session has a summary of all that was said, over the HTTP API of a local stack. %d users move at
-a time. The slow model delays summaries and embeddings. Measured on %s.
-
-`, r.Users, report.ThisMachine()) + r.table().Markdown() + "\n" + report.BarTable(r.Bars()).Markdown()
-}
 
 // Bars returns the bar of each model.
 func (r result) Bars() []report.Bar {

@@ -18,6 +18,18 @@ type Table struct {
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 
+// Titled is a table under its title. The note, if any, is a paragraph after it.
+type Titled struct {
+	Title string
+	*Table
+	Note string
+}
+
+// NewTitled returns a table without rows.
+func NewTitled(title string, header ...string) Titled {
+	return Titled{title, &Table{Header: header}, ""}
+}
+
 // Text renders the table for a terminal, with columns two spaces apart.
 func (t *Table) Text() string {
 	widths := t.widths()

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -42,15 +41,13 @@ func (s Settings) quarter() int { return (s.Repeats + 3) / 4 }
 
 // Result is what a run measured.
 type Result struct {
-	Date     string         `json:"date"`
-	Machine  report.Machine `json:"machine"`
-	Settings Settings       `json:"settings"`
-	Walls    []Wall         `json:"walls"`
-	CPUs     []CPU          `json:"cpu"`
-	Growth   []Growth       `json:"growth"`
-	Chat     Chat           `json:"chat"`
-	Reuse    []Reuse        `json:"reuse"`
-	Starts   Starts         `json:"starts"`
+	Settings Settings `json:"settings"`
+	Walls    []Wall   `json:"walls"`
+	CPUs     []CPU    `json:"cpu"`
+	Growth   []Growth `json:"growth"`
+	Chat     Chat     `json:"chat"`
+	Reuse    []Reuse  `json:"reuse"`
+	Starts   Starts   `json:"starts"`
 }
 
 // Run measures on the DynamoDB engine at an endpoint, in a table that it creates and nothing else uses. It reports
@@ -59,7 +56,7 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 	if err := s.validate(); err != nil {
 		return r, err
 	}
-	r = Result{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}
+	r = Result{Settings: s}
 	if s.Starts > 0 {
 		progress("building and starting the functions")
 		if r.Starts, err = measureStarts(ctx, s.Starts); err != nil {

@@ -28,11 +28,10 @@ const (
 // The turns that the median is of: from firstCounted on, the chat has a past.
 const firstCounted = 6
 
-// The layouts that are compared. ByValue is unified as it was before: its blocks are written in the order of value.
+// The layouts that are compared: unified, and unified of a stage with CACHE_FIRST off.
 const (
-	byValue = "by value"
-	byAge   = "by how often it changes"
-	filled  = "the same, CACHE_FIRST=off"
+	byAge  = "by how often it changes"
+	filled = "the same, CACHE_FIRST=off"
 )
 
 // Reuse is how much of the prompts of a chat a provider's cache can reuse, with one layout and budget.
@@ -66,23 +65,18 @@ type Share struct {
 
 func (s Share) share() float64 { return float64(s.Prefix) / float64(s.Tokens) }
 
-// valueOrder is the recipe of the layout before, filledOrder that of a stage with CACHE_FIRST off. They exist in this
-// benchmark only.
-const (
-	valueOrder  = "unified-by-value"
-	filledOrder = "unified-filled"
-)
+// filledOrder is the recipe of a stage with CACHE_FIRST off. It exists in this benchmark only.
+const filledOrder = "unified-filled"
 
-// addLayouts adds the recipes that are compared to the recipes of this process.
-func addLayouts() {
-	if slices.ContainsFunc(prompt.Recipes, isLayout) {
+// addFilled adds it to the recipes of this process.
+func addFilled() {
+	if slices.ContainsFunc(prompt.Recipes, isFilled) {
 		return
 	}
 	i := slices.IndexFunc(prompt.Recipes, func(r prompt.Recipe) bool { return r.Name == prompt.Unified })
-	before, fills := prompt.Recipes[i], prompt.Recipes[i]
-	before.Name, before.Order, before.StablePrefix = valueOrder, nil, false
+	fills := prompt.Recipes[i]
 	fills.Name, fills.CacheFirst = filledOrder, false
-	prompt.Recipes = append(prompt.Recipes, before, fills)
+	prompt.Recipes = append(prompt.Recipes, fills)
 }
 
 // barBudget is the budget that has limits, unified's own.
@@ -92,14 +86,13 @@ const barBudget = 4000
 var reuseBudgets = []int{2000, barBudget, 16_000}
 
 // measureReuse plays a day of a chat and compares each turn's prompt with those before it. For this time the recipes of
-// the process have that of the layout before.
+// the process have filledOrder.
 func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reuse, error) {
-	addLayouts()
-	defer func() { prompt.Recipes = slices.DeleteFunc(prompt.Recipes, isLayout) }()
+	addFilled()
+	defer func() { prompt.Recipes = slices.DeleteFunc(prompt.Recipes, isFilled) }()
 	var all []*reuseMeter
 	for _, budget := range reuseBudgets {
-		all = append(all, newReuseMeter(byValue, valueOrder, budget, s), newReuseMeter(byAge, prompt.Unified, budget, s),
-			newReuseMeter(filled, filledOrder, budget, s))
+		all = append(all, newReuseMeter(byAge, prompt.Unified, budget, s), newReuseMeter(filled, filledOrder, budget, s))
 	}
 	d, err := startDay(ctx, s)
 	if err != nil {
@@ -129,7 +122,7 @@ func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reus
 	return out, nil
 }
 
-func isLayout(r prompt.Recipe) bool { return r.Name == valueOrder || r.Name == filledOrder }
+func isFilled(r prompt.Recipe) bool { return r.Name == filledOrder }
 
 // part is one part of a prompt as the model's server gets it: the tools, or a message.
 type part struct {

@@ -79,9 +79,9 @@ func decimal(v float64) string {
 }
 
 // table returns a table with a row for each contender and a column for each length.
-func (r Result) table(spec tableSpec) *report.Table {
+func (r Result) table(spec tableSpec) report.Titled {
 	lengths := r.lengths(spec.kind)
-	t := &report.Table{Header: []string{"messages in the session"}}
+	t := report.NewTitled(spec.title, "messages in the session")
 	for _, length := range lengths {
 		t.Header = append(t.Header, report.Thousands(float64(length)))
 	}
@@ -101,55 +101,20 @@ func (r Result) table(spec tableSpec) *report.Table {
 	return t
 }
 
-func (r Result) arrayEnd() string {
+// Note says how much was measured, and where the embedded array ended.
+func (r Result) Note() string {
 	e := r.ArrayEnd
-	return fmt.Sprintf("The embedded array ends at %s messages, in an item of %s of the %s bytes that DynamoDB takes; "+
-		"its next turn is refused: %q.",
-		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)),
-		report.Thousands(capacity.MaxItemBytes), e.Error)
+	return fmt.Sprintf("DynamoDB Local; %d repeats of everything. The embedded array ends at %s messages, in an item of %s "+
+		"of the %s bytes that DynamoDB takes; its next turn is refused: %q", r.Settings.Repeats,
+		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)), report.Thousands(capacity.MaxItemBytes),
+		e.Error)
 }
 
-// Text renders the result for a terminal.
-func (r Result) Text() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s, DynamoDB Local; %d repeats, 2 messages a turn, %d a page\n",
-		r.Machine, r.Settings.Repeats, PageMessages)
+// Tables returns a table for each kind of number.
+func (r Result) Tables() []report.Titled {
+	var tables []report.Titled
 	for _, spec := range tableSpecs() {
-		fmt.Fprintf(&b, "\n%s\n%s", spec.title, r.table(spec).Text())
+		tables = append(tables, r.table(spec))
 	}
-	fmt.Fprintf(&b, "\n%s\n\n%s", r.arrayEnd(), report.BarTable(r.Bars()).Text())
-	return b.String()
+	return tables
 }
-
-// Markdown renders the result as a section of a document.
-func (r Result) Markdown() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "## The message store\n\nMeasured on %s by `make bench-store`: %s; DynamoDB Local; "+
-		"%d repeats of everything.\n\n", r.Date, r.Machine, r.Settings.Repeats)
-	fmt.Fprintf(&b, "%s\n\n%s\n", r.arrayEnd(), explanation)
-	for _, spec := range tableSpecs() {
-		fmt.Fprintf(&b, "\n**%s**\n\n%s", spec.title, r.table(spec).Markdown())
-	}
-	fmt.Fprintf(&b, "\n**What has to hold**\n\n%s", report.BarTable(r.Bars()).Markdown())
-	return b.String()
-}
-
-const explanation = `A turn is two messages of 200 to 600 characters, 40 seconds after the turn before.
-The contenders take turns in one run on one engine, and the order changes from repeat to repeat. Times are given only as
-ratios to the bare call of the same run, because the engine is not DynamoDB. A p95 is that of few repeats on a machine
-with other work: it shows whether something is far off, no more.
-
-- **bare transaction**: one ` + "`TransactWriteItems`" + ` of the very items that Throughline writes (two messages,
-  the session's counters, the idempotency record where a key was sent), to the same indexes, without conditions.
-- **bare query**: one eventually consistent ` + "`Query`" + ` of the index for the page.
-- **warm** is a store that has seen the session, **cold** one that has just started.
-- **embedded array**: ` + "`list_append`" + ` to one item; ` + "`GetItem`" + ` reads it whole for any page.
-
-Capacity is computed from the items, by AWS's documented rules: 1 KB a write unit, 4 KB a read unit, half for
-eventually consistent reads, the table's part of a transaction twice, an index once for every entry that a write
-changes and twice where the entry's key changes. For single calls this agrees with what the engine reports, to the
-byte; what the engine reports for transactions is wrong. The turn that begins a session writes one unit more than later
-turns: the session enters the index of what falls due. The fraction of a unit in Throughline's turns is the session's
-move in the index of recent sessions, two writes in every quarter of an hour. A page's second call, which the bare
-query does without, reads the session's record consistently: it says which messages there have to be while the index
-lags.`

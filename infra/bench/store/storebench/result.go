@@ -77,11 +77,9 @@ type ArrayEnd struct {
 
 // Result is everything that one run measured.
 type Result struct {
-	Date     string         `json:"date"`
-	Machine  report.Machine `json:"machine"`
-	Settings Settings       `json:"settings"`
-	Rows     []Row          `json:"rows"`
-	ArrayEnd ArrayEnd       `json:"arrayEnd"`
+	Settings Settings `json:"settings"`
+	Rows     []Row    `json:"rows"`
+	ArrayEnd ArrayEnd `json:"arrayEnd"`
 	// Wrong counts the messages that paging through whole sessions missed, repeated or misplaced.
 	Wrong int `json:"wrong"`
 }

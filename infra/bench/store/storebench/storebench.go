@@ -27,7 +27,7 @@ func Run(ctx context.Context, client meter.API, name string, s Settings, progres
 		Meter: meter.New(client, table.CreateTableInput(name)), table: name, texts: NewTexts(s.Seed),
 		random: rand.New(rand.NewPCG(s.Seed, 1)),
 	}
-	r := Result{Date: time.Now().UTC().Format(time.DateOnly), Machine: report.ThisMachine(), Settings: s}
+	r := Result{Settings: s}
 	progress("filling an embedded array to its end")
 	var err error
 	if r.ArrayEnd, err = setup.fillArray(ctx); err != nil {

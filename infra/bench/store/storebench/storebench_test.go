@@ -115,9 +115,9 @@ func TestRunOnTheEngine(t *testing.T) {
 	if end.Messages < 500 || end.Bytes > capacity.MaxItemBytes || end.Bytes < capacity.MaxItemBytes-2000 {
 		t.Errorf("the array ended at %+v", end)
 	}
-	text, page := r.Text(), r.Markdown()
+	turns := r.Tables()[0].Markdown()
 	for _, want := range []string{storebench.Warm, storebench.BareTurn, storebench.Array} {
-		if !strings.Contains(text, want) || !strings.Contains(page, want) {
+		if !strings.Contains(turns, want) {
 			t.Errorf("the report does not name %q", want)
 		}
 	}
