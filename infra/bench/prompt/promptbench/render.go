@@ -93,7 +93,8 @@ func (c Chat) stepTable() report.Titled {
 }
 
 func (c Chat) followerTable() report.Titled {
-	t := report.NewTitled(fmt.Sprintf("The calls behind a turn, with %d instances of each function", c.Instances), "call", "mean")
+	title := fmt.Sprintf("The calls behind a turn, with %d instances of each function", c.Instances)
+	t := report.NewTitled(title, "call", "mean")
 	for _, f := range c.Followers {
 		t.Add(f.Function+": "+f.Service+" "+f.Call, mean(f.Mean))
 	}
@@ -148,7 +149,7 @@ func kilobytes[N int64 | uint64](bytes N) string { return report.Thousands(float
 // Note says how much was measured, and the latencies of the services.
 func (r Result) Note() string {
 	l := r.Settings.Latency
-	return fmt.Sprintf("DynamoDB Local, the local Pinecone and the offline model; %d repeats, %d starts. No service answers "+
-		"before its latency has passed: DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s",
+	return fmt.Sprintf("DynamoDB Local, the local Pinecone and the offline model; %d repeats, %d starts. No service "+
+		"answers before its latency has passed: DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s",
 		r.Settings.Repeats, r.Settings.Starts, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model)
 }

@@ -104,8 +104,8 @@ func (r Result) table(spec tableSpec) report.Titled {
 // Note says how much was measured, and where the embedded array ended.
 func (r Result) Note() string {
 	e := r.ArrayEnd
-	return fmt.Sprintf("DynamoDB Local; %d repeats of everything. The embedded array ends at %s messages, in an item of %s "+
-		"of the %s bytes that DynamoDB takes; its next turn is refused: %q", r.Settings.Repeats,
+	return fmt.Sprintf("DynamoDB Local; %d repeats of everything. The embedded array ends at %s messages, in an item of "+
+		"%s of the %s bytes that DynamoDB takes; its next turn is refused: %q", r.Settings.Repeats,
 		report.Thousands(float64(e.Messages)), report.Thousands(float64(e.Bytes)), report.Thousands(capacity.MaxItemBytes),
 		e.Error)
 }
