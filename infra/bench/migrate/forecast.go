@@ -87,8 +87,8 @@ var (
 func (u unitCosts) forecasts(p forecast.Prices) report.Titled {
 	t := report.NewTitled("What a table takes", "messages", "segments", "time", "at most write units/s", "USD")
 	t.Note = fmt.Sprintf("n messages in s segments write at most min(s × %d × %.0f / %.1f s, %d / %.2f) messages a "+
-		"second, and cost n × (%.2f × write price + %.2f × read price).", migration.MaxWorkers, u.Messages, callTime.Seconds(),
-		tableUnits, u.Write, u.Write, u.Read+u.VerifyRead)
+		"second, and cost n × (%.2f × write price + %.2f × read price).", migration.MaxWorkers, u.Messages,
+		callTime.Seconds(), tableUnits, u.Write, u.Write, u.Read+u.VerifyRead)
 	for _, messages := range forecastMessages {
 		for _, segments := range forecastSegments {
 			f := u.predict(messages, segments, p)

@@ -150,6 +150,6 @@ func kilobytes[N int64 | uint64](bytes N) string { return report.Thousands(float
 func (r Result) Note() string {
 	l := r.Settings.Latency
 	return fmt.Sprintf("DynamoDB Local, the local Pinecone and the offline model; %d repeats, %d starts. No service "+
-		"answers before its latency has passed: DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat model %s",
-		r.Settings.Repeats, r.Settings.Starts, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model)
+		"answers before its latency has passed: DynamoDB %s, the embedding %s, Pinecone %s, an invocation %s, the chat "+
+		"model %s", r.Settings.Repeats, r.Settings.Starts, l.DynamoDB, l.Embedding, l.Pinecone, l.Lambda, l.Model)
 }
