@@ -23,7 +23,6 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 )
@@ -205,7 +204,7 @@ func (x *rehearsal) command(last string) *restore {
 	tables := x.tables.client("operator")
 	return &restore{
 		out: testWriter{x.T}, stack: "throughline", region: "us-east-1", at: x.at, tables: tables,
-		operator: []string{dynamodblocal.Principal("operator")}, stacks: x, now: time.Now, poll: 10 * time.Millisecond,
+		operator: []string{principalOf("operator")}, stacks: x, now: time.Now, poll: 10 * time.Millisecond,
 		services: preflight.Services{
 			Table:      tables,
 			KeyManager: func(context.Context, string) (string, error) { return "AWS", nil },

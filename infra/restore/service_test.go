@@ -18,7 +18,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -50,7 +49,7 @@ func newTableService(t *testing.T) *tableService {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(dynamodblocal.Policies(s.handler(engine)))
+	server := httptest.NewServer(withPolicies(s.handler(engine)))
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s

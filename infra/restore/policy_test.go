@@ -1,4 +1,4 @@
-package dynamodblocal
+package main
 
 import (
 	"bytes"
@@ -13,10 +13,10 @@ import (
 	"sync"
 )
 
-// Policies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each table,
+// withPolicies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each table,
 // and refuses the writes that a statement with the effect Deny names, as the service does. The principal of a request
 // is the role that has the name of its access key.
-func Policies(engine http.Handler) http.Handler {
+func withPolicies(engine http.Handler) http.Handler {
 	return &policies{engine: engine, texts: map[string]string{}}
 }
 
@@ -33,8 +33,8 @@ const account = "000000000000"
 // accessKey finds the access key in a request's signature.
 var accessKey = regexp.MustCompile(`Credential=([^/]+)/`)
 
-// Principal returns the ARN of the role that an access key stands for.
-func Principal(key string) string { return "arn:aws:iam::" + account + ":role/" + key }
+// principalOf returns the ARN of the role that an access key stands for.
+func principalOf(key string) string { return "arn:aws:iam::" + account + ":role/" + key }
 
 func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 16<<20))
@@ -48,9 +48,9 @@ func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.policy(w, operation, body)
 		return
 	}
-	principal := Principal("")
+	principal := principalOf("")
 	if m := accessKey.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
-		principal = Principal(m[1])
+		principal = principalOf(m[1])
 	}
 	for _, c := range writes(operation, body) {
 		if p.denies(c, principal) {
