@@ -15,8 +15,8 @@ const (
 	MaxDimensions     = 3072
 )
 
-// The weights of the kinds of features; the stem of a plain word weighs 1. They were chosen by evidence recall, which
-// the command in the folder embedscore measures.
+// The weights of the kinds of features; the stem of a plain word weighs 1. They were chosen by evidence recall, as "the
+// index's own score" of make fit-recall measures it.
 const (
 	nameShare    = 0.35 // names occur in all of a conversation, so they distinguish little
 	trigramShare = 0.2  // letters, for misspellings and forms that the stemmer does not know
