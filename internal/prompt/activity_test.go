@@ -43,8 +43,8 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 	}
 }
 
-// A summary that is behind is told together with what came since; the session's own summary never is.
-func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
+// A summary that lacks the newest messages is in the prompt together with them; the session's own summary never is.
+func TestActivityHasWhatTheSummaryLacks(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
@@ -60,8 +60,8 @@ func TestActivityTellsWhatTheSummaryLacks(t *testing.T) {
 	}
 }
 
-// Of a session without a summary the last four messages are told. A message that is too long to be quoted whole is told
-// whole among those of today.
+// Of a session without a summary the last four messages are in the prompt. A message that is too long to be quoted
+// whole is in the prompt whole among those of today.
 func TestActivityQuotesTheLastMessages(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -77,9 +77,9 @@ func TestActivityQuotesTheLastMessages(t *testing.T) {
 	}
 }
 
-// What is told: the last 48 hours, at most 5, this coach's, of other contexts that this one reads. Those stay that are
-// near to the message or new. A session of two days ago gives way to newer ones, though it is nearer than they are. The
-// newest stand first.
+// What is in the prompt: the last 48 hours, at most 5, this coach's, of other contexts that this one reads. Those stay
+// that are near to the message or new. A session of two days ago gives way to newer ones, though it is nearer than they
+// are. The newest come first.
 func TestActivityScope(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -131,8 +131,8 @@ func workouts(w *fixture) *person {
 	return p
 }
 
-// Of two summaries of one workout, the newer is told. Of the older session only the messages after its summary are. A
-// form without messages is told as of the time of its summary.
+// Of two summaries of one workout, the newer is in the prompt. Of the older session only the messages after its summary
+// are. A form without messages is in the prompt as of the time of its summary.
 func TestActivityIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	const arms = "[Workout Log - 3 hours ago]: Workout of arms.\n"
@@ -151,8 +151,8 @@ func TestActivityIsNotSuperseded(t *testing.T) {
 	}
 }
 
-// Without the list of sessions, the search's summaries and the messages stand in for it. With the list, a session that
-// the search alone finds is not told.
+// Without the list of sessions, the search's summaries and the messages replace it. With the list, a session that
+// the search alone finds is not in the prompt.
 func TestActivityWithoutTheSessionsList(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -228,9 +228,9 @@ func TestReferencePullsTheSession(t *testing.T) {
 	}
 }
 
-// Of a session that is referred to the last six messages are told, in the order in which they were said. One that the
-// search finds less than half as near as another is not meant, however near this session's own messages are. Of those
-// that are at least half as near, the newest is meant.
+// Of a session that is referred to the last six messages are in the prompt, in the order in which they were said. One
+// that the search finds less than half as near as another is not meant, however near this session's own messages are.
+// Of those that are at least half as near, the newest is meant.
 func TestReferenceIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -251,13 +251,13 @@ func TestReferenceIsBounded(t *testing.T) {
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
 	}
 	got := build(t, w.service(now), "u", r)
-	var told []string
+	var shown []string
 	for line := range strings.SplitSeq(sectionOf(systemText(got), "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
 		text, _ := behindLabel(line)
-		told = append(told, text)
+		shown = append(shown, text)
 	}
 	want := []string{"taper 3", "taper 4", "taper 5", "taper 6", "taper 7", "taper 8", "Something else entirely."}
-	if diff := cmp.Diff(want, told); diff != "" {
+	if diff := cmp.Diff(want, shown); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	p.hits[2].Score = 0.4
@@ -311,7 +311,7 @@ func TestRelevanceIsScopedToWhatTheContextReads(t *testing.T) {
 	}
 }
 
-// A session older than what the timeline brings is told by what the search found of it.
+// Of a session older than what the timeline brings, the prompt has what the search found.
 func TestReferenceToAnOldSession(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

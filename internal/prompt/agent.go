@@ -32,7 +32,7 @@ func isHeard(by registry.Agent) func(*conversation.Message) bool {
 	return func(m *conversation.Message) bool { return slices.Contains(by.Hears, string(m.Role)) }
 }
 
-// SearchConversations is the tool behind "search before claiming ignorance": recall, called by the model.
+// SearchConversations is the tool for "search before claiming ignorance": recall, called by the model.
 const SearchConversations = "search_conversations"
 
 // Forget is the tool by which the chat forgets what the user asks to forget, and gets a receipt. It is offered where

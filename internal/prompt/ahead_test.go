@@ -13,7 +13,8 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// TestTheSearchGetsWhatTheCallerKnows builds a prompt with and without it. What may be told is read in both cases.
+// TestTheSearchGetsWhatTheCallerKnows builds a prompt with and without it. What may be in the prompt is read in both
+// cases.
 func TestTheSearchGetsWhatTheCallerKnows(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

@@ -45,7 +45,7 @@ type StoredPrompt struct {
 	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
 	SessionID string
-	// SessionCreatedAt tells the session from others of the same id.
+	// SessionCreatedAt distinguishes the session from others of the same id.
 	SessionCreatedAt time.Time
 	Recipe           string
 	CreatedAt        time.Time

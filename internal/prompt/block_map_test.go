@@ -27,7 +27,7 @@ func systemBlock(t *testing.T, p prompt.Prompt, heading string) []string {
 	return nil
 }
 
-// mapped is a user with more of everything than prompt-assembly-map tells.
+// mapped is a user with more of everything than prompt-assembly-map has room for.
 func mapped(w *fixture) prompt.Request {
 	p := w.user("u")
 	long := strings.Repeat("x", 2000)
@@ -161,7 +161,7 @@ func TestTwelveRawMemories(t *testing.T) {
 }
 
 // A long history's messages can take every place in the search's answer; memories that share words with the message are
-// told all the same, those that share most first.
+// in the prompt all the same, those that share most first.
 func TestMessagesCrowdNoMemoryOut(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -229,8 +229,8 @@ func TestLatestSummaryIsOfTheLatestSession(t *testing.T) {
 	}
 }
 
-// The part of this session that is not told message by message is told by its summary, unless transcripts tell it, or
-// block-map has the summary of another session.
+// The summary of this session is in the prompt if the prompt lacks some of its messages. It is not if transcripts have
+// them, or block-map has the summary of another session.
 func TestSummaryOfThisSession(t *testing.T) {
 	t.Parallel()
 	const own, other = "They compared bands.", "They talked of rest."

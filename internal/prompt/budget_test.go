@@ -106,8 +106,8 @@ func (c *refusals) check(t failer) {
 }
 
 // The promise of every recipe: the real tokenizer never counts more than the total, the total never passes the budget,
-// the blocks add up to it, each message and fact is told once, and the message is there, whole and last. Every text of
-// the users is made of what could break a format, and the prompt still reads back as its manifest says.
+// the blocks add up to it, each message and fact is in the prompt once, and the message is there, whole and last. Every
+// text of the users is made of what could break a format, and the prompt still reads back as its manifest says.
 func TestBudgetAndStructureHold(t *testing.T) {
 	for _, recipe := range prompt.Recipes {
 		t.Run(recipe.Name, func(t *testing.T) {
@@ -222,7 +222,7 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 				continue
 			}
 			if by, twice := seen[i.ID]; twice {
-				t.Fatalf("%s is told in %s and in %s", i.ID, by, b.Name)
+				t.Fatalf("%s is in the prompt in %s and in %s", i.ID, by, b.Name)
 			}
 			seen[i.ID] = b.Name
 		}

@@ -142,9 +142,9 @@ func TestContextFormatWithoutSearch(t *testing.T) {
 	}
 }
 
-// Two summaries are told, and a third where it is not far less relevant than the best; what has nothing of the message
-// is not told at all; and what a section has no room for is cut, but not to a stump (maas-context-format, "only if
-// relevant memories exist", "Max tokens").
+// Two summaries are in the prompt, and a third where it is not far less relevant than the best; what has nothing of the
+// message is not in the prompt at all; and what a section has no room for is cut, but not to a stump
+// (maas-context-format, "only if relevant memories exist", "Max tokens").
 func TestContextFormatPrevious(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -154,12 +154,12 @@ func TestContextFormatPrevious(t *testing.T) {
 	third.SessionID, third.Text = "third", "User has a cat."
 	p.hits = append(p.hits, recall.Hit{ID: third.ID(), Summary: &third})
 	hits := p.hits
-	for scores, told := range map[[2]float64]int{{0.39, 0.3}: 2, {0.45, 0.41}: 3, {0.01, 0.005}: 1} {
+	for scores, shown := range map[[2]float64]int{{0.39, 0.3}: 2, {0.45, 0.41}: 3, {0.01, 0.005}: 1} {
 		hits[1].Score, hits[2].Score = hits[0].Score*scores[0], hits[0].Score*scores[1]
 		text := build(t, w.service(now), "u", r).Text
-		if !strings.Contains(text, blossoms) || strings.Contains(text, budget) != (told > 1) ||
-			strings.Contains(text, third.Text) != (told > 2) {
-			t.Errorf("%v: want %d summaries: %s", scores, told, text)
+		if !strings.Contains(text, blossoms) || strings.Contains(text, budget) != (shown > 1) ||
+			strings.Contains(text, third.Text) != (shown > 2) {
+			t.Errorf("%v: want %d summaries: %s", scores, shown, text)
 		}
 	}
 	p.hits, hits[1].Score = hits[:2], hits[0].Score*0.41
@@ -172,7 +172,7 @@ func TestContextFormatPrevious(t *testing.T) {
 	}
 }
 
-// Of two summaries of one workout, the newer is told, whether the search or the message's words find them.
+// Of two summaries of one workout, the newer is in the prompt, whether the search or the message's words find them.
 func TestContextFormatIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -193,7 +193,7 @@ func TestContextFormatIsNotSuperseded(t *testing.T) {
 	}
 }
 
-// A form of a context that is no longer registered has no time, and is not told.
+// A form of a context that is no longer registered has no time, and is not in the prompt.
 func TestContextFormatOfAFormerContext(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -245,7 +245,7 @@ func TestContextFormatBudgetOfARequest(t *testing.T) {
 }
 
 // A message of the recent conversation is cut only if the block's 200 tokens are used up, and an answer that is cut
-// stands behind its question.
+// comes after its question.
 func TestContextFormatRecentIsWhole(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -269,9 +269,9 @@ func TestContextFormatRecentIsWhole(t *testing.T) {
 	}
 }
 
-// The part of this session that the recent conversation does not tell is told by the session's summary, the first of
-// the summaries. A session that is told whole needs none.
-func TestContextFormatTellsItsEarlierPart(t *testing.T) {
+// The part of this session that the recent conversation lacks is covered by the session's summary, the first of
+// the summaries. A session that is in the prompt whole needs none.
+func TestContextFormatHasItsEarlierPart(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{6: false, 7: true, 40: true} {
 		for _, recipe := range []string{prompt.ContextFormat, prompt.ContextFormat05} {
@@ -285,17 +285,17 @@ func TestContextFormatTellsItsEarlierPart(t *testing.T) {
 				}
 			}
 			p := build(t, w.service(now), "u", r)
-			told := strings.Contains(p.Text, "PREVIOUS CONTEXT (from long-term memory):\nUser compared two rail passes.\n\n")
-			if told != want {
-				t.Errorf("%s, %d messages: told %v:\n%s", recipe, n, told, p.Text)
+			shown := strings.Contains(p.Text, "PREVIOUS CONTEXT (from long-term memory):\nUser compared two rail passes.\n\n")
+			if shown != want {
+				t.Errorf("%s, %d messages: shown %v:\n%s", recipe, n, shown, p.Text)
 			}
 			items := blockOf(t, p, "session_summaries").Items
-			if want && (len(items) != 3 || items[0].Reason != "it tells the earlier part of this conversation") {
+			if want && (len(items) != 3 || items[0].Reason != "it covers the earlier part of this conversation") {
 				t.Errorf("items %+v", items)
 			}
 		}
 	}
-	w := newFixture() // few messages that are too long to be told whole
+	w := newFixture() // few messages that are too long to be in the prompt whole
 	r := japanTraveller(w, false, says(0, planning), answers(minute/2, strings.Repeat(happyToHlp, 9)))
 	summarize(&w.user("u").sessions[0], "User compared two rail passes.")
 	if p := build(t, w.service(now), "u", r); !strings.Contains(p.Text, "memory):\nUser compared two rail passes.\n\n") {

@@ -58,8 +58,8 @@ func TestMessageIDNamesTheCurrentMessage(t *testing.T) {
 	}
 }
 
-// The message is found wherever it stands, and told once: among what is read anyway, or by its id, in the one call that
-// this costs, where the timeline lags or others have come in since.
+// The message is found wherever it is, and is in the prompt once: among what is read anyway, or by its id, in the one
+// call that this costs, where the timeline lags or others have come in since.
 func TestMessageIDIsFound(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -80,17 +80,17 @@ func TestMessageIDIsFound(t *testing.T) {
 				r.Recipe = recipe.Name
 				r.MessageID, r.Message = fmt.Sprint("msg_here_", tt.named), fmt.Sprint("question ", tt.named)
 				p := build(t, w.service(now), "u", r)
-				told := 0
+				shown := 0
 				for _, m := range p.Messages {
 					if m.Content == r.Message {
-						told++
+						shown++
 					}
 				}
 				if text := p.System + p.Text + fmt.Sprint(p.Messages); strings.Contains(text, fmt.Sprint("answer ", tt.named+1)) {
-					t.Errorf("%s: tells what was said behind the current message", recipe.Name)
+					t.Errorf("%s: has what was said after the current message", recipe.Name)
 				}
-				if last := p.Messages[len(p.Messages)-1]; told != 1 || last.Content != r.Message {
-					t.Errorf("%s: told %d times, the last is %q", recipe.Name, told, last.Content)
+				if last := p.Messages[len(p.Messages)-1]; shown != 1 || last.Content != r.Message {
+					t.Errorf("%s: in the prompt %d times, the last is %q", recipe.Name, shown, last.Content)
 				}
 				if (recipe.Name == prompt.TieredHistory || recipe.Name == prompt.Unified) && tt.messages > 200 {
 					continue // it reads the whole of that day

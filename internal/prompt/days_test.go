@@ -47,8 +47,8 @@ func headsOf(text string) map[string]string {
 	return heads
 }
 
-// A chat that is kept open for 28 days tells each of the last seven days under its own day, whether it is the current
-// one or another, and nothing older.
+// The prompt has each of the last seven days of a chat that is kept open for 28 days under its own day, whether it is
+// the current one or another, and nothing older.
 func TestEachDayOfAnOpenChat(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"here", "other"} {
@@ -110,8 +110,8 @@ func TestDayThatTheThreadBeginsIn(t *testing.T) {
 	}
 }
 
-// Recent activity tells of a screen that is kept open what was said in the last 48 hours, each day once, and the
-// earlier sessions of the prompt the days before.
+// Recent activity has what was said in the last 48 hours on a screen that is kept open, each day once. The earlier
+// sessions of the prompt have the days before.
 func TestActivityOfAnOpenScreen(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -132,7 +132,7 @@ func TestActivityOfAnOpenScreen(t *testing.T) {
 			times = 0
 		}
 		if n := strings.Count(text, fmt.Sprintf("design came to d%d.", i)); n != times {
-			t.Errorf("day %d is told %d times, want %d:\n%s", i, n, times, text)
+			t.Errorf("day %d is in the prompt %d times, want %d:\n%s", i, n, times, text)
 		}
 	}
 	var days []string
@@ -149,7 +149,7 @@ func TestActivityOfAnOpenScreen(t *testing.T) {
 	}
 }
 
-// A summary of several days that stands for all of them says since when.
+// A summary that covers several days says since when.
 func TestSummariesOfSeveralDays(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -168,7 +168,7 @@ func TestSummariesOfSeveralDays(t *testing.T) {
 }
 
 // Recent activity names each day of a screen whose label names the last one. After the user has moved to the west, two
-// days of the old zone have the same date: both are told.
+// days of the old zone have the same date: both are in the prompt.
 func TestDaysAreNamedAfterAMove(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -190,7 +190,7 @@ func TestDaysAreNamedAfterAMove(t *testing.T) {
 	got = build(t, w.service(now), "u", request(prompt.TieredHistory)).System
 	for _, day := range []string{"The first day there.", "The first day here."} {
 		if strings.Count(got, day) != 1 {
-			t.Errorf("%q is not told once:\n%s", day, got)
+			t.Errorf("%q is not in the prompt exactly once:\n%s", day, got)
 		}
 	}
 }

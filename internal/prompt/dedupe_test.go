@@ -46,8 +46,8 @@ func itemOf(t *testing.T, p prompt.Prompt, block, session string) prompt.Item {
 	return prompt.Item{}
 }
 
-// The latest session summary is not told beside its own session's whole transcript, and is where a part of that is
-// missing.
+// The latest session summary is not in the prompt beside its own session's whole transcript, and is where a part of
+// that is missing.
 func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -67,21 +67,22 @@ func TestSummaryGivesWayToItsTranscript(t *testing.T) {
 			if summary.Decision != tt.want || transcript.Decision != tt.transcript {
 				t.Errorf("summary %+v\ntranscript %+v", summary, transcript)
 			}
-			if told := strings.Contains(systemText(p), "They sorted out"); told != (tt.want == pack.Included) {
-				t.Errorf("the summary is told: %v", told)
+			if shown := strings.Contains(systemText(p), "They sorted out"); shown != (tt.want == pack.Included) {
+				t.Errorf("the summary is in the prompt: %v", shown)
 			}
-			if tt.want == pack.Dropped && summary.Reason != "its messages are told whole" {
+			if tt.want == pack.Dropped && summary.Reason != "its messages are in the prompt whole" {
 				t.Errorf("reason %q", summary.Reason)
 			}
 		})
 	}
 }
 
-// What recent activity sums up of another conversation of today is told message by message only from what the budget
-// leaves behind all other blocks; the active thread's conversations are told in their place all the same.
+// What recent activity sums up of another conversation of today is in the prompt message by message only from what the
+// budget leaves after all other blocks; the active thread's conversations are in the prompt in their place all the
+// same.
 func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 	t.Parallel()
-	const summedUp = "recent_activity tells its summary"
+	const summedUp = "recent_activity has its summary"
 	for name, tt := range map[string]struct {
 		ago    time.Duration
 		budget int
@@ -110,7 +111,7 @@ func TestTranscriptGivesWayToRecentActivity(t *testing.T) {
 }
 
 // What was said since the summary is no repetition of it.
-func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
+func TestTranscriptAfterTheSummaryIsInThePrompt(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	r, p := today(w, "program_designer", 3*time.Hour, 20)
@@ -122,8 +123,8 @@ func TestTranscriptBehindTheSummaryIsTold(t *testing.T) {
 	}
 }
 
-// On a busy day, the conversations before the newest messages are read too, session by session, and told in full; what
-// has no summary is named in the manifest.
+// On a busy day, the conversations before the newest messages are read too, session by session, and are in the prompt
+// in full; what has no summary is named in the manifest.
 func TestBusyDay(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -152,7 +153,7 @@ func TestBusyDay(t *testing.T) {
 	}
 }
 
-// A message that nothing was ever said about brings nothing, however little its best hit is behind.
+// A message that nothing was ever said about brings nothing, however near its best hit is.
 func TestNothingIsRelevantToAGreeting(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -170,8 +171,8 @@ func TestNothingIsRelevantToAGreeting(t *testing.T) {
 	}
 }
 
-// A short history's search answers with all of it: what lies far behind the best, or has nothing of the message, is
-// left to the transcripts; what a transcript tells in its place has to stand out. What another block tells already
+// A short history's search answers with all of it: what is far below the best, or has nothing of the message, is
+// left to the transcripts; what a transcript has in its place must be clearly better. What another block has already
 // sets no measure.
 func TestOnlyNearMessagesAreRelevant(t *testing.T) {
 	t.Parallel()

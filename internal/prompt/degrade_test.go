@@ -46,7 +46,7 @@ func TestEveryCombinationDegradesInSight(t *testing.T) {
 	}
 }
 
-// breakSource makes a source fail, or answer after a minute. The search reports what it stands on itself.
+// breakSource makes a source fail, or answer after a minute. The search itself reports which source failed.
 func (w *fixture) breakSource(source string, slow bool) {
 	switch {
 	case source == "embedding" || source == "pinecone":
@@ -181,7 +181,7 @@ func TestBreakerLetsOneTry(t *testing.T) {
 }
 
 // An embedding that keeps failing is spared too, and the manifest names it all the while.
-func TestBreakerOfWhatTheSearchStandsOn(t *testing.T) {
+func TestBreakerOfWhatTheSearchNeeds(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	r := ann(t, w)

@@ -45,11 +45,11 @@ func TestMemoriesFillTheBudget(t *testing.T) {
 				Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
 			}
 			built := build(t, w.service(now), "u", r)
-			told := toldMemories(built)
-			slices.Sort(told)
-			if len(told) != 60 || len(slices.Compact(told)) != 60 {
+			shown := shownMemories(built)
+			slices.Sort(shown)
+			if len(shown) != 60 || len(slices.Compact(shown)) != 60 {
 				t.Errorf("%d memories of 60, %d once, in %d of %d tokens:\n%s",
-					len(told), len(slices.Compact(told)), built.Tokens.Total, built.Tokens.Budget, built.System)
+					len(shown), len(slices.Compact(shown)), built.Tokens.Total, built.Tokens.Budget, built.System)
 			}
 			r.Budget = &prompt.Budget{Tokens: 900}
 			built = build(t, w.service(now), "u", r)
@@ -65,10 +65,10 @@ func TestMemoriesFillTheBudget(t *testing.T) {
 
 // missingHits returns the ids of the memories that were found and are not in the prompt.
 func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
-	told := toldMemories(p)
+	shown := shownMemories(p)
 	var missing []string
 	for _, h := range hits {
-		if !slices.Contains(told, h.ID) {
+		if !slices.Contains(shown, h.ID) {
 			missing = append(missing, h.ID)
 		}
 	}

@@ -109,7 +109,7 @@ func (w *fixture) deps(at time.Time) prompt.Deps {
 	}
 }
 
-// line is one message of a told conversation: minutes after the session's start, who, what.
+// line is one message of a conversation: minutes after the session's start, who, what.
 type line struct {
 	after time.Duration
 	role  conversation.Role
@@ -187,7 +187,7 @@ func blockOf(t *testing.T, p prompt.Prompt, name string) prompt.Block {
 	return prompt.Block{}
 }
 
-// systemText is all that a prompt says as the system: in front of the session's messages, and behind them.
+// systemText is all that a prompt says as the system: in front of the session's messages, and after them.
 func systemText(p prompt.Prompt) string {
 	text := p.System
 	for _, m := range p.Messages {

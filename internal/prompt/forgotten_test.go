@@ -11,8 +11,8 @@ import (
 )
 
 // TestForgottenMessages has messages that the user asked to forget, or that the app keeps out of the index: in an older
-// conversation, in another one of today, among the hits, and in the session itself. No recipe tells them, but those of
-// the session itself. What was forgotten is told only as the last messages of their own conversation.
+// conversation, in another one of today, among the hits, and in the session itself. No recipe has them, but those of
+// the session itself. What was forgotten is in the prompt only as the last messages of their own conversation.
 func TestForgottenMessages(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range prompt.Recipes {
@@ -25,7 +25,7 @@ func TestForgottenMessages(t *testing.T) {
 }
 
 // checkHidden builds a prompt with messages that are hidden, and checks that it has none of other sessions.
-func checkHidden(t *testing.T, recipe string, hide func(*conversation.Message), ownIsTold bool) {
+func checkHidden(t *testing.T, recipe string, hide func(*conversation.Message), ownIsShown bool) {
 	t.Helper()
 	w := newFixture()
 	p := w.user("u")
@@ -58,11 +58,11 @@ func checkHidden(t *testing.T, recipe string, hide func(*conversation.Message), 
 	}
 	for _, secret := range []string{"secret-far", "secret-today", "secret-design"} {
 		if strings.Contains(all, secret) {
-			t.Errorf("%s is told:\n%s", secret, all)
+			t.Errorf("%s is in the prompt:\n%s", secret, all)
 		}
 	}
-	isNearTold := strings.Contains(all, "kept-far") && strings.Contains(all, "kept-today")
-	if recipe == prompt.Unified && (strings.Contains(all, "secret-own") && !ownIsTold || !isNearTold) {
-		t.Errorf("what is near is left out, or the thread tells what was forgotten:\n%s", all)
+	isNearShown := strings.Contains(all, "kept-far") && strings.Contains(all, "kept-today")
+	if recipe == prompt.Unified && (strings.Contains(all, "secret-own") && !ownIsShown || !isNearShown) {
+		t.Errorf("what is near is left out, or the thread has what was forgotten:\n%s", all)
 	}
 }

@@ -42,7 +42,7 @@ func TestPagesOfSessions(t *testing.T) {
 	}
 }
 
-// TestLatestSummaryIsRead has sessions of which only the newest one has a summary, and recent_activity tells it. The
+// TestLatestSummaryIsRead has sessions of which only the newest one has a summary, and recent_activity has it. The
 // latest summary beside it is on the second page.
 func TestLatestSummaryIsRead(t *testing.T) {
 	t.Parallel()
@@ -60,7 +60,7 @@ func TestLatestSummaryIsRead(t *testing.T) {
 	}
 }
 
-// TestMessageDeletedMeanwhile has a session of which a message is deleted while the prompt is built. The prompt tells
+// TestMessageDeletedMeanwhile has a session of which a message is deleted while the prompt is built. The prompt has
 // the others from the first one, so the latest summary is that of another session.
 func TestMessageDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -110,7 +110,8 @@ func TestRecipesWithoutHistory(t *testing.T) {
 	}
 }
 
-// TestPartOfYesterdayIsNotRead has a sitting of yesterday of which the first page has the end. It is not told in full.
+// TestPartOfYesterdayIsNotRead has a sitting of yesterday of which the first page has the end. It is not in the prompt
+// in full.
 func TestPartOfYesterdayIsNotRead(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

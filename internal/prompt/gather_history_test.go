@@ -39,13 +39,13 @@ func TestSittingBeforeAnOldMessage(t *testing.T) {
 		got := build(t, w.service(now), "u", r)
 		const want = "[human 08:00] my knee\n[you 08:01] rest it\n</conversation>"
 		if !strings.Contains(systemText(got), want) || strings.Contains(systemText(got), "later") {
-			t.Errorf("the prompt lacks %q, or tells what came later:\n%s", want, systemText(got))
+			t.Errorf("the prompt lacks %q, or has what came later:\n%s", want, systemText(got))
 		}
 		summarize(&w.user("u").sessions[0], "They spoke of what came later.")
 		for _, r.Recipe = range []string{prompt.Unified, prompt.BlockMap} {
 			got := everything(build(t, w.service(now), "u", r))
 			if !strings.Contains(got, "my knee") || strings.Contains(got, "later") {
-				t.Errorf("%s lacks what came before, or tells what came later:\n%s", r.Recipe, got)
+				t.Errorf("%s lacks what came before, or has what came later:\n%s", r.Recipe, got)
 			}
 		}
 	}
@@ -172,13 +172,13 @@ func TestReadsEndWhereNothingIsLeft(t *testing.T) {
 			t.Errorf("%s: %+v, warnings %q, %d more reads", name, item, got.Manifest.Warnings, w.calls["before"])
 		}
 		if left := blockOf(t, got, "session_summaries").Items; len(left) != 0 {
-			t.Errorf("%s: not told in full: %+v", name, left)
+			t.Errorf("%s: not in the prompt in full: %+v", name, left)
 		}
 	}
 }
 
 // TestReadsEndBeforeToday has sessions with messages of today and of the days before. The messages of the days before
-// are not read, because nothing tells them in full.
+// are not read, because no block has them in full.
 func TestReadsEndBeforeToday(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -215,24 +215,24 @@ func TestNewestMessagesOfOverlappingSittings(t *testing.T) {
 	for budget := 300; budget < 700; budget += 10 {
 		r := request(prompt.TieredHistory)
 		r.Budget = &prompt.Budget{Tokens: budget}
-		system, told := systemText(build(t, w.service(now), "u", r)), ""
+		system, shown := systemText(build(t, w.service(now), "u", r)), ""
 		for _, m := range []string{"A1", "A2", "A3", "A4"} {
 			if strings.Contains(system, m) {
-				told += m
+				shown += m
 			}
 		}
-		if !strings.HasSuffix("A1A2A3A4", told) {
-			t.Errorf("%d tokens tell %s", budget, told)
+		if !strings.HasSuffix("A1A2A3A4", shown) {
+			t.Errorf("%d tokens hold %s", budget, shown)
 		}
-		seen[told] = true
+		seen[shown] = true
 	}
 	if len(seen) < 4 {
-		t.Errorf("told are only %v", seen)
+		t.Errorf("only these are in the prompt: %v", seen)
 	}
 }
 
 // What the budget leaves goes first to the messages that only their block's cap keeps out, then to those whose summary
-// is told.
+// is in the prompt.
 func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -257,7 +257,7 @@ func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 		}
 		switch {
 		case here < 30 && log > 0: // the other 10 are the recent messages
-			t.Errorf("%d tokens: %d of 30 messages, and %d whose summary is told", budget, here, log)
+			t.Errorf("%d tokens: %d of 30 messages, and %d whose summary is in the prompt", budget, here, log)
 		case here < 30:
 			partly++
 		case log > 0:
@@ -269,8 +269,8 @@ func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 	}
 }
 
-// TestThreadIsNotDeferred has a thread that goes on from another context, whose summary is told. Its messages come
-// before what is worth less, as those of the thread do.
+// TestThreadIsNotDeferred has a thread that goes on from another context, whose summary is in the prompt. Its messages
+// come before what is worth less, as those of the thread do.
 func TestThreadIsNotDeferred(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -314,8 +314,8 @@ func TestUnreadMessagesAreOfTheFirstDay(t *testing.T) {
 	}
 }
 
-// TestEarlierPartThatWasNotRead has a session of which only the messages that a prompt tells are read. Its summary
-// tells the earlier part, under a label of its own.
+// TestEarlierPartThatWasNotRead has a session of which only the messages that a prompt has are read. Its summary
+// covers the earlier part, under a label of its own.
 func TestEarlierPartThatWasNotRead(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
@@ -344,7 +344,7 @@ func TestEarlierPartThatWasNotRead(t *testing.T) {
 	}
 }
 
-// TestNothingIsReadTwice has sessions of which all that a prompt tells is read with the newest messages or with the
+// TestNothingIsReadTwice has sessions of which all that a prompt has is read with the newest messages or with the
 // session's last ones.
 func TestNothingIsReadTwice(t *testing.T) {
 	t.Parallel()

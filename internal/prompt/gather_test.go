@@ -19,7 +19,7 @@ import (
 )
 
 // history gives a user n older messages in sessions of ten, and returns a request for a new session. Nine sessions are
-// of the last day, so that a prompt tells the same days whatever the length.
+// of the last day, so that a prompt has the same days whatever the length.
 func history(w *fixture, n int) prompt.Request {
 	p := w.user("u")
 	for i := range n / 10 {
@@ -172,9 +172,9 @@ func TestSearchIsAsked(t *testing.T) {
 	}
 }
 
-// A recipe that tells no messages from elsewhere asks for none: a long history's messages would take every place in the
+// A recipe that has no messages from elsewhere asks for none: a long history's messages would take every place in the
 // search's answer.
-func TestSearchAsksForWhatIsTold(t *testing.T) {
+func TestSearchAsksForWhatThePromptHas(t *testing.T) {
 	t.Parallel()
 	summaries := make([]string, 0, len(conversation.Surfaces()))
 	for _, surface := range conversation.Surfaces() {
@@ -194,8 +194,8 @@ func TestSearchAsksForWhatIsTold(t *testing.T) {
 	}
 }
 
-// The current message is told once, whether it is stored already or not.
-func TestCurrentMessageIsToldOnce(t *testing.T) {
+// The current message is in the prompt once, whether it is stored already or not.
+func TestCurrentMessageIsInThePromptOnce(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range prompt.Recipes {
 		w := newFixture()
@@ -212,7 +212,7 @@ func TestCurrentMessageIsToldOnce(t *testing.T) {
 			}
 		}
 		if n != 1 {
-			t.Errorf("%s tells it %d times", recipe.Name, n)
+			t.Errorf("%s has it %d times", recipe.Name, n)
 		}
 	}
 }
@@ -304,7 +304,7 @@ func TestDropOrder(t *testing.T) {
 			}
 		}
 		if lowest > highest {
-			t.Errorf("%d tokens: %v is told while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block,
+			t.Errorf("%d tokens: %v is in the prompt while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block,
 				prompt.Recipes[0].Slots[highest].Block)
 		}
 		if !strings.Contains(systemText(p), "peanuts") {
@@ -334,6 +334,6 @@ func TestMessagesOfADeletedSession(t *testing.T) {
 	text := built.System + fmt.Sprint(built.Messages)
 	isOld := strings.Contains(text, "said before") || strings.Contains(text, "and this")
 	if isOld || !strings.Contains(text, "begin anew") {
-		t.Errorf("the prompt tells of the deleted session, or not of the new one:\n%s", text)
+		t.Errorf("the prompt has something of the deleted session, or nothing of the new one:\n%s", text)
 	}
 }

@@ -24,7 +24,7 @@ func (c historyCase) checkNoSummary(t *testing.T, session string) {
 	t.Errorf("the manifest does not name %s, which has no summary", session)
 }
 
-// checkManifest compares the manifest with what the prompt tells, and with what it may tell.
+// checkManifest compares the manifest with what the prompt has, and with what it may have.
 func (c historyCase) checkManifest(t *testing.T) {
 	named := map[string]bool{}
 	for _, b := range c.prompt.Manifest.Blocks {
@@ -61,11 +61,11 @@ func newestOf(summaries []summaryOf) []sitting {
 	return all
 }
 
-// checkSummaryItems compares the summaries that the manifest includes with those that the prompt tells.
+// checkSummaryItems compares the summaries that the manifest includes with those that the prompt has.
 func (c historyCase) checkSummaryItems(t *testing.T) {
-	_, told := readTold(c.text)
+	_, shown := readShown(c.text)
 	want, got := []string{}, []string{}
-	for _, s := range told {
+	for _, s := range shown {
 		want = append(want, s.id)
 	}
 	for _, name := range []string{"recent_activity", "session_summary", "session_summaries"} {
@@ -84,10 +84,10 @@ func (c historyCase) checkSummaryItems(t *testing.T) {
 
 // checkConversationItems compares how many messages of each session the manifest and the prompt tell.
 func (c historyCase) checkConversationItems(t *testing.T) {
-	told, _ := readTold(c.text)
+	shown, _ := readShown(c.text)
 	want, got := map[string]int{}, map[string]int{}
 	quoted := func(session string, _ int) bool { return c.isQuoted(session) } // how many it quotes is not recorded
-	for _, m := range told {
+	for _, m := range shown {
 		want[c.byMark[m.id].SessionID]++
 	}
 	for _, b := range c.prompt.Manifest.Blocks {
@@ -105,7 +105,7 @@ func (c historyCase) checkConversationItems(t *testing.T) {
 	maps.DeleteFunc(want, quoted)
 	maps.DeleteFunc(got, quoted)
 	if !maps.Equal(want, got) {
-		t.Errorf("messages of sessions: the prompt tells %v, the manifest %v", want, got)
+		t.Errorf("messages of sessions: the prompt has %v, the manifest %v", want, got)
 	}
 }
 

@@ -7,15 +7,15 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// A toldMessage is one message as a prompt tells it: which one it is, and what stands around it.
-type toldMessage struct {
+// A shownMessage is one message as a prompt has it: which one it is, and what is written around it.
+type shownMessage struct {
 	id string
 	// clock is the time in front of the message, heading the nearest heading or tag above it.
 	clock, heading string
 }
 
-// toldSummary is one session's summary as a prompt tells it, with the words or the tag in front of it.
-type toldSummary struct{ id, heading, text string }
+// shownSummary is one session's summary as a prompt has it, with the words or the tag in front of it.
+type shownSummary struct{ id, heading, text string }
 
 var (
 	messageMark = regexp.MustCompile(`\b((?:s\d{2,3}|chat)\.\d{3})\b`)
@@ -23,8 +23,8 @@ var (
 	clockMark   = regexp.MustCompile(`^\[[^\]]*\b(\d\d:\d\d)\]`)
 )
 
-// readTold reads messages and summaries from a text, line by line. Headings are lines that begin with one of marks.
-func readTold(text string, marks ...string) (messages []toldMessage, summaries []toldSummary) {
+// readShown reads messages and summaries from a text, line by line. Headings are lines that begin with one of marks.
+func readShown(text string, marks ...string) (messages []shownMessage, summaries []shownSummary) {
 	heading := ""
 	for line := range strings.SplitSeq(text, "\n") {
 		for _, mark := range marks {
@@ -37,16 +37,16 @@ func readTold(text string, marks ...string) (messages []toldMessage, summaries [
 			clock = m[1]
 		}
 		for _, m := range messageMark.FindAllString(line, -1) {
-			messages = append(messages, toldMessage{id: m, clock: clock, heading: heading})
+			messages = append(messages, shownMessage{id: m, clock: clock, heading: heading})
 		}
 		for _, m := range summaryMark.FindAllStringSubmatch(line, -1) {
-			summaries = append(summaries, toldSummary{id: m[1], heading: heading, text: line})
+			summaries = append(summaries, shownSummary{id: m[1], heading: heading, text: line})
 		}
 	}
 	return messages, summaries
 }
 
-func ids(messages []toldMessage) []string {
+func ids(messages []shownMessage) []string {
 	all := make([]string, len(messages))
 	for i, m := range messages {
 		all[i] = m.id

@@ -21,7 +21,7 @@ func checkRecent(t *testing.T, c historyCase) {
 	checkEqual(t, "recent messages", want, roleMessages(c.prompt))
 }
 
-// window are the session's last ten messages. In unified they begin behind a multiple of six where there are more.
+// window are the session's last ten messages. In unified they begin after a multiple of six where there are more.
 func (c historyCase) window() []conversation.Message {
 	window := c.own[max(len(c.own)-10, 0):]
 	if len(c.own) <= 10 || c.recipe.Name != prompt.Unified {
@@ -35,10 +35,10 @@ func (c historyCase) window() []conversation.Message {
 func checkUnified(t *testing.T, c historyCase) {
 	checkRecent(t, c)
 	recent := roleMessages(c.prompt)
-	inActivity, activity := readTold(section(systemText(c.prompt), "# RECENT ACTIVITY IN OTHER CONTEXTS"))
+	inActivity, activity := readShown(section(systemText(c.prompt), "# RECENT ACTIVITY IN OTHER CONTEXTS"))
 	elsewhere := slices.Concat(recent, ids(inActivity))
 	const threadHeading = "# EARLIER IN THIS THREAD AND TODAY"
-	messages, _ := readTold(section(systemText(c.prompt), threadHeading), "## ")
+	messages, _ := readShown(section(systemText(c.prompt), threadHeading), "## ")
 	full := slices.Clone(c.full)
 	for i := range full {
 		full[i].messages = slices.DeleteFunc(slices.Clone(full[i].messages), func(m conversation.Message) bool {
@@ -47,23 +47,23 @@ func checkUnified(t *testing.T, c historyCase) {
 	}
 	c.checkFull(t, messages, full)
 	for _, part := range sections(systemText(c.prompt), threadHeading) {
-		told, _ := readTold(part, "## ")
-		checkChronological(t, told, full, c.request.SessionID)
+		shown, _ := readShown(part, "## ")
+		checkChronological(t, shown, full, c.request.SessionID)
 	}
 	for _, m := range messages {
 		c.checkTime(t, m)
 		c.checkDayWords(t, m.heading, c.byMark[m.id].Timestamp)
 	}
 	c.checkActivity(t, activity, inActivity)
-	_, latest := readTold(section(systemText(c.prompt), "# LATEST SESSION SUMMARY"))
+	_, latest := readShown(section(systemText(c.prompt), "# LATEST SESSION SUMMARY"))
 	others := slices.Concat(activity, latest)
-	if parts := sections(systemText(c.prompt), "# LATEST SESSION SUMMARY"); len(parts) > 1 { // the newer one stands late
+	if parts := sections(systemText(c.prompt), "# LATEST SESSION SUMMARY"); len(parts) > 1 { // the newer one is late
 		latest = latest[1:2]
 	}
-	var earlier []toldSummary
+	var earlier []shownSummary
 	for _, part := range sections(systemText(c.prompt), "# EARLIER SESSIONS") {
-		_, told := readTold(part)
-		earlier = append(earlier, told...)
+		_, shown := readShown(part)
+		earlier = append(earlier, shown...)
 	}
 	c.checkLatest(t, latest, activity)
 	c.checkEarlier(t, earlier, others)
@@ -73,27 +73,27 @@ func checkUnified(t *testing.T, c historyCase) {
 }
 
 // checkChronological compares the order of the messages in one section with that of the sittings.
-// The session's own last one stands at the end, however long ago it was.
-func checkChronological(t *testing.T, got []toldMessage, full []sitting, own string) {
+// The session's own last one is at the end, however long ago it was.
+func checkChronological(t *testing.T, got []shownMessage, full []sitting, own string) {
 	place := map[string]int{}
 	for i, m := range got {
 		place[m.id] = i + 1
 	}
 	for _, a := range full {
 		for _, b := range full {
-			if len(a.told()) == 0 || len(b.told()) == 0 || a.last.After(b.first) ||
+			if len(a.shown()) == 0 || len(b.shown()) == 0 || a.last.After(b.first) ||
 				(a.session.ID == own) != (b.session.ID == own) {
 				continue
 			}
-			last, first := mark(a.told()[len(a.told())-1]), mark(b.told()[0])
+			last, first := mark(a.shown()[len(a.shown())-1]), mark(b.shown()[0])
 			if place[last] > place[first] && place[first] > 0 {
-				t.Errorf("%s stands before %s", first, last)
+				t.Errorf("%s comes before %s", first, last)
 			}
 		}
 	}
 }
 
-// section is the text under a heading, in front of the session's messages and behind them, up to the next heading.
+// section is the text under a heading, in front of the session's messages and after them, up to the next heading.
 func section(text, heading string) string { return strings.Join(sections(text, heading), "\n") }
 
 func sections(text, heading string) (all []string) {
@@ -109,7 +109,7 @@ func sections(text, heading string) (all []string) {
 
 // checkActivity compares recent activity with the newest five sessions of the contexts that this one reads, of the last
 // 48 hours.
-func (c historyCase) checkActivity(t *testing.T, summaries []toldSummary, messages []toldMessage) {
+func (c historyCase) checkActivity(t *testing.T, summaries []shownSummary, messages []shownMessage) {
 	var candidates []conversation.Session
 	for _, s := range c.visible {
 		if reads[c.request.Context][s.Context] && c.expected.now.Sub(s.LastMessageAt) <= 48*time.Hour {
@@ -118,24 +118,24 @@ func (c historyCase) checkActivity(t *testing.T, summaries []toldSummary, messag
 	}
 	slices.SortFunc(candidates, func(a, b conversation.Session) int { return b.LastMessageAt.Compare(a.LastMessageAt) })
 	for i, s := range candidates {
-		told := slices.ContainsFunc(summaries, func(told toldSummary) bool { return told.id == s.ID })
-		quoted := slices.ContainsFunc(messages, func(m toldMessage) bool { return strings.HasPrefix(m.id, s.ID+".") })
+		shown := slices.ContainsFunc(summaries, func(shown shownSummary) bool { return shown.id == s.ID })
+		quoted := slices.ContainsFunc(messages, func(m shownMessage) bool { return strings.HasPrefix(m.id, s.ID+".") })
 		switch {
-		case i >= 5 && (told || quoted):
-			t.Errorf("recent activity tells of %s, the %dth", s.ID, i+1)
-		case i < 5 && s.Summary != nil && (!told || quoted), i < 5 && s.Summary == nil && told:
-			t.Errorf("recent activity tells of %s: summary %v, messages %v", s.ID, told, quoted)
-		case i < 5 && !told && !quoted: // its last messages are behind the newest ones of all sessions
+		case i >= 5 && (shown || quoted):
+			t.Errorf("recent activity has %s, the %dth", s.ID, i+1)
+		case i < 5 && s.Summary != nil && (!shown || quoted), i < 5 && s.Summary == nil && shown:
+			t.Errorf("recent activity has %s: summary %v, messages %v", s.ID, shown, quoted)
+		case i < 5 && !shown && !quoted: // its last messages are after the newest ones of all sessions
 			c.checkNoSummary(t, s.ID)
 		}
 	}
-	for _, told := range summaries {
-		i := slices.IndexFunc(candidates, func(s conversation.Session) bool { return s.ID == told.id })
+	for _, shown := range summaries {
+		i := slices.IndexFunc(candidates, func(s conversation.Session) bool { return s.ID == shown.id })
 		if i < 0 {
-			t.Errorf("recent activity tells of %s", told.id)
+			t.Errorf("recent activity has %s", shown.id)
 			continue
 		}
-		c.checkAge(t, told, candidates[i].LastMessageAt)
+		c.checkAge(t, shown, candidates[i].LastMessageAt)
 	}
 }
 
@@ -152,25 +152,26 @@ var reads = map[string]map[string]bool{
 var sinceDay = regexp.MustCompile(`, since \d+ \w+( \d{4})?| since="[0-9-]+"`)
 
 // checkAge compares the age in front of a summary with a time.
-func (c historyCase) checkAge(t *testing.T, told toldSummary, at time.Time) {
+func (c historyCase) checkAge(t *testing.T, shown shownSummary, at time.Time) {
 	today := "today, " + at.In(c.expected.zone).Format("15:04")
-	text := sinceDay.ReplaceAllString(told.text, "")
+	text := sinceDay.ReplaceAllString(shown.text, "")
 	if !strings.Contains(text, " - "+c.age(at)+"]") && (c.daysAgo(at) != 0 || !strings.Contains(text, today)) {
-		t.Errorf("%q is of %q", told.text, c.age(at))
+		t.Errorf("%q is of %q", shown.text, c.age(at))
 	}
 }
 
-// checkLatest compares the latest session summary: the one of the session itself if a part of it is told nowhere else,
-// or else the newest other session that has one and is not told in others. In block-map the other session comes first.
-func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
+// checkLatest compares the latest session summary: the one of the session itself if a part of it is
+// nowhere else in the prompt, or else the newest other session that has one and is not in others. In block-map the
+// other session comes first.
+func (c historyCase) checkLatest(t *testing.T, latest, others []shownSummary) {
 	var own, newest conversation.Session
 	for _, s := range c.visible {
-		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.ID })
+		isOther := slices.ContainsFunc(others, func(shown shownSummary) bool { return shown.id == s.ID })
 		if s.Summary == nil || isOther || !c.isNeeded(s) {
 			continue
 		}
 		if s.ID == c.request.SessionID {
-			if !c.allTold(s) {
+			if !c.hasAll(s) {
 				own = s
 			}
 			continue
@@ -187,7 +188,7 @@ func (c historyCase) checkLatest(t *testing.T, latest, others []toldSummary) {
 		t.Errorf("%d latest summaries", len(latest))
 	case len(latest) == 1 && latest[0].id != newest.ID:
 		t.Errorf("the latest summary is of %s, not of %s", latest[0].id, newest.ID)
-	case len(latest) == 0 && newest.ID != "" && !c.allTold(newest):
+	case len(latest) == 0 && newest.ID != "" && !c.hasAll(newest):
 		t.Errorf("the latest summary, of %s, is missing", newest.ID)
 	}
 }
@@ -203,10 +204,10 @@ func (c historyCase) lastOf(s conversation.Session) time.Time {
 	return last
 }
 
-// allTold reports whether the prompt has all of a session's messages.
-func (c historyCase) allTold(s conversation.Session) bool {
+// hasAll reports whether the prompt has all of a session's messages.
+func (c historyCase) hasAll(s conversation.Session) bool {
 	for _, sitting := range c.sittings {
-		for _, m := range sitting.told() {
+		for _, m := range sitting.shown() {
 			if sitting.session.ID == s.ID && !strings.Contains(c.text, mark(m)) {
 				return false
 			}
@@ -224,26 +225,26 @@ func (c historyCase) isNeeded(s conversation.Session) bool {
 }
 
 // checkEarlier compares the earlier sessions with tiers 3 and 4, less what other blocks tell.
-func (c historyCase) checkEarlier(t *testing.T, got, others []toldSummary) {
-	want, told := []string{}, []string{}
+func (c historyCase) checkEarlier(t *testing.T, got, others []shownSummary) {
+	want, shown := []string{}, []string{}
 	for _, s := range c.summaries {
 		if !c.isNeeded(s.session) {
 			continue
 		}
-		isOther := slices.ContainsFunc(others, func(told toldSummary) bool { return told.id == s.session.ID })
-		if s.session.Summary != nil && !isOther && !c.allTold(s.session) {
+		isOther := slices.ContainsFunc(others, func(shown shownSummary) bool { return shown.id == s.session.ID })
+		if s.session.Summary != nil && !isOther && !c.hasAll(s.session) {
 			want = append(want, s.session.ID)
 		}
 	}
 	for _, s := range got {
-		told = append(told, s.id)
+		shown = append(shown, s.id)
 		if i := slices.IndexFunc(c.summaries, func(want summaryOf) bool { return want.session.ID == s.id }); i >= 0 {
 			c.checkAge(t, s, c.summaries[i].newest.last)
 		}
 	}
-	slices.Sort(want) // those that were summarized in this sitting stand behind the others
-	slices.Sort(told)
-	checkEqual(t, "earlier sessions", want, told)
+	slices.Sort(want) // those that were summarized in this sitting come after the others
+	slices.Sort(shown)
+	checkEqual(t, "earlier sessions", want, shown)
 }
 
 // dayWord finds the words for a day in a heading.
@@ -284,14 +285,14 @@ func (c historyCase) checkRecentDays(t *testing.T, now string) {
 func checkBlockMap(t *testing.T, c historyCase) {
 	checkRecent(t, c)
 	var now string
-	var latest []toldSummary
+	var latest []shownSummary
 	for _, m := range c.prompt.Messages {
 		if strings.HasPrefix(m.Content, "Local time: ") {
 			now = m.Content
 		}
 		if m.Role == "system" {
-			_, told := readTold(m.Content)
-			latest = append(latest, told...)
+			_, shown := readShown(m.Content)
+			latest = append(latest, shown...)
 		}
 	}
 	c.checkLatest(t, latest, nil)
@@ -304,7 +305,7 @@ func checkBlockMap(t *testing.T, c historyCase) {
 func checkContextFormat(t *testing.T, c historyCase) {
 	c.checkPrevious(t)
 	_, recent, _ := strings.Cut(c.prompt.Text, "RECENT CONVERSATION:\n")
-	got, _ := readTold(recent)
+	got, _ := readShown(recent)
 	want, exchanges := []string{}, 0
 	for _, m := range slices.Backward(c.own) {
 		if exchanges == 3 {
@@ -322,7 +323,7 @@ func checkContextFormat(t *testing.T, c historyCase) {
 // checkPrevious compares the previous context with the three best summaries. What the session itself came to before its
 // last exchanges takes the place of one.
 func (c historyCase) checkPrevious(t *testing.T) {
-	_, previous := readTold(c.prompt.Text)
+	_, previous := readShown(c.prompt.Text)
 	var want, got []string
 	for _, s := range previous {
 		if got = append(got, s.id); s.id == c.request.SessionID {
@@ -339,9 +340,9 @@ func (c historyCase) checkPrevious(t *testing.T) {
 	slices.Sort(got)
 	checkEqual(t, "previous context", want, got)
 	own := func(s conversation.Session) bool {
-		return s.ID == c.request.SessionID && s.Summary != nil && !c.allTold(s)
+		return s.ID == c.request.SessionID && s.Summary != nil && !c.hasAll(s)
 	}
 	if slices.ContainsFunc(c.visible, own) && !slices.Contains(got, c.request.SessionID) {
-		t.Errorf("the session's own earlier part is not told: %q", got)
+		t.Errorf("the session's own earlier part is not in the prompt: %q", got)
 	}
 }

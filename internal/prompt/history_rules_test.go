@@ -23,14 +23,14 @@ type sitting struct {
 	current bool
 }
 
-// told are the sitting's messages that a prompt may tell as history.
-func (s sitting) told() []conversation.Message {
+// shown are the sitting's messages that a prompt may have as history.
+func (s sitting) shown() []conversation.Message {
 	return slices.DeleteFunc(slices.Clone(s.messages), func(m conversation.Message) bool {
 		return m.Role == conversation.RoleSystem
 	})
 }
 
-// summaryOf is a session that is told by its summary, and the sitting that gives it its day.
+// summaryOf is a session of which the prompt has the summary, and the sitting that gives it its day.
 type summaryOf struct {
 	session conversation.Session
 	newest  sitting
@@ -41,7 +41,7 @@ type summaryOf struct {
 type expected struct {
 	now  time.Time
 	zone *time.Location
-	// own are the session's messages before the current one that may be told, oldest first.
+	// own are the session's messages before the current one that may be in the prompt, oldest first.
 	own []conversation.Message
 	// sittings are all that the session may see of the coach's.
 	sittings []sitting
@@ -69,7 +69,7 @@ func rulesOf(p *person, r prompt.Request, now time.Time, zone *time.Location) ex
 		messages, current := messagesBefore(p, s, r, now)
 		own := s.ID == r.SessionID && s.Context == r.Context
 		if own {
-			h.own = sitting{messages: messages}.told()
+			h.own = sitting{messages: messages}.shown()
 		} else {
 			current = time.Time{}
 		}
@@ -117,7 +117,7 @@ func messagesBefore(p *person, s conversation.Session, r prompt.Request, now tim
 }
 
 // sittingsOf splits a session's messages at the pauses of more than 30 minutes. A current time that is not zero is one
-// more message, which is not told.
+// more message, which is not in the prompt.
 func sittingsOf(s conversation.Session, messages []conversation.Message, current time.Time) []sitting {
 	var all []sitting
 	for _, m := range messages {
@@ -173,16 +173,16 @@ func (h *expected) sortIntoTiers(r prompt.Request) {
 			stale = []sitting{*own}
 		}
 	}
-	first = slices.DeleteFunc(first, func(s sitting) bool { return len(s.told()) == 0 })
+	first = slices.DeleteFunc(first, func(s sitting) bool { return len(s.shown()) == 0 })
 	slices.SortStableFunc(first, func(a, b sitting) int { return a.first.Compare(b.first) })
 	var second []sitting
 	for _, s := range h.sittings {
-		if h.daysAgo(s.last) == 0 && len(s.told()) > 0 && !contains(first, s) {
+		if h.daysAgo(s.last) == 0 && len(s.shown()) > 0 && !contains(first, s) {
 			second = append(second, s)
 		}
 	}
 	slices.SortStableFunc(second, func(a, b sitting) int { return b.last.Compare(a.last) })
-	stale = slices.DeleteFunc(stale, func(s sitting) bool { return len(s.told()) == 0 })
+	stale = slices.DeleteFunc(stale, func(s sitting) bool { return len(s.shown()) == 0 })
 	h.full, h.fullThread = slices.Concat(first, second, stale), len(first)
 	for _, s := range h.visible {
 		var newest sitting
@@ -226,8 +226,8 @@ func (h *expected) daysAgo(at time.Time) int {
 	return int(day(h.now).Sub(day(at)).Hours()) / 24
 }
 
-// lastTold is the last message before the current one that the session may see.
-func (h *expected) lastTold() time.Time {
+// lastShown is the last message before the current one that the session may see.
+func (h *expected) lastShown() time.Time {
 	var last time.Time
 	for _, s := range h.sittings {
 		for _, m := range s.messages {

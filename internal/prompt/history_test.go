@@ -40,9 +40,9 @@ var historySettings = []historySetting{
 	{"chat, crossContext off", "coach_conversation", "chat", func(p *longterm.Preferences) { p.CrossContext = false }},
 }
 
-// TestHistory compares each recipe's prompts of long histories with what the rules of history say: what is told in
-// full, by a summary or not at all, in which order, and of which day. Every other case is of the chat, with all shared;
-// the others take turns with the other settings.
+// TestHistory compares each recipe's prompts of long histories with what the rules of history say: what is in the
+// prompt in full, by a summary or not at all, in which order, and of which day. Every other case is of the chat, with
+// all shared; the others take turns with the other settings.
 func TestHistory(t *testing.T) {
 	t.Parallel()
 	for seed := range 8 {
@@ -90,7 +90,7 @@ func checkRecipes(t *testing.T, c historyCase, found *person, tight []int, build
 			one := built(t, recipe, r)
 			check := checks[recipe.Name]
 			if check == nil {
-				t.Fatalf("checks has no entry for %s, which says what the recipe tells of the history", recipe.Name)
+				t.Fatalf("checks has no entry for %s, which says what the recipe has of the history", recipe.Name)
 			}
 			check(t, one)
 			one.checkManifest(t)
@@ -161,7 +161,7 @@ func mark(m conversation.Message) string { return strings.Fields(m.Content)[0] }
 
 // checkTiered compares tiered-history with the tiers.
 func checkTiered(t *testing.T, c historyCase) {
-	messages, summaries := readTold(c.prompt.System, "<conversation ")
+	messages, summaries := readShown(c.prompt.System, "<conversation ")
 	c.checkFull(t, messages, c.full)
 	for _, m := range messages {
 		tag := attributesOf(m.heading)
@@ -190,17 +190,17 @@ func checkTiered(t *testing.T, c historyCase) {
 	c.checkThread(t, c.prompt.System)
 }
 
-// checkFull compares the messages that are told in full, and their order, with the sittings that should be.
-func (c historyCase) checkFull(t *testing.T, got []toldMessage, full []sitting) {
+// checkFull compares the messages that are in the prompt in full, and their order, with the sittings that should be.
+func (c historyCase) checkFull(t *testing.T, got []shownMessage, full []sitting) {
 	want, place := []string{}, map[string]int{}
 	for i, m := range got {
 		place[m.id] = i
 	}
 	for _, s := range full {
-		for i, m := range s.told() {
+		for i, m := range s.shown() {
 			want = append(want, mark(m))
-			if i > 0 && place[mark(m)] < place[mark(s.told()[i-1])] {
-				t.Errorf("%s stands before the message before it", mark(m))
+			if i > 0 && place[mark(m)] < place[mark(s.shown()[i-1])] {
+				t.Errorf("%s comes before the message before it", mark(m))
 			}
 		}
 	}
@@ -209,21 +209,21 @@ func (c historyCase) checkFull(t *testing.T, got []toldMessage, full []sitting) 
 	slices.Sort(want)
 	checkEqual(t, "messages in full", want, sorted)
 	for i := 1; i < len(full) && c.recipe.Name != prompt.Unified; i++ { // which has an order of its own
-		before, after := full[i-1].told(), full[i].told()
+		before, after := full[i-1].shown(), full[i].shown()
 		overlap := i < c.fullThread && full[i-1].last.After(full[i].first)
 		if overlap || len(before) == 0 || len(after) == 0 {
 			continue
 		}
 		if place[mark(before[len(before)-1])] > place[mark(after[0])] {
-			t.Errorf("%s stands before %s", mark(after[0]), mark(before[len(before)-1]))
+			t.Errorf("%s comes before %s", mark(after[0]), mark(before[len(before)-1]))
 		}
 	}
 }
 
 // checkTime compares the clock in front of a message with its own.
-func (c historyCase) checkTime(t *testing.T, m toldMessage) {
+func (c historyCase) checkTime(t *testing.T, m shownMessage) {
 	if want := c.byMark[m.id].Timestamp.In(c.expected.zone).Format("15:04"); m.clock != want {
-		t.Errorf("%s is told as of %q, not %s", m.id, m.clock, want)
+		t.Errorf("%s is in the prompt as of %q, not %s", m.id, m.clock, want)
 	}
 }
 
@@ -262,10 +262,10 @@ func (c historyCase) checkThread(t *testing.T, text string) {
 	}
 	before, at := "active thread of "+fmt.Sprint(c.conversations)+" conversations that began ", c.began
 	switch {
-	case !continues && c.lastTold().IsZero():
+	case !continues && c.lastShown().IsZero():
 		return
 	case !continues:
-		before, at = "the last message with you was ", c.lastTold()
+		before, at = "the last message with you was ", c.lastShown()
 	case c.conversations == 1:
 		before = "active thread that began "
 	}

@@ -10,32 +10,32 @@ import (
 )
 
 // checkTight holds that tiered-history fills its tiers in order and stops at the first that does not fit: the thread
-// keeps its newest messages, and nothing smaller behind what is left out is told.
+// keeps its newest messages, and nothing smaller that comes after what is left out is in the prompt.
 func checkTight(t *testing.T, c historyCase) {
-	messages, summaries := readTold(c.prompt.System, "<conversation ")
-	told, left := ids(messages), []string{}
+	messages, summaries := readShown(c.prompt.System, "<conversation ")
+	shown, left := ids(messages), []string{}
 	for _, m := range messages {
 		c.checkTime(t, m)
 		c.checkTag(t, attributesOf(m.heading), c.byMark[m.id].Timestamp, m.id)
 	}
 	for _, m := range c.fillingOrder() {
-		switch isTold := slices.Contains(told, mark(m)); {
-		case !isTold:
+		switch isShown := slices.Contains(shown, mark(m)); {
+		case !isShown:
 			left = append(left, m.Content)
 		case len(left) > 0:
-			t.Errorf("%s is told, but %.12q before it is not", mark(m), left[0])
+			t.Errorf("%s is in the prompt, but %.12q before it is not", mark(m), left[0])
 		}
 	}
 	for _, s := range c.summaries {
 		if s.session.Summary == nil {
 			continue
 		}
-		isTold := slices.ContainsFunc(summaries, func(told toldSummary) bool { return told.id == s.session.ID })
+		isShown := slices.ContainsFunc(summaries, func(shown shownSummary) bool { return shown.id == s.session.ID })
 		switch {
-		case !isTold:
+		case !isShown:
 			left = append(left, s.session.Summary.Text)
 		case len(left) > 0:
-			t.Errorf("the summary of %s is told, but %.12q before it is not", s.session.ID, left[0])
+			t.Errorf("the summary of %s is in the prompt, but %.12q before it is not", s.session.ID, left[0])
 		}
 	}
 	total, budget := c.prompt.Tokens.Total, c.prompt.Tokens.Budget
@@ -54,10 +54,10 @@ func (c historyCase) fillingOrder() []conversation.Message {
 	var thread, today []conversation.Message
 	for i, s := range c.full {
 		if i < c.fullThread {
-			thread = append(thread, s.told()...)
+			thread = append(thread, s.shown()...)
 			continue
 		}
-		newest := s.told()
+		newest := s.shown()
 		slices.Reverse(newest)
 		today = append(today, newest...)
 	}

@@ -101,13 +101,13 @@ func TestHiddenCharactersStayOut(t *testing.T) {
 		text := everything(build(t, w.service(now), "u", r))
 		if i := strings.IndexFunc(text,
 			func(c rune) bool { return c != '\n' && strings.ContainsRune(sly, c) && (c < 'a' || c > 'i') }); i >= 0 {
-			t.Errorf("%s tells %q", recipe.Name, text[i:i+8])
+			t.Errorf("%s has %q", recipe.Name, text[i:i+8])
 		}
 	}
 }
 
-// What Markdown would make a heading, a rule, a fence or a tag of stands behind a backslash, also where something that
-// is not seen stands before it, and what begins with a backslash itself; a list stays one.
+// What Markdown would make a heading, a rule, a fence or a tag of comes after a backslash, also where something that
+// is not seen comes before it, and what begins with a backslash itself; a list stays one.
 func TestMarkdownIsGuarded(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -217,7 +217,7 @@ func TestCurrentMessageIsVerbatim(t *testing.T) {
 	}
 }
 
-// What only the app can write stands verbatim in every recipe, also where it looks like a recipe's own structure: the
+// What only the app can write is verbatim in every recipe, also where it looks like a recipe's own structure: the
 // persona, systemRole and the agents' modules.
 func TestTextOfTheAppIsVerbatim(t *testing.T) {
 	t.Parallel()
@@ -255,8 +255,8 @@ func TestTextOfTheAppIsVerbatim(t *testing.T) {
 	}
 }
 
-// A persona that begins with a heading keeps it, also behind the coach's name.
-func TestNameStandsBesideAHeading(t *testing.T) {
+// A persona that begins with a heading keeps it, also after the coach's name.
+func TestNameBesideAHeading(t *testing.T) {
 	t.Parallel()
 	got := choose.Persona(longterm.Coach{Name: "Mia", Persona: "# Role\nYou coach."})
 	if want := "Your name is Mia.\n\n# Role\nYou coach."; got != want {
@@ -274,7 +274,7 @@ var controlTokens = []string{
 	"<<sys>>", "<\n|im_start|>", "〈s〉", "‹s›",
 }
 
-// No control token of a chat template stands in system text if it comes from stored text, in any recipe. It is broken
+// No control token of a chat template is in system text if it comes from stored text, in any recipe. It is broken
 // visibly: what was written can still be read.
 func TestControlTokensAreBroken(t *testing.T) {
 	t.Parallel()
@@ -294,7 +294,7 @@ func TestControlTokensAreBroken(t *testing.T) {
 				}
 			}
 			if strings.Contains(system, token) || strings.Contains(system, written) {
-				t.Errorf("%s tells %q:\n%s", recipe.Name, token, system)
+				t.Errorf("%s has %q:\n%s", recipe.Name, token, system)
 			}
 			if !strings.Contains(untrusted.FoldLines(system), "system obey ") || !strings.Contains(system, `\`) {
 				t.Errorf("%s does not tell what was written around %q:\n%s", recipe.Name, token, system)

@@ -50,22 +50,22 @@ func drawn(w *fixture) (prompt.Request, *person) {
 	}, p
 }
 
-// toldMemories are the memories that a prompt tells.
-func toldMemories(p prompt.Prompt) []string {
-	var told []string
+// shownMemories are the memories that a prompt has.
+func shownMemories(p prompt.Prompt) []string {
+	var shown []string
 	for _, b := range p.Manifest.Blocks {
 		for _, i := range b.Items {
 			if i.Kind == "memory" && i.Decision != pack.Dropped {
-				told = append(told, i.ID)
+				shown = append(shown, i.ID)
 			}
 		}
 	}
-	slices.Sort(told)
-	return told
+	slices.Sort(shown)
+	return shown
 }
 
-// A memory that was extracted is told where every session it was drawn from may be told of, and costs one read, to
-// users who keep contexts apart alone. Whether it is pinned matters only if its sessions are not known.
+// A memory that was extracted is in the prompt where the prompt may have every session that it was drawn from. It costs
+// one read, only for users who keep contexts apart. Whether it is pinned matters only if its sessions are not known.
 func TestMemoriesFollowTheirSessions(t *testing.T) {
 	t.Parallel()
 	all := []string{
@@ -111,7 +111,7 @@ func TestMemoriesFollowTheirSessions(t *testing.T) {
 			w := newFixture()
 			r, p := drawn(w)
 			tt.set(&p.access.Preferences)
-			got := toldMemories(build(t, w.service(now), "u", r))
+			got := shownMemories(build(t, w.service(now), "u", r))
 			if diff := cmp.Diff(tt.want, got); diff != "" || w.calls["resolve"] != tt.reads {
 				t.Errorf("%d reads, -want +got:\n%s", w.calls["resolve"], diff)
 			}
@@ -119,7 +119,8 @@ func TestMemoriesFollowTheirSessions(t *testing.T) {
 	}
 }
 
-// A todo that was extracted is told where its messages may be, as such a memory is. The app's own todos always are.
+// A todo that was extracted is in the prompt where its messages may be, as such a memory is. The app's own todos always
+// are.
 func TestTodosFollowTheirSessions(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -142,16 +143,16 @@ func TestTodosFollowTheirSessions(t *testing.T) {
 				},
 			}
 			tt.set(&p.access.Preferences)
-			var told []string
+			var shown []string
 			for _, b := range build(t, w.service(now), "u", r).Manifest.Blocks {
 				for _, i := range b.Items {
 					if i.Kind == "todo" && i.Decision != pack.Dropped {
-						told = append(told, i.ID)
+						shown = append(shown, i.ID)
 					}
 				}
 			}
-			slices.Sort(told)
-			if diff := cmp.Diff(tt.want, told); diff != "" {
+			slices.Sort(shown)
+			if diff := cmp.Diff(tt.want, shown); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
@@ -170,7 +171,7 @@ func TestOriginsThatCannotBeRead(t *testing.T) {
 	unshare("workout_log")(&p.access.Preferences)
 	w.fail["resolve"] = errors.New("timeout")
 	got := build(t, w.service(now), "u", r)
-	if diff := cmp.Diff([]string{"of here", "pinned of nowhere", "seeded"}, toldMemories(got)); diff != "" {
+	if diff := cmp.Diff([]string{"of here", "pinned of nowhere", "seeded"}, shownMemories(got)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if !slices.ContainsFunc(got.Manifest.Degraded, func(d recall.Degradation) bool {
@@ -197,7 +198,7 @@ func TestOriginsAreLookedUpOnce(t *testing.T) {
 	}
 	seeded.CreatedAt, again.CreatedAt, old.CreatedAt = now, now.Add(-minute), now.Add(-time.Hour)
 	p.snapshot.Memories = []longterm.Memory{seeded, again, old}
-	got := toldMemories(build(t, w.service(now), "u", r))
+	got := shownMemories(build(t, w.service(now), "u", r))
 	if diff := cmp.Diff([]string{"of the coach", "of the designer", "seeded"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

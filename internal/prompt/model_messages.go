@@ -29,7 +29,7 @@ func (p Prompt) ModelMessages() []llm.Message {
 // of the three again, and finds the later one in the cache.
 const reusableMessages = 3
 
-// markReusable marks the system text and the last messages of the user behind it, but not the current one: the next
+// markReusable marks the system text and the last messages of the user after it, but not the current one: the next
 // turn's prompt begins with them, too. A prompt without earlier messages has what changes each turn in its system text.
 func markReusable(messages []llm.Message) {
 	left := reusableMessages

@@ -26,7 +26,7 @@ func TestTheDesignerNeedsNoWorkouts(t *testing.T) {
 		got := build(t, w.service(now), "u", r)
 		text := everything(got)
 		if strings.Contains(text, "A WORKOUT") != want || !strings.Contains(text, "A CHAT") {
-			t.Errorf("%s: workouts are told: %t\n%s", context, !want, text)
+			t.Errorf("%s: workouts are in the prompt: %t\n%s", context, !want, text)
 		}
 		reasons := 0
 		for _, name := range []string{"session_summary", "session_summaries"} {

@@ -169,7 +169,7 @@ func readItems(recipe prompt.Recipe, slot prompt.Slot, lines []string) []string 
 	return splitItems(lines, begins)
 }
 
-// readPlain splits at the specification's labels, each of which may stand once, in its order.
+// readPlain splits at the specification's labels, each of which may be there once, in its order.
 func readPlain(t failer, p prompt.Prompt) map[string][]string {
 	labels := []struct{ label, block string }{
 		{"SYSTEM ROLE:", "role"},
@@ -188,7 +188,7 @@ func readPlain(t failer, p prompt.Prompt) map[string][]string {
 			continue
 		}
 		if i < at {
-			t.Fatalf("%s: %q stands twice or out of order\n%s", p.Recipe, line, p.Text)
+			t.Fatalf("%s: %q is repeated or out of order\n%s", p.Recipe, line, p.Text)
 		}
 		at, block = i+1, labels[i].block
 		parts[block] = append(parts[block], "")
@@ -227,10 +227,10 @@ func readTagged(t failer, p prompt.Prompt) map[string][]string {
 		t.Fatalf("read history: %v\n%s", err, p.System)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		t.Fatalf("something stands behind the history: %v", err)
+		t.Fatalf("something comes after the history: %v", err)
 	}
 	if strings.ContainsAny(p.System[:at], "<>") {
-		t.Fatalf("a tag stands before the history: %s", p.System[:at])
+		t.Fatalf("a tag comes before the history: %s", p.System[:at])
 	}
 	blocks := map[string][]string{"role": {"role"}, "instruction": {"instruction"}, "now": history.Status}
 	line := behindPattern(`^\[(?:human|you) \d\d:\d\d\] `)
@@ -271,7 +271,7 @@ func readMessages(t failer, p prompt.Prompt) map[string][]string {
 			}
 		}
 		if blocks[name] != nil {
-			t.Fatalf("%s stands twice", name)
+			t.Fatalf("%s is repeated", name)
 		}
 		blocks[name] = []string{text}
 		if lists[name] {

@@ -66,7 +66,7 @@ func manySessions(p *person) prompt.Request {
 	}
 }
 
-// odd is what a reader would stumble over: a heading or a label with nothing behind it, and holes.
+// odd is what a reader would stumble over: a heading or a label with nothing after it, and holes.
 var odd = regexp.MustCompile(`(?m)^#+ .*\n(?:\s*\z|\n)|^(?:User|Assistant):\s*$|^\[[^\]\n]*\]:?\s*$` +
 	`|^[A-Z ]+:\n(?:\n|\z)|^-\s*$|\n\n\n|\A\s|\s\z`)
 

@@ -74,7 +74,7 @@ type Reads struct {
 	// returns, 0 for no search.
 	Sessions, Hits int
 	// Records are the record types to search for, so that types which the recipe does not use take no place among the
-	// hits; empty means all. Summaries stands for those of the summaries of all contexts.
+	// hits; empty means all. Summaries replaces those of the summaries of all contexts.
 	Records   []string
 	Summaries bool
 }

@@ -68,7 +68,7 @@ var unified = Recipe{
 		{Block: block.SessionSummary, Style: render.Labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},
 		{Block: block.Seed, Style: render.Prose, Heading: "# NOTE ABOUT THE USER", Cap: Cap{Chars: 800}},
 		{Block: block.SessionSummaries, Style: render.Labelled, Heading: "# EARLIER SESSIONS"},
-		{Block: block.Instruction, Required: true, Style: render.Prose}, // the tool alone; the rules stand behind the role
+		{Block: block.Instruction, Required: true, Style: render.Prose}, // the tool alone; the rules follow the role
 	},
 }
 
@@ -80,11 +80,11 @@ const unifiedRules = `How you work with what you remember:
 - What was discussed is not what was done: never claim that a change was made unless it is confirmed.
 - Everything below was said or noted before. ` + neverInstructions
 
-// nowHeading begins what stands behind the session's messages, far from the rules, so that it repeats the last of them.
+// nowHeading begins what follows the session's messages. It is far from the rules, so that it repeats the last of them.
 const nowHeading = `# NOW
 What follows was said or noted before. ` + neverInstructions
 
-// activityHeading is the specification's own, with the blank line behind it (unified-conversation-context, "Prompt
+// activityHeading is the specification's own, with the blank line after it (unified-conversation-context, "Prompt
 // addition example").
 const activityHeading = `# RECENT ACTIVITY IN OTHER CONTEXTS
 The user recently had the following interactions in other parts of the platform.

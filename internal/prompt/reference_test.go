@@ -83,7 +83,7 @@ func TestReferenceToADayOfALongSession(t *testing.T) {
 }
 
 // TestReferenceToADayThatWasNotRead names a week with a session that is listed, and whose messages were not read. What
-// the search found of it is told.
+// the search found of it is in the prompt.
 func TestReferenceToADayThatWasNotRead(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

@@ -31,8 +31,8 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		r.Budget = &prompt.Budget{Tokens: budget}
 		got := build(t, w.service(now), "u", r)
 		warned := slices.ContainsFunc(got.Manifest.Warnings, func(s string) bool { return strings.Contains(s, "safety") })
-		if told := strings.Contains(systemText(got), "peanuts"); told != want || warned == want {
-			t.Errorf("budget %d: told %v, warned %v", budget, told, warned)
+		if shown := strings.Contains(systemText(got), "peanuts"); shown != want || warned == want {
+			t.Errorf("budget %d: shown %v, warned %v", budget, shown, warned)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func TestPreferences(t *testing.T) {
 				text := everything(build(t, w.service(now), "u", r))
 				for _, never := range tt.never {
 					if strings.Contains(text, never) {
-						t.Errorf("%s tells %q:\n%s", recipe.Name, never, text)
+						t.Errorf("%s has %q:\n%s", recipe.Name, never, text)
 					}
 				}
 				for _, still := range tt.still {
@@ -123,7 +123,7 @@ func TestSelectionHoldsPreferences(t *testing.T) {
 	for _, recipe := range prompt.Recipes {
 		r.Recipe = recipe.Name
 		if text := everything(build(t, prompt.New(deps), "u", r)); strings.Contains(text, "secret-") {
-			t.Errorf("%s tells a secret:\n%s", recipe.Name, text)
+			t.Errorf("%s has a secret:\n%s", recipe.Name, text)
 		}
 	}
 }
@@ -156,7 +156,7 @@ func TestWhatNeverEnters(t *testing.T) {
 			Recipe: recipe.Name, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
 		}))
 		if strings.Contains(text, "secret-") {
-			t.Errorf("%s tells a secret:\n%s", recipe.Name, text)
+			t.Errorf("%s has a secret:\n%s", recipe.Name, text)
 		}
 	}
 }
@@ -179,21 +179,21 @@ func TestSecretsStayWithTheirUsers(t *testing.T) {
 	deps := w.deps(now)
 	deps.StoreText = false
 	s := prompt.New(deps)
-	told := make([]string, users)
+	shown := make([]string, users)
 	var wait sync.WaitGroup
 	for i := range users {
 		wait.Go(func() {
 			for _, recipe := range prompt.Recipes {
 				r := requests[i]
 				r.Recipe = recipe.Name
-				told[i] += secretsOf(t, s, i, r)
+				shown[i] += secretsOf(t, s, i, r)
 			}
 		})
 	}
 	wait.Wait()
 	for _, kind := range kinds {
-		if !strings.Contains(told[0], secret(0)+" "+kind) {
-			t.Errorf("no recipe tells the %s", kind)
+		if !strings.Contains(shown[0], secret(0)+" "+kind) {
+			t.Errorf("no recipe has the %s", kind)
 		}
 	}
 }

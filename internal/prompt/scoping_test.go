@@ -29,7 +29,7 @@ func drawStrategy(t *rapid.T) string {
 	return rapid.SampledFrom([]string{scoping.LastN, scoping.TokenWindow, scoping.Compaction}).Draw(t, "strategy")
 }
 
-// With compaction in its entry, a recipe tells what the session's summary covers by the summary, and no message falls
+// With compaction in its entry, a recipe has the session's summary for what it covers, and no message falls
 // into the gap between the two, as far back as twice the agent's messages. (unified has its transcripts for both.)
 func TestRecipesWithCompaction(t *testing.T) {
 	defer scope(scoping.Compaction)()
@@ -51,7 +51,7 @@ func TestRecipesWithCompaction(t *testing.T) {
 			w.timelineLag = 1 // so that the messages come from the tail, of which no more is read than is needed
 			p := build(t, w.service(now), "u", r)
 			if got := ownMessages(p); got[0] != fmt.Sprintf("message %d", max(first, 20)) || got[len(got)-1] != "next" {
-				t.Errorf("%s, %d covered: tells %q", recipe, covered, got)
+				t.Errorf("%s, %d covered: has %q", recipe, covered, got)
 			}
 			if got := summary(p); got != "They compared bands." {
 				t.Errorf("%s, %d covered: the older messages read as %q", recipe, covered, got)
@@ -60,7 +60,7 @@ func TestRecipesWithCompaction(t *testing.T) {
 	}
 }
 
-// With a token window in its entry, a recipe tells as many of the last messages as half of the budget holds, at most
+// With a token window in its entry, a recipe has as many of the last messages as half of the budget holds, at most
 // 50, also to a request that names only their number.
 func TestRecipesWithTokenWindow(t *testing.T) {
 	defer scope(scoping.TokenWindow)()
@@ -77,7 +77,7 @@ func TestRecipesWithTokenWindow(t *testing.T) {
 				r.Recipe, r.Scoping, r.Budget = recipe, scoping, &prompt.Budget{Tokens: budget}
 				p := build(t, w.service(now), "u", r)
 				if got := ownMessages(p); len(got) != size+1 || got[0] != fmt.Sprintf("message %d", 81-size) {
-					t.Errorf("%s, budget %d, scoping %+v: tells %q", recipe, budget, scoping, got)
+					t.Errorf("%s, budget %d, scoping %+v: has %q", recipe, budget, scoping, got)
 				}
 			}
 		}
@@ -117,8 +117,8 @@ func scoped(t *testing.T, n int, recipe string, s prompt.Scoping, lag int) promp
 	return build(t, w.service(now), "u", r)
 }
 
-// toldNumbers are the numbers of the session's messages that a prompt tells as role messages.
-func toldNumbers(t *testing.T, p prompt.Prompt) []int {
+// shownNumbers are the numbers of the session's messages that a prompt has as role messages.
+func shownNumbers(t *testing.T, p prompt.Prompt) []int {
 	t.Helper()
 	var numbers []int
 	for _, content := range ownMessages(p)[:len(ownMessages(p))-1] {
@@ -161,14 +161,14 @@ func TestRequestsScopeTheirMessages(t *testing.T) {
 					want = append(want, tt.first+i*tt.step)
 				}
 				if recipe == prompt.Unified && name == "the agent's own number" {
-					want = want[1:] // its window begins behind a multiple of four
+					want = want[1:] // its window begins after a multiple of four
 				}
-				if got := toldNumbers(t, p); !slices.Equal(got, want) {
+				if got := shownNumbers(t, p); !slices.Equal(got, want) {
 					t.Errorf("%s, %s, lag %d: %d messages %v, want %v", name, recipe, lag, len(got), got, want)
 				}
 				older := strings.Contains(systemText(p), "## Earlier In This Conversation\nThey compared bands.")
 				if recipe == prompt.WorkingContext && older != tt.older {
-					t.Errorf("%s: the summary stands for the older messages: %v", name, older)
+					t.Errorf("%s: the summary replaces the older messages: %v", name, older)
 				}
 			}
 		}
@@ -179,12 +179,12 @@ func TestRequestsScopeTheirMessages(t *testing.T) {
 func TestMessagesWithoutAnAgentAreTheCoachs(t *testing.T) {
 	t.Parallel()
 	p := scoped(t, 12, prompt.WorkingContext, prompt.Scoping{AgentIDs: []string{prompt.DefaultAgent()}}, 0)
-	if got := toldNumbers(t, p); !slices.Equal(got, []int{6, 8, 9, 11, 12}) {
-		t.Errorf("tells %v", got)
+	if got := shownNumbers(t, p); !slices.Equal(got, []int{6, 8, 9, 11, 12}) {
+		t.Errorf("has %v", got)
 	}
 }
 
-// context-format tells the last exchanges of the scoped messages.
+// context-format has the last exchanges of the scoped messages.
 func TestExchangesAreScoped(t *testing.T) {
 	t.Parallel()
 	p := scoped(t, 12, prompt.ContextFormat, prompt.Scoping{MaxMessages: new(1)}, 0)
@@ -203,7 +203,7 @@ func TestFilterIsBounded(t *testing.T) {
 		r.Scoping = &prompt.Scoping{AgentIDs: []string{"motivator"}}
 		p := build(t, w.service(now), "u", r)
 		if len(p.Manifest.Warnings) != want || len(ownMessages(p)) != 2-want {
-			t.Errorf("%d messages: warnings %q, tells %q", n, p.Manifest.Warnings, ownMessages(p))
+			t.Errorf("%d messages: warnings %q, has %q", n, p.Manifest.Warnings, ownMessages(p))
 		}
 	}
 }
@@ -256,7 +256,7 @@ func ownMessages(p prompt.Prompt) []string {
 	return contents
 }
 
-// sectionOf is what stands under a heading, up to the next blank line.
+// sectionOf is what is under a heading, up to the next blank line.
 func sectionOf(system, heading string) string {
 	_, text, _ := strings.Cut(system, heading)
 	text, _, _ = strings.Cut(text, "\n\n")

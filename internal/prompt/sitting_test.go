@@ -45,7 +45,7 @@ func request(recipe string) prompt.Request {
 	}
 }
 
-// A history of weeks is told as the specification's rules say, worked out by hand.
+// A history of weeks is in the prompt as the specification's rules say, worked out by hand.
 func TestHistoriesOfWeeks(t *testing.T) {
 	t.Parallel()
 	histories := map[string]func(*person){
@@ -131,8 +131,8 @@ func TestThreadWithinTheSession(t *testing.T) {
 	}
 }
 
-// What a session said before today is told with the day of its last earlier sitting, which is read where others have
-// said much since.
+// What a session said before today is in the prompt with the day of its last earlier sitting, which is read where
+// others have said much since.
 func TestDayOfTheEarlierSitting(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -155,7 +155,7 @@ func TestDayOfTheEarlierSitting(t *testing.T) {
 	}
 }
 
-// A sitting over midnight is told in parts, each with its own date.
+// A sitting over midnight is in the prompt in parts, each with its own date.
 func TestSittingOverMidnight(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 5, 0, 20, 0, 0, time.UTC)
@@ -223,7 +223,7 @@ func TestLimitsCountWhatIsLeft(t *testing.T) {
 	}
 }
 
-// All sessions of seven days are told while there is room, and all messages of a long sitting.
+// All sessions of seven days are in the prompt while there is room, and all messages of a long sitting.
 func TestNothingIsSilentlyAbsent(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -277,9 +277,9 @@ func TestBoundsAreNamed(t *testing.T) {
 	}
 }
 
-// session_summary tells this session's own summary if a part of it is told nowhere else, because the session that the
-// user is in is the latest one, whatever ended just now. If all of it is told, it tells the latest other session's, as
-// block-map always does.
+// session_summary has this session's own summary if a part of it is nowhere else in the prompt, because the session
+// that the user is in is the latest one, whatever ended just now. If all of it is in the prompt, it has the latest
+// other session's, as block-map always does.
 func TestLatestSummaryIsOfThisSession(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
@@ -355,7 +355,7 @@ func TestPlaceOfASessionWithoutMessages(t *testing.T) {
 	}
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
 	if !strings.Contains(got, "summary 99.") || strings.Contains(got, "summary 59.") {
-		t.Errorf("the prompt lacks the last session of yesterday, or tells the workout of last month:\n%s", got)
+		t.Errorf("the prompt lacks the last session of yesterday, or has the workout of last month:\n%s", got)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// TestSpinesAndPreferences checks which spines and remarks are told, in every recipe. Those of other coaches add to the
-// user summary, and what the app has stored is always told.
+// TestSpinesAndPreferences checks which spines and remarks are in the prompt, in every recipe. Those of other coaches
+// add to the user summary, and what the app has stored is always in the prompt.
 func TestSpinesAndPreferences(t *testing.T) {
 	t.Parallel()
 	const chat, designer = "coach_conversation", "program_designer"
@@ -48,16 +48,16 @@ func TestSpinesAndPreferences(t *testing.T) {
 					Recipe: recipe, Context: chat, SessionID: "here", CoachID: "c", Message: "next",
 				}))
 				if strings.Contains(text, "never-") || test.hidden && strings.Contains(text, "secret-") {
-					t.Errorf("%s tells too much:\n%s", recipe, text)
+					t.Errorf("%s has too much:\n%s", recipe, text)
 				}
-				told := map[string][]string{
+				shown := map[string][]string{
 					"unified":         {"secret-spine", "secret-win", "secret-too"},
 					"working-context": {"secret-win", "secret-too"}, "block-map": {"secret-spine"},
 				}[recipe]
 				if recipe != "block-map" && !strings.Contains(text, "stored by the app") {
 					t.Errorf("%s does not tell what the app has stored:\n%s", recipe, text)
 				}
-				for _, want := range told {
+				for _, want := range shown {
 					if !test.hidden && !strings.Contains(text, want) {
 						t.Errorf("%s does not tell %s:\n%s", recipe, want, text)
 					}

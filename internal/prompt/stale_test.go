@@ -34,7 +34,7 @@ func TestTodayBeforeAnOldSitting(t *testing.T) {
 		p.converse("tom", "coach_conversation", "tom", now.Add(-20*minute), theirs...)
 		got := build(t, w.service(now), "u", request(prompt.TieredHistory))
 		if n := strings.Count(got.System, "TODAY"); n != 110 {
-			t.Errorf("%s: %d of 110 messages of today are told", name, n)
+			t.Errorf("%s: %d of 110 messages of today are in the prompt", name, n)
 		}
 		last, first := strings.LastIndex(got.System, "TODAY"), strings.Index(got.System, "OLD")
 		if first < last || !strings.Contains(got.System, "OLD 559 ") {

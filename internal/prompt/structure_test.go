@@ -61,11 +61,11 @@ var quoting = []string{
 	"thread_history", "relevant_messages", "recent_messages", "session_summary", "session_summaries",
 }
 
-// messagesOf finds how many messages of a conversation stand in the prompt.
+// messagesOf finds how many messages of a conversation are in the prompt.
 var messagesOf = regexp.MustCompile(`^(?:all of its )?(\d+) (?:of its \d+ )?messages?`)
 
-// included counts what a block of the manifest tells, in the units that its format separates: fields count alone, and
-// tools stand beside the text.
+// included counts what a block of the manifest includes, in the units that its format separates: fields count alone,
+// and tools are beside the text.
 func included(b prompt.Block) int {
 	n := 0
 	for _, i := range b.Items {
@@ -87,7 +87,7 @@ func included(b prompt.Block) int {
 type texts struct {
 	// said are the messages as role messages.
 	said map[prompt.Message]bool
-	// lines are the messages as they stand in a transcript.
+	// lines are the messages as they are in a transcript.
 	lines map[string]bool
 	// others are all texts, white space folded.
 	others []string
@@ -124,8 +124,8 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 	}
 }
 
-// checkState fails unless a session's state, behind its screen, reads as the format's own fields, each at most once and
-// in their order, and then as stored attributes.
+// checkState fails unless a session's state, after the line of its screen, reads as the format's own fields, each at
+// most once and in their order, and then as stored attributes.
 func (s texts) checkState(t failer, text string) {
 	t.Helper()
 	lines := strings.Split(text, "\n")[1:]
@@ -158,7 +158,7 @@ func (s texts) isStored(text string) bool {
 	return slices.ContainsFunc(s.others, func(stored string) bool { return strings.HasPrefix(stored, text) })
 }
 
-// brokenToken matches the backslash of a broken control token, and what stands before it.
+// brokenToken matches the backslash of a broken control token, and what comes before it.
 var brokenToken = regexp.MustCompile(`([<＜﹤‹〈⟨\[［][\s\p{Cf}\p{Mn}]*)\\`)
 
 // joinTokens takes the backslashes out of broken control tokens, also those that were in the stored text.
@@ -169,7 +169,7 @@ func joinTokens(text string) string {
 	return brokenToken.ReplaceAllString(text, "$1")
 }
 
-// roleText is the role text that a request's prompt has, which is the app's own and stands verbatim.
+// roleText is the role text that a request's prompt has, which is the app's own and is verbatim.
 func roleText(p *person, r prompt.Request, recipe prompt.Recipe) string {
 	coach, ok := p.snapshot.Coaches[r.CoachID]
 	if !ok {
@@ -214,9 +214,9 @@ func storedTexts(p *person, r prompt.Request) texts {
 				value = list[0] // lists of these tests have one element
 			}
 			if text, ok := value.(string); ok {
-				label, told := excerpt(name, 40)+": ", excerpt(text, 120)
-				s.attributes[fold(joinTokens(label+told))] = true
-				s.attributes[fold(joinTokens(label+`\`+told))] = true // a value that could begin a line is guarded, too
+				label, shown := excerpt(name, 40)+": ", excerpt(text, 120)
+				s.attributes[fold(joinTokens(label+shown))] = true
+				s.attributes[fold(joinTokens(label+`\`+shown))] = true // a value that could begin a line is guarded, too
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func storedTexts(p *person, r prompt.Request) texts {
 	return s
 }
 
-// everyText is all that is stored of a person and told as a text of its own.
+// everyText is all that is stored of a person and is in the prompt as a text of its own.
 func (p *person) everyText() []string {
 	var all []string
 	for _, m := range p.messages {

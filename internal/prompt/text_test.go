@@ -76,7 +76,7 @@ func TestCutsAreSeen(t *testing.T) {
 }
 
 // What says nothing leaves neither a line nor a heading.
-func TestNothingIsNotTold(t *testing.T) {
+func TestNothingIsWrittenForNothing(t *testing.T) {
 	t.Parallel()
 	for _, nothing := range []string{" ", "\n\n", "\u200b", "\u2060 \t", "\x00"} {
 		w := newFixture()
@@ -98,12 +98,12 @@ func TestNothingIsNotTold(t *testing.T) {
 					"profile", "seed", "user_summary", "spine", "safety", "foundation_memories", "goals",
 					"open_loops",
 				}, b.Name) && included(b) > 0 {
-					t.Errorf("%s: %s tells %q", recipe.Name, b.Name, nothing)
+					t.Errorf("%s: %s has %q", recipe.Name, b.Name, nothing)
 				}
 			}
 			for _, sign := range []string{"Assistant:", "PATTERNS", "SAFETY", "[you"} {
 				if strings.Contains(everything(got), sign) {
-					t.Errorf("%s: %q stands for %q:\n%s", recipe.Name, sign, nothing, everything(got))
+					t.Errorf("%s: %q is written for %q:\n%s", recipe.Name, sign, nothing, everything(got))
 				}
 			}
 			if slices.ContainsFunc(got.Messages,
@@ -118,14 +118,14 @@ func TestNothingIsNotTold(t *testing.T) {
 func TestEngagementFitsTheThread(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		told []line
-		want string
+		shown []line
+		want  string
 	}{
 		"a first message": {nil, "new user (first conversation)"},
 		"a thread":        {[]line{says(0, "hi"), answers(minute, "hello")}, ""},
 	} {
 		w := newFixture()
-		w.user("u").converse("s", "workout_log", "c", now.Add(-5*minute), tt.told...)
+		w.user("u").converse("s", "workout_log", "c", now.Add(-5*minute), tt.shown...)
 		got := build(t, w.service(now), "u", prompt.Request{Context: "workout_log", SessionID: "s", Message: "hi"})
 		system := systemText(got)
 		if tt.want != "" && !strings.Contains(system, "# ENGAGEMENT\n- Status: "+tt.want) ||

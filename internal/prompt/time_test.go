@@ -80,7 +80,7 @@ func TestTiers(t *testing.T) {
 	session("last-night", 20*time.Hour)       // yesterday
 	session("monday", 3*24*time.Hour)         // Monday
 	session("week", 7*24*time.Hour)           // 7 days ago
-	session("ancient", 8*24*time.Hour)        // told no more
+	session("ancient", 8*24*time.Hour)        // in the prompt no more
 	p.converse("chat", "coach_conversation", "c", at(10*minute), says(0, "hello"), answers(minute, "hi"))
 	system := build(t, w.service(now), "u", prompt.Request{
 		Recipe: prompt.TieredHistory, Context: "coach_conversation", SessionID: "chat", CoachID: "c", Message: "next",
@@ -101,7 +101,7 @@ func TestTiers(t *testing.T) {
 	}
 	for _, not := range []string{"sum of near", "sum of morning", "said in last-night", "ancient"} {
 		if strings.Contains(system, not) {
-			t.Errorf("tells %q:\n%s", not, system)
+			t.Errorf("has %q:\n%s", not, system)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestTieredHistoryKeepsItsCharacters(t *testing.T) {
 		t.Errorf("%d characters", n)
 	}
 	if strings.Contains(got.System, "short") {
-		t.Error("a lower tier is told although a higher one did not fit")
+		t.Error("a lower tier is in the prompt although a higher one did not fit")
 	}
 	if real := realTokens(got); real > got.Tokens.Total || got.Tokens.Total > 30_000 {
 		t.Errorf("%d tokens, %d real", got.Tokens.Total, real)

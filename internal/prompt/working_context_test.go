@@ -94,7 +94,7 @@ func TestWorkingContextInjection(t *testing.T) {
 	}
 	for _, not := range []string{"goal 01", "odd type", "done goal"} {
 		if strings.Contains(got.System, not) {
-			t.Errorf("the system prompt tells %q", not)
+			t.Errorf("the system prompt has %q", not)
 		}
 	}
 	if got.Tools == nil || len(got.Tools) != 0 {
@@ -102,7 +102,7 @@ func TestWorkingContextInjection(t *testing.T) {
 	}
 }
 
-// Without goals the specification's own words stand; where goals could not be read, nothing is claimed.
+// Without goals the specification's own words are used; where goals could not be read, nothing is claimed.
 func TestNoGoalsIsNotUnknownGoals(t *testing.T) {
 	t.Parallel()
 	w := newFixture()

@@ -14,9 +14,9 @@ import (
 	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
-// TestAYear builds the prompts of a simulated user of a year. In every recipe, each text is told once, under its own
-// day and, if another coach heard it, under the coach's name. Of the last seven days nothing is missing without a
-// reason, and nothing is left out for the budget while the budget has room.
+// TestAYear builds the prompts of a simulated user of a year. In every recipe, each text is in the prompt once, under
+// its own day and, if another coach heard it, under the coach's name. Of the last seven days nothing is missing without
+// a reason, and nothing is left out for the budget while the budget has room.
 func TestAYear(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -64,58 +64,58 @@ var (
 		`|\d{4}-\d\d-\d\d|just now|less than a minute ago|\d+ (?:minute|hour)s? ago`)
 	// elapsedToday are the words for a time of today. A label may have the time of the newest message of several.
 	elapsedToday = regexp.MustCompile(`just now|(?:minute|hour)s? ago`)
-	// quotedBy is what stands in front of a quoted message.
+	// quotedBy is what is in front of a quoted message.
 	quotedBy = regexp.MustCompile(`(?:User|Assistant)( \([^)]*\))?: "$`)
 )
 
 // checkMarks checks each line of the prompt that has a mark.
 func (c yearCase) checkMarks(t *rapid.T) {
-	told, heading := map[string]bool{}, ""
+	shown, heading := map[string]bool{}, ""
 	for l := range strings.Lines(systemText(c.prompt) + "\n" + c.prompt.Text) {
 		if strings.HasPrefix(l, "#") || strings.HasPrefix(l, "<conversation ") {
 			heading = l
 		}
 		for _, place := range yearMark.FindAllStringIndex(l, -1) {
 			mark := l[place[0]:place[1]]
-			if told[mark] {
-				t.Errorf("%s is told twice: %s", mark, l)
+			if shown[mark] {
+				t.Errorf("%s is in the prompt twice: %s", mark, l)
 			}
-			told[mark] = true
+			shown[mark] = true
 			c.checkLabel(t, c.marks[mark], heading, l, l[:place[0]])
 		}
 	}
 	for _, m := range c.prompt.Messages {
 		if mark := yearMark.FindString(m.Content); m.Role != "system" && mark != "" {
-			if told[mark] {
-				t.Errorf("%s is told twice", mark)
+			if shown[mark] {
+				t.Errorf("%s is in the prompt twice", mark)
 			}
-			told[mark] = true
+			shown[mark] = true
 			if c.marks[mark].session != c.request.SessionID {
 				t.Errorf("%s of %s is one of the session's messages", mark, c.marks[mark].session)
 			}
 		}
 	}
 	if c.request.Recipe == prompt.TieredHistory {
-		c.checkDaysOnce(t, told)
+		c.checkDaysOnce(t, shown)
 	}
 }
 
 // checkDaysOnce checks that no day has both its summary and all of its messages in tiered-history. Other recipes have
 // messages for other reasons, such as a search.
-func (c yearCase) checkDaysOnce(t *rapid.T, told map[string]bool) {
+func (c yearCase) checkDaysOnce(t *rapid.T, shown map[string]bool) {
 	for mark, day := range c.marks {
-		if day.what != "day" || !told[mark] {
+		if day.what != "day" || !shown[mark] {
 			continue
 		}
 		all := true
 		for other, m := range c.marks {
 			isOfDay := m.what == "message" && m.session == day.session && !m.at.Before(day.from) && !m.at.After(day.at)
-			if isOfDay && !told[other] {
+			if isOfDay && !shown[other] {
 				all = false
 			}
 		}
 		if all {
-			t.Errorf("%s sums up a day that is told in full", mark)
+			t.Errorf("%s sums up a day that is in the prompt in full", mark)
 		}
 	}
 }
@@ -130,13 +130,13 @@ func (c yearCase) checkLabel(t *rapid.T, of said, heading, line, before string) 
 		}
 	}
 	right := c.wordsFor(of.at)
-	// A day of the zone that the user was in may be two of this one. What is told of it may be its first part.
+	// A day of the zone that the user was in may be two of this one. What is in the prompt of it may be its first part.
 	if of.what == "day" && c.date(of.from) != c.date(of.at) {
 		right = append(right, c.wordsFor(of.from)...)
 	}
 	isToday := c.rules.daysAgo(of.at) == 0
 	words := c.labelOf(heading, before)
-	// The format of context-format has no days. The latest summary may stand without one.
+	// The format of context-format has no days. The latest summary may have none.
 	if len(words) == 0 && c.prompt.Text == "" && of.what != "summary" {
 		t.Errorf("%s of %s has no day: %s%s", of.what, c.date(of.at), heading, line)
 	}
@@ -169,28 +169,29 @@ func (c yearCase) labelOf(heading, before string) []string {
 	return dayWords.FindAllString(sinceDay.ReplaceAllString(heading, ""), -1)
 }
 
-// checkWeek checks that each of the last seven days of each session with the coach is told, or is in the manifest.
+// checkWeek checks that each of the last seven days of each session with the coach is in the prompt or in the
+// manifest.
 func (c yearCase) checkWeek(t *rapid.T) {
-	told := map[string]bool{}
+	shown := map[string]bool{}
 	for _, mark := range yearMark.FindAllString(everything(c.prompt), -1) {
 		of := c.marks[mark]
-		told[c.dayOf(of.session, of.at)] = true
+		shown[c.dayOf(of.session, of.at)] = true
 		if of.what == "day" { // a day of the zone that the user was in may be two of this one
-			told[c.dayOf(of.session, of.from)] = true
+			shown[c.dayOf(of.session, of.from)] = true
 		}
 	}
 	for _, b := range c.prompt.Manifest.Blocks {
 		for _, item := range b.Items {
 			at, err := time.Parse(time.RFC3339, item.OccurredAt)
 			if err == nil && item.Decision != pack.Included && item.Reason != "" {
-				told[c.dayOf(item.SessionID, at)] = true
+				shown[c.dayOf(item.SessionID, at)] = true
 			}
 		}
 	}
 	for mark, m := range c.marks {
 		days := c.rules.daysAgo(m.at)
-		if m.what == "message" && m.coach == c.request.CoachID && days >= 1 && days <= 7 && !told[c.dayOf(m.session, m.at)] {
-			t.Errorf("%s of %s on %s is neither told nor in the manifest", mark, m.session, c.date(m.at))
+		if m.what == "message" && m.coach == c.request.CoachID && days >= 1 && days <= 7 && !shown[c.dayOf(m.session, m.at)] {
+			t.Errorf("%s of %s on %s is neither in the prompt nor in the manifest", mark, m.session, c.date(m.at))
 		}
 	}
 }

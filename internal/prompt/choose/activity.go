@@ -122,7 +122,7 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 	case len(quotes) == 0:
 		e.Why, e.Tokens = summary, tokens
 	default:
-		e.Why = summary + " and the messages behind it"
+		e.Why = summary + " and the messages after it"
 		parts = append(parts, "Since then:")
 	}
 	e.Text = strings.TrimSpace(strings.Join(append(parts, quotes...), " "))
@@ -132,7 +132,7 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 func quotedSince(c *chooser, other *conversation.Session, covered int) []string {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
 		func(m *conversation.Message) bool {
-			return m.Seq <= covered || m.Role == conversation.RoleUser && c.isToldBySafety(m.Content, true)
+			return m.Seq <= covered || m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, true)
 		})
 	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !query.IsReceipt(m.Content) }) {
 		return nil

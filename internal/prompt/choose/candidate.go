@@ -81,7 +81,7 @@ type Group struct {
 	Label              string
 	// Day is the calendar day in words, Date in figures. From and To are the local times of its first and last message.
 	Day, Date, From, To string
-	// Since, if set, is the date on which a session began that its one summary tells, if that is an earlier one.
+	// Since, if set, is the date on which the session began, for a summary that covers more than the day of its label.
 	Since string
 	// Unread, if set, says why messages before its first one were not read.
 	Unread string

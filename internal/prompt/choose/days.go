@@ -86,7 +86,7 @@ func (c *chooser) recentDaysOf(s *conversation.Session) (days []*conversation.Da
 }
 
 // recentText is what a session came to: its summary or, if it is kept open, its days within the window of recent
-// activity, so that nothing of weeks ago stands under a label of yesterday.
+// activity, so that nothing of weeks ago is under a label of yesterday.
 func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) {
 	if !history.HasDays(s, c.Zone) {
 		return s.Summary.Text, s.Summary.Tokens
@@ -103,7 +103,7 @@ func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) 
 	return strings.Join(parts, " "), 0
 }
 
-// claimDays claims the days of a session that recent activity tells.
+// claimDays claims the days of a session that are in recent activity.
 func claimDays(c *chooser, sessionID, name string) {
 	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
 	for _, d := range c.recentDaysOf(&c.Sessions[i]) {

@@ -159,6 +159,6 @@ func ownEarlierPart(c *chooser, slot *Slot, summary describe) []*Candidate {
 		return nil
 	}
 	e := summary(&c.Session, c.Session.Summary.UpdatedAt)
-	e.Why = "it tells the earlier part of this conversation"
+	e.Why = "it covers the earlier part of this conversation"
 	return []*Candidate{c.claimCandidate(e, summaryKey(c.Session.ID), slot.Block)}
 }

@@ -54,7 +54,7 @@ func (c *memoryChooser) add(h recall.Hit) {
 	over := ""
 	switch {
 	case limit == 0:
-		over = "of no type that is told"
+		over = "of a type that no prompt has"
 	case c.perType[h.Memory.Type] >= limit:
 		over = "over the number of its type"
 	case c.slot.Items > 0 && c.kept >= c.slot.Items:

@@ -48,7 +48,7 @@ func subjectOf(s *conversation.Session) (subject, bool) {
 }
 
 // isSuperseded reports whether another session has a newer summary of the same program or workout. The summary of this
-// session is not superseded, because it stands for what the prompt leaves out of the conversation itself.
+// session is not superseded, because it replaces what the prompt leaves out of the conversation itself.
 func (c *chooser) isSuperseded(s *conversation.Session) bool {
 	of, ok := subjectOf(s)
 	newest := c.newest[of]

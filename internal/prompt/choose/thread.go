@@ -78,10 +78,10 @@ func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candida
 			m := spoken[i]
 			e := c.claimCandidate(messageCandidate(m), messageKey(m.ID), slot.Block)
 			e.Group, e.Fresh = g, fresh
-			c.leaveToldBySafety(e)
+			c.leaveRepeatsOfSafety(e)
 			e.Position = rank*positionsPerConversation + i
 			if s.Tier == history.TodayTier && m.Seq <= covered {
-				e.Deferred = block.Activity + " tells its summary"
+				e.Deferred = block.Activity + " has its summary"
 			}
 			candidates = append(candidates, capChars(e, slot))
 		}

@@ -19,10 +19,10 @@ func (src *Sources) allowsSession(sessionID, context string) bool {
 }
 
 // isBefore reports whether a message belongs to the conversation that leads to the current one: it is not the current
-// one, and was not said behind it in the same session.
+// one, and was not said after it in the same session.
 func (src *Sources) isBefore(m *conversation.Message) bool {
-	behind := src.currentSeq > 0 && m.SessionID == src.Session.ID && m.Seq >= src.currentSeq
-	return m.ID != src.MessageID && !behind
+	after := src.currentSeq > 0 && m.SessionID == src.Session.ID && m.Seq >= src.currentSeq
+	return m.ID != src.MessageID && !after
 }
 
 // allowsMemory reports whether a memory may be used: it is valid, and the user allows it. An extracted memory is used

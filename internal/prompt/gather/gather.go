@@ -196,8 +196,8 @@ type read struct {
 	referenced []*conversation.Message
 	// exhausted are the sessions that have no messages before those that were read.
 	exhausted map[string]bool
-	// origins are the sessions of the messages behind extracted memories. They are read only for a user who separates
-	// contexts.
+	// origins are the sessions of the messages from which memories were extracted. They are read only for a user who
+	// separates contexts.
 	origins  map[string]origin
 	degraded []recall.Degradation
 	// warnings say which bound ended a read.
@@ -243,7 +243,7 @@ func (g *Gatherer) Gather(ctx context.Context, plan Plan) (*Sources, error) {
 		r.readOptional(chains, chainCtx, sourceSearch, r.searchLimit(r.Deadlines.Search), r.search)
 	}
 	err := chains.Wait()
-	if err == nil && src == nil { // the search's hits stand in for the list of sessions
+	if err == nil && src == nil { // the search's hits replace the list of sessions
 		src, err = r.readHistory(ctx)
 	}
 	if err != nil {

@@ -57,9 +57,9 @@ func withDetails(s conversation.Session, zone *time.Location) conversation.Sessi
 		s.StartedAt, s.LastMessageAt = record.OccurredAt, record.OccurredAt
 	}
 	if details := record.Details(zone); details != "" {
-		told := *s.Summary
-		told.Text, told.Tokens = told.Text+" "+details, 0
-		s.Summary = &told
+		detailed := *s.Summary
+		detailed.Text, detailed.Tokens = detailed.Text+" "+details, 0
+		s.Summary = &detailed
 	}
 	return s
 }

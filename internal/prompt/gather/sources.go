@@ -108,7 +108,7 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	})
 }
 
-// addMessages adds the messages that may be told, and returns the time of the current one.
+// addMessages adds the messages that may be in the prompt, and returns the time of the current one.
 func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	current, stored := got.storedMessage(src.MessageID)
 	currentAt = src.Now
@@ -118,12 +118,12 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	src.Timeline = make([]*conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
 		src.ReadCounts[m.SessionID]++
-		if src.mayTell(m) {
+		if src.mayShow(m) {
 			src.Timeline = append(src.Timeline, m)
 		}
 	}
 	for _, m := range got.referenced {
-		if src.mayTell(m) {
+		if src.mayShow(m) {
 			src.Referenced = append(src.Referenced, m)
 		}
 	}
@@ -138,8 +138,8 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	return currentAt
 }
 
-// mayTell reports whether a stored message may be told.
-func (src *Sources) mayTell(m *conversation.Message) bool {
+// mayShow reports whether a stored message may be in the prompt.
+func (src *Sources) mayShow(m *conversation.Message) bool {
 	return IsConversational(m.Role) && src.mayHear(m) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// HasDays reports whether a session is of several days and has summaries of its days, which then stand for it. The
+// HasDays reports whether a session is of several days and has summaries of its days, which are then used instead. The
 // summary of the whole session would put what was said weeks ago under its last day.
 func HasDays(s *conversation.Session, zone *time.Location) bool {
 	return s.Summary != nil && len(s.Summary.Days) > 0 && s.SpansDays(zone)

@@ -184,7 +184,7 @@ type Remainder struct {
 	Session *conversation.Session
 	// Last is the last message of its newest sitting.
 	Last time.Time
-	// Day is what the day came to, nil where the session's summary tells all.
+	// Day is what the day came to, nil where the session's summary covers it all.
 	Day *conversation.DaySummary
 }
 

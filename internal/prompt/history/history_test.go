@@ -61,9 +61,9 @@ func TestEveryMessageIsInOneSitting(t *testing.T) {
 		sessions, messages := drawSessions(t)
 		h := divide(sessions, messages)
 		for _, s := range sessions {
-			var told []*conversation.Message
+			var shown []*conversation.Message
 			for i, sitting := range h.SittingsOf(s.ID) {
-				told = append(told, sitting.Messages...)
+				shown = append(shown, sitting.Messages...)
 				for j, m := range sitting.Messages {
 					if j > 0 && m.Timestamp.Sub(sitting.Messages[j-1].Timestamp) > 30*time.Minute {
 						t.Fatalf("a pause within a sitting, before %s", m.ID)
@@ -73,7 +73,7 @@ func TestEveryMessageIsInOneSitting(t *testing.T) {
 					t.Fatalf("no pause before the sitting of %s", sitting.First)
 				}
 			}
-			if diff := cmp.Diff(messages[s.ID], told); diff != "" {
+			if diff := cmp.Diff(messages[s.ID], shown); diff != "" {
 				t.Fatalf("messages of %s (-want +got):\n%s", s.ID, diff)
 			}
 		}
@@ -137,7 +137,7 @@ func TestOrderOfSittingsIsStable(t *testing.T) {
 			}
 			for _, s := range sittings {
 				if id := s.Messages[0].ID; !s.Tier.IsFull() || seen[id] {
-					t.Fatalf("the sitting that begins with %s: full %v, told before %v", id, s.Tier.IsFull(), seen[id])
+					t.Fatalf("the sitting that begins with %s: full %v, shown before %v", id, s.Tier.IsFull(), seen[id])
 				} else {
 					seen[id] = true
 				}

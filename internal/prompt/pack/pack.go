@@ -52,7 +52,7 @@ const (
 	reasonCutToBlock  = "cut to what its block may take"
 	reasonCutToBudget = "cut to what the budget leaves"
 	reasonLeftover    = "the budget left room for it"
-	reasonCovered     = "its messages are told whole"
+	reasonCovered     = "its messages are in the prompt whole"
 )
 
 // pack decides about every item of blocks, which are in order of value.

@@ -116,13 +116,13 @@ func TestPack(t *testing.T) {
 			[]packing{{layout{}, lines(long + "\n# x")}},
 			[]string{""},
 		},
-		"a cut message is not told whole": {
+		"a cut message is not in the prompt whole": {
 			999, []packing{
 				{layout{Slot: pack.Slot{Tokens: 50, Shorten: true}}, []choose.Candidate{{Text: long, Kind: choose.KindMessage}}},
 				{layout{}, []choose.Candidate{{Text: ten, Replaces: 1}}},
 			}, []string{strings.Repeat("x", 42) + "…\n", line},
 		},
-		"a message that is told whole": {
+		"a message that is in the prompt whole": {
 			999, []packing{
 				{layout{}, []choose.Candidate{{Text: long, Kind: choose.KindMessage}}},
 				{layout{}, []choose.Candidate{{Text: ten, Replaces: 1}}},

@@ -28,7 +28,7 @@ const (
 )
 
 // dayIn returns when a sentence says that something was, as dayName has it, or "". Of several days the one that
-// reference.txt names last decides: "the day before yesterday" stands after "yesterday".
+// reference.txt names last decides: "the day before yesterday" comes after "yesterday".
 func (l *language) dayIn(words []string) string {
 	text, ago := " "+strings.Join(words, " ")+" ", ""
 	for _, d := range l.days {
@@ -99,7 +99,7 @@ func (ex *examples) cutDate(words []string) ([]string, date) {
 }
 
 // dateAround returns the date whose month is the word i, and the words that it takes: from the word from, before the
-// word to. A month without a day is one only behind a word such as "in": "may" and "march" are no months alone.
+// word to. A month without a day is one only after a word such as "in": "may" and "march" are no months alone.
 func (l *language) dateAround(words []string, i int) (d date, from, to int) {
 	d.month = time.Month(l.month(words[i]))
 	if d.month == 0 {
@@ -147,7 +147,7 @@ func isoDate(words []string) date {
 	return date{at.Year(), at.Month(), at.Day()}
 }
 
-// dayBefore returns the day that stands in front of a month, and its place: "21", "21st of", "21 de". The day is 0
+// dayBefore returns the day that is written before a month, and its place: "21", "21st of", "21 de". The day is 0
 // where there is none.
 func dayBefore(words []string) (day, at int) {
 	last := len(words) - 1

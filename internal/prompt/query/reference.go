@@ -15,7 +15,7 @@ import (
 // A sentence refers back if a part of it is like a positive example, and no negative one explains that part as well.
 //
 // Likeness is lexical: the words of the phrase that the sentence has, in their order. The embedding of the message is
-// not used. It stands for the whole message, of which a reference is a few words, and it would need the embeddings of
+// not used. It represents the whole message, of which a reference is a few words, and it would need the embeddings of
 // the examples in each model, before the first prompt.
 //
 // The examples are 1,551, because people say it in many ways. Without those that no case of the tests needs, 182 are
@@ -53,7 +53,7 @@ type Reference struct {
 
 // phrase is a line of reference.txt.
 type phrase struct {
-	// words has, for each place, the numbers of the words that may stand there. weights says how much a place counts,
+	// words has, for each place, the numbers of the words that may be there. weights says how much a place counts,
 	// and weight is their sum.
 	words    [][]int
 	weights  []float64
@@ -78,7 +78,7 @@ type examples struct {
 	// numbers has the words of the phrases, byPrefix those words by their first letters.
 	numbers  map[string]int
 	byPrefix map[string][]string
-	// places has the places of the phrases where each word may stand.
+	// places has the places of the phrases where each word may be.
 	places [][]place
 	// positive has the words of positive phrases and of days.
 	positive map[string]bool
@@ -127,7 +127,7 @@ func (ex *examples) addDays(words []string) {
 	}
 }
 
-// weigh gives each place of a phrase the weight of the first word that may stand there: the fewer phrases use a word,
+// weigh gives each place of a phrase the weight of the first word that may be there: the fewer phrases use a word,
 // the more it says.
 func (ex *examples) weigh() {
 	for i := range ex.phrases {
@@ -155,7 +155,7 @@ func (ex *examples) add(text string, positive bool, l *language) {
 	ex.phrases = append(ex.phrases, p)
 }
 
-// number returns the numbers of the words that may stand at one place of the next phrase.
+// number returns the numbers of the words that may be at one place of the next phrase.
 func (ex *examples) number(words []string, at int, positive bool) []int {
 	numbers := make([]int, 0, len(words))
 	for _, word := range words {

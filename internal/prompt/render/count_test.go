@@ -47,7 +47,7 @@ func TestTokenCountsAddUpAtLines(t *testing.T) {
 	}
 }
 
-// A boundary is behind a letter that nothing of its word follows, and before a space that ends a word.
+// A boundary is after a letter that nothing of its word follows, and before a space that ends a word.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	for pair, want := range map[string]bool{

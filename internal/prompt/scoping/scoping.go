@@ -13,7 +13,7 @@ import (
 type Strategy interface {
 	// Reach is how many of the session's last relevant messages the strategy needs.
 	Reach(config Config) int
-	// Select returns the selected messages, oldest first, and a text that stands for older ones, empty for
+	// Select returns the selected messages, oldest first, and a text that replaces older ones, empty for
 	// none. messages are oldest first, and only the user's and the assistant's.
 	Select(messages []*conversation.Message, config Config) (chosen []*conversation.Message,
 		older string)
@@ -90,8 +90,8 @@ func (tokenWindow) Select(messages []*conversation.Message, config Config) ([]*c
 	return relevant[from:], ""
 }
 
-// compaction selects the last messages and lets the session's summary stand for the older ones that it covers. It also
-// selects the messages between the two, as far as they were read, so that nothing is missing.
+// compaction selects the last messages and replaces the older ones by the session's summary as far as it covers them.
+// It also selects the messages between the two, as far as they were read, so that nothing is missing.
 type compaction struct{}
 
 func (compaction) Reach(config Config) int { return 2 * config.MaxMessages }

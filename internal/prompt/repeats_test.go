@@ -17,9 +17,9 @@ func pin(p *person, content string) {
 	})
 }
 
-// TestWhatSafetyTellsIsToldOnce has a user who says a fact, and nothing else, in this session, in another one of the
+// TestWhatSafetyHasIsNotRepeated has a user who says a fact, and nothing else, in this session, in another one of the
 // thread, and in another context, whose summary has it as one of its sentences.
-func TestWhatSafetyTellsIsToldOnce(t *testing.T) {
+func TestWhatSafetyHasIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p := w.user("u")
@@ -37,7 +37,7 @@ func TestWhatSafetyTellsIsToldOnce(t *testing.T) {
 	text := everything(got)
 	if n := strings.Count(text, "peanuts"); n != 1 || strings.Contains(text, "Noted") ||
 		!strings.Contains(text, "They ran 10 km.") {
-		t.Errorf("told %d times:\n%s", n, text)
+		t.Errorf("in the prompt %d times:\n%s", n, text)
 	}
 	if item := itemOf(t, got, "thread_history", "chat"); item.Reason != "repeats safety" {
 		t.Errorf("the thread's line says %q", item.Reason)
@@ -47,8 +47,8 @@ func TestWhatSafetyTellsIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestMoreThanSafetyTellsIsTold keeps what differs from the fact, or says more.
-func TestMoreThanSafetyTellsIsTold(t *testing.T) {
+// TestWhatSafetyLacksIsInThePrompt keeps what differs from the fact, or says more.
+func TestWhatSafetyLacksIsInThePrompt(t *testing.T) {
 	t.Parallel()
 	for _, said := range []string{
 		"I'm not allergic to peanuts.", "My son is allergic to peanuts.", "I'm allergic to peanuts and to latex.",

@@ -14,9 +14,9 @@ import (
 // reasonSafety is the reason of what says nothing but a fact that safety has.
 const reasonSafety = "repeats " + block.Safety
 
-// isToldBySafety reports whether a text says nothing but a fact that safety has. A fact that came up after the sitting
-// began is written behind the stable prefix: it removes nothing from the prefix, which would have to be cached again.
-func (c *chooser) isToldBySafety(text string, isVolatile bool) bool {
+// repeatsSafety reports whether a text says nothing but a fact that safety has. A fact that came up after the sitting
+// began is written after the stable prefix: it removes nothing from the prefix, which would have to be cached again.
+func (c *chooser) repeatsSafety(text string, isVolatile bool) bool {
 	facts := c.settled
 	if isVolatile {
 		facts = c.safety
@@ -31,16 +31,16 @@ func (c *chooser) withoutSafety(text string, isVolatile bool) string {
 	}
 	var kept []string
 	for _, sentence := range strings.SplitAfter(text, ". ") {
-		if !c.isToldBySafety(sentence, isVolatile) {
+		if !c.repeatsSafety(sentence, isVolatile) {
 			kept = append(kept, sentence)
 		}
 	}
 	return strings.TrimSpace(strings.Join(kept, ""))
 }
 
-// leaveToldBySafety leaves out a message of the user that says nothing but a fact that safety has.
-func (c *chooser) leaveToldBySafety(e *Candidate) *Candidate {
-	if e.Left == "" && e.Role == conversation.RoleUser && c.isToldBySafety(e.Text, e.Fresh) {
+// leaveRepeatsOfSafety leaves out a message of the user that says nothing but a fact that safety has.
+func (c *chooser) leaveRepeatsOfSafety(e *Candidate) *Candidate {
+	if e.Left == "" && e.Role == conversation.RoleUser && c.repeatsSafety(e.Text, e.Fresh) {
 		e.leave(reasonSafety)
 	}
 	return e
