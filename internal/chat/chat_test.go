@@ -114,8 +114,8 @@ func TestAModelThatFails(t *testing.T) {
 	}
 }
 
-// TestWhatATurnComesTo checks what each turn tells the metrics. The limits of the model's service are no limits of the
-// user's.
+// TestWhatATurnComesTo checks what each turn reports to the metrics. The limits of the model's service are no limits of
+// the user's.
 func TestWhatATurnComesTo(t *testing.T) {
 	t.Parallel()
 	busy := &fault.Error{Code: fault.RateLimited, RetryAfter: 7 * time.Second}

@@ -39,12 +39,12 @@ type fake struct {
 	built                []prompt.Request
 	memories             []longterm.Memory
 	forgetErr            error
-	// history stands in the prompt before the current message, in the recipe, unified by default.
+	// history is in the prompt before the current message, in the recipe, unified by default.
 	history []prompt.Message
 	recipe  string
-	// begin and embed, where set, stand for BeginTurn and Embed.
+	// begin and embed, where set, replace BeginTurn and Embed.
 	begin func() (conversation.Turn, error)
-	// check, where set, stands for CheckTurn.
+	// check, where set, replaces CheckTurn.
 	check func() error
 	// joined is what CheckTurn reports, progress what was saved.
 	joined   bool

@@ -11,7 +11,7 @@ import (
 )
 
 // TestWhatOfAPromptIsReusable marks what the next turn's prompt begins with as well: not what changes each turn, which
-// stands behind the session's messages, or in the system text where there are none.
+// follows the session's messages, or in the system text where there are none.
 func TestWhatOfAPromptIsReusable(t *testing.T) {
 	t.Parallel()
 	said := func(roles string) (all []prompt.Message) {

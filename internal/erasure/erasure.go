@@ -128,7 +128,7 @@ type UserStore interface {
 	SaveErasure(ctx context.Context, user conversation.UserID, p Progress, due time.Time) error
 }
 
-// Source is the session of a message. Its time of creation tells it from other sessions of the same id.
+// Source is the session of a message. Its time of creation distinguishes it from other sessions of the same id.
 type Source struct {
 	SessionID string
 	CreatedAt time.Time
@@ -138,7 +138,7 @@ type Source struct {
 type SourceStore interface {
 	// SessionsOf returns the sessions of the messages that exist, by message id.
 	SessionsOf(ctx context.Context, user conversation.UserID, messageIDs []string) (map[string]Source, error)
-	// WithoutRecord returns those of the vector ids behind which there is no record of the generation.
+	// WithoutRecord returns those of the vector ids that have no record of the generation.
 	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
 }
 

@@ -18,8 +18,8 @@ type Erased struct {
 	User conversation.UserID
 	// Generation is the user's since an erasure. It is 0 where a session or a message was deleted.
 	Generation int64
-	// SessionID is the deleted session, or that of the deleted message. CreatedAt tells the session from others of its
-	// id.
+	// SessionID is the deleted session, or that of the deleted message. CreatedAt distinguishes the session from others of
+	// its id.
 	SessionID string
 	CreatedAt time.Time
 	// MessageID is the deleted message, or empty.

@@ -59,7 +59,7 @@ func TestDeleteMessage(t *testing.T) {
 	checkTombstoneSweeps(t, s, m[1].ID)
 }
 
-// checkFirstSweep checks that the first sweep indexes the message behind the deleted one again, without its words.
+// checkFirstSweep checks that the first sweep indexes the message after the deleted one again, without its words.
 func (s *fixture) checkFirstSweep(m []conversation.Message) {
 	s.t.Helper()
 	if n, err := s.sweep(); err != nil || n != 1 {

@@ -22,7 +22,7 @@ func answerOf(notes string) string {
 	return string(text)
 }
 
-// parseNote reads a note: its kind, its words, and a text behind "|".
+// parseNote reads a note: its kind, its words, and a text after "|".
 func parseNote(line string) (list string, item map[string]any) {
 	head, text, _ := strings.Cut(line, "|")
 	words := strings.Fields(head)

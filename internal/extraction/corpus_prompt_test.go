@@ -35,7 +35,7 @@ var factHeadings = []string{
 	"# SAFETY", "# WHAT YOU KNOW ABOUT THE USER", "# MEMORIES THAT MAY MATTER NOW", "# OPEN LOOPS", "# RECENT WINS",
 }
 
-// checkPrompt compares what a prompt tells of what is remembered with the section prompt, if the file has one. The
+// checkPrompt compares what a prompt has of what is remembered with the section prompt, if the file has one. The
 // prompt is built a minute after the last message, or at the time of the section's first line.
 func (c *corpusCase) checkPrompt(t *testing.T) {
 	t.Helper()

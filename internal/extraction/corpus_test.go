@@ -116,7 +116,7 @@ func (c *corpusCase) wanted() []string {
 	return want
 }
 
-// entry is a line of the file: words, "at=" and "until=" among them, and a text behind "|".
+// entry is a line of the file: words, "at=" and "until=" among them, and a text after "|".
 type entry struct {
 	label, text string
 	words       []string

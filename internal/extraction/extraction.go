@@ -51,7 +51,7 @@ type SessionReader interface {
 
 // RecordReader reads what is known of the user.
 type RecordReader interface {
-	// Resolve reads the records behind vector ids. A message's vector has the message's id.
+	// Resolve reads the records of vector ids. A message's vector has the message's id.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 	// Known reads the user's memories and todos that are among the live records, consistently.
 	Known(ctx context.Context, user conversation.UserID, generation int64) (Known, error)
@@ -100,7 +100,7 @@ type Lease struct {
 	Until time.Time
 }
 
-// Known is what is remembered of a user. Versions are those of the records, by id. With them a write tells whether a
+// Known is what is remembered of a user. Versions are those of the records, by id. With them a write knows whether a
 // record has changed since.
 type Known struct {
 	Memories []longterm.Memory

@@ -20,7 +20,7 @@ import (
 )
 
 // promptVersion names the rules and the app's registry, whose memory types are part of them. It is stored with what
-// follows from them, so that it can be told which prompt a memory is from.
+// follows from them, so that the prompt that a memory is from is known.
 func promptVersion() string { return "extraction/2+" + registry.Live().Version }
 
 //go:embed prompts/extraction-2.md

@@ -356,7 +356,7 @@ const (
 	todoKey   = "todo"
 )
 
-// forgottenKey is how a deleted content is told again.
+// forgottenKey is the key by which a deleted content is recognised.
 func forgottenKey(kind, content string) string {
 	return strings.Join([]string{kind, longterm.Normalize(content)}, "\n")
 }

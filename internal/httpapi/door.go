@@ -17,7 +17,7 @@ type Door struct {
 // NewDoor returns a door.
 func NewDoor(b Base, v Verifier) *Door { return &Door{newServer(b), v} }
 
-// Handler returns the handler behind the door. Admit needs the response writer that the handler gets.
+// Handler returns a handler that prepares requests for next. Admit needs the response writer that next gets.
 func (d *Door) Handler(next http.Handler) http.Handler { return d.server.instrument(next) }
 
 // Admit returns the caller of a request, and counts the request. route is what the access log calls it.

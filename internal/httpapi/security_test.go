@@ -23,12 +23,12 @@ func TestSecurityPageHasEveryOperation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[string]string{}
+	documented := map[string]string{}
 	row := regexp.MustCompile("(?m)^\\| `([A-Z]+ /v1[^`]*)` \\| `([^`]+)` \\|$")
 	for _, m := range row.FindAllStringSubmatch(string(page), -1) {
-		told[m[1]] = m[2]
+		documented[m[1]] = m[2]
 	}
-	if diff := cmp.Diff(served, told); diff != "" {
-		t.Errorf("operations and scopes (-served +told):\n%s", diff)
+	if diff := cmp.Diff(served, documented); diff != "" {
+		t.Errorf("operations and scopes (-served +documented):\n%s", diff)
 	}
 }

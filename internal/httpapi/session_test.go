@@ -156,9 +156,9 @@ func TestNotJSON(t *testing.T) {
 		"trailing": `{"context":"coach_conversation","coachId":"c"} x`,
 		"two":      `{}{}`, "comma": `{"a":1,}`, "single quotes": `{'a':1}`, "NaN": `{"a":NaN}`, "leading zero": `{"a":01}`,
 		"plus": `{"a":+1}`, "BOM": "\ufeff{}", "control": "{\"a\":\"\n\"}", "escape": `{"a":"\x"}`,
-		"short escape":                        `{"a":"\u12"}`,
-		"brackets without end":                strings.Repeat("[", 200_000),
-		"cut behind a name that stands twice": `{"coachId":"c","coachId":"d"`,
+		"short escape":                      `{"a":"\u12"}`,
+		"brackets without end":              strings.Repeat("[", 200_000),
+		"cut after a name that is repeated": `{"coachId":"c","coachId":"d"`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectProblem(t, h, 400, "invalid", "", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})

@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// fakeTurns has one turn, which is always the same. It tells what it was asked, if somebody listens.
+// fakeTurns has one turn, which is always the same. It sends what it was asked to got, if that is set.
 type fakeTurns struct{ got chan any }
 
 func (f fakeTurns) note(v any) {

@@ -12,8 +12,8 @@ import (
 )
 
 // Likeness is what stays of a forgotten text: enough to know the same fact again in other words, and too little to read
-// the text. Each number is the hash of the beginning of one of its words in twelve bits, for which more than a hundred
-// words of a language stand.
+// the text. Each number is the hash of the beginning of one of its words in twelve bits. More than a hundred words of a
+// language have the same number.
 type Likeness []uint16
 
 const (

@@ -30,8 +30,8 @@ type Spine struct {
 	Version int64
 }
 
-// WithheldIn says why a spine and its remarks may not be told in a context. It is empty if they may. A spine whose
-// contexts are not known is told only if the user keeps none apart.
+// WithheldIn says why a spine and its remarks may not be shown in a context. It is empty if they may. A spine whose
+// contexts are not known is shown only if the user keeps none apart.
 func (s Spine) WithheldIn(context string, p Preferences) string {
 	if !p.Memory {
 		return "the user has memory off"
@@ -60,7 +60,7 @@ const (
 	maxListed = 200
 )
 
-// With returns the app's user summary with the remarks of spines behind the app's own, those of the latest spine first.
+// With returns the app's user summary with the remarks of spines after the app's own, those of the latest spine first.
 // It leaves out what repeats another remark, and spines that are older than the app's user summary.
 func (u UserSummary) With(spines []Spine) UserSummary {
 	spines = slices.SortedFunc(slices.Values(spines), func(a, b Spine) int {

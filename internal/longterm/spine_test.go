@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// TestUserSummaryWithSpines checks that the app's own remarks come first, that nothing is told twice, and that what the
+// TestUserSummaryWithSpines checks that the app's own remarks come first, that nothing is repeated, and that what the
 // app has stored replaces earlier remarks.
 func TestUserSummaryWithSpines(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,8 @@ type Access struct {
 
 // SpineReader reads spines.
 type SpineReader interface {
-	// Spines returns the user's spines that have a text, by coach id, and the preferences that say where they may be told.
+	// Spines returns the user's spines that have a text, by coach id, and the preferences that say in which contexts they
+	// may be shown.
 	Spines(ctx context.Context, user conversation.UserID) ([]Spine, Preferences, error)
 }
 

@@ -40,7 +40,7 @@ const (
 	spineTokens    = 2000
 )
 
-// complete asks the model once for the spine that stands for the one so far and the sessions since.
+// complete asks the model once for the spine that replaces the one so far and adds the sessions since.
 func (s *Spines) complete(ctx context.Context, user conversation.UserID, due DueSpine, base longterm.Spine,
 	rested []conversation.Session,
 ) (longterm.Spine, error) {

@@ -23,7 +23,7 @@ import (
 // spineNow is when the fixture's clock starts.
 var spineNow = time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC)
 
-// spineFixture is the spine of one user and coach, with a model that tells what it was given.
+// spineFixture is the spine of one user and coach, with a model that reports what it was given.
 type spineFixture struct {
 	now      time.Time
 	due      summary.DueSpine
@@ -31,7 +31,7 @@ type spineFixture struct {
 	gone     bool
 	saveErr  error
 
-	answer     map[string]any // of the model, nil for one that tells the calls
+	answer     map[string]any // of the model, nil for one that reports the calls
 	answerErr  error
 	inputs     []string
 	quota      fakeQuota
@@ -204,7 +204,7 @@ func TestSpineOfAnImport(t *testing.T) {
 		day := ""
 		for line := range strings.Lines(input) {
 			if next, _, found := strings.Cut(line, ", Coach: "); found && next < day {
-				t.Errorf("call %d: %s stands after %s", i, next, day)
+				t.Errorf("call %d: %s comes after %s", i, next, day)
 			} else if found {
 				day = next
 			}
@@ -214,7 +214,7 @@ func TestSpineOfAnImport(t *testing.T) {
 }
 
 // TestSpineFindsAnOldSession summarizes the oldest of 170 sessions after all others are in the spine, and then one that
-// stands three pages before it. Neither is passed over, because no page in front of it has anything new.
+// is three pages before it. Neither is passed over, because no page in front of it has anything new.
 func TestSpineFindsAnOldSession(t *testing.T) {
 	t.Parallel()
 	f := newSpineFixture()
