@@ -49,7 +49,7 @@ var prefixes = map[string]string{"coach_conversation": "conversation#", "program
 // shape writes the entries of one kind of array.
 type shape struct {
 	name string
-	// entry returns an entry and the message that it stands for.
+	// entry returns an entry and the message that it encodes.
 	entry func(g *generator, i int) (map[string]any, Message)
 }
 

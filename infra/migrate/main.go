@@ -8,7 +8,7 @@
 // backfill, verify, index, rollback and cleanup go over the table in segments: on a stage by its state machine, on the
 // local stack by calls of the function. The command may be stopped and repeated at any time.
 //
-// It exits with 0 when the step is done, with 1 when something stands against the migration, such as a difference that
+// It exits with 0 when the step is done, with 1 when something prevents the migration, such as a difference that
 // verify found, and with 2 when the step could not be taken.
 package main
 

@@ -18,7 +18,7 @@ type answer struct {
 	Findings []preflight.Finding `json:"findings,omitempty"`
 }
 
-// isClear reports whether nothing stands against the migration.
+// isClear reports whether nothing prevents the migration.
 func (a answer) isClear() bool {
 	return len(a.Mismatches) == 0 && a.Progress.Problems == 0 && (a.Ready == nil || *a.Ready)
 }

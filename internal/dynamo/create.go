@@ -58,7 +58,7 @@ type creation struct {
 	user    conversation.UserID
 	session conversation.Session
 	idem    conversation.Idempotency
-	// token is random, and stands in the record: only this call knows it.
+	// token is random and part of the record. Only this call knows it.
 	token string
 
 	sessionPlace, idemPlace int // idemPlace is -1 without an idempotency key

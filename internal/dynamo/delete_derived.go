@@ -35,7 +35,7 @@ func isBeyondDocument(it table.Item, vectorID string) bool {
 	return !slices.Contains(documentVectors(sk, 0, int(it.Int64(table.AttrVectorCount))), vectorID)
 }
 
-// WithoutRecord returns those of the vector ids behind which there is no record of the generation.
+// WithoutRecord returns those of the vector ids that have no record of the generation.
 func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string,
 ) ([]string, error) {
 	keys := map[table.Key]bool{}

@@ -1,8 +1,8 @@
 // Package dynamo stores everything in one DynamoDB table. It implements the store interfaces of the domain packages.
 //
 // Package table has the keys, the records and the calls with their retries. A [DB] is that table with what all stores
-// share: settings, a cache of sessions, and the [Adoption] of an app's own records, which package adopt implements. On
-// it stands one small store for each responsibility:
+// share: settings, a cache of sessions, and the [Adoption] of an app's own records, which package adopt implements.
+// There is one small store for each responsibility:
 //
 //	SessionStore    create, read, list and change sessions; read a user's access rights
 //	MessageStore    append and read messages, by session and by time
@@ -13,7 +13,7 @@
 //	LongTermStore   everything of long-term memory that a prompt needs, in one query
 //	SummaryStore    session summaries
 //	DueStore        the sessions that the sweep has to look at
-//	HitStore        the records behind vector ids
+//	HitStore        the records of vector ids
 //	PromptStore     prompts that were built
 //	DeletionStore   delete messages and sessions
 //	TombstoneStore  what is left to do after a deletion

@@ -246,7 +246,7 @@ const (
 	passedOverPage      = 100
 )
 
-// Namespaces lists namespaces with one query for each, of one record: it asks for the first document behind the
+// Namespaces lists namespaces with one query for each, of one record: it asks for the first document after the
 // namespace before.
 func (s *DocumentStore) Namespaces(ctx context.Context, user conversation.UserID, q document.NamespaceQuery,
 	page conversation.Page,
@@ -295,7 +295,8 @@ type namespaceWalk struct {
 	passedOver int
 }
 
-// skip goes on behind a namespace that is on the list: of one as deep as may be, behind all that begin with its labels.
+// skip goes on after a namespace that is on the list. If it is as deep as may be, skip goes on after all namespaces
+// that begin with its labels.
 func (w *namespaceWalk) skip(n document.Namespace, maxDepth int) {
 	if w.from = table.AfterAll(table.DocumentsOf(n)); maxDepth > 0 && len(n) >= maxDepth {
 		w.from = table.AfterAll(table.DocumentsUnder(n[:maxDepth]))
@@ -303,7 +304,7 @@ func (w *namespaceWalk) skip(n document.Namespace, maxDepth int) {
 }
 
 // next returns the namespace of the first document from the place on. ok is false at the end, and when too many records
-// were passed over: the place is then behind them. The first query reads one record, because a document can be large.
+// were passed over: the place is then after them. The first query reads one record, because a document can be large.
 func (w *namespaceWalk) next(ctx context.Context) (n document.Namespace, ok bool, err error) {
 	only := []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrNamespace}
 	now := w.db.Now()

@@ -52,7 +52,7 @@ func (db *DB) DueAfterIdle() time.Time { return conversation.Milliseconds(db.Now
 
 // newClaim returns the update that claims a record, which is due at a time, until another. It counts a failure, which
 // the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
-// the record tells later whether the worker has seen a change.
+// the record shows later whether the worker has seen a change.
 func newClaim(due, until time.Time) expression.UpdateBuilder {
 	return expression.Set(table.Field(table.AttrDueAt), table.Value(table.TimeAttr(until))).
 		Set(table.Field(table.AttrClaimedVersion), table.Field(table.AttrVersion).IfNotExists(table.Value(table.IntAttr(0)))).
@@ -78,8 +78,8 @@ func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c s
 	return s.claim(ctx, d, until, newClaim(d.DueAt, until), isDueAt(d.DueAt))
 }
 
-// claim carries out the update u of a claim. A random token tells this claim from one that another worker made for the
-// same time while this one's answer was lost.
+// claim carries out the update u of a claim. A random token distinguishes this claim from one that another worker made
+// for the same time while this one's answer was lost.
 func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u expression.UpdateBuilder,
 	isAsRead expression.ConditionBuilder,
 ) (c sweep.Claim, ok bool, err error) {

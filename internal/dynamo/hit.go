@@ -19,7 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// HitStore reads the records behind vector ids. It is safe for concurrent use.
+// HitStore reads the records that vectors were made of. It is safe for concurrent use.
 type HitStore struct{ db *DB }
 
 // NewHitStore returns the records of a DB that have vectors.
@@ -228,7 +228,7 @@ func (s IndexingSource) documentDue(ctx context.Context, d sweep.Due) (indexing.
 	return indexing.RecordRef{}, fault.Missing("document")
 }
 
-// Resolve reads the records behind vector ids, in their order, consistently. One call reads 100 keys. The parts of one
+// Resolve reads the records of vector ids, in their order, consistently. One call reads 100 keys. The parts of one
 // long text are one hit, under the id of the first part. Records that are deleted, superseded, expired or of another
 // generation are left out, and so are ids that are not of this user.
 func (s *HitStore) Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string,

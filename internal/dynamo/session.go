@@ -214,7 +214,7 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 	return t, nil
 }
 
-// LeaveSession records that the user navigated away. The stream tells the summarizer of the change. The version stays
+// LeaveSession records that the user navigated away. The stream brings the change to the summarizer. The version stays
 // the same, because no append depends on it. Of a session that is not migrated nothing is recorded: the write would
 // cost what its array does, and the migration's action index makes it due for its summary in any case.
 func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {

@@ -23,7 +23,7 @@ func (s *SessionStore) Sessions(ctx context.Context, user conversation.UserID, f
 	if err != nil {
 		return nil, "", err
 	}
-	// One row more than the limit tells whether there is another page.
+	// One row more than the limit shows whether there is another page.
 	l := sessionList{
 		db: s.db, user: user, filter: filter, limit: page.Limit, maxRows: page.Limit + 1, fresh: map[string]bool{},
 	}
@@ -221,7 +221,7 @@ func (l *sessionList) readIndex(ctx context.Context, q table.Query) error {
 	return l.readRecords(ctx, batch)
 }
 
-// readRecords adds the sessions behind rows of the index to the list.
+// readRecords adds the sessions of rows of the index to the list.
 func (l *sessionList) readRecords(ctx context.Context, indexed []table.Item) error {
 	if len(indexed) == 0 {
 		return nil

@@ -51,12 +51,12 @@ type exchange struct {
 	code string
 	// reasons are those of a cancelled transaction.
 	reasons []string
-	// message is that of the error, "scripted" where it is empty. isCut says that the answer breaks off behind its status.
+	// message is that of the error, "scripted" where it is empty. isCut says that the answer breaks off after its status.
 	message string
 	isCut   bool
 }
 
-// openWired returns the stores of a table behind a wire. They do not wait between attempts.
+// openWired returns the stores of a table whose calls go through a wire. They do not wait between attempts.
 func openWired(t *testing.T, table string, w *wire, options ...dynamo.Option) storetest.Stores {
 	t.Helper()
 	options = append(options, dynamo.WithRandom(noJitter{}))

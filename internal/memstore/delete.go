@@ -203,14 +203,14 @@ func (s Deletions) SessionsOf(_ context.Context, user conversation.UserID, messa
 	return out, nil
 }
 
-// WithoutRecord returns those of the vector ids behind which there is no record. A document has as many vectors as its
+// WithoutRecord returns those of the vector ids that have no record. A document has as many vectors as its
 // record says.
 func (s Deletions) WithoutRecord(_ context.Context, user conversation.UserID, generation int64, vectors []string,
 ) ([]string, error) {
 	u, unlock := s.lock(user)
 	defer unlock()
 	return slices.DeleteFunc(slices.Clone(vectors), func(id string) bool {
-		recordID, h, _ := u.behind(id, s.now())
+		recordID, h, _ := u.recordOf(id, s.now())
 		if recordID == "" || generation != u.generation {
 			return false
 		}

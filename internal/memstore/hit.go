@@ -14,10 +14,10 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// RecordReader reads the records behind vector ids.
+// RecordReader reads the records of vector ids.
 type RecordReader struct{ *DB }
 
-// Resolve reads the records behind vector ids, each once.
+// Resolve reads the records of vector ids, each once.
 func (s RecordReader) Resolve(_ context.Context, user conversation.UserID, generation int64, ids []string,
 ) ([]recall.Hit, error) {
 	u, unlock := s.lock(user)
@@ -28,7 +28,7 @@ func (s RecordReader) Resolve(_ context.Context, user conversation.UserID, gener
 	var hits []recall.Hit
 	taken := map[string]bool{}
 	for _, id := range ids {
-		recordID, h, ok := u.behind(id, s.now())
+		recordID, h, ok := u.recordOf(id, s.now())
 		if !ok || taken[recordID] {
 			continue
 		}
@@ -39,8 +39,8 @@ func (s RecordReader) Resolve(_ context.Context, user conversation.UserID, gener
 	return hits, nil
 }
 
-// behind returns the record of a vector id, which may be that of a part. A memory has to be valid.
-func (r *records) behind(vectorID string, now time.Time) (recordID string, h recall.Hit, ok bool) {
+// recordOf returns the record of a vector id, which may be that of a part. A memory has to be valid.
+func (r *records) recordOf(vectorID string, now time.Time) (recordID string, h recall.Hit, ok bool) {
 	if h, ok := r.hit(vectorID, now); ok {
 		return vectorID, h, true
 	}

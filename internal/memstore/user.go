@@ -112,7 +112,7 @@ func threadOf(s conversation.Session) thread {
 
 func threadOfMessage(m conversation.Message) thread { return thread{m.SessionID, m.SessionCreatedAt} }
 
-// session is a session with what readers do not see. When it is due stands in its mark.
+// session is a session with what readers do not see. When it is due is in its mark.
 type session struct {
 	conversation.Session
 	indexingUntil time.Time

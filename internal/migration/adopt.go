@@ -40,7 +40,7 @@ type Entry struct {
 // message that only the array has.
 //
 // It returns the entries that the array has to have, at most limit messages that are new, and the session with these.
-// New entries come behind all others. Messages whose entry is missing get it again. Entries up to copied that are
+// New entries come after all others. Messages whose entry is missing get it again. Entries up to copied that are
 // missing at the end are deleted.
 func Adopt(s conversation.Session, copied int, decoded, stored []conversation.Message, ids IDs, limit int,
 ) (array []Entry, added []conversation.Message, after conversation.Session) {

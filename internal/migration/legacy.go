@@ -199,7 +199,7 @@ func (d *decoder) increasing(v any) time.Time {
 	return d.last.Add(time.Millisecond)
 }
 
-// digits stands for the random part of the id of an entry without one: 10 base36 digits of a hash of the session's
+// digits replaces the random part of the id of an entry without one: 10 base36 digits of a hash of the session's
 // key, role, content and the ordinal among the entries of the same role and content.
 func (d *decoder) digits(m conversation.Message) string {
 	h := sha256.New()

@@ -270,7 +270,7 @@ func TestDecodeProperties(t *testing.T) {
 	})
 }
 
-// TestStored checks that messages which were decoded are the same when they stand in an array as Throughline's entries.
+// TestStored checks that messages which were decoded are the same when they are in an array as Throughline's entries.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

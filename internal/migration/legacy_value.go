@@ -18,7 +18,7 @@ var roles = map[string]conversation.Role{
 	"system": conversation.RoleSystem,
 }
 
-// roleOf returns the role that an entry's value stands for. Every unknown one is system, which no prompt shows. A value
+// roleOf returns the role that an entry's value means. Every unknown one is system, which no prompt shows. A value
 // that is not the role's own name is kept.
 func roleOf(v any, kept map[string]any) conversation.Role {
 	name, _ := v.(string)

@@ -169,7 +169,7 @@ func parseCheckpoint(text string, a Action, s Segment, dryRun bool) (Run, error)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil || json.Unmarshal(raw, &r) != nil || r.Action != a || r.Segment != s || r.DryRun != dryRun || r.Done {
 		return Run{}, fault.InvalidField("checkpoint",
-			"must be one that this action returned for this segment; leave it out to go on where the segment stands")
+			"must be one that this action returned for this segment; leave it out to go on where the segment stopped")
 	}
 	return r, nil
 }

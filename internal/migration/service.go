@@ -31,7 +31,7 @@ const stageCheck = time.Second
 const maxMismatches = 100
 
 // Run works on a segment until it is done or the time is over. The caller then calls again, with the checkpoint or
-// without: where it stands is stored with the segment. A run that is killed goes on from the last page.
+// without: how far it came is stored with the segment. A run that is killed goes on from the last page.
 func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 	a := Action(r.Action)
 	state, err := s.Table.State(ctx)
@@ -86,7 +86,7 @@ func (s *Service) resume(ctx context.Context, state State, a Action, r Request) 
 	if r.Checkpoint != "" {
 		run, err := parseCheckpoint(r.Checkpoint, a, r.segment(), r.DryRun)
 		if err == nil && !run.isOf(state) {
-			return fresh, nil // what is behind the checkpoint was for another stage
+			return fresh, nil // what was done after the checkpoint was for another stage
 		}
 		return run, err
 	}
@@ -161,7 +161,7 @@ type worker struct {
 	mismatches []Mismatch
 }
 
-// work goes through the rest of the segment, page by page. Where it stands is stored after each page and at the end.
+// work goes through the rest of the segment, page by page. How far it came is stored after each page and at the end.
 func (w *worker) work(ctx context.Context) error {
 	for !w.run.Done {
 		began := w.Now()

@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 )
 
-// TestRunResumes kills a run and lets its time end. The next call goes on where the segment stands.
+// TestRunResumes kills a run and lets its time end. The next call goes on where the segment stopped.
 func TestRunResumes(t *testing.T) {
 	t.Parallel()
 	f := newFakeTable(12)
@@ -23,7 +23,7 @@ func TestRunResumes(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	f.fail = ""
-	f.now = time.Now().Add(time.Minute) // behind the deadline
+	f.now = time.Now().Add(time.Minute) // after the deadline
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	out, err := f.service().Run(ctx, backfill(0, 1, ""))

@@ -71,12 +71,12 @@ func testClientIDs(t *testing.T, s *fixture) {
 		t.Errorf("%d messages (-want +got)\n%s", again.Session.MessageCount, diff)
 	}
 	mixed := appendMessages(t, s, alice, "c", withID("z", "three"), withID("x", "one"), withID("", "four"))
-	var told []string
+	var stored []string
 	for _, m := range mixed.Messages {
-		told = append(told, fmt.Sprintln(m.Seq, m.Content, m.Duplicate))
+		stored = append(stored, fmt.Sprintln(m.Seq, m.Content, m.Duplicate))
 	}
 	want3 := []string{"3 three false\n", "1 one true\n", "4 four false\n"}
-	if diff := cmp.Diff(want3, told); diff != "" {
+	if diff := cmp.Diff(want3, stored); diff != "" {
 		t.Errorf("a call with new and stored messages (-want +got)\n%s", diff)
 	}
 	for name, m := range map[string]conversation.NewMessage{

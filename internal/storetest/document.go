@@ -366,7 +366,7 @@ func testNamespaces(t *testing.T, s *fixture) {
 	}
 }
 
-// testNamespacesPassOverMany checks a list behind more expired documents than one query reads.
+// testNamespacesPassOverMany checks a list that begins after more expired documents than one query reads.
 func testNamespacesPassOverMany(t *testing.T, s *fixture) {
 	for i := range 120 {
 		s.put(t, alice, "a", fmt.Sprint(i), `{}`, func(p *document.Put) { p.TTL = time.Second })

@@ -25,7 +25,7 @@ func testDocumentsAreDue(t *testing.T, s *fixture) {
 	}
 	hits, err := s.Indexing.Resolve(t.Context(), alice, 0, []string{ref.ID})
 	if err != nil || len(hits) != 1 || hits[0].Document == nil || hits[0].Document.Key != "k" {
-		t.Fatalf("behind %s are %+v, %v", ref.ID, hits, err)
+		t.Fatalf("the hits of %s are %+v, %v", ref.ID, hits, err)
 	}
 	old := ref
 	s.put(t, alice, "a", "k", `{"x":2}`, func(p *document.Put) { p.TTL = time.Hour })
@@ -50,7 +50,7 @@ func testDocumentsAreDue(t *testing.T, s *fixture) {
 		t.Errorf("an expired document is %+v, %v", gone, err)
 	}
 	if hits, err := s.Indexing.Resolve(t.Context(), alice, 0, []string{ref.ID}); err != nil || len(hits) > 0 {
-		t.Errorf("behind an expired document's vector are %+v, %v", hits, err)
+		t.Errorf("the hits of an expired document's vector are %+v, %v", hits, err)
 	}
 }
 

@@ -110,7 +110,7 @@ func testSummariesMakeSpinesDue(t *testing.T, s *fixture) {
 		t.Errorf("what came during the visit is not due: %v", err)
 	}
 	if spines, owner := snapshot(t, s).Spines, readSession(t, s, session.ID); len(spines) != 0 || owner.CoachID != "c1" {
-		t.Errorf("a due spine stands among the live records: %v", spines)
+		t.Errorf("a due spine is among the live records: %v", spines)
 	}
 }
 
@@ -206,7 +206,7 @@ func testDeletionsClearSpines(t *testing.T, s *fixture) {
 		{"a session without a summary", func() error {
 			return errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "plain", s.clock()))
 		}, false},
-		{"a message behind the summary", func() error {
+		{"a message after the summary", func() error {
 			return errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, uncovered[0], nil, s.clock()))
 		}, false},
 		{"a message", func() error {

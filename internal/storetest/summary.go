@@ -224,9 +224,9 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 		t.Errorf("recent sessions are %+v, %v", recent, err)
 	}
 	of := conversation.CoachSessions{CoachID: form.CoachID}
-	told, _, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
-	if err != nil || len(told) != 1 || told[0].ID != "form" {
-		t.Errorf("the coach's sessions are %+v, %v", told, err)
+	listed, _, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
+	if err != nil || len(listed) != 1 || listed[0].ID != "form" {
+		t.Errorf("the coach's sessions are %+v, %v", listed, err)
 	}
 	change("form", nil, map[string]any{"workoutName": "Helen"}, 1)
 }

@@ -151,7 +151,7 @@ func (a Array) SetAttributes(u expression.UpdateBuilder, _, after conversation.S
 	return table.SetEach(u, all.Nested(table.AttrAttributes), changed), nil
 }
 
-// attributesAtTop returns what stands in the record of a session that is not embedded outside of the app's record.
+// attributesAtTop returns the attributes outside of the app's record, in the record of a session that is not embedded.
 func attributesAtTop(user conversation.UserID, s conversation.Session) table.Item {
 	it := table.SharedAttributes(user, s)
 	if seq := arrayOf(s).EmbeddedSeq; seq > 0 {

@@ -138,7 +138,7 @@ func withArray(s conversation.Session, it table.Item) conversation.Session {
 	return s
 }
 
-// lastSeqOf returns the last seq of an embedded session: that of the last entry, or of a deleted one behind it.
+// lastSeqOf returns the last seq of an embedded session: that of the last entry, or of a deleted one after it.
 func lastSeqOf(s conversation.Session) int {
 	seq := 0
 	for range arrayOf(s).Entries {

@@ -50,7 +50,7 @@ func (a *Adopter) Array(record table.Item, s conversation.Session) []conversatio
 	return decodeArray(s, record)
 }
 
-// Remove takes a message out of the array of a session. An entry behind it whose id would become another gets its
+// Remove takes a message out of the array of a session. An entry after it whose id would become another gets its
 // id as an attribute. The condition is that the app has not replaced the entry. It returns a NotFound error where the
 // array has no such message.
 func (a *Adopter) Remove(u expression.UpdateBuilder, record table.Item, before, after conversation.Session,

@@ -130,8 +130,8 @@ func (m *mover) commit(ctx context.Context, t *table.Transaction) (*table.Condit
 	return failures, err
 }
 
-// read reads the session's record. The keys of all contexts are asked for: two sessions of one id cannot be told apart
-// by the API.
+// read reads the session's record. The keys of all contexts are asked for: the API cannot distinguish two sessions
+// of one id.
 func (m *mover) read(ctx context.Context) (it table.Item, session conversation.Session, err error) {
 	keys := table.SessionKeys(m.user, m.id)
 	records, err := m.db.ReadCurrent(ctx, opMove, m.user, keys...)
@@ -210,7 +210,7 @@ func (m *mover) marked(u expression.UpdateBuilder) expression.UpdateBuilder {
 	return table.SetOrRemove(u, table.AttrOrigin, table.StringAttr(originBackfill), m.byJob)
 }
 
-// errLacking refuses a session with messages of the shared store that cannot stand in its array.
+// errLacking refuses a session with messages of the shared store that cannot be put into its array.
 const errLacking = migration.Unmovable("the shared store has messages of this session that its array lacks, from " +
 	"before the array's last one: put the app's record back as it was")
 

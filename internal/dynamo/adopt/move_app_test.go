@@ -64,7 +64,7 @@ func TestAppWritesDual(t *testing.T) {
 }
 
 // TestAppWritesOldRecord has the app write the record over that of a shared session which it had read before. The
-// messages that were stored since are taken into the array, and stand behind the app's.
+// messages that were stored since are taken into the array, after the app's.
 func TestAppWritesOldRecord(t *testing.T) {
 	t.Parallel()
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)

@@ -113,7 +113,7 @@ func (m *mover) decodeEntries(s conversation.Session, list []types.AttributeValu
 }
 
 // adopt returns the transaction that makes a dual session agree with an array that the app has written to. The app's
-// new entries become messages behind all others. Entries that are missing are added again.
+// new entries become messages after all others. Entries that are missing are added again.
 func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session) (*table.Transaction, error) {
 	entries := make([]types.AttributeValue, len(entriesIn(it)))
 	for i, e := range entriesIn(it) {

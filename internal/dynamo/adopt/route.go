@@ -148,7 +148,7 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 }
 
 // leaveArray returns the update that takes an embedded session's record to another placement: what is Throughline's
-// stands at the top from then on. top is that, as far as it is known; the rest comes from the record. The app's values
+// is at the top from then on. top is that, as far as it is known; the rest comes from the record. The app's values
 // of the same names are kept. The condition is that the app has not changed these.
 func leaveArray(record table.Item, after conversation.Session, top table.Item,
 ) (u expression.UpdateBuilder, isAsRead expression.ConditionBuilder, err error) {

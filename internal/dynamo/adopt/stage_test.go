@@ -59,7 +59,7 @@ func TestTwoOperators(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var won, told atomic.Int32
+		var won, refused atomic.Int32
 		var operators sync.WaitGroup
 		for i := range 4 {
 			operators.Go(func() {
@@ -71,15 +71,15 @@ func TestTwoOperators(t *testing.T) {
 				case err == nil:
 					won.Add(1)
 				case fault.Is(err, fault.Conflict):
-					told.Add(1)
+					refused.Add(1)
 				default:
 					t.Error(err)
 				}
 			})
 		}
 		operators.Wait()
-		if won.Load() != 1 || told.Load() != 3 {
-			t.Errorf("%d operators won and %d were told", won.Load(), told.Load())
+		if won.Load() != 1 || refused.Load() != 3 {
+			t.Errorf("%d operators won and %d were refused", won.Load(), refused.Load())
 		}
 	}
 }

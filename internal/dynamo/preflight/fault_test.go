@@ -33,7 +33,7 @@ func TestFaultsOfTables(t *testing.T) {
 		ttl    string
 		check  string
 		level  preflight.Level
-		// words stand in what was found, what breaks, the mend or the commands.
+		// words are in what was found, what breaks, the mend or the commands.
 		words []string
 	}{
 		{

@@ -173,7 +173,7 @@ func (c *check) appIndex(name string, schema []types.KeySchemaElement) {
 		c.add(Finding{
 			Check: "app's index " + name, Level: Warning,
 			Found:  "records of Throughline's have its keys " + keyText(schema, c.table.AttributeDefinitions),
-			Breaks: "they stand in the index, cost a write there, and come up in the app's queries of it",
+			Breaks: "they are in the index, cost a write there, and come up in the app's queries of it",
 			Mend:   "let the app's queries pass over records that have a generation attribute, or index another attribute",
 		})
 	}

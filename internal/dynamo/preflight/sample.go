@@ -157,7 +157,7 @@ func (c *check) newTallies() *tallies {
 	})
 	ts.partition = add(Finding{
 		Check: "partitions", Level: Warning,
-		Found: "records with sort keys of sessions stand in partitions that are not called " +
+		Found: "records with sort keys of sessions are in partitions that are not called " +
 			dynamo.UserPartition("<userId>"),
 		Breaks: "Throughline does not find them: all of a user's records have that partition key, with the token's sub",
 		Mend:   "write these conversations to the user's partition, or import them through the API",
@@ -174,7 +174,7 @@ func (c *check) newTallies() *tallies {
 
 func entersFinding(index string) Finding {
 	f := Finding{
-		Check: "index " + index, Level: Warning, Found: "records of the app's have its keys and will stand in it",
+		Check: "index " + index, Level: Warning, Found: "records of the app's have its keys and will be in it",
 		Breaks: "they cost a write there, and Throughline's reads of the index pass over them",
 		Mend:   "let the app keep the values under other names",
 	}

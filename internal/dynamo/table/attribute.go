@@ -29,8 +29,8 @@ const (
 	AttrParts         = "parts"        // as JSON
 	attrClientID      = "clientMessageId"
 	AttrMessageSK     = "messageSk" // of a clientMessageId
-	// AttrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It tells the session from a
-	// deleted one of the same id, whose messages an index may still show.
+	// AttrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It distinguishes the session
+	// from a deleted one of the same id, whose messages an index may still show.
 	AttrSessionCreatedAt = "sessionCreatedAtMs"
 
 	// Sessions.

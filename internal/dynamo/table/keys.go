@@ -13,7 +13,7 @@ import (
 )
 
 // Every key is built and parsed in this file, those of deletions in keys_deletion.go, those of documents in
-// keys_document.go. The separator is '#'. A user id may hold one, so it stands last, or the parser cuts it off as a
+// keys_document.go. The separator is '#'. A user id may hold one, so it comes last, or the parser cuts it off as a
 // whole. All other parts are checked to hold none before they are stored.
 
 const (
@@ -46,7 +46,7 @@ const (
 	SpineMarkPrefix = controlPrefix + "spine#"
 	// SkippedPrefix is that of the records by which messages that were skipped are due again.
 	SkippedPrefix = controlPrefix + "skipped#"
-	// ErasingSK marks an unfinished erasure. It stands among the live records, so that the query of them reads it too.
+	// ErasingSK marks an unfinished erasure. It is among the live records, so that the query of them reads it too.
 	ErasingSK = LivePrefix + "erasing"
 
 	promptIDPrefix = "prompt_"
@@ -341,7 +341,7 @@ func SpineKey(user conversation.UserID, coach string) Key {
 	return UserKey(user, SpinePrefix+coach)
 }
 
-// DueShard is the shard of the due index in which a record stands: one of its queue's.
+// DueShard is the shard of the due index that has a record: one of its queue's.
 func DueShard(k Key) sweep.Shard { return queueOf(k.SK).ShardOf(k.PK + "#" + k.SK) }
 
 // IsMessageSK reports whether a sort key is of a message.

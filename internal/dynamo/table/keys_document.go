@@ -113,7 +113,7 @@ func decodeName(text string) (string, bool) {
 	return b.String(), true
 }
 
-// isPlain reports whether a byte stands for itself in an encoded name.
+// isPlain reports whether a byte is written as itself in an encoded name.
 func isPlain(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':

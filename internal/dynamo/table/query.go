@@ -126,7 +126,7 @@ func StartAfter(user conversation.UserID, after conversation.Position, low, high
 }
 
 // maxExamined bounds how many bytes are read for one page of a filtered list. A page may end short of its limit, with
-// more behind it.
+// more after it.
 const maxExamined = 4 << 20
 
 // Pager collects a page of a list that is ordered by sort key. The next page starts after the last record that was

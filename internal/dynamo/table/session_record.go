@@ -22,7 +22,7 @@ func OwnAttributes(s conversation.Session) Item {
 	return it
 }
 
-// SharedAttributes returns what stands in the record of a session outside of the app's record: OwnAttributes, the
+// SharedAttributes returns the attributes of a session's record outside of the app's record: OwnAttributes, the
 // counters and the attributes of the indexes.
 func SharedAttributes(user conversation.UserID, s conversation.Session) Item {
 	it := OwnAttributes(s)

@@ -127,7 +127,7 @@ func IsGeneration(g int64) expression.ConditionBuilder {
 }
 
 // Transaction collects writes that happen all or not at all. The methods that add a write return its place, by which
-// ConditionFailures tells whose condition failed.
+// ConditionFailures identifies the write whose condition failed.
 type Transaction struct {
 	table *string
 	Items []types.TransactWriteItem
@@ -213,7 +213,7 @@ func (f *ConditionFailures) Existing(place int) (Item, bool) {
 }
 
 // Commit carries a transaction out. It repeats the same writes after a throttle, a conflict with another transaction
-// or a missing answer. The client token tells DynamoDB that an attempt repeats an earlier one.
+// or a missing answer. By the client token DynamoDB knows that an attempt repeats an earlier one.
 func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Backoff) (*ConditionFailures, error) {
 	if t.Err != nil {
 		return nil, Failed(op, t.Err)
