@@ -28,8 +28,8 @@ func EncodeSessionID(text string) string {
 	return hashPrefix + base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// DecodeSessionID is the inverse of EncodeSessionID. It reports false for a hash, whose text cannot be told, and for an
-// id that EncodeSessionID does not return.
+// DecodeSessionID is the inverse of EncodeSessionID. It reports false for a hash, whose text cannot be recovered, and
+// for an id that EncodeSessionID does not return.
 func DecodeSessionID(id string) (text string, ok bool) {
 	encoded, isText := strings.CutPrefix(id, textPrefix)
 	if !isText {

@@ -159,7 +159,7 @@ func decisions(items []struct{ Kind, Context, Decision, Reason string }) string 
 	return strings.Join(parts, ", ")
 }
 
-// otherContexts returns the section about other contexts, which stands behind the session's messages.
+// otherContexts returns the section about other contexts, which comes after the session's messages.
 func (p storedPrompt) otherContexts() string {
 	const heading = "# RECENT ACTIVITY IN OTHER CONTEXTS"
 	texts := []string{p.System}

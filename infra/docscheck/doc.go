@@ -10,7 +10,7 @@
 //	```text output  is what the block before it prints, line by line
 //	```json output  is what the block before it prints, as one JSON value
 //
-// A "…" in an output stands for anything: a part of a text, a line of its own for any lines, a member "…" for the other
+// A "…" in an output matches anything: a part of a text, a line of its own for any lines, a member "…" for the other
 // members of an object, an element "…" for the other elements of an array. Ids, times, tokens of access and durations
 // match any others; numbers of tokens, scores and their features match others that are near.
 //

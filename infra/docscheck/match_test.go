@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// anything stands in an output for what is not shown.
+// anything replaces, in an output, what is not shown.
 const anything = "…"
 
 // changing are the parts of an output that differ each time.
@@ -122,7 +122,7 @@ func matches(shown, printed string) bool {
 
 func collapse(line string) string { return spaces.ReplaceAllString(strings.TrimSpace(line), " ") }
 
-// like reports whether a text is what is shown, where each "…" stands for anything.
+// like reports whether a text is what is shown, where each "…" matches anything.
 func like(shown, printed string) bool {
 	parts := strings.Split(shown, anything)
 	for i := range parts {

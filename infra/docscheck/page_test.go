@@ -15,7 +15,7 @@ const root = "../.."
 // A block is a fenced block of a page.
 type block struct {
 	line int
-	info []string // the words behind the fence
+	info []string // the words after the fence
 	text string
 }
 

@@ -150,7 +150,7 @@ func TestForms(t *testing.T) {
 }
 
 // generators returns the folders of the generators of clients that the pages name, and of what checks their output, as
-// they stand before the others in PATH.
+// they come before the others in PATH.
 func generators(t *testing.T) string {
 	t.Helper()
 	list := ""

@@ -46,7 +46,7 @@ type traffic struct {
 // liveSession is what a session got besides what its array had. One writer appends to it.
 type liveSession struct {
 	mu sync.Mutex
-	// added are the messages that were acknowledged, and behind them those of the append that is under way.
+	// added are the messages that were acknowledged, and after them those of the append that is under way.
 	added []legacy.Message
 	acked int
 }

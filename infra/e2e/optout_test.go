@@ -17,7 +17,7 @@ var secrets = map[string]string{
 }
 
 // TestNoReaderPassesAnOptOut asks everything that reads sessions, from each context and from outside of all, while some
-// contexts share nothing. Then it asks again while all is shared, so that a reader which never tells anything is found.
+// contexts share nothing. Then it asks again while all is shared, so that a reader which never shows anything is found.
 func TestNoReaderPassesAnOptOut(t *testing.T) {
 	t.Parallel()
 	api := newUser(t)
@@ -41,27 +41,27 @@ func TestNoReaderPassesAnOptOut(t *testing.T) {
 		"no crossing": {map[string]any{"crossContext": false}, nil},
 	} {
 		do(t, api, http.MethodPut, "/v1/preferences", tc.preferences, nil)
-		for reader, told := range readAll(t, api) {
+		for reader, shown := range readAll(t, api) {
 			asking, _, _ := strings.Cut(reader, ":")
 			for context, secret := range secrets {
 				isHidden := tc.apart == nil || tc.apart[context] || tc.apart[asking]
-				if context != asking && isHidden && strings.Contains(told, secret) {
-					t.Errorf("%s: %s tells what was said in %s", name, reader, context)
+				if context != asking && isHidden && strings.Contains(shown, secret) {
+					t.Errorf("%s: %s shows what was said in %s", name, reader, context)
 				}
 			}
 		}
 	}
 	do(t, api, http.MethodPut, "/v1/preferences", map[string]any{}, nil)
-	for reader, told := range readAll(t, api) {
+	for reader, shown := range readAll(t, api) {
 		asking, _, _ := strings.Cut(reader, ":")
 		others := 0
 		for context, secret := range secrets {
-			if context != asking && strings.Contains(told, secret) {
+			if context != asking && strings.Contains(shown, secret) {
 				others++
 			}
 		}
 		if others == 0 {
-			t.Errorf("while all is shared, %s tells nothing of another context, so this test does not try it:\n%s", reader, told)
+			t.Errorf("while all is shared, %s shows nothing of another context, so this test cannot fail:\n%s", reader, shown)
 		}
 	}
 }
@@ -79,7 +79,7 @@ func unshared(contexts ...string) map[string]any {
 func readAll(t *testing.T, api *client.Client) map[string]string {
 	t.Helper()
 	const query = "What is my locker code word?"
-	told := map[string]string{}
+	shown := map[string]string{}
 	read := func(reader, path string, body map[string]any) {
 		var answer any
 		do(t, api, http.MethodPost, path, body, &answer)
@@ -87,7 +87,7 @@ func readAll(t *testing.T, api *client.Client) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told[reader] = string(text)
+		shown[reader] = string(text)
 	}
 	read(":recall", "/v1/recall", map[string]any{"query": query, "limit": 50})
 	for context := range secrets {
@@ -106,5 +106,5 @@ func readAll(t *testing.T, api *client.Client) map[string]string {
 			})
 		}
 	}
-	return told
+	return shown
 }

@@ -33,7 +33,7 @@ func TestSmoke(t *testing.T) {
 	}
 }
 
-// TestSmokeSaysWhatFailed expects that each broken service is told from the ones that work.
+// TestSmokeSaysWhatFailed expects that each broken service is named, and no service that works.
 func TestSmokeSaysWhatFailed(t *testing.T) {
 	stack := startStack(t)
 	api := client.New(stack.Base).WithToken(mintToken(t, stack, "smoke"))

@@ -9,9 +9,9 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// toldOfSpines returns what a prompt tells of the coach's spine and the user summary, and the user's own view of the
+// spineTexts returns what a prompt has of the coach's spine and the user summary, and the user's own view of the
 // latter.
-func toldOfSpines(t *testing.T, api *client.Client) string {
+func spineTexts(t *testing.T, api *client.Client) string {
 	t.Helper()
 	var about struct{ Patterns, Wins, Struggles []string }
 	_ = api.Do(t.Context(), http.MethodGet, "/v1/user-summary", nil, &about) // not found while nothing is observed
@@ -68,26 +68,26 @@ func TestSpine(t *testing.T) {
 		}
 	})
 	eventually(t, 30*time.Second, "spine of both sessions", func() bool {
-		text = toldOfSpines(t, api)
+		text = spineTexts(t, api)
 		return hasAll(text, both...) && strings.Count(text, "marzipan") == 2 && strings.Count(text, "pomelo") == 2
 	})
 	do(t, api, http.MethodDelete, "/v1/sessions/pomelo", nil, nil)
-	if text := toldOfSpines(t, api); strings.Contains(text, "pomelo") {
+	if text := spineTexts(t, api); strings.Contains(text, "pomelo") {
 		t.Errorf("at once after the deletion:\n%s", text)
 	}
 	eventually(t, 30*time.Second, "spine of what is left", func() bool {
-		text = toldOfSpines(t, api)
+		text = spineTexts(t, api)
 		return hasAll(text, "spine included", "user_summary included") && strings.Count(text, "marzipan") == 2
 	})
 	if strings.Contains(text, "pomelo") {
 		t.Errorf("written anew:\n%s", text)
 	}
 	do(t, api, http.MethodPut, "/v1/preferences", object{"memory": false}, nil)
-	if off := toldOfSpines(t, api); strings.Contains(off, "included") || strings.Contains(off, "story") {
+	if off := spineTexts(t, api); strings.Contains(off, "included") || strings.Contains(off, "story") {
 		t.Errorf("with memory off:\n%s", off)
 	}
 	do(t, api, http.MethodPut, "/v1/preferences", object{"memory": true}, nil)
-	if on := toldOfSpines(t, api); on != text {
+	if on := spineTexts(t, api); on != text {
 		t.Errorf("with memory on again:\n%s\nbefore:\n%s", on, text)
 	}
 }

@@ -87,7 +87,7 @@ func TestManyWritersAppendToOneSession(t *testing.T) {
 	next := make([]int, writers)
 	for i, m := range all {
 		if m.Seq != i+1 || i > 0 && m.Timestamp <= all[i-1].Timestamp {
-			t.Fatalf("message %d has seq %d and time %s behind %s", i, m.Seq, m.Timestamp, all[max(i-1, 0)].Timestamp)
+			t.Fatalf("message %d has seq %d and time %s after %s", i, m.Seq, m.Timestamp, all[max(i-1, 0)].Timestamp)
 		}
 		var w, n int
 		if _, err := fmt.Sscan(m.Content, &w, &n); err != nil || n != next[w] {

@@ -76,7 +76,7 @@ type builtPrompt struct {
 	}
 }
 
-// withLate adds to System what the prompt says behind the session's messages.
+// withLate adds to System what the prompt says after the session's messages.
 func (p builtPrompt) withLate() builtPrompt {
 	for _, m := range p.Messages {
 		if m.Role == "system" {

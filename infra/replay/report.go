@@ -22,7 +22,7 @@ func (r *replay) report(ctx context.Context, conversations []dataset.Conversatio
 	if err != nil {
 		return err
 	}
-	behind := time.Since(waiting)
+	waited := time.Since(waiting)
 	summaries, err := r.countSummaries(ctx, conversations)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (r *replay) report(ctx context.Context, conversations []dataset.Conversatio
 	fmt.Fprintf(r.out, "sessions     %d\n", r.sessions.Load())
 	fmt.Fprintf(r.out, "summaries    %d\n", summaries)
 	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
-		settled.Settled, behind.Seconds(), settled.Records, settled.Pending)
+		settled.Settled, waited.Seconds(), settled.Records, settled.Pending)
 	return r.printPrompt(ctx, conversations[len(conversations)-1])
 }
 

@@ -33,7 +33,7 @@ const account = "000000000000"
 // accessKey finds the access key in a request's signature.
 var accessKey = regexp.MustCompile(`Credential=([^/]+)/`)
 
-// principalOf returns the ARN of the role that an access key stands for.
+// principalOf returns the ARN of the role that an access key is of.
 func principalOf(key string) string { return "arn:aws:iam::" + account + ":role/" + key }
 
 func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {

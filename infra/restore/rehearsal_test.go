@@ -36,8 +36,8 @@ const (
 	ledgerTable = "throughline-erasures"
 )
 
-// rehearsal is a stage on the local engine. before is the stack with the old table, which goes on running as instances
-// do that were not told of the new one. after is the one with the new table.
+// rehearsal is a stage on the local engine. before is the stack with the old table, which goes on running, as instances
+// do that do not know the new one. after is the one with the new table.
 type rehearsal struct {
 	*testing.T
 	tables        *tableService

@@ -9,10 +9,10 @@ import (
 
 const adoption = "internal/dynamo/adopt"
 
-// TestAdoptionStandsBesideTheStore checks that the stores and the table know nothing of an app's own records, and that
+// TestAdoptionIsBesideTheStore checks that the stores and the table know nothing of an app's own records, and that
 // only what builds the store adds their adoption to it (docs/adr/0059). Without the folder and that line, every session
 // is one of the shared store.
-func TestAdoptionStandsBesideTheStore(t *testing.T) {
+func TestAdoptionIsBesideTheStore(t *testing.T) {
 	t.Parallel()
 	found := false
 	for _, p := range listPackages(t) {

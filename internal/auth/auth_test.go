@@ -132,7 +132,7 @@ func (i *issuer) claims(changes jwt.MapClaims) jwt.MapClaims {
 	return c
 }
 
-// signText signs a payload as it stands.
+// signText signs a payload as it is.
 func (i *issuer) signText(t testing.TB, kid, payload string) string {
 	t.Helper()
 	encode := base64.RawURLEncoding.EncodeToString

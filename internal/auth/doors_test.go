@@ -20,8 +20,8 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// entrance tells what a request with a token may do: in whose name, and with which of the two scopes. The user is empty
-// where the token is refused.
+// entrance returns what a request with a token may do: in whose name, and with which of the two scopes. The user is
+// empty where the token is refused.
 type entrance func(t *testing.T, token, payload string) (user string, isUser, isApp bool)
 
 // TestBothEntrancesReadTokensAlike has the rules of tokens, and checks each at the function URL and at the functions
@@ -32,7 +32,7 @@ func TestBothEntrancesReadTokensAlike(t *testing.T) {
 	entrances := map[string]entrance{"function URL": urlEntrance(newVerifier(t, i)), "HTTP API": i.apiEntrance()}
 	const user, app = "throughline/user", "throughline/app"
 	for name, tc := range map[string]struct {
-		// claims stand behind iss and exp, and behind an aud where they have neither that nor a client_id.
+		// claims follow iss and exp. An aud comes before them where they have neither that nor a client_id.
 		claims string
 		user   string
 		scopes string
@@ -53,7 +53,7 @@ func TestBothEntrancesReadTokensAlike(t *testing.T) {
 		"no scopes":                {`"sub":"ann"`, "ann", ""},
 		"null scopes":              {`"sub":"ann","scope":null`, "ann", ""},
 		"half a bracket":           {`"sub":"ann","scope":"[throughline/app"`, "ann", ""},
-		"half a bracket behind":    {`"sub":"ann","scope":"[x] throughline/app]"`, "ann", ""},
+		"half a bracket after":     {`"sub":"ann","scope":"[x] throughline/app]"`, "ann", ""},
 		"brackets":                 {`"sub":"ann","scope":"[throughline/app]"`, "ann", ""},
 		"brackets around both":     {`"sub":"ann","scope":"[throughline/user throughline/app]"`, "ann", ""},
 		"brackets in a list":       {`"sub":"ann","scp":["[throughline/app]"]`, "ann", ""},

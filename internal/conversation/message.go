@@ -53,7 +53,7 @@ type Message struct {
 	// memories. It stays in the conversation and in its session's prompts.
 	NoIndex, NoExtract bool
 	Generation         int64
-	// SessionCreatedAt is when the session was created. It tells the session from others of the same id.
+	// SessionCreatedAt is when the session was created. It distinguishes the session from others of the same id.
 	SessionCreatedAt time.Time
 }
 

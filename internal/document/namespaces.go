@@ -2,7 +2,7 @@ package document
 
 import "slices"
 
-// Wildcard is the label of a pattern that stands for any one label.
+// Wildcard is the label of a pattern that matches any one label.
 const Wildcard = "*"
 
 // NamespaceQuery selects namespaces. The zero value selects all.

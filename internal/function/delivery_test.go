@@ -68,7 +68,7 @@ type record struct {
 	raw      json.RawMessage
 	event    events.DynamoDBEventRecord
 	// again says that it is the second delivery. held are second deliveries of earlier records of the item, which come
-	// behind this one.
+	// after this one.
 	again bool
 	held  []record
 }

@@ -17,14 +17,14 @@ import (
 	"github.com/throughline/throughline/internal/function"
 )
 
-// TestBothDoorsBringTheSameRequest reads the event of each door, and expects the same request behind it.
+// TestBothDoorsBringTheSameRequest reads the event of each door, and expects the same request from each.
 func TestBothDoorsBringTheSameRequest(t *testing.T) {
 	t.Parallel()
 	type request struct {
 		Method, URL, Body, From string
 		Header                  http.Header
 	}
-	behind := func(path string) request {
+	requestOf := func(path string) request {
 		t.Helper()
 		event, err := os.ReadFile(path)
 		if err != nil {
@@ -54,7 +54,7 @@ func TestBothDoorsBringTheSameRequest(t *testing.T) {
 		}
 		return got
 	}
-	url, gateway := behind("../../infra/events/coach.json"), behind("../../infra/events/coach-gateway.json")
+	url, gateway := requestOf("../../infra/events/coach.json"), requestOf("../../infra/events/coach-gateway.json")
 	if diff := cmp.Diff(url, gateway); diff != "" || url.Method != http.MethodPost || url.Body == "" {
 		t.Errorf("the function URL (-) and the gateway (+) bring:\n%s", diff)
 	}

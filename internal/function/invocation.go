@@ -34,7 +34,7 @@ func invocationOf(ctx context.Context, name string, in any) trace.Invocation {
 	return out
 }
 
-// describe tells the kinds of events apart that a function with several of them may get.
+// describe distinguishes the kinds of events that a function may get.
 func describe(ctx context.Context, payload json.RawMessage, out *trace.Invocation) {
 	var event struct {
 		Headers  map[string]string

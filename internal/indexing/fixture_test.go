@@ -32,7 +32,7 @@ type fake struct {
 	embedded map[int]int
 	records  map[string]recall.Hit
 	claim    time.Time
-	// embed stands for the embedding service: it is called with the texts of each request.
+	// embed replaces the embedding service. It is called with the texts of each request.
 	embed  func(ctx context.Context, texts int)
 	marked []indexing.RecordRef
 	fail   func(op string) error

@@ -75,7 +75,7 @@ type Records interface {
 	// RecordDue returns the memory, check-in or document of a due record. It is NotFound when the record is none of them,
 	// is gone, or is of an earlier generation. A document may have expired.
 	RecordDue(ctx context.Context, d sweep.Due) (RecordRef, error)
-	// Resolve reads the records behind vector ids. Records that are deleted, superseded or of another generation are
+	// Resolve reads the records of vector ids. Records that are deleted, superseded or of another generation are
 	// left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 }

@@ -16,7 +16,7 @@ const (
 	bytesPerRead    = 1 << 20
 	// atOnce is how many sessions are read or marked in parallel.
 	atOnce = 16
-	// lookBack is how far the message before a run is looked for behind system messages.
+	// lookBack is how many system messages the search for the message before a run passes over.
 	lookBack = 5
 )
 

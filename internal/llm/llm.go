@@ -61,7 +61,7 @@ func EndUser(id string) string {
 	return hex.EncodeToString(hash[:16])
 }
 
-// SessionKey returns a hash of a user's session, which tells the vendor neither.
+// SessionKey returns a hash of a user and a session, from which the vendor learns neither.
 func SessionKey(user, session string) string { return EndUser(user + "\x00" + session) }
 
 // Usage counts tokens as the vendor bills them. CachedTokens are those of the prompt tokens that came from the vendor's

@@ -20,8 +20,8 @@ import (
 const (
 	// path is the path of the protocol.
 	path = "/mcp"
-	// metadataPath is the path of the resource's metadata. A client asks for it with the resource's own path behind it
-	// first, and without it then (RFC 9728, section 3.1).
+	// metadataPath is the path of the resource's metadata. A client asks for it with the resource's own path after it
+	// first, and then without it (RFC 9728, section 3.1).
 	metadataPath = "/.well-known/oauth-protected-resource"
 )
 

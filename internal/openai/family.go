@@ -45,7 +45,7 @@ type family struct {
 	// breakpoints is true for models whose prompts are cached only as far as the breakpoints in a request. Earlier ones
 	// refuse breakpoints, and reuse any beginning of a prompt ("Prompt caching", summary of model differences).
 	breakpoints bool
-	// oneSystem is true for models whose chat templates may refuse a system message behind another message.
+	// oneSystem is true for models whose chat templates may refuse a system message after another message.
 	oneSystem bool
 	// anyEffort is true for models that are not known. They get the configured effort unchanged, and none by default.
 	anyEffort bool

@@ -12,8 +12,8 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// space is where the vectors of one user and generation are. In a namespace that users share, the owner stands in every
-// id, every filter and every deletion, so that no call reaches another user's vectors.
+// space is where the vectors of one user and generation are. In a namespace that users share, the owner is part of
+// every id, every filter and every deletion, so that no call reaches another user's vectors.
 type space struct {
 	index     *pinecone.IndexConnection // of the namespace
 	namespace string

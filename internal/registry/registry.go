@@ -123,7 +123,7 @@ type Module struct {
 type MemoryType struct {
 	// Name is the name in the API: "PEOPLE".
 	Name string `yaml:"name"`
-	// Means tells the model what facts of the type are about: "somebody in their life, with the name".
+	// Means is what the model reads about the facts of the type: "somebody in their life, with the name".
 	Means string `yaml:"means"`
 	// InPrompt is how many memories of the type a prompt has that chooses the most relevant ones
 	// (prompt-assembly-map, chooseRelevantMemories).

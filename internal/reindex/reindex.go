@@ -40,7 +40,7 @@ type Source interface {
 	Records(ctx context.Context, user conversation.UserID, after string) (Page, error)
 }
 
-// Records reads the records behind vector ids.
+// Records reads the records of vector ids.
 type Records interface {
 	// Resolve is the method of indexing.Store, and WithoutRecord that of erasure.SourceStore.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)

@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// remote stands between a run and the services. Before each call of a user's reindex it calls before, with the number
+// remote is between a run and the services. Before each call of a user's reindex it calls before, with the number
 // of the call in the reindex. The run is killed at a call, counted over all users, for which isKilled is true: the call
 // is made, and its answer is lost.
 type remote struct {

@@ -13,7 +13,7 @@ import (
 const (
 	// AtOnce is how many records one invocation works on at once. A model that takes 5 s then gives 32 sessions a second.
 	AtOnce = 160
-	// readAhead is of how many users an invocation reads records before it deals them out. It looks behind one user's
+	// readAhead is of how many users an invocation reads records before it deals them out. It looks past one user's
 	// many records for those of others, pageSize records at once, and pagesAhead pages before it goes on to work.
 	readAhead  = 2 * AtOnce
 	pageSize   = 500

@@ -65,7 +65,7 @@ func Part(text string, from, to int) string {
 	return part
 }
 
-// middleMark stands where the middle of a text was cut out.
+// middleMark replaces the middle of a text that was cut out.
 const middleMark = " […] "
 
 // Middle cuts the middle out of a text that has more than n characters: it returns its beginning and its end, of at

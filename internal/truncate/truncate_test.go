@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// The end of a long text stays, too: "I am on warfarin now" may stand there.
+// The end of a long text stays, too: "I am on warfarin now" may be there.
 func TestMiddle(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

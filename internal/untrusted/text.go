@@ -1,7 +1,7 @@
 // Package untrusted makes texts that users and models wrote safe to show to a model. It knows which characters a reader
 // does not see, and which words the templates of chat models take for the end of a turn.
 //
-// What it returns has lost nothing that could be seen. Keeping a text apart from what stands around it is the work of
+// What it returns has lost nothing that could be seen. Keeping a text apart from what is around it is the work of
 // the format that it is written in.
 package untrusted
 
@@ -63,8 +63,8 @@ func isClean(text string) bool {
 	return true
 }
 
-// IsBlank reports whether a reader sees nothing where the character stands alone: white space, what Clean removes, and
-// marks that need a character to stand on.
+// IsBlank reports whether a reader sees nothing where the character is alone: white space, what Clean removes, and
+// marks that need another character.
 func IsBlank(r rune) bool {
 	const brailleBlank = '\u2800'
 	return unicode.IsSpace(r) || isHidden(r) || r == brailleBlank || unicode.In(r, unicode.Mn, unicode.Me)
@@ -118,13 +118,13 @@ func isIgnorable(r rune) bool {
 
 // joins reports whether a character that is not seen itself belongs to the one before it, as it is written:
 //
-//   - a joiner, a non-joiner or a zero-width space behind a letter, mark or symbol outside ASCII. Persian and the
+//   - a joiner, a non-joiner or a zero-width space after a letter, mark or symbol outside ASCII. Persian and the
 //     scripts of India are spelt with joiners, Thai and Khmer may be divided into words by zero-width spaces, and emoji
 //     of several parts are joined.
-//   - the selector between the two forms of a symbol, such as the colour of a heart, also behind the digits of key caps
+//   - the selector between the two forms of a symbol, such as the colour of a heart, also after the digits of key caps
 //   - a Mongolian selector or vowel separator
 //
-// One alone may stand there, or a joiner behind a selector, so that a run of them cannot carry a text. The other
+// One alone may be there, or a joiner after a selector, so that a run of them cannot carry a text. The other
 // selectors choose among forms of one character, which read the same, and the tags of flags could spell any text.
 func joins(before string, r rune) bool {
 	prev, _ := utf8.DecodeLastRuneInString(before)

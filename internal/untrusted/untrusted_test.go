@@ -63,7 +63,7 @@ func TestLanguagesAndEmojiStay(t *testing.T) {
 	}
 }
 
-// TestRunsOfHiddenCharacters removes what could carry a text of its own: every selector stands for a byte, every tag
+// TestRunsOfHiddenCharacters removes what could carry a text of its own: every selector could mean a byte, every tag
 // for a letter, and a row of joiners for bits.
 func TestRunsOfHiddenCharacters(t *testing.T) {
 	t.Parallel()

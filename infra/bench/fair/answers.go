@@ -49,7 +49,7 @@ func (a *answers) hold(ctx context.Context, base string) error {
 			a.Asked++
 			all.Go(func() {
 				var once sync.Once
-				told := func() { once.Do(func() { begun <- struct{}{} }) }
+				report := func() { once.Do(func() { begun <- struct{}{} }) }
 				isOpen := false
 				_ = api.Chat(ctx, map[string]any{"sessionId": session["sessionId"], "message": "How was my week?"},
 					func(client.Event) error {
@@ -58,14 +58,14 @@ func (a *answers) hold(ctx context.Context, base string) error {
 							for n := open.Add(1); n > most.Load(); {
 								most.Store(n)
 							}
-							told()
+							report()
 						}
 						return nil
 					})
 				if isOpen {
 					open.Add(-1)
 				}
-				told()
+				report()
 			})
 		}
 		for range chatsAtOnce {

@@ -206,8 +206,8 @@ func newWriter(ctx context.Context, base, user string) (*writer, error) {
 	return &writer{api}, api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil)
 }
 
-// write appends a message at every tick, until the context ends. It tells how long each append took, and whether it was
-// refused. One append is under way at a time.
+// write appends a message at every tick, until the context ends. It reports to tell how long each append took, and
+// whether it was refused. One append is under way at a time.
 func (w *writer) write(ctx context.Context, every time.Duration, tell func(took time.Duration, refused bool)) error {
 	if every == 0 {
 		return nil

@@ -10,7 +10,7 @@ type Bar struct {
 	Held  bool    `json:"held"`
 }
 
-// AtMost returns the bar of a value. A negative value stands for one that could not be measured; its bar is not held.
+// AtMost returns the bar of a value. A negative value means one that could not be measured; its bar is not held.
 func AtMost(name string, value, limit float64) Bar {
 	return Bar{name, value, limit, value >= 0 && value <= limit}
 }

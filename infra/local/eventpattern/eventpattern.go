@@ -92,7 +92,7 @@ func parseFields(doc map[string]any, path string) (fields, error) {
 		case []any:
 			parsed[name], err = parseAlternatives(value, at)
 		default:
-			err = fmt.Errorf("%s: a value stands in an array, [%v]", at, value)
+			err = fmt.Errorf("%s: a value has to be in an array, [%v]", at, value)
 		}
 		if err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ type Invoker interface {
 type Options struct {
 	// Functions are the deployed functions with their routes.
 	Functions []template.Function
-	// URLPaths are the physical names of functions with a function URL, by path. A path that ends in a slash stands for
+	// URLPaths are the physical names of functions with a function URL, by path. A path that ends in a slash matches
 	// all that begin with it.
 	URLPaths map[string]string
 	// CORS applies to the API's routes only. The function of a function URL handles CORS itself.

@@ -44,7 +44,7 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 }
 
 // relay writes and flushes a body as it is read. As in the service, a body that fails ends the response as if it were
-// complete. Only the stream's own last event tells the client that it is complete.
+// complete. Only the stream's own last event says that it is complete.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, body io.Reader, function string) {
 	controller, gone := http.NewResponseController(w), false
 	_ = controller.Flush()

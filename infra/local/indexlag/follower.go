@@ -32,7 +32,7 @@ type change struct {
 	request types.WriteRequest
 }
 
-// follower keeps the copy a lag behind the table.
+// follower keeps the copy a fixed time behind the table.
 type follower struct {
 	lag    *Lag
 	cancel context.CancelFunc

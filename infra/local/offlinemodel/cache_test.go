@@ -18,7 +18,7 @@ func squats(number, words int) string {
 	return b.String()
 }
 
-// part is a text of a message, with a breakpoint behind it or without.
+// part is a text of a message, with a breakpoint after it or without.
 func part(text string, breakpoint bool) []openai.ResponseInputText {
 	p := openai.ResponseInputText{Type: "input_text", Text: text}
 	if breakpoint {

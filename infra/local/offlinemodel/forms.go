@@ -77,8 +77,8 @@ func (f forms) apply(group, text string) (content string, ok bool) {
 // retell puts a statement of the user into the third person. A statement without a form for that is quoted.
 func (f forms) retell(statement string) string {
 	statement = strings.TrimRight(statement, ends)
-	if told, ok := f.apply("tell", statement); ok {
-		return capitalize(f.thirdPerson(told))
+	if rewritten, ok := f.apply("tell", statement); ok {
+		return capitalize(f.thirdPerson(rewritten))
 	}
 	return "The user said: “" + statement + "”"
 }

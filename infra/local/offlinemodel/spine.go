@@ -41,7 +41,7 @@ func (m writer) spine(in map[string][]string) map[string]any {
 	for _, line := range in["session summary"] {
 		lead, added := m.chapter(line)
 		for _, sentence := range added {
-			sentences = slices.DeleteFunc(sentences, func(old string) bool { // a session that goes on is told again
+			sentences = slices.DeleteFunc(sentences, func(old string) bool { // a session that goes on is summarized again
 				return strings.TrimSpace(chapterLead.ReplaceAllString(old, "")) == sentence
 			})
 			for _, list := range []string{"patterns", "wins", "struggles"} {

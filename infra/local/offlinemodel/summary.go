@@ -132,8 +132,8 @@ func (m writer) turnUnits(turns []turn, i int) (units []unit) {
 	for _, sentence := range splitSentences(text) {
 		switch sentence = clip(sentence, unitBytes); from.role {
 		case "assistant":
-			if told, ok := m.forms.apply("coach", decapitalize(strings.TrimRight(sentence, ".!?"))); ok {
-				units = append(units, m.unit(from.at.resolve(m.reported(told)), 0.7, i))
+			if rewritten, ok := m.forms.apply("coach", decapitalize(strings.TrimRight(sentence, ".!?"))); ok {
+				units = append(units, m.unit(from.at.resolve(m.reported(rewritten)), 0.7, i))
 			}
 		case "user":
 			for _, clause := range splitClauses(sentence) {

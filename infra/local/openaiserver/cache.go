@@ -56,7 +56,7 @@ func (r *chatRequest) validateCache() error {
 // cachedPrompt is the prompt of an earlier request.
 type cachedPrompt struct {
 	text string
-	// ends are where its beginnings end that were written to the cache, in bytes. nil stands for all of them.
+	// ends are where its beginnings end that were written to the cache, in bytes. nil means all of them.
 	ends []int
 }
 

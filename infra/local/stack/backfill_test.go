@@ -78,7 +78,7 @@ func (c *slowConsumers) take() []string {
 }
 
 // TestBackfillDelaysNoTrigger copies an app's conversations while another user writes. No record of the backfill
-// reaches a function of the stream, so none can stand in front of the user's, and what the user writes is handled while
+// reaches a function of the stream, so none can be in front of the user's, and what the user writes is handled while
 // the backfill goes on, as soon as without it.
 func TestBackfillDelaysNoTrigger(t *testing.T) {
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestBackfillDelaysNoTrigger(t *testing.T) {
 		default:
 			during++
 		}
-		slowest = max(slowest, writer.write(t)) // once more behind all copies
+		slowest = max(slowest, writer.write(t)) // once more after all copies
 	}
 	for _, record := range c.take() {
 		if !strings.Contains(record, live) {

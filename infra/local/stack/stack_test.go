@@ -55,7 +55,7 @@ func TestStackFromEndToEnd(t *testing.T) {
 		t.Errorf("settled %+v", settled)
 	}
 	if now := f.settle(t, 0); !now.Settled || now.Records != settled.Records {
-		t.Errorf("without a wait %+v, behind %+v", now, settled)
+		t.Errorf("without a wait %+v, after one %+v", now, settled)
 	}
 	db := dynamo(info.DynamoDBEndpoint)
 	ttl, err := db.DescribeTimeToLive(t.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &info.TableName})

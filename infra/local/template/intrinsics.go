@@ -111,7 +111,7 @@ func (d *document) call(name string, n *yaml.Node) (any, error) {
 }
 
 // ref returns a parameter's value, or a function's physical name. SAM calls the alias of a function Function.Alias. Any
-// other name stands for itself.
+// other name is returned as it is.
 func (d *document) ref(name string) (any, error) {
 	switch name {
 	case "AWS::NoValue":

@@ -65,7 +65,7 @@ type Function struct {
 	Routes      []Route
 	Streams     []Stream
 	Schedules   []Schedule
-	// URL tells that the function can have a function URL. The other door of the chat is in front of the same function,
+	// URL says that the function can have a function URL. The other door of the chat is in front of the same function,
 	// and the local stack has the URL.
 	URL bool
 }

@@ -47,7 +47,7 @@ func meeting(t *testing.T) string {
 	return server.URL
 }
 
-// TestTwoOperators has two operators change the stage at the same time. One wins, and the other is told what the stage
+// TestTwoOperators has two operators change the stage at the same time. One wins, and the other gets what the stage
 // has become.
 func TestTwoOperators(t *testing.T) {
 	t.Parallel()
@@ -57,8 +57,8 @@ func TestTwoOperators(t *testing.T) {
 	}
 	embedded, shared := migration.Initial(migration.Embedded), verified
 	shared.Stage = migration.Shared
-	// operator is what one of the two does, what the stage is when it wins, and what it is told when it does not.
-	type operator struct{ payload, wins, told string }
+	// operator is what one of the two does, what the stage is when it wins, and what its error says when it does not.
+	type operator struct{ payload, wins, refusal string }
 	for name, c := range map[string]struct {
 		state migration.State
 		two   [2]operator
@@ -101,10 +101,10 @@ func TestTwoOperators(t *testing.T) {
 				winner = 1
 			}
 			won, lost := c.two[winner], c.two[1-winner]
-			told, ok := errors.AsType[messages.InvokeResponse_Error](errs[1-winner])
-			if errs[winner] != nil || !ok || told.Type != "conflict" || !strings.Contains(told.Message, lost.told) {
+			refused, ok := errors.AsType[messages.InvokeResponse_Error](errs[1-winner])
+			if errs[winner] != nil || !ok || refused.Type != "conflict" || !strings.Contains(refused.Message, lost.refusal) {
 				t.Errorf("%s: %v; %s: %v, want a conflict with %q", won.payload, errs[winner], lost.payload, errs[1-winner],
-					lost.told)
+					lost.refusal)
 			}
 			after, err := stages.State(t.Context())
 			if got := fmt.Sprint(after.Stage, " ", after.Percent, " ", after.Cleaned); err != nil || got != won.wins {

@@ -89,7 +89,7 @@ const (
 // tag is what begins one of the tags. A text must not contain it.
 var tag = regexp.MustCompile(`(?i)<(\s*/?\s*app-context)`)
 
-// blank stands for a text without any sign, which Anthropic refuses.
+// blank replaces a text without any sign, which Anthropic refuses.
 const blank = "(blank)"
 
 func newBlock(m llm.Message) Block {

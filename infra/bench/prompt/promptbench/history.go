@@ -38,7 +38,7 @@ const (
 )
 
 // sessionSizes returns the sizes of a history's sessions, the newest first. The newest hundred messages are always in
-// 20 sessions of 5, so that a prompt tells the same days whatever the length. The messages before them are in
+// 20 sessions of 5, so that a prompt has the same days whatever the length. The messages before them are in
 // sessions of 50.
 func sessionSizes(messages int) []int {
 	var sizes []int
@@ -102,7 +102,7 @@ type historyWriter struct {
 }
 
 // writeSession writes the session that began that many sessions ago. Recent sessions begin 20 minutes apart, older ones
-// two hours, before the days that a prompt tells.
+// two hours, before the days that a prompt has.
 func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 	surfaces := conversation.Contexts()
 	began := w.now.Add(-time.Duration(ago+1) * 20 * time.Minute)

@@ -2,7 +2,7 @@
 // time of the process itself, its calls and capacity over the length of the history, the remote calls of whole chat
 // turns, and how long the functions take to start. Each time is compared with a floor that the same run measures. The
 // store, the search and the prompts are the production code. The services are DynamoDB Local, the local Pinecone and
-// the offline model, each with the latency of the service that it stands for.
+// the offline model, each with the latency of the service that it replaces.
 package promptbench
 
 import (

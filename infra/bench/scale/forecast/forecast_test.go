@@ -151,7 +151,7 @@ func TestForecastGrowsWithItsUsers(t *testing.T) {
 	limits := in.Limits(ten)
 	for i, l := range limits {
 		if i > 0 && l.Share() > limits[i-1].Share() {
-			t.Errorf("%s stands behind one that has more room", l.Name)
+			t.Errorf("%s comes after one that has more room", l.Name)
 		}
 		if at := l.Users(ten); math.Abs(in.Limits(in.Size(at))[0].Share()) == 0 || at <= 0 {
 			t.Errorf("%s is reached at %v users", l.Name, at)
