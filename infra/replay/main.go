@@ -1,10 +1,8 @@
 // Command replay replays real multi-session conversations through the public HTTP API, as users of an app produce
 // them: each session in its context, with its own times, in two contexts by turns. At the end it prints what the
-// replay took and the prompt that a coach would get now. With -recall it searches for the file's questions, and
-// prints which share of the turns with the answers is among the first k messages (R@k) and within a budget of tokens
-// (B).
+// replay took and the prompt that a coach would get now.
 //
-//	go run ./infra/replay -data locomo.json [-sample conv-26] [-recall] [-base http://127.0.0.1:8080]
+//	go run ./infra/replay -data locomo.json [-sample conv-26] [-base http://127.0.0.1:8080]
 //
 // The file has the shape of LoCoMo's (snap-research/locomo). Replaying the same file twice into one stack changes
 // nothing: every call carries an idempotency key.
