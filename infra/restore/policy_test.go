@@ -13,9 +13,9 @@ import (
 	"sync"
 )
 
-// withPolicies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each table,
-// and refuses the writes that a statement with the effect Deny names, as the service does. The principal of a request
-// is the role that has the name of its access key.
+// withPolicies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each
+// table, and refuses the writes that a statement with the effect Deny names, as the service does. The principal of a
+// request is the role that has the name of its access key.
 func withPolicies(engine http.Handler) http.Handler {
 	return &policies{engine: engine, texts: map[string]string{}}
 }
