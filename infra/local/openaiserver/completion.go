@@ -165,7 +165,7 @@ func (r *chatRequest) conversation() Conversation {
 func (t *tool) call(query string) *toolCall {
 	arguments := "{}"
 	if len(t.Function.Parameters) > 0 {
-		arguments = marshalText(mustParse(t.Function.Parameters).build(map[string]any{"query": query}, ""))
+		arguments = marshalText(mustFill(t.Function.Parameters).fill(map[string]any{"query": query}, ""))
 	}
 	return &toolCall{
 		ID:       fmt.Sprintf("call_%016x", hash(t.Function.Name+"\x00"+query)),

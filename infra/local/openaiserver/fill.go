@@ -1,34 +1,50 @@
 package openaiserver
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"reflect"
 	"slices"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// build returns a value that the schema allows, as near to the wish as the schema lets it be. text is the wish for a
-// required string that has none.
-func (s *schema) build(wish any, text string) any {
-	if len(s.Enum) > 0 {
-		return chooseEnum(s.Enum, wish)
+// builder builds one value by a schema. What it builds may still break a keyword that it does not look at.
+type builder struct {
+	// text is the wish for a required string that has none.
+	text string
+	// parts is the size of the value so far.
+	parts   int
+	problem error
+}
+
+var errTooLarge = fmt.Errorf("a value of more than %d parts", maxValue)
+
+// build returns a value that is as near to the wish as the schema lets it be.
+func (b *builder) build(s *jsonschema.Schema, wish any) any {
+	if b.parts++; b.parts > maxValue {
+		b.problem = errTooLarge
+		return nil
 	}
-	if variant := s.variant(wish); variant != nil {
-		return variant.build(wish, text)
+	if values := valuesOf(s); len(values) > 0 {
+		return b.first(s, append([]any{wish}, values...))
 	}
-	switch kind := s.kind(wish); kind {
+	if variant := variantOf(s, wish); variant != nil {
+		return b.build(variant, wish)
+	}
+	switch buildKind(s, wish) {
 	case "object":
-		return s.buildObject(wish, text)
+		return b.object(s, wish)
 	case "array":
-		return s.buildArray(wish, text)
+		return b.array(s, wish)
 	case "string":
 		said, _ := wish.(string)
-		built, _ := s.text(said) // check has seen that there is one
-		return built
+		return b.string(s, said)
 	case "integer", "number":
 		n, _ := wish.(float64)
-		built, _ := s.number(n, kind == "integer")
-		return built
+		return b.first(s, numbers(s, n))
 	case "boolean":
 		return wish == true
 	case "":
@@ -38,100 +54,142 @@ func (s *schema) build(wish any, text string) any {
 	}
 }
 
-// variant returns the schema to follow of anyOf, oneOf or allOf: the first that allows the wish, else the first that
-// allows more than null. It is nil where there are none.
-func (s *schema) variant(wish any) *schema {
-	variants := s.variants()
-	if len(variants) == 0 {
-		return nil
-	}
-	for _, allows := range []func(*schema) bool{
-		func(v *schema) bool { return v.allowsKind(kindOf(wish)) },
-		func(v *schema) bool { return v.kind(nil) != "null" },
-	} {
-		if i := slices.IndexFunc(variants, allows); i >= 0 {
-			return variants[i]
-		}
-	}
-	return variants[0]
-}
-
-// allowsKind reports whether a value of a type is allowed, as far as its type goes.
-func (s *schema) allowsKind(kind string) bool {
-	if variants := s.variants(); variants != nil {
-		return slices.ContainsFunc(variants, func(v *schema) bool { return v.allowsKind(kind) })
-	}
-	return slices.Contains(s.Type, kind) || kind == "number" && slices.Contains(s.Type, "integer")
-}
-
-// buildObject has the known properties that are wished, and all that are required or constant.
-func (s *schema) buildObject(wish any, text string) any {
+// object has the known properties that are wished, and all that are required or constant.
+func (b *builder) object(s *jsonschema.Schema, wish any) any {
 	wishes, _ := wish.(map[string]any)
 	built := map[string]any{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		property := s.Properties[name]
-		required := s.writes(name)
+		needed := slices.Contains(s.Required, name) || len(valuesOf(property)) == 1
 		wished, ok := wishes[name]
-		if !ok && required && property.wantsText() {
-			wished = text
+		if !ok && needed && wantsText(property) {
+			wished = b.text
 		}
-		if wished != nil || required {
-			built[name] = property.build(wished, text)
+		if wished != nil || needed {
+			built[name] = b.build(property, wished)
 		}
 	}
 	return built
 }
 
 // wantsText reports whether a required value without a wish is a text. One that may be null is null.
-func (s *schema) wantsText() bool {
-	return !s.allowsKind("null") && s.kind(nil) == "string"
+func wantsText(s *jsonschema.Schema) bool {
+	return !allowsKind(s, "null") && buildKind(s, nil) == "string"
 }
 
-// buildArray has what is wished, and as many further items as there have to be.
-func (s *schema) buildArray(wish any, text string) any {
+// array has what is wished, and as many further items as there have to be.
+func (b *builder) array(s *jsonschema.Schema, wish any) any {
 	wishes, _ := wish.([]any)
-	first, built := s.first(), []any{}
-	for i := 0; i < max(len(wishes), len(first), s.MinItems); i++ {
-		item := s.Items.each
-		if i < len(first) {
-			item = first[i]
+	least := len(s.PrefixItems)
+	if s.MinItems != nil {
+		least = max(least, *s.MinItems)
+	}
+	built := []any{}
+	for i := 0; i < max(len(wishes), least) && b.problem == nil; i++ {
+		item := s.Items
+		if i < len(s.PrefixItems) {
+			item = s.PrefixItems[i]
 		}
 		if item == nil || s.MaxItems != nil && len(built) == *s.MaxItems {
 			break
 		}
-		value := item.build(at(wishes, i), text)
-		if !s.UniqueItems || !contains(built, value) {
+		var wished any
+		if i < len(wishes) {
+			wished = wishes[i]
+		}
+		if value := b.build(item, wished); !s.UniqueItems || !contains(built, value) {
 			built = append(built, value)
 		}
 	}
 	return built
 }
 
-// at returns the i-th wish. It is nil where there are not so many.
-func at(wishes []any, i int) any {
-	if i < len(wishes) {
-		return wishes[i]
+// string returns a text that a schema allows.
+func (b *builder) string(s *jsonschema.Schema, wish string) any {
+	if s.MinLength != nil {
+		b.parts += *s.MinLength
+	}
+	if b.parts > maxValue {
+		b.problem = errTooLarge
+		return nil
+	}
+	return b.first(s, texts(s, wish))
+}
+
+// first returns the first candidate that a schema allows.
+func (b *builder) first(s *jsonschema.Schema, candidates []any) any {
+	valid, err := s.CloneSchemas().Resolve(nil)
+	if err != nil {
+		b.problem = err
+		return nil
+	}
+	err = errors.New("a format that this model has no example of")
+	for _, candidate := range candidates {
+		if err = valid.Validate(candidate); err == nil {
+			return candidate
+		}
+	}
+	b.problem = fmt.Errorf("no value that this model finds: %w", err)
+	return nil
+}
+
+// valuesOf are the values that a schema lists.
+func valuesOf(s *jsonschema.Schema) []any {
+	if s.Const != nil {
+		return []any{*s.Const}
+	}
+	return s.Enum
+}
+
+func contains(values []any, value any) bool {
+	return slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, value) })
+}
+
+// variantsOf are the schemas of which a value follows one.
+func variantsOf(s *jsonschema.Schema) []*jsonschema.Schema {
+	return slices.Concat(s.AnyOf, s.OneOf, s.AllOf)
+}
+
+// variantOf returns the schema to follow of anyOf, oneOf or allOf: the first that allows the wish, else the first that
+// allows more than null. It is nil where there are none.
+func variantOf(s *jsonschema.Schema, wish any) *jsonschema.Schema {
+	variants := variantsOf(s)
+	for _, allows := range []func(*jsonschema.Schema) bool{
+		func(v *jsonschema.Schema) bool { return allowsKind(v, kindOf(wish)) },
+		func(v *jsonschema.Schema) bool { return buildKind(v, nil) != "null" },
+		func(*jsonschema.Schema) bool { return true },
+	} {
+		if i := slices.IndexFunc(variants, allows); i >= 0 {
+			return variants[i]
+		}
 	}
 	return nil
 }
 
-// kind returns the type to build: the wish's where the schema allows it, else the first that is not null. It is empty
-// for a schema that allows everything.
-func (s *schema) kind(wish any) string {
-	if variant := s.variant(wish); variant != nil {
-		return variant.kind(wish)
+// allowsKind reports whether a value of a type is allowed, as far as its type goes.
+func allowsKind(s *jsonschema.Schema, kind string) bool {
+	if variants := variantsOf(s); variants != nil {
+		return slices.ContainsFunc(variants, func(v *jsonschema.Schema) bool { return allowsKind(v, kind) })
 	}
-	wished := kindOf(wish)
-	if slices.Contains(s.Type, wished) {
+	types := typesOf(s)
+	return slices.Contains(types, kind) || kind == "number" && slices.Contains(types, "integer")
+}
+
+// buildKind returns the type to build: the wish's where the schema allows it, else the first that is not null. It is
+// empty for a schema that allows everything.
+func buildKind(s *jsonschema.Schema, wish any) string {
+	if variant := variantOf(s, wish); variant != nil {
+		return buildKind(variant, wish)
+	}
+	types, wished := typesOf(s), kindOf(wish)
+	if len(types) == 0 {
+		return ""
+	}
+	if slices.Contains(types, wished) {
 		return wished
 	}
-	for _, allowed := range s.Type {
-		if allowed != "null" {
-			return allowed
-		}
-	}
-	if len(s.Type) == 0 {
-		return ""
+	if i := slices.IndexFunc(types, func(t string) bool { return t != "null" }); i >= 0 {
+		return types[i]
 	}
 	return "null"
 }
@@ -154,59 +212,26 @@ func kindOf(wish any) string {
 	}
 }
 
-// chooseEnum returns the wish where it is allowed, else the first value.
-func chooseEnum(values []any, wish any) any {
-	if contains(values, wish) {
-		return wish
-	}
-	return values[0]
-}
-
-func contains(values []any, value any) bool {
-	return slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, value) })
-}
-
-// bounds are the keywords of numbers.
-type bounds struct {
-	Minimum          *float64 `json:"minimum"`
-	Maximum          *float64 `json:"maximum"`
-	ExclusiveMinimum *float64 `json:"exclusiveMinimum"`
-	ExclusiveMaximum *float64 `json:"exclusiveMaximum"`
-	MultipleOf       *float64 `json:"multipleOf"`
-}
-
-// number returns the first allowed of the wish, the least, the greatest and the middle number. It reports whether one
-// of them is.
-func (b bounds) number(wish float64, whole bool) (float64, bool) {
+// numbers are the wish, numbers at the bounds, between them, and 0.
+func numbers(s *jsonschema.Schema, wish float64) []any {
 	step := 1.0
-	if b.MultipleOf != nil {
-		step = *b.MultipleOf
+	if s.MultipleOf != nil {
+		step = *s.MultipleOf
 	}
-	candidates := []float64{wish}
-	for _, bound := range []*float64{b.Minimum, b.ExclusiveMinimum, b.Maximum, b.ExclusiveMaximum} {
+	lows, highs := []*float64{s.Minimum, s.ExclusiveMinimum}, []*float64{s.Maximum, s.ExclusiveMaximum}
+	candidates := []any{wish}
+	for _, bound := range slices.Concat(lows, highs) {
 		if bound != nil {
 			below, above := math.Floor(*bound/step)*step, math.Ceil(*bound/step)*step
 			candidates = append(candidates, *bound, above, above+step, below, below-step)
 		}
 	}
-	for _, low := range []*float64{b.Minimum, b.ExclusiveMinimum} {
-		for _, high := range []*float64{b.Maximum, b.ExclusiveMaximum} {
+	for _, low := range lows {
+		for _, high := range highs {
 			if low != nil && high != nil {
 				candidates = append(candidates, *low+(*high-*low)/2)
 			}
 		}
 	}
-	candidates = append(candidates, 0)
-	if i := slices.IndexFunc(candidates, func(n float64) bool { return b.allows(n, whole) }); i >= 0 {
-		return candidates[i], true
-	}
-	return 0, false
-}
-
-func (b bounds) allows(n float64, whole bool) bool {
-	return !math.IsInf(n, 0) && !math.IsNaN(n) && (!whole || n == math.Trunc(n)) &&
-		(b.Minimum == nil || n >= *b.Minimum) && (b.Maximum == nil || n <= *b.Maximum) &&
-		(b.ExclusiveMinimum == nil || n > *b.ExclusiveMinimum) &&
-		(b.ExclusiveMaximum == nil || n < *b.ExclusiveMaximum) &&
-		(b.MultipleOf == nil || math.Mod(n, *b.MultipleOf) == 0)
+	return append(candidates, 0.0)
 }

@@ -1,20 +1,11 @@
 package openaiserver
 
 import (
-	"regexp"
 	"regexp/syntax"
-	"slices"
 	"strings"
-	"unicode/utf8"
-)
 
-// texts are the keywords of strings. Lengths are in characters.
-type texts struct {
-	MinLength int    `json:"minLength"`
-	MaxLength *int   `json:"maxLength"`
-	Pattern   string `json:"pattern"`
-	Format    string `json:"format"`
-}
+	"github.com/google/jsonschema-go/jsonschema"
+)
 
 // examples has a text for each known format.
 var examples = map[string]string{
@@ -23,45 +14,33 @@ var examples = map[string]string{
 	"uuid": "6f1c2ab4-9d3e-4c57-8a10-2b7d5e9f0c31", "uri": "https://example.com/", "url": "https://example.com/",
 }
 
-// text returns the first allowed of the wish, the wish cut or lengthened to the allowed length, and an example. It
-// reports whether one of them is.
-func (t texts) text(wish string) (string, bool) {
-	wish = strings.ToValidUTF8(wish, "")
-	if t.MinLength > maxValue {
-		return "", false
+// texts are the wish, the wish cut or lengthened to the allowed length, and an example. Only the example of a format is
+// known to have it.
+func texts(s *jsonschema.Schema, wish string) []any {
+	if s.Format != "" {
+		if text, known := examples[s.Format]; known {
+			return []any{text}
+		}
+		return nil
 	}
-	candidates := []string{wish, t.fit(wish), examples[t.Format], t.fit("")}
-	if parsed, err := syntax.Parse(t.Pattern, syntax.Perl); err == nil && t.Pattern != "" {
+	wish = strings.ToValidUTF8(wish, "")
+	candidates := []any{wish, fit(s, wish), fit(s, "")}
+	if parsed, err := syntax.Parse(s.Pattern, syntax.Perl); err == nil && s.Pattern != "" {
 		candidates = append(candidates, example(parsed.Simplify()))
 	}
-	if i := slices.IndexFunc(candidates, t.allows); i >= 0 {
-		return candidates[i], true
-	}
-	return "", false
+	return candidates
 }
 
 // fit cuts or lengthens a text.
-func (t texts) fit(text string) string {
+func fit(s *jsonschema.Schema, text string) string {
 	runes := []rune(text)
-	if t.MaxLength != nil && len(runes) > max(*t.MaxLength, 0) {
-		runes = runes[:max(*t.MaxLength, 0)]
+	if s.MaxLength != nil && len(runes) > max(*s.MaxLength, 0) {
+		runes = runes[:max(*s.MaxLength, 0)]
 	}
-	return string(runes) + strings.Repeat(".", max(t.MinLength-len(runes), 0))
-}
-
-// allows reports whether a text keeps all that is said about it. Only the example of a format is known to have it. A
-// pattern that Go cannot read is taken for the format's own, as zod writes one beside each format.
-func (t texts) allows(text string) bool {
-	length := utf8.RuneCountInString(text)
-	if length < t.MinLength || t.MaxLength != nil && length > *t.MaxLength ||
-		t.Format != "" && (examples[t.Format] == "" || text != examples[t.Format]) {
-		return false
+	if s.MinLength != nil {
+		return string(runes) + strings.Repeat(".", max(*s.MinLength-len(runes), 0))
 	}
-	pattern, err := regexp.Compile(t.Pattern)
-	if err != nil {
-		return t.Format != ""
-	}
-	return pattern.MatchString(text)
+	return string(runes)
 }
 
 // example returns a short text that a pattern matches.

@@ -236,7 +236,7 @@ func (r *chatRequest) validateTools() error {
 		if len(t.Function.Parameters) == 0 {
 			continue
 		}
-		if _, err := parseSchema(t.Function.Parameters); err != nil {
+		if _, err := newFiller(t.Function.Parameters); err != nil {
 			return badRequest("tools", "Invalid schema for function '%s': the offline model cannot fill it: %v",
 				t.Function.Name, err)
 		}

@@ -1,46 +1,16 @@
 package openaiserver
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"maps"
+	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
-
-// schema is the part of JSON Schema that this model fills: what zod and Pydantic write, except for recursion. It
-// refuses other keywords, because it could not promise an answer that they allow.
-type schema struct {
-	Type  typeList  `json:"type"`
-	Enum  []any     `json:"enum"`
-	Ref   string    `json:"$ref"`
-	AnyOf []*schema `json:"anyOf"`
-	OneOf []*schema `json:"oneOf"`
-	AllOf []*schema `json:"allOf"`
-
-	Properties           map[string]*schema `json:"properties"`
-	Required             []string           `json:"required"`
-	AdditionalProperties json.RawMessage    `json:"additionalProperties"` // none is ever added
-	PropertyNames        json.RawMessage    `json:"propertyNames"`        // of such properties
-
-	Items       itemSchemas `json:"items"`
-	PrefixItems []*schema   `json:"prefixItems"`
-	MinItems    int         `json:"minItems"`
-	MaxItems    *int        `json:"maxItems"`
-	UniqueItems bool        `json:"uniqueItems"`
-
-	bounds
-	texts
-	Const json.RawMessage `json:"const"` // an enumeration of one
-
-	// annotations are the keywords of a schema that say something about it and forbid no value.
-	annotations []string
-}
-
-// annotations are the keywords that forbid no value. $defs and definitions hold what $ref points to.
-var annotations = strings.Fields(`$comment $defs $id $schema default definitions deprecated description discriminator
-	examples readOnly title writeOnly`)
 
 // maxSchemas bounds how many schemas one may be made of, and maxValue the size of its least value, so that references
 // to references cannot fill the memory.
@@ -49,131 +19,171 @@ const (
 	maxValue   = 10_000
 )
 
-var errNull = errors.New("a null in the place of a schema")
-
-// typeList is one type or several.
-type typeList []string
-
-// UnmarshalJSON reads both forms of type.
-func (t *typeList) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*t = typeList{one}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(t))
+// filler makes values that a schema allows.
+type filler struct {
+	schema *jsonschema.Schema
+	valid  *jsonschema.Resolved
+	// least is the value without any wish.
+	least any
 }
 
-var schemaTypes = []string{"object", "array", "string", "integer", "number", "boolean", "null"}
+// reference finds what refers to a schema. The library would follow a reference to itself without end.
+var reference = regexp.MustCompile(`"\$(ref|dynamicRef)":`)
 
-// itemSchemas are the schema of all items, or, as draft 7 writes a tuple, one for each of the first.
-type itemSchemas struct {
-	each *schema
-	list []*schema
+// newFiller reads a schema and makes its least value. The error says why there is none that this model finds.
+func newFiller(data json.RawMessage) (*filler, error) {
+	f, in := &filler{schema: &jsonschema.Schema{}}, inliner{open: []string{"#"}}
+	err := errors.Join(json.Unmarshal(data, f.schema), json.Unmarshal(data, &in.root))
+	if err != nil {
+		return nil, err
+	}
+	if err := in.inline(f.schema); err != nil {
+		return nil, err
+	}
+	if text, err := json.Marshal(f.schema); err != nil || reference.Match(text) {
+		return nil, errors.Join(errors.New("a reference in a keyword that no value is built by"), err)
+	}
+	if f.valid, err = f.schema.Resolve(nil); err != nil {
+		return nil, err
+	}
+	b := builder{}
+	if f.least = b.build(f.schema, nil); b.problem != nil {
+		return nil, b.problem
+	}
+	return f, f.valid.Validate(f.least)
 }
 
-// UnmarshalJSON reads both forms of items, and false, which allows none.
-func (i *itemSchemas) UnmarshalJSON(data []byte) error {
-	switch {
-	case string(data) == "false":
-		return nil
-	case bytes.HasPrefix(data, []byte("[")):
-		return json.Unmarshal(data, &i.list)
+// mustFill makes a filler of a schema that newFiller has accepted before.
+func mustFill(data json.RawMessage) *filler {
+	f, err := newFiller(data)
+	if err != nil {
+		panic(err)
 	}
-	return json.Unmarshal(data, &i.each)
+	return f
 }
 
-// UnmarshalJSON reads a schema, or true, which allows everything.
-func (s *schema) UnmarshalJSON(data []byte) error {
-	if string(data) == "true" {
-		return nil
+// fill returns a value that the schema allows, as near to the wish as the schema lets it be. text is the wish for a
+// required string that has none.
+func (f *filler) fill(wish any, text string) any {
+	b := builder{text: text}
+	if built := b.build(f.schema, wish); b.problem == nil && f.valid.Validate(built) == nil {
+		return built
 	}
-	var keywords map[string]json.RawMessage
-	if err := json.Unmarshal(data, &keywords); err != nil {
-		return errors.New("a schema that is not an object")
+	return f.least
+}
+
+// inliner puts schemas in the place of the references to them.
+type inliner struct {
+	root    any
+	open    []string // the references that lead to the schema in hand
+	schemas int
+}
+
+// inline resolves the references in a schema. It writes a tuple as the current draft does, and leaves out what is said
+// of further properties, of which none is ever built. A pattern that Go cannot read is taken for that of a known format
+// beside it, as zod writes one beside each format.
+func (in *inliner) inline(s *jsonschema.Schema) error {
+	if s == nil {
+		return errors.New("a null in the place of a schema")
 	}
-	if keywords == nil {
-		return errNull
+	if in.schemas++; in.schemas > maxSchemas {
+		return fmt.Errorf("more than %d schemas, references resolved", maxSchemas)
 	}
-	for _, name := range slices.Sorted(maps.Keys(keywords)) {
-		if slices.Contains(annotations, name) {
-			s.annotations = append(s.annotations, name)
-			delete(keywords, name)
+	s.ID, s.Schema, s.Defs, s.Definitions = "", "", nil, nil
+	s.AdditionalProperties, s.PropertyNames = nil, nil
+	s.PrefixItems, s.ItemsArray = slices.Concat(s.PrefixItems, s.ItemsArray), nil
+	if _, err := regexp.Compile(s.Pattern); err != nil && examples[s.Format] != "" {
+		s.Pattern = ""
+	}
+	if s.Ref != "" {
+		return in.follow(s)
+	}
+	for _, child := range children(s) {
+		if err := in.inline(child); err != nil {
+			return err
 		}
 	}
-	if _, ok := keywords["$ref"]; ok && len(keywords) > 1 {
-		return errors.New("'$ref' beside other keywords")
+	return nil
+}
+
+// follow adds what a schema refers to.
+func (in *inliner) follow(s *jsonschema.Schema) error {
+	if slices.Contains(in.open, s.Ref) {
+		return fmt.Errorf("'%s' is recursive: it refers to a schema that it is part of", s.Ref)
 	}
-	bare, err := json.Marshal(keywords)
+	data, err := in.find(s.Ref)
 	if err != nil {
 		return err
 	}
-	type plain schema
-	decoder := json.NewDecoder(bytes.NewReader(bare))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode((*plain)(s)); err != nil {
-		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	target := &jsonschema.Schema{}
+	if err := json.Unmarshal(data, target); err != nil {
+		return err
 	}
-	return s.normalize()
+	in.open = append(in.open, s.Ref)
+	s.Ref, s.AllOf = "", append(s.AllOf, target)
+	if err := in.inline(s); err != nil {
+		return err
+	}
+	in.open = in.open[:len(in.open)-1]
+	return nil
 }
 
-// normalize gives a schema the type that its keywords imply, and makes a constant an enumeration.
-func (s *schema) normalize() error {
-	if s.Const != nil {
-		var value any
-		if err := json.Unmarshal(s.Const, &value); err != nil {
-			return err
+// find returns the schema that a reference within the document names (RFC 6901).
+func (in *inliner) find(ref string) (json.RawMessage, error) {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil, fmt.Errorf("'%s' refers to another document", ref)
+	}
+	at := in.root
+	for step := range strings.SplitSeq(path, "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch within := at.(type) {
+		case map[string]any:
+			at, ok = within[step]
+		case []any:
+			i, err := strconv.Atoi(step)
+			if ok = err == nil && i >= 0 && i < len(within); ok {
+				at = within[i]
+			}
+		default:
+			ok = false
 		}
-		s.Enum = []any{value}
+		if !ok {
+			return nil, fmt.Errorf("'%s' refers to nothing", ref)
+		}
 	}
-	if len(s.Type) == 0 && s.Enum == nil {
-		s.Type = s.implied()
-	}
-	return nil
+	return json.Marshal(at)
 }
 
-// implied is the type that the keywords of a schema are about. A schema without any allows every type.
-func (s *schema) implied() typeList {
-	switch {
-	case s.Properties != nil || s.Required != nil:
-		return typeList{"object"}
-	case s.Items.each != nil || s.first() != nil || s.MinItems > 0 || s.MaxItems != nil:
-		return typeList{"array"}
-	case s.bounds != bounds{}:
-		return typeList{"number"}
-	case s.texts != texts{}:
-		return typeList{"string"}
+// children are the schemas directly within s that a value is built by.
+func children(s *jsonschema.Schema) []*jsonschema.Schema {
+	all := slices.Concat(s.AnyOf, s.OneOf, s.AllOf, s.PrefixItems, s.ItemsArray)
+	if s.Items != nil {
+		all = append(all, s.Items)
 	}
-	return nil
-}
-
-// parseSchema reads a schema. The error names what this model cannot fill.
-func parseSchema(data json.RawMessage) (*schema, error) {
-	s := &schema{}
-	if err := json.Unmarshal(data, s); err != nil {
-		return nil, err
-	}
-	r := resolver{open: []string{"#"}}
-	if err := json.Unmarshal(data, &r.root); err != nil {
-		return nil, err
-	}
-	if err := r.resolve(s); err != nil {
-		return nil, err
-	}
-	return s, nil
-}
-
-// children are the schemas directly within s, in a fixed order.
-func (s *schema) children() []*schema {
-	all := slices.Concat(s.AnyOf, s.OneOf, s.AllOf, s.first())
-	if s.Items.each != nil {
-		all = append(all, s.Items.each)
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		all = append(all, s.Properties[name])
+	for _, property := range s.Properties {
+		all = append(all, property)
 	}
 	return all
 }
 
-// first are the schemas of an array's first items.
-func (s *schema) first() []*schema { return slices.Concat(s.PrefixItems, s.Items.list) }
+// typesOf are the types that a schema names, or else the one that its keywords are about. A schema without any allows
+// every type.
+func typesOf(s *jsonschema.Schema) []string {
+	switch {
+	case s.Type != "":
+		return []string{s.Type}
+	case s.Types != nil:
+		return s.Types
+	case s.Properties != nil || s.Required != nil:
+		return []string{"object"}
+	case s.Items != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil:
+		return []string{"array"}
+	case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+		s.MultipleOf != nil:
+		return []string{"number"}
+	case s.MinLength != nil || s.MaxLength != nil || s.Pattern != "" || s.Format != "":
+		return []string{"string"}
+	}
+	return nil
+}

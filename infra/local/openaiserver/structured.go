@@ -7,21 +7,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // structured answers with JSON that the request's schema allows.
 func (s *server) structured(c Conversation, format jsonSchema) string {
 	values, text := s.model.Fill(c, format.Name)
-	return marshalText(mustParse(format.Schema).build(values, text))
-}
-
-// mustParse parses a schema that validate has read.
-func mustParse(data json.RawMessage) *schema {
-	s, err := parseSchema(data)
-	if err != nil {
-		panic(err)
-	}
-	return s
+	return marshalText(mustFill(format.Schema).fill(values, text))
 }
 
 // marshalText renders JSON without the escapes that only HTML needs.
@@ -30,7 +23,7 @@ func marshalText(value any) string {
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // build returns JSON values only
+		panic(err) // fill returns JSON values only
 	}
 	return strings.TrimRight(out.String(), "\n")
 }
@@ -42,17 +35,17 @@ func checkFormat(format jsonSchema) error {
 		return badRequest("response_format.json_schema.schema", "Invalid schema for response_format '%s': %s",
 			format.Name, reason)
 	}
-	root, err := parseSchema(format.Schema)
-	if err != nil {
+	if _, err := newFiller(format.Schema); err != nil {
 		return invalid("the offline model cannot fill it: " + err.Error())
 	}
 	if !format.Strict {
 		return nil
 	}
-	if root.Ref != "" || !slices.Equal(root.Type, typeList{"object"}) {
+	root := &jsonschema.Schema{}
+	if err := json.Unmarshal(format.Schema, root); err != nil || root.Type != "object" {
 		return invalid("schema must have type 'object' at its root.")
 	}
-	if reason := root.strictProblem(); reason != "" {
+	if reason := strictProblem(root); reason != "" {
 		return invalid(reason)
 	}
 	return nil
@@ -64,14 +57,18 @@ var strictFormats = strings.Fields("date-time time date duration email hostname 
 // strictProblem says what the strict mode does not allow in a schema. It is empty where there is nothing. The rules are
 // those of the service's guide on structured outputs and of the OpenAI library for Node, which refuses the same
 // keywords before it sends a strict schema.
-func (s *schema) strictProblem() string {
-	for _, problem := range []func() string{s.strictKeywords, s.strictObject, s.strictFormat} {
-		if reason := problem(); reason != "" {
+func strictProblem(s *jsonschema.Schema) string {
+	for _, problem := range []func(*jsonschema.Schema) string{strictKeywords, strictObject, strictFormat} {
+		if reason := problem(s); reason != "" {
 			return reason
 		}
 	}
-	for _, child := range s.children() {
-		if reason := child.strictProblem(); reason != "" {
+	all := children(s)
+	for _, defs := range []map[string]*jsonschema.Schema{s.Defs, s.Definitions} {
+		all = slices.AppendSeq(all, maps.Values(defs))
+	}
+	for _, child := range all {
+		if reason := strictProblem(child); reason != "" {
 			return reason
 		}
 	}
@@ -79,31 +76,53 @@ func (s *schema) strictProblem() string {
 }
 
 // strictKeywords names a keyword that the strict mode does not take, or the lack of one that it needs.
-func (s *schema) strictKeywords() string {
+func strictKeywords(s *jsonschema.Schema) string {
+	types := typesOf(s)
 	switch {
-	case s.Ref != "" && len(s.annotations) > 0:
-		return fmt.Sprintf("$ref cannot have keywords {'%s'}.", strings.Join(s.annotations, "', '"))
+	case s.Ref != "":
+		if beside := besideRef(*s); len(beside) > 0 {
+			return fmt.Sprintf("$ref cannot have keywords {'%s'}.", strings.Join(beside, "', '"))
+		}
 	case s.OneOf != nil:
 		return "'oneOf' is not permitted."
 	case s.AllOf != nil:
 		return "'allOf' is not permitted."
-	case s.PrefixItems != nil || s.Items.list != nil:
+	case s.PrefixItems != nil || s.ItemsArray != nil:
 		return "'prefixItems' is not permitted."
 	case s.UniqueItems:
 		return "'uniqueItems' is not permitted."
 	case s.PropertyNames != nil:
 		return "'propertyNames' is not permitted."
-	case len(s.Type) == 0 && s.Enum == nil && s.AnyOf == nil:
+	case s.Not != nil:
+		return "'not' is not permitted."
+	case s.If != nil:
+		return "'if' is not permitted."
+	case s.PatternProperties != nil:
+		return "'patternProperties' is not permitted."
+	case types == nil && len(valuesOf(s)) == 0 && s.AnyOf == nil:
 		return "schema must have a 'type' key."
+	case slices.Contains(types, "array") && s.Items == nil:
+		return "array schema missing items."
 	}
 	return ""
 }
 
-func (s *schema) strictObject() string {
-	if !slices.Contains(s.Type, "object") {
+// besideRef returns the keywords of a schema beside its reference.
+func besideRef(s jsonschema.Schema) []string {
+	s.Ref = ""
+	var keywords map[string]json.RawMessage
+	text, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(text, &keywords) != nil { // a schema without keywords is written as true
+		return nil
+	}
+	return slices.Sorted(maps.Keys(keywords))
+}
+
+func strictObject(s *jsonschema.Schema) string {
+	if !slices.Contains(typesOf(s), "object") {
 		return ""
 	}
-	if string(s.AdditionalProperties) != "false" {
+	if s.AdditionalProperties == nil || s.AdditionalProperties.Not == nil {
 		return "'additionalProperties' is required to be supplied and to be false."
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
@@ -115,7 +134,7 @@ func (s *schema) strictObject() string {
 	return ""
 }
 
-func (s *schema) strictFormat() string {
+func strictFormat(s *jsonschema.Schema) string {
 	if s.Format == "" || slices.Contains(strictFormats, s.Format) {
 		return ""
 	}
