@@ -135,8 +135,10 @@ func (m *model) bare(statement string) string {
 		if !m.leads.MatchString(statement) { // one expression for most statements, in place of all
 			break
 		}
-		for _, f := range m.forms["lead"] {
-			statement = f.match.ReplaceAllString(statement, f.content)
+		for _, f := range m.forms["lead"] { // each matches at the beginning, so at most once
+			if at := f.match.FindStringSubmatchIndex(statement); at != nil {
+				statement = string(f.match.ExpandString(nil, f.content, statement, at)) + statement[at[1]:]
+			}
 		}
 	}
 	return strings.TrimSpace(statement)
