@@ -12,15 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/stack"
-	"github.com/throughline/throughline/internal/function/coachfn"
-	"github.com/throughline/throughline/internal/function/contextfn"
-	"github.com/throughline/throughline/internal/function/mcpfn"
-	"github.com/throughline/throughline/internal/function/messagesfn"
-	"github.com/throughline/throughline/internal/function/migratefn"
-	"github.com/throughline/throughline/internal/function/promptfn"
-	"github.com/throughline/throughline/internal/function/rememberfn"
-	"github.com/throughline/throughline/internal/function/summarizefn"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/registry"
 )
@@ -46,11 +39,7 @@ func run() error {
 	if err := useApp(cfg.App); err != nil {
 		return err
 	}
-	cfg.Functions = map[string]stack.Constructor{
-		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
-		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
-		"migrate": stack.Of(migratefn.New), "mcp": stack.Of(mcpfn.New),
-	}
+	cfg.Functions = functions.All()
 	cfg.Out, cfg.Logger, cfg.Repeat = os.Stdout, logger(), repeat
 	if cfg.MetricsFile != "" {
 		metrics, err := os.OpenFile(cfg.MetricsFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

@@ -14,13 +14,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
@@ -43,10 +43,7 @@ func (b tables) fill(ctx context.Context, name string) error {
 }
 
 func newTables(endpoint string, app legacy.Table) tables {
-	return tables{endpoint: endpoint, app: app, client: dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &endpoint,
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})}
+	return tables{endpoint: endpoint, app: app, client: rig.Client(endpoint)}
 }
 
 // gate lets one write at a time through to an engine. DynamoDB Local has one lock, and writes that wait for it for 5

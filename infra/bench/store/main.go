@@ -16,10 +16,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
@@ -45,11 +45,7 @@ func main() {
 func measure(
 	ctx context.Context, endpoint string, s storebench.Settings, progress func(string),
 ) (storebench.Result, error) {
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		Retryer:     retry.NewStandard(retryBrokenReads),
-	})
+	client := rig.Client(endpoint, func(o *dynamodb.Options) { o.Retryer = retry.NewStandard(retryBrokenReads) })
 	if _, err := client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
 		return storebench.Result{}, fmt.Errorf("create table: %w", err)
 	}

@@ -10,17 +10,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/function/coachfn"
-	"github.com/throughline/throughline/internal/function/contextfn"
-	"github.com/throughline/throughline/internal/function/mcpfn"
-	"github.com/throughline/throughline/internal/function/messagesfn"
-	"github.com/throughline/throughline/internal/function/migratefn"
-	"github.com/throughline/throughline/internal/function/promptfn"
-	"github.com/throughline/throughline/internal/function/rememberfn"
-	"github.com/throughline/throughline/internal/function/summarizefn"
 )
 
 // Chat is the remote calls of whole chat turns. The calls of the coach function, and of the prompt function that it
@@ -89,18 +82,19 @@ func measureChat(
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, services.close()) }()
+	defer func() { err = errors.Join(err, services.Close()) }()
 	progress("writing a user's history, and starting the stack")
 	now := time.Now().UTC().Truncate(time.Minute)
 	h, err := services.writeHistory(ctx, "chat", sessionSizes(recentMessages), now)
 	if err != nil {
 		return c, err
 	}
-	running, err := services.startStack(ctx, atFirst)
+	running, err := services.Stack(ctx, func(name string, build stack.Constructor) stack.Constructor {
+		return services.linked(name, atFirst, build)
+	})
 	if err != nil {
 		return c, err
 	}
-	defer func() { err = errors.Join(err, running.Stop()) }()
 	session, err := services.openSession(ctx, running, h.user)
 	if err != nil {
 		return c, err
@@ -135,28 +129,6 @@ func (c *chatSession) play(ctx context.Context, from, turns int) ([]turn, error)
 	return played, nil
 }
 
-// startStack starts the stack on these services. Its sweep never runs: it comes by the clock, not by turns.
-func (s *services) startStack(ctx context.Context, atFirst Latencies) (*stack.Stack, error) {
-	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "TABLE_NAME": s.table, "AWS_ENDPOINT_URL_DYNAMODB": s.endpoint, "PINECONE_INDEX_HOST": s.indexHost,
-		"OPENAI_BASE_URL": s.modelURL, "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions), "KEEP_PROMPT_TEXT": "false",
-		"TRIGGERS": "sweep=24h",
-	})
-	if err != nil {
-		return nil, err
-	}
-	cfg.Functions = map[string]stack.Constructor{
-		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New),
-		"migrate":         stack.Of(migratefn.New),
-		"mcp":             stack.Of(mcpfn.New),
-		coachFunction:     s.linked(coachFunction, atFirst, stack.Of(coachfn.New)),
-		promptFunction:    s.linked(promptFunction, atFirst, stack.Of(promptfn.New)),
-		summarizeFunction: s.linked(summarizeFunction, atFirst, stack.Of(summarizefn.New)),
-		rememberFunction:  s.linked(rememberFunction, atFirst, stack.Of(rememberfn.New)),
-	}
-	return stack.Start(ctx, cfg)
-}
-
 // chatSession is the session that the turns are played in.
 type chatSession struct {
 	*services
@@ -178,19 +150,7 @@ func (s *services) openSession(
 	if err := c.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
 		return nil, fmt.Errorf("create session: %w", err)
 	}
-	return c, c.settle(ctx)
-}
-
-// settleTimeout is how long the stream's functions may take to handle what was written.
-const settleTimeout = 2 * time.Minute
-
-func (c *chatSession) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
-	if done := c.stack.Settle(ctx); !done.Settled {
-		return fmt.Errorf("the stream's functions are behind by %d records", done.Pending)
-	}
-	return nil
+	return c, rig.Settle(ctx, c.stack)
 }
 
 // turn is the remote calls of one turn, and the time from its request to the first token.
@@ -221,7 +181,7 @@ func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
 	if last.Name != "done" {
 		return t, fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
 	}
-	if err := c.settle(ctx); err != nil {
+	if err := rig.Settle(ctx, c.stack); err != nil {
 		return t, err
 	}
 	t.calls = c.drain()

@@ -77,7 +77,7 @@ func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (
 func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
-		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.table, adopt.WithLegacy()),
+		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.Table, adopt.WithLegacy()),
 		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)

@@ -181,7 +181,7 @@ func (s *services) linked(name string, atFirst Latencies, build stack.Constructo
 		} {
 			l := s.link(to.latency)
 			l.function, l.service, l.atFirst = name, to.service, to.atFirst
-			address, err := s.serveProxy(ctx, l, *to.address)
+			address, err := s.serveProxy(l, *to.address)
 			if err != nil {
 				return nil, err
 			}
@@ -192,15 +192,15 @@ func (s *services) linked(name string, atFirst Latencies, build stack.Constructo
 }
 
 // serveProxy serves a link to the service at an address and returns the link's own address.
-func (s *services) serveProxy(ctx context.Context, l link, address string) (string, error) {
+func (s *services) serveProxy(l link, address string) (string, error) {
 	if l.service == toPinecone {
-		return s.servePinecone(ctx, l.intercept)
+		return s.ServeIndex(l.intercept)
 	}
 	target, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
-	return s.serveHTTP(ctx, &httputil.ReverseProxy{
+	return s.Serve(&httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		Transport:     transport{l, &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}},

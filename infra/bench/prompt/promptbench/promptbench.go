@@ -72,7 +72,7 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, services.close()) }()
+	defer func() { err = errors.Join(err, services.Close()) }()
 	if err := r.measureRecipes(ctx, services, progress); err != nil {
 		return r, err
 	}

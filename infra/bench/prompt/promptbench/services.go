@@ -9,19 +9,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/bench/meter"
-	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
@@ -35,82 +29,49 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// dimensions is the width of the dense vectors. They are narrow because the local index compares a query with every
-// record.
-const dimensions = 32
-
 // services are what prompts are built from, each behind a link.
 type services struct {
+	*rig.Rig
 	*callLog
 	// instant makes every link answer at once, first makes those of the functions answer as atFirst says.
 	instant, first *atomic.Bool
 	client         *dynamodb.Client
 	// meter counts the client's calls; every write goes through it.
 	meter    *meter.Meter
-	endpoint string
-	table    string
 	latency  Latencies
 	embedder vector.Embedder
 	vectors  *vector.Router
 	tokens   *token.Counter
-	// modelURL and indexHost are the addresses of the offline model and of the index, pinecone is the index's server.
-	modelURL, indexHost string
-	pinecone            *pineconelocal.Server
-
-	mu      sync.Mutex // guards closers
-	closers []func() error
 }
 
 // startServices starts the local services and creates the table on the DynamoDB engine at the endpoint.
 func startServices(ctx context.Context, endpoint, name string, l Latencies) (*services, error) {
+	r, err := rig.New(ctx, endpoint, name)
+	if err != nil {
+		return nil, err
+	}
 	s := &services{
-		callLog: &callLog{}, instant: &atomic.Bool{}, first: &atomic.Bool{}, endpoint: endpoint, table: name, latency: l,
-		tokens: token.New(),
+		Rig: r, callLog: &callLog{}, instant: &atomic.Bool{}, first: &atomic.Bool{}, latency: l, tokens: token.New(),
 	}
 	s.client = s.dynamoClient(s.transport(l.DynamoDB))
 	s.instant.Store(true)
-	in := table.CreateTableInput(name)
-	if _, err := s.client.CreateTable(ctx, in); err != nil {
-		return nil, fmt.Errorf("create table: %w", err)
-	}
-	s.meter = meter.New(s.client, in)
-	var err error
-	if s.modelURL, err = s.serveModel(ctx); err != nil {
-		return nil, err
-	}
+	s.meter = meter.New(s.client, table.CreateTableInput(name))
 	s.embedder = openai.New(config.OpenAI{
-		BaseURL: s.modelURL, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		BaseURL: s.ModelURL, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: rig.Dimensions,
 	}, openai.WithTransport(s.transport(l.Embedding)))
-	if err := s.connectIndex(ctx); err != nil {
-		return nil, errors.Join(err, s.close())
-	}
-	return s, nil
-}
-
-func (s *services) connectIndex(ctx context.Context) (err error) {
-	//nolint:contextcheck // it restores nothing
-	if s.pinecone, err = pineconelocal.New(pineconelocal.Options{Dimension: dimensions}); err != nil {
-		return err
-	}
-	if s.indexHost, err = s.servePinecone(ctx); err != nil {
-		return err
-	}
-	client, err := pinecone.New(config.Pinecone{IndexHost: s.indexHost, APIKey: "local"}, nil)
+	client, err := pinecone.New(config.Pinecone{IndexHost: s.IndexHost, APIKey: "local"}, nil)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, s.Close())
 	}
-	s.closers = append(s.closers, client.Close)
+	s.AtEnd(client.Close)
 	s.vectors = client
-	return nil
+	return s, nil
 }
 
 // dynamoClient returns a client of DynamoDB over a transport.
 func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.Options)) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(s.endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-		HTTPClient:  &http.Client{Transport: t},
-	}, options...)
+	over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: t} }
+	return rig.Client(s.Endpoint, append(options, over)...)
 }
 
 func (s *services) link(latency time.Duration) link {
@@ -124,7 +85,7 @@ func (s *services) transport(latency time.Duration) http.RoundTripper {
 
 // db returns a DB on an API, at the history's time.
 func (s *services) db(api table.API, h *history) *dynamo.DB {
-	return dynamo.New(api, s.table, adopt.WithLegacy(), dynamo.WithClock(h.clock))
+	return dynamo.New(api, s.Table, adopt.WithLegacy(), dynamo.WithClock(h.clock))
 }
 
 // search returns production's search over a store and an index.
@@ -145,57 +106,6 @@ func (s *services) prompter(store gather.Store, search gather.Searcher, h *histo
 	return prompt.New(prompt.Deps{
 		Store: store, Search: search, Counter: s.tokens, Now: h.clock, NewID: func() string { return "bench" },
 		Deadlines: gather.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},
-	})
-}
-
-// close closes what was started, the last first.
-func (s *services) close() error {
-	var err error
-	for _, closer := range slices.Backward(s.closers) {
-		err = errors.Join(err, closer())
-	}
-	return err
-}
-
-func (s *services) serveModel(ctx context.Context) (url string, err error) {
-	address, err := s.serveHTTP(ctx, offlinemodel.Handler(offlinemodel.Options{}))
-	return address + "/v1", err
-}
-
-func (s *services) serveHTTP(ctx context.Context, handler http.Handler) (url string, err error) {
-	listener, err := listen(ctx)
-	if err != nil {
-		return "", err
-	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: time.Second}
-	s.serve(func() error { return server.Serve(listener) }, server.Close)
-	return "http://" + listener.Addr().String(), nil
-}
-
-// servePinecone serves the index at one more address.
-func (s *services) servePinecone(
-	ctx context.Context, interceptors ...grpc.UnaryServerInterceptor,
-) (host string, err error) {
-	listener, err := listen(ctx)
-	if err != nil {
-		return "", err
-	}
-	s.serve(func() error { return s.pinecone.Serve(listener, interceptors...) }, s.pinecone.Close)
-	return "http://" + listener.Addr().String(), nil
-}
-
-// serve runs a server until the services are closed.
-func (s *services) serve(run, stop func() error) {
-	served := make(chan error, 1)
-	go func() { served <- run() }()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closers = append(s.closers, func() error {
-		err := stop()
-		if ended := <-served; !errors.Is(ended, http.ErrServerClosed) {
-			err = errors.Join(err, ended)
-		}
-		return err
 	})
 }
 
@@ -221,7 +131,7 @@ func (randomEmbedder) Embed(_ context.Context, texts []string) ([][]float32, err
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(text)) // a hash returns no error
 		random := rand.New(rand.NewPCG(h.Sum64(), 0))
-		v, sum := make([]float32, dimensions), 0.0
+		v, sum := make([]float32, rig.Dimensions), 0.0
 		for d := range v {
 			x := random.NormFloat64()
 			v[d], sum = float32(x), sum+x*x

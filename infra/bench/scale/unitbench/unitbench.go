@@ -5,38 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/function/coachfn"
-	"github.com/throughline/throughline/internal/function/contextfn"
-	"github.com/throughline/throughline/internal/function/mcpfn"
-	"github.com/throughline/throughline/internal/function/messagesfn"
-	"github.com/throughline/throughline/internal/function/migratefn"
-	"github.com/throughline/throughline/internal/function/promptfn"
-	"github.com/throughline/throughline/internal/function/rememberfn"
-	"github.com/throughline/throughline/internal/function/summarizefn"
 )
 
 // Settings say what is played.
@@ -61,27 +47,25 @@ type Units struct {
 }
 
 const (
-	tableName  = "bench-scale"
-	dimensions = 32
-	surface    = "coach_conversation"
+	tableName = "bench-scale"
+	surface   = "coach_conversation"
 )
 
 // bench is one run.
 type bench struct {
 	*tally
-	endpoint string
-	client   *dynamodb.Client
-	index    *pineconelocal.Server
-
-	closing sync.Mutex // guards closers: functions are built side by side
-	closers []func() error
+	*rig.Rig
 }
 
 // Run plays sessions on the DynamoDB engine at an endpoint.
 func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) {
-	b := &bench{tally: &tally{uses: map[string]Use{}}, endpoint: endpoint}
-	defer func() { err = errors.Join(err, b.close()) }()
-	running, err := b.start(ctx)
+	services, err := rig.New(ctx, endpoint, tableName)
+	if err != nil {
+		return u, err
+	}
+	defer func() { err = errors.Join(err, services.Close()) }()
+	b := &bench{&tally{uses: map[string]Use{}}, services}
+	running, err := b.Stack(ctx, b.metered)
 	if err != nil {
 		return u, err
 	}
@@ -121,9 +105,6 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	}, nil
 }
 
-// settleTimeout is how long the stream's functions may take.
-const settleTimeout = time.Minute
-
 // playSession opens a session, has the turns in it, completes it, and waits for what follows.
 func playSession(
 	ctx context.Context, running *stack.Stack, api *client.Client, texts *storebench.Texts, id string, turns int,
@@ -145,7 +126,7 @@ func playSession(
 		if err != nil {
 			return fmt.Errorf("chat: %w", err)
 		}
-		if err := settle(ctx, running); err != nil {
+		if err := rig.Settle(ctx, running); err != nil {
 			return err
 		}
 	}
@@ -153,59 +134,7 @@ func playSession(
 	if err := api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
 		return fmt.Errorf("complete session: %w", err)
 	}
-	return settle(ctx, running)
-}
-
-func settle(ctx context.Context, running *stack.Stack) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
-	defer cancel()
-	if done := running.Settle(ctx); !done.Settled {
-		return fmt.Errorf("the stream's functions are behind by %d records", done.Pending)
-	}
-	return nil
-}
-
-// start starts the services and the stack. Its sweep does not run: it comes by the clock.
-func (b *bench) start(ctx context.Context) (*stack.Stack, error) {
-	b.client = dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(b.endpoint),
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
-	if _, err := b.client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
-		return nil, fmt.Errorf("create table: %w", err)
-	}
-	model, err := b.serve(offlinemodel.Handler(offlinemodel.Options{}))
-	if err != nil {
-		return nil, err
-	}
-	if b.index, err = pineconelocal.New(pineconelocal.Options{Dimension: dimensions}); err != nil { //nolint:contextcheck
-		return nil, err
-	}
-	host, err := b.serveIndex()
-	if err != nil {
-		return nil, err
-	}
-	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "TABLE_NAME": tableName, "AWS_ENDPOINT_URL_DYNAMODB": b.endpoint, "PINECONE_INDEX_HOST": host,
-		"OPENAI_BASE_URL": model + "/v1", "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(dimensions),
-		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h",
-	})
-	if err != nil {
-		return nil, err
-	}
-	cfg.Functions = map[string]stack.Constructor{}
-	for name, build := range map[string]stack.Constructor{
-		"messages": stack.Of(messagesfn.New), "context": stack.Of(contextfn.New), "prompt": stack.Of(promptfn.New),
-		"coach": stack.Of(coachfn.New), "summarize": stack.Of(summarizefn.New), "remember": stack.Of(rememberfn.New),
-		"migrate": stack.Of(migratefn.New), "mcp": stack.Of(mcpfn.New),
-	} {
-		cfg.Functions[name] = b.metered(name, build)
-	}
-	running, err := stack.Start(ctx, cfg)
-	if err == nil {
-		b.atEnd(running.Stop)
-	}
-	return running, err
+	return rig.Settle(ctx, running)
 }
 
 // metered returns a constructor of a function whose services are behind meters.
@@ -217,8 +146,8 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 		if err != nil {
 			return nil, err
 		}
-		cfg.DynamoDBEndpoint, err = b.serve(&meter.Proxy{
-			Table: capacity.TableOf(table.CreateTableInput(tableName)), Client: b.client,
+		cfg.DynamoDBEndpoint, err = b.Serve(&meter.Proxy{
+			Table: capacity.TableOf(table.CreateTableInput(tableName)), Client: b.Client,
 			Engine: httputil.NewSingleHostReverseProxy(engine), Add: func(u capacity.Units) {
 				b.add(name, Use{DynamoDBCalls: 1, ReadUnits: u.Read, WriteUnits: u.Write})
 			},
@@ -234,63 +163,16 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 			if err != nil {
 				return nil, err
 			}
-			if *address, err = b.serve(handler); err != nil {
+			if *address, err = b.Serve(handler); err != nil {
 				return nil, err
 			}
 		}
-		cfg.Pinecone.IndexHost, err = b.serveIndex(meteredIndex(b.tally, name, dimensions))
+		cfg.Pinecone.IndexHost, err = b.ServeIndex(meteredIndex(b.tally, name, rig.Dimensions))
 		if err != nil {
 			return nil, err
 		}
 		return build(ctx, cfg, rt)
 	}
-}
-
-// serve serves a handler until the run ends, and returns its address.
-func (b *bench) serve(h http.Handler) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the server
-	if err != nil {
-		return "", fmt.Errorf("listen: %w", err)
-	}
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	b.run(func() error { return server.Serve(listener) }, server.Close)
-	return "http://" + listener.Addr().String(), nil
-}
-
-func (b *bench) serveIndex(interceptors ...grpc.UnaryServerInterceptor) (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the server
-	if err != nil {
-		return "", fmt.Errorf("listen: %w", err)
-	}
-	b.run(func() error { return b.index.Serve(listener, interceptors...) }, b.index.Close)
-	return "http://" + listener.Addr().String(), nil
-}
-
-// run runs a server until the run ends.
-func (b *bench) run(serve, stop func() error) {
-	ended := make(chan error, 1)
-	go func() { ended <- serve() }()
-	b.atEnd(func() error {
-		err := stop()
-		if serving := <-ended; !errors.Is(serving, http.ErrServerClosed) {
-			err = errors.Join(err, serving)
-		}
-		return err
-	})
-}
-
-func (b *bench) atEnd(do func() error) {
-	b.closing.Lock()
-	defer b.closing.Unlock()
-	b.closers = append(b.closers, do)
-}
-
-func (b *bench) close() error {
-	var err error
-	for _, closing := range slices.Backward(b.closers) {
-		err = errors.Join(err, closing())
-	}
-	return err
 }
 
 // storedBytes are the sizes of the records that stay.
@@ -304,7 +186,7 @@ const overhead = 100
 func (b *bench) stored(ctx context.Context) (storedBytes, error) {
 	var out storedBytes
 	shape := capacity.TableOf(table.CreateTableInput(tableName))
-	pages := dynamodb.NewScanPaginator(b.client, &dynamodb.ScanInput{TableName: aws.String(tableName)})
+	pages := dynamodb.NewScanPaginator(b.Client, &dynamodb.ScanInput{TableName: aws.String(tableName)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -1,0 +1,154 @@
+// Package rig has what benchmarks run the functions on: a table, the local index, the offline model, and the local
+// stack with something between each function and its services.
+package rig
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"google.golang.org/grpc"
+
+	"github.com/throughline/throughline/infra/local/functions"
+	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/dynamo/table"
+)
+
+// Dimensions is the width of the dense vectors. They are narrow because the local index compares a query with every
+// record.
+const Dimensions = 32
+
+// settleTimeout is how long the stream's functions may take to handle what was written.
+const settleTimeout = 2 * time.Minute
+
+// Rig is the services of one run. It is safe for concurrent use.
+type Rig struct {
+	Endpoint, Table string
+	// Client is the engine's, ModelURL and IndexHost are the addresses of the offline model and of the index.
+	Client              *dynamodb.Client
+	ModelURL, IndexHost string
+
+	index   *pineconelocal.Server
+	mu      sync.Mutex // guards closers
+	closers []func() error
+}
+
+// New makes the table on a DynamoDB engine, and serves the model and the index. Close ends them.
+func New(ctx context.Context, endpoint, name string) (*Rig, error) {
+	r := &Rig{Endpoint: endpoint, Table: name, Client: Client(endpoint)}
+	if _, err := r.Client.CreateTable(ctx, table.CreateTableInput(name)); err != nil {
+		return nil, fmt.Errorf("create table: %w", err)
+	}
+	if err := r.start(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+func (r *Rig) start() (err error) {
+	if r.ModelURL, err = r.Serve(offlinemodel.Handler(offlinemodel.Options{})); err != nil {
+		return err
+	}
+	r.ModelURL += "/v1"
+	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err != nil {
+		return err
+	}
+	r.IndexHost, err = r.ServeIndex()
+	return err
+}
+
+// Client returns a client of a DynamoDB engine on this machine.
+func Client(endpoint string, options ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}, options...)
+}
+
+// Stack starts the local stack on the services, with what wrap makes of the constructors of the functions. Its sweep
+// never runs: it comes by the clock.
+func (r *Rig) Stack(ctx context.Context, wrap func(name string, build stack.Constructor) stack.Constructor,
+) (*stack.Stack, error) {
+	cfg, err := stack.Parse(map[string]string{
+		"PORT": "0", "TABLE_NAME": r.Table, "AWS_ENDPOINT_URL_DYNAMODB": r.Endpoint, "PINECONE_INDEX_HOST": r.IndexHost,
+		"OPENAI_BASE_URL": r.ModelURL, "OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(Dimensions),
+		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h",
+	})
+	if err != nil {
+		return nil, err
+	}
+	cfg.Functions = functions.All()
+	for name, build := range cfg.Functions {
+		cfg.Functions[name] = wrap(name, build)
+	}
+	running, err := stack.Start(ctx, cfg)
+	if err == nil {
+		r.AtEnd(running.Stop)
+	}
+	return running, err
+}
+
+// Settle waits until the stream's functions have handled what was written.
+func Settle(ctx context.Context, running *stack.Stack) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	if done := running.Settle(ctx); !done.Settled {
+		return fmt.Errorf("the stream's functions are behind by %d records", done.Pending)
+	}
+	return nil
+}
+
+// Serve serves a handler and returns its address.
+func (r *Rig) Serve(h http.Handler) (url string, err error) {
+	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
+	return r.serve(server.Serve, server.Close)
+}
+
+// ServeIndex serves the index at one more address.
+func (r *Rig) ServeIndex(interceptors ...grpc.UnaryServerInterceptor) (host string, err error) {
+	return r.serve(func(l net.Listener) error { return r.index.Serve(l, interceptors...) }, r.index.Close)
+}
+
+// serve runs a server until Close.
+func (r *Rig) serve(run func(net.Listener) error, stop func() error) (address string, err error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the server
+	if err != nil {
+		return "", fmt.Errorf("listen: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run(listener) }()
+	r.AtEnd(func() error {
+		err := stop()
+		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+			err = errors.Join(err, served)
+		}
+		return err
+	})
+	return "http://" + listener.Addr().String(), nil
+}
+
+// AtEnd has Close do something.
+func (r *Rig) AtEnd(do func() error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closers = append(r.closers, do)
+}
+
+// Close closes what was started, the last first.
+func (r *Rig) Close() error {
+	var err error
+	for _, closing := range slices.Backward(r.closers) {
+		err = errors.Join(err, closing())
+	}
+	return err
+}
