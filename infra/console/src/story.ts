@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import * as api from './api/calls';
 import type { ContextName } from './api/types';
 import { chatOf, type Chat } from './chats/chat-state';
-import { tideOf } from './chats/tide';
+import { feedOf } from './chats/feed';
 import { errorText } from './format';
 import { go, link, route } from './route';
 import { rememberUser } from './users';
@@ -73,9 +73,9 @@ export async function playStory(): Promise<void> {
     go(link('chats', '', sessions, user));
     for (const [i, act] of acts.entries()) {
       const tell = (text: string) => (caption.value = { user, step: `${i + 1} of ${acts.length}`, text });
-      await play(act, chatOf(sessions[act.side], tideOf(user)), tell);
+      await play(act, chatOf(sessions[act.side], feedOf(user)), tell);
     }
-    const last = chatOf(sessions[acts.at(-1)!.side], tideOf(user)).messages.pages.value.at(-1)?.at(-1);
+    const last = chatOf(sessions[acts.at(-1)!.side], feedOf(user)).messages.pages.value.at(-1)?.at(-1);
     caption.value = { ...caption.value!, promptId: last?.metadata?.promptId as string | undefined };
   } catch (error) {
     storyError.value = errorText(error);

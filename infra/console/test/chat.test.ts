@@ -113,8 +113,8 @@ test('a session is left, closed and opened again', async () => {
     await page.keyboard.press('Enter');
     await left(page).getByText('Why this answer').waitFor();
     await left(page).getByRole('button', { name: 'Leave' }).click();
-    const tide = page.getByRole('complementary', { name: 'What happens to the memory' });
-    await tide.getByText('promised', { exact: true }).waitFor();
+    const feed = page.getByRole('complementary', { name: 'What happens to the memory' });
+    await feed.getByText('promised', { exact: true }).waitFor();
     await left(page).getByRole('button', { name: 'Close' }).click();
     await left(page).getByRole('button', { name: 'Open again' }).click();
     await left(page).getByRole('button', { name: 'Close' }).waitFor();

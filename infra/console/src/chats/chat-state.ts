@@ -5,7 +5,7 @@ import * as api from '../api/calls';
 import type { ChatBody, ChatDone, PromptRecord, Session } from '../api/types';
 import { errorText, newId } from '../format';
 import { MessageStore } from '../messages/store';
-import type { Tide } from './tide';
+import type { Feed } from './feed';
 
 /** The answer that streams, or that has failed. */
 export interface Answer {
@@ -36,7 +36,7 @@ export class Chat {
 
   constructor(
     readonly id: string,
-    readonly tide: Tide,
+    readonly feed: Feed,
   ) {
     this.messages = new MessageStore(id);
   }
@@ -79,7 +79,7 @@ export class Chat {
     } finally {
       this.sending.value = false;
     }
-    this.tide.watch();
+    this.feed.watch();
   }
 
   async #stream(text: string): Promise<void> {
@@ -113,7 +113,7 @@ export class Chat {
     if (stored) this.#key = '';
     else this.draft.value = this.draft.value ? `${asked}\n${this.draft.value}` : asked;
     this.answer.value = { ...this.answer.value!, error };
-    this.tide.add('failed', errorText(error));
+    this.feed.add('failed', errorText(error));
     if (stored) void this.refresh();
   }
 
@@ -125,7 +125,7 @@ export class Chat {
       messageId, role, content, timestamp: now, seq: 0, sessionId, context, coachId, mode,
       metadata: metadata as Record<string, never>,
     });
-    this.tide.stored(session, messageId, content);
+    this.feed.stored(session, messageId, content);
   }
 
   async refresh(): Promise<void> {
@@ -143,12 +143,12 @@ export class Chat {
 
   async leave(): Promise<void> {
     await api.leaveSession(this.id);
-    this.tide.watch();
+    this.feed.watch();
   }
 
   async setStatus(status: 'active' | 'completed'): Promise<void> {
     this.session.value = await api.changeSession(this.id, { status });
-    this.tide.watch();
+    this.feed.watch();
   }
 }
 
@@ -156,11 +156,11 @@ const open = new Map<string, Chat>();
 const keyOf = (user: string, id: string) => `${user}/${id}`;
 
 /** The chat of a session. It stays while the user looks at other screens, so that an answer goes on. */
-export function chatOf(id: string, tide: Tide): Chat {
-  const key = keyOf(tide.user, id);
+export function chatOf(id: string, feed: Feed): Chat {
+  const key = keyOf(feed.user, id);
   let found = open.get(key);
   if (!found) {
-    found = new Chat(id, tide);
+    found = new Chat(id, feed);
     open.set(key, found);
     void found.open();
   }

@@ -1,4 +1,4 @@
-// Two chats side by side, and the tide of events.
+// Two chats side by side, and the feed of events.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import * as api from '../api/calls';
@@ -10,17 +10,17 @@ import { route, setQuery } from '../route';
 import { playing } from '../story';
 import { chatOf } from './chat-state';
 import { Pane } from './pane';
-import { tideOf } from './tide';
-import { TideView } from './tide-view';
+import { feedOf } from './feed';
+import { FeedView } from './feed-view';
 
 type Side = 'left' | 'right';
 
 export function Chats() {
   const { user, query } = route.value;
-  const tide = tideOf(user);
+  const feed = feedOf(user);
   const sessions = useLoad(api.listSessions, [user]);
   const traced = useSignal<string[]>([]);
-  const shown = useSignal<Side | 'tide'>('left');
+  const shown = useSignal<Side | 'feed'>('left');
   useFirstSessions(sessions.data);
   useEffect(() => {
     if (playing.value) shown.value = playing.value;
@@ -32,7 +32,7 @@ export function Chats() {
       <Pane
         key={side}
         side={side}
-        chat={id ? chatOf(id, tide) : undefined}
+        chat={id ? chatOf(id, feed) : undefined}
         sessions={sessions}
         traced={traced.value}
         onTrace={(ids) => (traced.value = ids)}
@@ -48,15 +48,15 @@ export function Chats() {
     <main class={`chats show-${shown.value}`}>
       <h1 class="hidden">Chats</h1>
       <nav class="tabs" aria-label="Parts of this screen">
-        {(['left', 'right', 'tide'] as const).map((part) => (
+        {(['left', 'right', 'feed'] as const).map((part) => (
           <button key={part} type="button" aria-pressed={shown.value === part} onClick={() => (shown.value = part)}>
-            {part === 'tide' ? 'Events' : names[part]}
+            {part === 'feed' ? 'Events' : names[part]}
           </button>
         ))}
       </nav>
       {pane('left')}
       {pane('right')}
-      <TideView tide={tide} />
+      <FeedView feed={feed} />
     </main>
   );
 }

@@ -1,8 +1,8 @@
-// What a tab keeps of the tide, so that a reload does not lose it: the events, and the records that they were found from.
-import type { TideEvent } from './tide';
+// What a tab keeps of the feed, so that a reload does not lose it: the events, and the records that they were found from.
+import type { FeedEvent } from './feed';
 
 export interface Kept {
-  events: TideEvent[];
+  events: FeedEvent[];
   /** Until when the records are watched, in milliseconds. */
   until: number;
   /** When the summaries of sessions were written, which facts are superseded, and the states of todos, by their ids. */
@@ -11,7 +11,7 @@ export interface Kept {
   todos: [string, string][];
 }
 
-const prefix = 'throughline.tide.';
+const prefix = 'throughline.feed.';
 
 /** Returns what the tab has kept of a user. */
 export function keptOf(user: string): Kept | undefined {

@@ -1,4 +1,4 @@
-// The tide: what happens to the user's memory, as the API shows it. There is no call for events, so for a while after
+// The feed of events: what happens to the user's memory, as the API shows it. There is no call for events, so for a while after
 // each turn the records are read again, and what has changed is an event.
 import { signal } from '@preact/signals';
 import * as api from '../api/calls';
@@ -9,7 +9,7 @@ import { dropKept, keep, keptOf } from './kept';
 
 export type EventKind = 'stored' | 'built' | 'summarised' | 'indexed' | 'remembered' | 'superseded' | 'promised' | 'kept' | 'failed';
 
-export interface TideEvent {
+export interface FeedEvent {
   id: number;
   kind: EventKind;
   text: string;
@@ -21,8 +21,8 @@ const watchTime = 40_000;
 const interval = 1_000;
 const maxEvents = 60;
 
-export class Tide {
-  readonly events = signal<TideEvent[]>([]);
+export class Feed {
+  readonly events = signal<FeedEvent[]>([]);
   readonly watching = signal(false);
   #until = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -56,7 +56,7 @@ export class Tide {
   }
 
   /** Forgets events, in the page and in what the tab keeps. */
-  forget(isGone: (event: TideEvent) => boolean): void {
+  forget(isGone: (event: FeedEvent) => boolean): void {
     this.events.value = this.events.value.filter((event) => !isGone(event));
     this.#keep();
   }
@@ -128,7 +128,7 @@ export class Tide {
     if (tell) await this.#askForIndexed();
   }
 
-  #compareSessions(sessions: Session[], tell: Tide['add']): void {
+  #compareSessions(sessions: Session[], tell: Feed['add']): void {
     for (const s of sessions) {
       if (!s.summary || this.#sessions.get(s.sessionId) === s.summary.updatedAt) continue;
       this.#sessions.set(s.sessionId, s.summary.updatedAt);
@@ -136,7 +136,7 @@ export class Tide {
     }
   }
 
-  #compareMemories(memories: Memory[], tell: Tide['add']): void {
+  #compareMemories(memories: Memory[], tell: Feed['add']): void {
     for (const m of memories) {
       const old = this.#memories.get(m.id);
       this.#memories.set(m.id, m.supersededBy !== undefined);
@@ -145,7 +145,7 @@ export class Tide {
     }
   }
 
-  #compareTodos(todos: Todo[], tell: Tide['add']): void {
+  #compareTodos(todos: Todo[], tell: Feed['add']): void {
     for (const t of todos) {
       const old = this.#todos.get(t.id);
       this.#todos.set(t.id, t.status);
@@ -170,19 +170,19 @@ export class Tide {
   }
 }
 
-let current: Tide | undefined;
+let current: Feed | undefined;
 
-/** The tide of a user. It goes on while the user looks at other screens. */
-export function tideOf(user: string): Tide {
+/** The feed of a user. It goes on while the user looks at other screens. */
+export function feedOf(user: string): Feed {
   if (current?.user !== user) {
     current?.stop();
-    current = new Tide(user);
+    current = new Feed(user);
   }
   return current;
 }
 
-/** Forgets the tide of a user who is erased or has signed out. */
-export function forgetTide(user: string): void {
+/** Forgets the feed of a user who is erased or has signed out. */
+export function forgetFeed(user: string): void {
   if (current?.user === user) {
     current.stop();
     current = undefined;

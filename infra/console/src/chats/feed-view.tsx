@@ -1,15 +1,15 @@
-// The tide of events beside the chats.
+// The feed of events beside the chats.
 import { down } from '../api/reach';
 import { timeOfDay } from '../format';
-import type { Tide, TideEvent } from './tide';
+import type { Feed, FeedEvent } from './feed';
 
 const titles = { bad: 'The stack does not answer', on: 'Watching what the last turn changes', '': 'Quiet' };
 
-export function TideView({ tide }: { tide: Tide }) {
-  const events = tide.events.value;
-  const state = down.value ? 'bad' : tide.watching.value ? 'on' : '';
+export function FeedView({ feed }: { feed: Feed }) {
+  const events = feed.events.value;
+  const state = down.value ? 'bad' : feed.watching.value ? 'on' : '';
   return (
-    <aside class="tide" aria-label="What happens to the memory">
+    <aside class="feed" aria-label="What happens to the memory">
       <h2>
         Events <span class={`pulse ${state}`} title={titles[state]} />
       </h2>
@@ -25,7 +25,7 @@ export function TideView({ tide }: { tide: Tide }) {
   );
 }
 
-function Line({ event }: { event: TideEvent }) {
+function Line({ event }: { event: FeedEvent }) {
   return (
     <>
       <span class="kind">{event.kind}</span>
