@@ -32,7 +32,7 @@ func main() {
 		*coach = *url
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	report := probe.Run(ctx, probe.Stage{
+	report := probe.Run(ctx, probe.Target{
 		API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: *wait,
 	})
 	stop()

@@ -43,7 +43,7 @@ type Config struct {
 	AppVersion string `env:"APP_VERSION"`
 
 	// InitialStage is the stage of the migration of a table that has no record of it.
-	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
+	InitialStage MigrationStage `env:"INITIAL_STAGE" envDefault:"shared"`
 
 	// SecretPrefix is what the names of the stage's secrets begin with. It is empty where the environment holds all keys.
 	SecretPrefix string `env:"SECRET_PREFIX"`
@@ -144,12 +144,12 @@ func (e *Effort) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown effort %q", text)
 }
 
-// Stage is a stage of a migration (docs/adr/0023).
-type Stage string
+// MigrationStage is a stage of a migration (docs/adr/0023).
+type MigrationStage string
 
 // UnmarshalText refuses what is no stage.
-func (s *Stage) UnmarshalText(text []byte) error {
-	*s = Stage(text)
+func (s *MigrationStage) UnmarshalText(text []byte) error {
+	*s = MigrationStage(text)
 	switch *s {
 	case "embedded", "dual", "shared-read", "shared":
 		return nil
@@ -241,7 +241,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[Indexes]():           "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
 	reflect.TypeFor[Embeddings]():        "indexes with model and dimension, such as b=text-embedding-3-large@3072",
 	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
-	reflect.TypeFor[Stage]():             "embedded, dual, shared-read or shared",
+	reflect.TypeFor[MigrationStage]():    "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",
 	reflect.TypeFor[Share]():             "a number from 0 to 1",
 	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",

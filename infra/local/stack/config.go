@@ -42,7 +42,7 @@ type Config struct {
 	// Triggers replace the template's values, as in "messages=20,idle=15m,sweep=1m".
 	Triggers Triggers `env:"TRIGGERS"`
 	// InitialStage is the migration stage of a table that has no state yet.
-	InitialStage Stage `env:"INITIAL_STAGE" envDefault:"shared"`
+	InitialStage MigrationStage `env:"INITIAL_STAGE" envDefault:"shared"`
 	// Issuer and Audience, if set, are those of an own issuer, whose tokens the stack takes in the place of its own.
 	// JWKSURL is where its keys are, if its configuration does not say so (OpenID Connect Discovery).
 	Issuer   string `env:"JWT_ISSUER"`
@@ -212,15 +212,15 @@ func isURL(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// Stage is a stage of the migration.
-type Stage string
+// MigrationStage is a stage of the migration.
+type MigrationStage string
 
 // UnmarshalText reads a stage.
-func (s *Stage) UnmarshalText(text []byte) error {
+func (s *MigrationStage) UnmarshalText(text []byte) error {
 	if _, err := migration.ParseStage(string(text)); err != nil {
 		return fmt.Errorf("INITIAL_STAGE=%s: must be embedded, dual, shared-read or shared", text)
 	}
-	*s = Stage(text)
+	*s = MigrationStage(text)
 	return nil
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/throughline/throughline/infra/client"
 )
 
-// Stage is what is tried.
-type Stage struct {
+// Target is what is tried.
+type Target struct {
 	// API and Coach are clients of the HTTP API and of the coach, with the token of a test user.
 	API, Coach *client.Client
 	// Wait is how long background work may take.
@@ -82,7 +82,7 @@ const (
 
 // run is one run.
 type run struct {
-	Stage
+	Target
 	report  Report
 	session string
 	word    string
@@ -91,8 +91,8 @@ type run struct {
 }
 
 // Run tries the functions. A step that needs one which failed is left out.
-func Run(ctx context.Context, s Stage) Report {
-	r := &run{Stage: s, session: "smoke-" + strings.ToLower(rand.Text()), word: strings.ToLower(rand.Text()[:10])}
+func Run(ctx context.Context, t Target) Report {
+	r := &run{Target: t, session: "smoke-" + strings.ToLower(rand.Text()), word: strings.ToLower(rand.Text()[:10])}
 	r.step("messages", "serves its document without a token", func() (string, error) { return r.document(ctx) })
 	if r.step("messages", "opens a session", func() (string, error) { return "", r.open(ctx) }) {
 		r.conversation(ctx)

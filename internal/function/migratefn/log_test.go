@@ -39,7 +39,7 @@ func TestLogHasHashes(t *testing.T) {
 	log, table, client := &lines{}, dynamotest.Table(t), dynamodbtest.Client(t)
 	handle, err := migratefn.New(t.Context(), config.Config{
 		TableName: table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
-		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.Stage(migration.Dual),
+		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.MigrationStage(migration.Dual),
 	}, function.Runtime{Log: slog.New(slog.NewJSONHandler(log, nil)), Metrics: io.Discard})
 	if err != nil {
 		t.Fatal(err)

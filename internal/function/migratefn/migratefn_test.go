@@ -53,7 +53,7 @@ func openApp(t *testing.T, table, endpoint string, stage migration.Stage) *app {
 	var err error
 	a.handle, err = migratefn.New(t.Context(), config.Config{
 		TableName: a.table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
-		DynamoDBEndpoint: endpoint, InitialStage: config.Stage(stage),
+		DynamoDBEndpoint: endpoint, InitialStage: config.MigrationStage(stage),
 	}, function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard})
 	if err != nil {
 		t.Fatal(err)
