@@ -114,7 +114,7 @@ type Deps struct {
 	Archive prompt.Archive
 	Tokens  llm.Counter
 	Now     func() time.Time
-	// Timeout limits one generation.
+	// Timeout limits how long the model answers.
 	Timeout time.Duration
 	// AnswerTokens limits the text of one answer. 0 means any length. An answer that reaches it is stored as it is, with
 	// the finish reason "length".

@@ -48,7 +48,7 @@ func TestATurn(t *testing.T) {
 	}
 }
 
-// TestAClientThatGoesAway stops listening after the first token. The generation goes on.
+// TestAClientThatGoesAway stops listening after the first token. The answer goes on.
 func TestAClientThatGoesAway(t *testing.T) {
 	t.Parallel()
 	f := newFake()
@@ -304,13 +304,13 @@ func TestSearchResultIsSafe(t *testing.T) {
 func TestAPromptThatFailsReleasesTheTurn(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		lease, slot string
-		released    []time.Duration
+		lease, permit string
+		released      []time.Duration
 	}{
-		"with a lease": {"l", "", []time.Duration{0}}, "with a slot": {"", "0#s", []time.Duration{0}}, "with none": {},
+		"with a lease": {"l", "", []time.Duration{0}}, "with a permit": {"", "0#s", []time.Duration{0}}, "with none": {},
 	} {
 		f := newFake()
-		f.turn.Lease, f.turn.Slot = tc.lease, tc.slot
+		f.turn.Lease, f.turn.Permit = tc.lease, tc.permit
 		f.promptErr = fault.New(fault.Unavailable, "the table is not available")
 		if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("%s: got %v", name, err)

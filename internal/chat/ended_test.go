@@ -29,7 +29,7 @@ func longAnswer(ctx context.Context, _ llm.Request, emit func(string) error) (ll
 }
 
 // TestTurnsOfASessionThatIsGoneEnd deletes the session, or erases the user, five seconds after a long answer began. The
-// answer ends within two seconds, its slot is given back, and what was generated is charged.
+// answer ends within two seconds, its permit is given back, and what was generated is charged.
 func TestTurnsOfASessionThatIsGoneEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

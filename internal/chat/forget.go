@@ -13,7 +13,7 @@ const mostForgotten = 2
 
 // forget forgets the facts that a text names, and returns a receipt for the model. The receipt has no words of the
 // facts, so that the answer, which is stored, does not have them either.
-func (g *generation) forget(ctx context.Context, query string) string {
+func (g *answerRun) forget(ctx context.Context, query string) string {
 	if !conversation.AsksToForget(g.request.Message) {
 		return `{"error":"the user has not asked to forget anything"}`
 	}

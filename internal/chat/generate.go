@@ -7,7 +7,7 @@ import (
 )
 
 // generate streams the model's answer, with at most one round of the search_conversations tool.
-func (g *generation) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
+func (g *answerRun) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
 	request := llm.Request{
 		Model: g.prompt.Model, Messages: g.prompt.ModelMessages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user)),
 		CacheKey: llm.SessionKey(string(g.user), g.turn.Session.ID), MaxTokens: g.AnswerTokens,

@@ -13,7 +13,7 @@ import (
 const (
 	// followAfter is how often one who has joined a turn looks how far it is.
 	followAfter = 400 * time.Millisecond
-	// askAfter is how often one asks for the progress. The generation of the answer looks every watchAfter.
+	// askAfter is how often one asks for the progress. The function that generates the answer looks every watchAfter.
 	askAfter = 8 * time.Second
 )
 
@@ -21,7 +21,7 @@ const (
 // generates it. Events is nil where there is none. The text comes in steps: the first within watchAfter and a second,
 // the next ones each second, and the rest when the answer is stored. The stream ends with an error when the turn is
 // given up, and when the session is deleted or the user erased. When the caller stops ranging over the events, the
-// generation goes on.
+// answer goes on.
 //
 // Errors are NotFound for a session that the user does not have, and RateLimited with RetryAfter for a user who has
 // joined as many answers as may be at once.

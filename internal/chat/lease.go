@@ -111,7 +111,8 @@ func (l *turnLease) save(ctx context.Context, saved int) int {
 	return max(len(p.Text), 1)
 }
 
-// said is what the model has said so far, for those who join the turn. The generation writes it, the watch reads it.
+// said is what the model has said so far, for those who join the turn. The run of the answer writes it, the watch reads
+// it.
 type said struct {
 	mu       sync.Mutex
 	promptID string
@@ -163,13 +164,13 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 	}
 }
 
-// release gives the lease and the slot back, so that a repeat of the request need not wait, and has the turn charged
-// for what it has spent. The user's message stays. When the release fails, lease and slot expire by themselves. A lease
-// that another request has, or that went with the user, is not reported.
+// release gives the lease and the permit back, so that a repeat of the request need not wait, and has the turn charged
+// for what it has spent. The user's message stays. When the release fails, lease and permit expire by themselves. A
+// lease that another request has, or that went with the user, is not reported.
 func (l *turnLease) release(ctx context.Context, spent int) {
 	l.stop()
 	turn := l.spent(spent)
-	if turn.Lease == "" && turn.Slot == "" && spent == 0 {
+	if turn.Lease == "" && turn.Permit == "" && spent == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)

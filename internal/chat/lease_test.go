@@ -97,13 +97,13 @@ func TestOneRequestGenerates(t *testing.T) {
 	for name, c := range map[string]struct {
 		beginTakes, openTakes, finishTakes time.Duration
 		renewFails                         func(time.Duration) error
-		generations                        int // how many requests may generate, one after another
+		runs                               int // how many requests may generate, one after another
 	}{
-		"a slow prompt and a slow model": {openTakes: 20 * time.Second, generations: 1},
-		"a slow table":                   {beginTakes: 25 * time.Second, finishTakes: 4 * time.Second, generations: 1},
+		"a slow prompt and a slow model": {openTakes: 20 * time.Second, runs: 1},
+		"a slow table":                   {beginTakes: 25 * time.Second, finishTakes: 4 * time.Second, runs: 1},
 		"everything":                     {25 * time.Second, 70 * time.Second, 4 * time.Second, nil, 1},
 		"renewals that fail for a while": {
-			openTakes: 90 * time.Second, generations: 1, renewFails: func(at time.Duration) error {
+			openTakes: 90 * time.Second, runs: 1, renewFails: func(at time.Duration) error {
 				if at > 15*time.Second && at < 24*time.Second {
 					return down
 				}
@@ -111,7 +111,7 @@ func TestOneRequestGenerates(t *testing.T) {
 			},
 		},
 		"renewals that fail for good": {
-			openTakes: 40 * time.Second, generations: 2, renewFails: func(at time.Duration) error {
+			openTakes: 40 * time.Second, runs: 2, renewFails: func(at time.Duration) error {
 				if at < 31*time.Second {
 					return down
 				}
@@ -150,8 +150,8 @@ func TestOneRequestGenerates(t *testing.T) {
 					})
 				}
 				requests.Wait()
-				if most != 1 || generated > c.generations {
-					t.Errorf("%d generations, at most %d at once, want %d and 1", generated, most, c.generations)
+				if most != 1 || generated > c.runs {
+					t.Errorf("%d answers were generated, at most %d at once, want %d and 1", generated, most, c.runs)
 				}
 				if !l.done {
 					t.Error("no answer was stored")

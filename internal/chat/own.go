@@ -86,9 +86,9 @@ const (
 
 var isTurnID = regexp.MustCompile(`^turn_[0-9a-f]{32}$`).MatchString
 
-// BeginOwn stores the user's message and returns the prompt for the app's own model. Quota and slots are as in a chat.
-// A repeat with the same key returns the same turn, with the same prompt while the turn's lease lasts and with a new
-// one afterwards.
+// BeginOwn stores the user's message and returns the prompt for the app's own model. Quota and permits are as in a
+// chat. A repeat with the same key returns the same turn, with the same prompt while the turn's lease lasts and with a
+// new one afterwards.
 //
 // Errors: Invalid, NotFound for the session, Conflict for a message that is stored already, IdempotencyMismatch,
 // RateLimited with RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it

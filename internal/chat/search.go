@@ -30,7 +30,7 @@ const (
 
 // searchRound answers the first of the model's tool calls. It returns the messages that tell the model of its calls and
 // of their results. The model learns nothing of further calls.
-func (g *generation) searchRound(ctx context.Context, calls []llm.ToolCall) []llm.Message {
+func (g *answerRun) searchRound(ctx context.Context, calls []llm.ToolCall) []llm.Message {
 	calls = slices.Clone(calls[:min(len(calls), toolCalls)])
 	out, left := []llm.Message{{Role: "assistant", ToolCalls: calls}}, toolTokens
 	for i, call := range calls {
@@ -43,7 +43,7 @@ func (g *generation) searchRound(ctx context.Context, calls []llm.ToolCall) []ll
 }
 
 // answer answers one tool call, as JSON. Searches take the tokens of what they find from those that are left.
-func (g *generation) answer(ctx context.Context, call llm.ToolCall, left *int) string {
+func (g *answerRun) answer(ctx context.Context, call llm.ToolCall, left *int) string {
 	var arguments struct {
 		Query string `json:"query"`
 	}
@@ -58,7 +58,7 @@ func (g *generation) answer(ctx context.Context, call llm.ToolCall, left *int) s
 
 // search returns what recall finds, as JSON, and takes its tokens from those that are left. When the search fails, the
 // answer says so.
-func (g *generation) search(ctx context.Context, query string, left *int) string {
+func (g *answerRun) search(ctx context.Context, query string, left *int) string {
 	limit := toolHits
 	found, err := g.Recall.Messages(ctx, g.user, recall.MessageQuery{
 		Query: query, SessionID: g.turn.Session.ID, Limit: &limit,
@@ -73,7 +73,7 @@ func (g *generation) search(ctx context.Context, query string, left *int) string
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
 // safe as in a prompt. Times are to the minute. Stored system messages are left out, and so is what passes the tokens
 // that are left.
-func (g *generation) renderFound(query string, found recall.Messages, left *int) string {
+func (g *answerRun) renderFound(query string, found recall.Messages, left *int) string {
 	type line struct {
 		When    string `json:"when"`
 		Context string `json:"context"`

@@ -24,7 +24,7 @@ type Answer struct {
 }
 
 // Start stores the user's message, builds the prompt and returns the stream of the answer. The caller ranges over the
-// stream once, and may stop early when its client goes away: the generation runs to its end all the same.
+// stream once, and may stop early when its client goes away: the answer is generated to its end all the same.
 //
 // The errors of Start are failures before the first event: Invalid, NotFound for the session, Conflict with RetryAfter
 // while another request with the same idempotency key generates, IdempotencyMismatch, RateLimited with RetryAfter when
@@ -67,7 +67,7 @@ func (s *Service) start(ctx context.Context, user conversation.UserID, r Request
 	if err != nil {
 		return Answer{}, err
 	}
-	g := &generation{turnLease: lease, request: r, prompt: p, began: began}
+	g := &answerRun{turnLease: lease, request: r, prompt: p, began: began}
 	return Answer{Events: func(yield func(Event) bool) { g.run(ctx, yield) }}, nil
 }
 
@@ -105,8 +105,8 @@ func promptRequest(turn conversation.Turn, r Request, e *recall.Embedding) promp
 	}
 }
 
-// generation is one answer that is being generated.
-type generation struct {
+// answerRun is one answer that is being generated.
+type answerRun struct {
 	*turnLease
 	request Request
 	prompt  prompt.Prompt
@@ -117,7 +117,7 @@ type generation struct {
 }
 
 // run generates the answer under its own deadline. When the client goes away, only the events stop.
-func (g *generation) run(ctx context.Context, yield func(Event) bool) {
+func (g *answerRun) run(ctx context.Context, yield func(Event) bool) {
 	listening := true
 	emit := func(name string, data any) {
 		listening = listening && yield(Event{Name: name, Data: data})
@@ -152,7 +152,7 @@ func (g *generation) run(ctx context.Context, yield func(Event) bool) {
 }
 
 // write adds a piece to the answer.
-func (g *generation) write(delta string) {
+func (g *answerRun) write(delta string) {
 	if g.first == 0 {
 		g.first = g.Now().Sub(g.began)
 	}
@@ -160,9 +160,9 @@ func (g *generation) write(delta string) {
 	g.said.add(delta)
 }
 
-// deadline limits the generation to the service's timeout, to the time that the invocation has left, and to that of the
+// deadline limits the answer to the service's timeout, to the time that the invocation has left, and to that of the
 // lease. The client's cancellation does not end it.
-func (g *generation) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
+func (g *answerRun) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	end := g.Now().Add(g.Timeout)
 	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
 		end = invocation.Add(-reserve)
@@ -170,7 +170,7 @@ func (g *generation) deadline(ctx context.Context) (context.Context, context.Can
 	return context.WithDeadline(g.held, end)
 }
 
-func (g *generation) savePrompt(ctx context.Context) error {
+func (g *answerRun) savePrompt(ctx context.Context) error {
 	stored, err := prompt.NewStoredPrompt(g.prompt, prompt.SaveOptions{
 		Text: g.StoreText, Now: g.Now(), TTL: g.Retention, Generation: g.turn.Session.Generation,
 		SessionCreatedAt: g.turn.Session.CreatedAt,
@@ -186,7 +186,7 @@ func (g *generation) savePrompt(ctx context.Context) error {
 
 // finish stores what was generated. An answer that was cut is stored with metadata.interrupted, unless another request
 // may be generating a whole one. When nothing is stored, the turn is released and the failure is returned.
-func (g *generation) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
+func (g *answerRun) finish(ctx context.Context, c llm.Completion, failure error) (Done, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reserve)
 	defer cancel()
 	spent := g.tokensSpent(c)
@@ -230,7 +230,7 @@ func (g *generation) finish(ctx context.Context, c llm.Completion, failure error
 
 // tokensSpent returns how many tokens the turn is charged. An answer that was cut, and some services' answers, come
 // without their usage. A model that has said nothing is charged what it says it took.
-func (g *generation) tokensSpent(c llm.Completion) int {
+func (g *answerRun) tokensSpent(c llm.Completion) int {
 	if c.Usage.TotalTokens > 0 || g.text.Len() == 0 {
 		return c.Usage.TotalTokens
 	}

@@ -255,9 +255,9 @@ func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
 	}
 }
 
-// ActiveAt is the time by which sessions are listed: LastActiveAt, or the time of the creation if that is zero, rounded
+// ListedAt is the time by which sessions are listed: LastActiveAt, or the time of the creation if that is zero, rounded
 // down to ActivityStep.
-func (s Session) ActiveAt() time.Time {
+func (s Session) ListedAt() time.Time {
 	at := s.LastActiveAt()
 	if at.IsZero() {
 		at = s.CreatedAt

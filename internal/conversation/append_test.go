@@ -82,12 +82,12 @@ func checkExtended(
 func TestActiveAtIsAQuarterHour(t *testing.T) {
 	t.Parallel()
 	s := conversation.Session{CreatedAt: now}
-	if want := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC); !s.ActiveAt().Equal(want) {
-		t.Errorf("before the first message %v, want %v", s.ActiveAt(), want)
+	if want := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC); !s.ListedAt().Equal(want) {
+		t.Errorf("before the first message %v, want %v", s.ListedAt(), want)
 	}
 	s.LastMessageAt = time.Date(1969, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
-	if want := time.Date(1969, 12, 31, 22, 45, 0, 0, time.UTC); !s.ActiveAt().Equal(want) {
-		t.Errorf("after it %v, want %v", s.ActiveAt(), want)
+	if want := time.Date(1969, 12, 31, 22, 45, 0, 0, time.UTC); !s.ListedAt().Equal(want) {
+		t.Errorf("after it %v, want %v", s.ListedAt(), want)
 	}
 }
 

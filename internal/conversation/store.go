@@ -44,7 +44,7 @@ type SessionStore interface {
 	// CreateSession stores a new session. An id that the user already has, in any context, is a Conflict.
 	CreateSession(ctx context.Context, user UserID, in NewSession, idem Idempotency) (Created, error)
 	Session(ctx context.Context, user UserID, id string) (Session, error)
-	// Sessions lists sessions by their ActiveAt, newest first.
+	// Sessions lists sessions by their ListedAt, newest first.
 	Sessions(ctx context.Context, user UserID, filter SessionFilter, page Page) ([]Session, Position, error)
 	UpdateSession(ctx context.Context, user UserID, id string, change SessionChange) (Session, error)
 	// LeaveSession records that the user left the session. The summariser learns it from the table's stream.
@@ -76,9 +76,9 @@ type Turn struct {
 	Idempotency Idempotency
 	// Lease identifies this holder of the turn. It is empty without an idempotency key.
 	Lease string
-	// Slot names the turn's slot among the user's answers that are generated at once. It is empty where their number has
-	// no bound.
-	Slot string
+	// Permit names the turn's permit among the user's answers that are generated at once. It is empty where their number
+	// has no bound.
+	Permit string
 	// Spent is how many tokens the model took for the answer. The caller sets it before it finishes the turn.
 	Spent int
 	// SpentOnce says that all who finish the turn report the same tokens. Only the one whose answer is stored is charged.
@@ -122,7 +122,7 @@ type TurnStore interface {
 	// message already stored. For a user who has spent the day's tokens, or has as many answers under way as may be at
 	// once, it stores nothing and returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
-	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its slot, so that a
+	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its permit, so that a
 	// repeated request can generate at once, and charges what the turn has spent; a renewal that arrives after it changes
 	// nothing. A Conflict means that the turn was released, or that another request has taken the lease.
 	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error

@@ -21,17 +21,17 @@ const manyTokens, lastTokens = 100_000, 20_000
 
 // bounded is a table whose users have bounds, with two instances. The second does not know of erasures.
 type bounded struct {
-	*slotCase
+	*permitCase
 	quota  *dynamo.QuotaStore
 	counts [2]*dynamo.RequestCounter
 }
 
 func newBounded(t *testing.T) *bounded {
 	t.Helper()
-	b := &bounded{slotCase: &slotCase{table: dynamotest.Table(t), now: storetest.Now}}
+	b := &bounded{permitCase: &permitCase{table: dynamotest.Table(t), now: storetest.Now}}
 	open := func() *dynamo.DB {
 		return dynamo.New(dynamodbtest.Client(t), b.table, dynamo.WithClock(func() time.Time { return b.now }),
-			dynamo.WithSlots(2, longestTurn), dynamo.WithDailyTokens(manyTokens))
+			dynamo.WithAnswerLimit(2, longestTurn), dynamo.WithDailyTokens(manyTokens))
 	}
 	b.db = open()
 	b.Stores, b.quota = dynamotest.Stores(b.db), dynamo.NewQuotaStore(b.db)
@@ -74,7 +74,7 @@ func (b *bounded) count(t *testing.T, instance, want int) {
 	}
 }
 
-// TestBoundsOutliveAnErasure erases a user again and again between turns. The slots of turns that are under way stay
+// TestBoundsOutliveAnErasure erases a user again and again between turns. The permits of turns that are under way stay
 // taken, requests of the minute stay counted, and the tokens of the day stay spent, until each expires by itself.
 func TestBoundsOutliveAnErasure(t *testing.T) {
 	t.Parallel()
@@ -98,7 +98,7 @@ func TestBoundsOutliveAnErasure(t *testing.T) {
 	if err := b.Turns.RenewTurn(t.Context(), alice, first, 0); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the release of a turn whose record is gone: %v", err)
 	}
-	b.mustBegin(t, "b", "kc") // the slot of the first turn is free
+	b.mustBegin(t, "b", "kc") // the permit of the first turn is free
 	b.erase(t)
 	want := []conversation.DayUsage{{Day: b.now.Format(time.DateOnly), Tokens: manyTokens - lastTokens}}
 	if days, err := b.quota.Usage(t.Context(), alice); !cmp.Equal(want, days) || err != nil {

@@ -151,7 +151,7 @@ func (sim *simulation) process(failures map[remoteCall]dynamotest.Failure) (*pro
 		n := &network{}
 		s := dynamotest.OpenIntercepted(sim.t, sim.table, dynamotest.Interceptor{Call: n.call, NewTokens: sim.newTokens},
 			sim.clock.Option(),
-			dynamo.WithSlots(4, longestTurn))
+			dynamo.WithAnswerLimit(4, longestTurn))
 		index := vectorIndex{n}
 		deletions := erasure.NewSweeper(s.Erasure(index, sim.clock.Time), index)
 		sim.running = &process{Stores: s, network: n, deletions: deletions}

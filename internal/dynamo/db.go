@@ -16,9 +16,9 @@ type DB struct {
 	summaryEvery int
 	// dailyTokens is how many tokens a user may spend in a day, 0 for any number.
 	dailyTokens int
-	// slots is how many answers of a user may be generated at once, 0 for any number, and longestAnswer how long one takes
-	// at most.
-	slots         int
+	// answersAtOnce is how many answers of a user may be generated at once, 0 for any number, and longestAnswer how long
+	// one takes at most.
+	answersAtOnce int
 	longestAnswer time.Duration
 
 	// adoption serves the sessions of an app's own records. It is nil in a table without such.

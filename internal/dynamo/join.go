@@ -95,8 +95,8 @@ func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, tur
 		After(s.db.Now()), nil
 }
 
-// joinSlot is the kind of slot that a user who joins an answer takes. There are as many as answers at once.
-const joinSlot = "join"
+// joinPermit is the kind of permit that a user who joins an answer takes. There are as many as answers at once.
+const joinPermit = "join"
 
 // JoinTurn returns the turn whose answer is being generated in a session, and asks its holder to store the text as it
 // grows. The zero Joined means that there is none.
@@ -120,11 +120,11 @@ func (s *TurnStore) JoinTurn(ctx context.Context, user conversation.UserID, sess
 	if err != nil || p.Ended || p.Answer != nil {
 		return conversation.Joined{}, err
 	}
-	slot := newSlot(s.db, user, joinSlot, s.db.slots, s.db.Now().Add(longest))
-	if err := slot.takeNow(ctx, session.Generation); err != nil {
+	permit := newPermit(s.db, user, joinPermit, s.db.answersAtOnce, s.db.Now().Add(longest))
+	if err := permit.takeNow(ctx, session.Generation); err != nil {
 		return conversation.Joined{}, err
 	}
-	if j.End = slot.releaseNow; slot == nil {
+	if j.End = permit.releaseNow; permit == nil {
 		j.End = func(context.Context) error { return nil }
 	}
 	return j, s.AskForProgress(ctx, user, j)

@@ -297,10 +297,10 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 				t.Fatal(err)
 			}
 			for _, x := range sessions {
-				if times[x.ID]++; !last.IsZero() && x.ActiveAt().After(last) {
-					t.Fatalf("%s of %v is listed after one of %v", x.ID, x.ActiveAt(), last)
+				if times[x.ID]++; !last.IsZero() && x.ListedAt().After(last) {
+					t.Fatalf("%s of %v is listed after one of %v", x.ID, x.ListedAt(), last)
 				}
-				last = x.ActiveAt()
+				last = x.ListedAt()
 			}
 			if page.After = next; next == "" {
 				break

@@ -30,15 +30,15 @@ func TestLimitsHoldInAnyOrder(t *testing.T) {
 		users++
 		l := &limited{
 			t: t, rt: rt, user: conversation.UserID(fmt.Sprint("user", users)),
-			slots: rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "answers at once"),
-			quota: rapid.SampledFrom([]int{20_000, 60_000, 100_000}).Draw(rt, "quota"),
+			permits: rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "answers at once"),
+			quota:   rapid.SampledFrom([]int{20_000, 60_000, 100_000}).Draw(rt, "quota"),
 			now: storetest.Now.Truncate(24 * time.Hour).Add(
 				rapid.SampledFrom([]time.Duration{10 * time.Hour, 24*time.Hour - 5*time.Minute}).Draw(rt, "time of day")),
 			spent: map[string]int{},
 		}
 		for i := range l.instances {
 			db := dynamo.New(dynamodbtest.Client(t), table, dynamo.WithClock(func() time.Time { return l.now }),
-				dynamo.WithSlots(l.slots, longestTurn), dynamo.WithDailyTokens(l.quota))
+				dynamo.WithAnswerLimit(l.permits, longestTurn), dynamo.WithDailyTokens(l.quota))
 			l.instances[i] = dynamotest.Stores(db)
 			l.quotas = dynamo.NewQuotaStore(db)
 		}
@@ -59,7 +59,7 @@ type limited struct {
 	user      conversation.UserID
 	instances [2]storetest.Stores
 	quotas    *dynamo.QuotaStore
-	slots     int
+	permits   int
 	quota     int
 	now       time.Time
 	live      []liveTurn
@@ -146,7 +146,7 @@ func (l *limited) release(rt *rapid.T) {
 // crash ends a turn of which nobody hears again. What it has taken is not counted.
 func (l *limited) crash(rt *rapid.T) { l.spent[l.now.Format(time.DateOnly)] -= l.take(rt).Spent }
 
-// wait lets time pass. The turns under way renew their leases, and end before their slots lapse.
+// wait lets time pass. The turns under way renew their leases, and end before their permits lapse.
 func (l *limited) wait(rt *rapid.T) {
 	l.now = l.now.Add(rapid.SampledFrom([]time.Duration{time.Second, turnLease - time.Second}).Draw(rt, "time"))
 	l.live = slices.DeleteFunc(l.live, func(turn liveTurn) bool {
@@ -175,8 +175,8 @@ func (l *limited) erase(rt *rapid.T) {
 }
 
 func (l *limited) check(rt *rapid.T) {
-	if len(l.live) > l.slots {
-		rt.Fatalf("%d answers are under way, the limit is %d", len(l.live), l.slots)
+	if len(l.live) > l.permits {
+		rt.Fatalf("%d answers are under way, the limit is %d", len(l.live), l.permits)
 	}
 	days, err := l.quotas.Usage(l.t.Context(), l.user)
 	if err != nil {

@@ -51,7 +51,7 @@ func ownAnswer(content string) chat.OwnAnswer {
 }
 
 // TestKilledOwnTurns kills the process before and after each step of a turn of the app's own model. The app repeats
-// both calls until they succeed. Then question and answer are stored once and charged once, and all slots are free.
+// both calls until they succeed. Then question and answer are stored once and charged once, and all permits are free.
 func TestKilledOwnTurns(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
@@ -113,8 +113,8 @@ func TestOwnTurnEndsOnce(t *testing.T) {
 	k.check(t)
 }
 
-// TestOwnTurnLapses waits until the lease of a turn is over. It is interrupted then, its slot is free, a late answer is
-// stored all the same, and a repeat gets the same turn.
+// TestOwnTurnLapses waits until the lease of a turn is over. It is interrupted then, its permit is free, a late answer
+// is stored all the same, and a repeat gets the same turn.
 func TestOwnTurnLapses(t *testing.T) {
 	t.Parallel()
 	k := newKilledTurn(t, dynamotest.Table(t), "ann")

@@ -91,15 +91,15 @@ func (s *QuotaStore) Usage(ctx context.Context, user conversation.UserID) ([]con
 // with what the model has searched for, and a long answer.
 const answerTokens = 16_000
 
-// answerQuota is the condition that the user has tokens left for a turn that takes a slot.
+// answerQuota is the condition that the user has tokens left for a turn that takes a permit.
 type answerQuota struct {
-	db   *DB
-	user conversation.UserID
-	slot *slot
+	db     *DB
+	user   conversation.UserID
+	permit *permit
 }
 
-// newAnswerQuota returns the condition. Where the quota is small, the slot is for a turn alone from the first.
-func newAnswerQuota(db *DB, user conversation.UserID, s *slot) answerQuota {
+// newAnswerQuota returns the condition. Where the quota is small, the permit is for a turn alone from the first.
+func newAnswerQuota(db *DB, user conversation.UserID, s *permit) answerQuota {
 	q := answerQuota{db, user, s}
 	if s != nil && db.dailyTokens > 0 && q.limit() <= 0 {
 		s.alone = true
@@ -109,10 +109,10 @@ func newAnswerQuota(db *DB, user conversation.UserID, s *slot) answerQuota {
 
 // limit is what the user may have spent: for a turn alone the quota, and less beside others.
 func (q answerQuota) limit() int {
-	if q.slot == nil || q.slot.alone {
+	if q.permit == nil || q.permit.alone {
 		return q.db.dailyTokens
 	}
-	return q.db.dailyTokens - (q.slot.count-1)*answerTokens
+	return q.db.dailyTokens - (q.permit.count-1)*answerTokens
 }
 
 // check adds the condition and returns its place, or -1 without a quota.
@@ -126,10 +126,10 @@ func (q answerQuota) check(t *table.Transaction) int {
 
 // refused makes the turn one alone if there are tokens left for that. Otherwise it returns the refusal.
 func (q answerQuota) refused(usage table.Item) error {
-	if q.slot == nil || q.slot.alone || usage.Int64(table.AttrTokens) >= int64(q.db.dailyTokens) {
+	if q.permit == nil || q.permit.alone || usage.Int64(table.AttrTokens) >= int64(q.db.dailyTokens) {
 		return q.db.quotaSpent(usage)
 	}
-	q.slot.alone = true
+	q.permit.alone = true
 	return nil
 }
 

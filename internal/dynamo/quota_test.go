@@ -190,7 +190,7 @@ func TestLastTurnsOfADayAreAnsweredOneAtATime(t *testing.T) {
 	b.mustBeBusy(t, "a", "ka") // a repeat of the first turn
 	b.mustBeBusy(t, "c", "")
 	b.now = b.now.Add(turnLease + time.Millisecond)
-	again := b.mustBegin(t, "b", "kd") // after a crash, in its own slot
+	again := b.mustBegin(t, "b", "kd") // after a crash, in its own permit
 	if again.Message.ID != alone.Message.ID {
 		t.Errorf("a repeat goes on with %s, want %s", again.Message.ID, alone.Message.ID)
 	}

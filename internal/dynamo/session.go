@@ -201,7 +201,7 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 		return nil, err
 	}
 	if after.IsMigrated() {
-		u = u.Set(table.Field(table.AttrActiveAt), table.Value(table.TimeAttr(after.ActiveAt()))).
+		u = u.Set(table.Field(table.AttrActiveAt), table.Value(table.TimeAttr(after.ListedAt()))).
 			Remove(table.Field(table.AttrOrigin))
 		isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
 		if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {

@@ -267,7 +267,7 @@ func (l *sessionList) readFresh(ctx context.Context, since time.Time) ([]session
 		return nil, err
 	}
 	for i, r := range fresh.rows {
-		fresh.rows[i].activeAt = conversation.FormatTime(r.session.ActiveAt())
+		fresh.rows[i].activeAt = conversation.FormatTime(r.session.ListedAt())
 	}
 	return fresh.rows, nil
 }

@@ -65,7 +65,7 @@ func (l *sessionList) readPrefix(ctx context.Context, prefix string, current tab
 		k := table.KeyOf(it)
 		session, ok := l.db.Session(table.RecordSet{k: it, generation: current[generation]}, l.user, k)
 		if ok && l.matches(session) {
-			active := conversation.FormatTime(session.ActiveAt())
+			active := conversation.FormatTime(session.ListedAt())
 			l.rows = append(l.rows, sessionRow{active, k.SK, tableRow, session, l.db.sizeInList(it, session)})
 		}
 	}

@@ -45,8 +45,8 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	turn := conversation.Turn{Idempotency: in.Idempotency}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
-	slot := newAnswerSlot(s.db, user, lease)
-	a.guards = []guard{newAnswerQuota(s.db, user, slot).guard(), slot.guard()}
+	permit := newAnswerPermit(s.db, user, lease)
+	a.guards = []guard{newAnswerQuota(s.db, user, permit).guard(), permit.guard()}
 	if in.Idempotency.Set() {
 		turn.Lease = table.NewRandomDigits(s.db.Random)
 		a.addRecord = func(t *table.Transaction, k table.Key, done conversation.Appended) int {
@@ -57,7 +57,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 			record[table.AttrState] = table.StringAttr(stateRunning)
 			record[table.AttrLease] = table.StringAttr(turn.Lease)
 			record[table.AttrLeaseUntil] = table.TimeAttr(s.db.Now().Add(lease))
-			record.SetString(table.AttrSlot, slot.id())
+			record.SetString(table.AttrPermit, permit.id())
 			t.Replace(newMark(user, turn, k.SK, done.Session.Generation, s.db.Now()))
 			return t.Put(record, isFreeKey(done.Session.Generation, s.db.Now()))
 		}
@@ -69,7 +69,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	if existing != nil {
 		return s.resume(ctx, user, turn, existing, lease)
 	}
-	turn.Message, turn.Session, turn.Slot = out.Messages[len(out.Messages)-1], out.Session, slot.id()
+	turn.Message, turn.Session, turn.Permit = out.Messages[len(out.Messages)-1], out.Session, permit.id()
 	if turn.AnswerID == "" {
 		turn.AnswerID = s.planAnswer(user, turn.Message.Timestamp)
 	}
@@ -108,7 +108,7 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 	if err := checkSameBody(record, turn.Idempotency); err != nil {
 		return conversation.Turn{}, err
 	}
-	turn.Slot = record.String(table.AttrSlot)
+	turn.Permit = record.String(table.AttrPermit)
 	if record.String(table.AttrState) == stateRunning && record.String(table.AttrLease) != turn.Lease {
 		if left := record.Time(table.AttrLeaseUntil).Sub(s.db.Now()); left > 0 {
 			return conversation.Turn{}, stillRunning(left)
@@ -124,7 +124,7 @@ func stillRunning(left time.Duration) error {
 	return f
 }
 
-// takeOver gives this request a lease that has expired, and the slot of the request that had it, while the user has
+// takeOver gives this request a lease that has expired, and the permit of the request that had it, while the user has
 // tokens left.
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
@@ -132,17 +132,18 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 	isExpired := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
 		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(record.String(table.AttrLease)))),
 			table.Field(table.AttrLeaseUntil).Equal(table.Value(table.StringAttr(record.String(table.AttrLeaseUntil)))))
-	slot := newAnswerSlot(s.db, user, lease)
-	slot.takeOver(record.String(table.AttrSlot))
-	quota := newAnswerQuota(s.db, user, slot)
+	permit := newAnswerPermit(s.db, user, lease)
+	permit.takeOver(record.String(table.AttrPermit))
+	quota := newAnswerQuota(s.db, user, permit)
 	turn.AnswerID = s.planAnswer(user, askedAt(record))
 	for {
 		t := s.db.Transaction()
 		u := s.setLease(turn.Lease, lease).Set(table.Field(table.AttrAnswerSK), table.Value(answerSK(user, turn)))
-		if slot != nil {
-			u = u.Set(table.Field(table.AttrSlot), table.Value(table.StringAttr(slot.id())))
+		if permit != nil {
+			u = u.Set(table.Field(table.AttrPermit), table.Value(table.StringAttr(permit.id())))
 		}
-		turnPlace, slotPlace := t.Update(table.KeyOf(record), u, isExpired), slot.take(t, record.Int64(table.AttrGeneration))
+		turnPlace := t.Update(table.KeyOf(record), u, isExpired)
+		permitPlace := permit.take(t, record.Int64(table.AttrGeneration))
 		quotaPlace := quota.check(t)
 		t.Replace(newMark(user, turn, record.String(table.AttrSessionSK), record.Int64(table.AttrGeneration), s.db.Now()))
 		failures, err := s.db.Commit(ctx, "take over turn", t, s.db.Backoff())
@@ -150,7 +151,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			return conversation.Turn{}, err
 		}
 		if failures == nil {
-			turn.Slot = slot.id()
+			turn.Permit = permit.id()
 			return s.replay(ctx, user, turn, record)
 		}
 		if changed, failed := failures.Existing(turnPlace); failed {
@@ -165,8 +166,8 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			}
 			continue
 		}
-		taken, _ := failures.Existing(slotPlace)
-		if err := slot.next(taken); err != nil {
+		taken, _ := failures.Existing(permitPlace)
+		if err := permit.next(taken); err != nil {
 			return conversation.Turn{}, err
 		}
 	}
@@ -185,7 +186,7 @@ func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn c
 		return conversation.Turn{}, err
 	}
 	if record.String(table.AttrState) == stateDone {
-		turn.Lease, turn.Slot, turn.AnswerID = "", "", ""
+		turn.Lease, turn.Permit, turn.AnswerID = "", "", ""
 		turn.Answer, err = s.answer(ctx, user, record)
 	}
 	return turn, err
@@ -241,15 +242,15 @@ func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record
 // turn was released, and arrives later, does not take the turn again.
 const releasedLease = "released"
 
-// RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease. A slot is taken for
-// the time of the longest turn and is not extended. A turn that is released gives its slot back and is charged,
+// RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease. A permit is taken
+// for the time of the longest turn and is not extended. A turn that is released gives its permit back and is charged,
 // whatever has become of its lease.
 func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	lease time.Duration,
 ) error {
 	err := s.renewLease(ctx, user, turn, lease)
 	if lease <= 0 {
-		err = errors.Join(err, slotOf(s.db, user, turn.Slot).releaseNow(ctx), s.charge(ctx, user, turn),
+		err = errors.Join(err, permitOf(s.db, user, turn.Permit).releaseNow(ctx), s.charge(ctx, user, turn),
 			s.unmark(ctx, user, turn))
 	}
 	return err
@@ -304,7 +305,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
 	a.guards = []guard{
-		spending(s.db, user, turn.Spent), slotOf(s.db, user, turn.Slot).returning(),
+		spending(s.db, user, turn.Spent), permitOf(s.db, user, turn.Permit).returning(),
 		unmarking(user, turn),
 	}
 	out, existing, err := a.append(ctx)

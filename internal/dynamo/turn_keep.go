@@ -24,11 +24,11 @@ func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem
 		return conversation.Turn{}, fault.Missing("turn")
 	}
 	turn := conversation.Turn{
-		Idempotency: idem, Lease: record.String(table.AttrLease), Slot: record.String(table.AttrSlot),
+		Idempotency: idem, Lease: record.String(table.AttrLease), Permit: record.String(table.AttrPermit),
 		AnswerID: idOfMessage(user, record.String(table.AttrAnswerSK)), Until: record.Time(table.AttrLeaseUntil),
 	}
 	if turn.Lease == releasedLease {
-		turn.Lease, turn.Slot, turn.Until = "", "", time.Time{}
+		turn.Lease, turn.Permit, turn.Until = "", "", time.Time{}
 	}
 	return s.replay(ctx, user, turn, record)
 }

@@ -25,7 +25,7 @@ import (
 // TestKilledTurns kills the process that answers at each of its steps: before and after each call to the table, while
 // the prompt is built, before the model's first word, between its words and after the last one. The client repeats its
 // request until it has an answer. Then the question and the answer are stored once, the answer is charged once, and all
-// slots are free.
+// permits are free.
 func TestKilledTurns(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
@@ -108,7 +108,7 @@ func newKilledTurn(t *testing.T, table, user string) *killedTurn {
 
 func (k *killedTurn) open(t *testing.T, l *lifetime) *dynamo.DB {
 	return dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: l.step}, k.table,
-		dynamo.WithClock(func() time.Time { return k.now }), dynamo.WithSlots(2, longestTurn),
+		dynamo.WithClock(func() time.Time { return k.now }), dynamo.WithAnswerLimit(2, longestTurn),
 		dynamo.WithDailyTokens(manyTokens))
 }
 
@@ -179,7 +179,7 @@ func (k *killedTurn) repeatUntilDone(t *testing.T) {
 	t.Fatal("the lease of the killed process does not expire")
 }
 
-// check checks what is stored, what is charged and that the slots are free.
+// check checks what is stored, what is charged and that the permits are free.
 func (k *killedTurn) check(t *testing.T) {
 	t.Helper()
 	s := dynamotest.Stores(k.db)

@@ -114,7 +114,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 		Base: b, Verifier: fakeVerifier{}, Chat: &fakeChat{events: say(event("done", text{}))}, Turns: fakeTurns{},
 		Export: httpapi.ExportDeps{
 			Sessions: store.sessions, Messages: store.messages, LongTerm: store.records, Spines: spines{}, Prompts: library,
-			Documents: documents, Usage: usage{}, Held: held{}, Slots: &fakeSlots{},
+			Documents: documents, Usage: usage{}, Held: held{}, Limit: &fakeExportLimit{},
 		},
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -242,7 +242,7 @@ func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
 			Documents: store.documents,
 			Sessions:  store, Messages: store, LongTerm: store.records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Slots: &fakeSlots{},
+			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Limit: &fakeExportLimit{},
 			Held: held{
 				{Kind: "description", Key: "description#1", Record: object{"title": "Before"}},
 				{Key: "workout#"},

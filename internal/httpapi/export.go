@@ -19,8 +19,8 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// ExportSlots bounds the exports of a user that run at once.
-type ExportSlots interface {
+// ExportLimit bounds the exports of a user that run at once.
+type ExportLimit interface {
 	// BeginExport returns a RateLimited error with RetryAfter when there are as many as may be. The caller calls end when
 	// the export has ended. An export that is never ended counts until the deadline of ctx.
 	BeginExport(ctx context.Context, user conversation.UserID) (end func(context.Context) error, err error)
@@ -36,7 +36,7 @@ type ExportDeps struct {
 	Prompts   PromptLister
 	Usage     UsageReader
 	Held      HeldReader
-	Slots     ExportSlots
+	Limit     ExportLimit
 }
 
 // HeldReader lists the records in a user's partition that no other list of the export has.
@@ -112,7 +112,7 @@ func (l exportLine) MarshalJSON() ([]byte, error) {
 
 // export reads the first record before it begins the stream, so that a failure of the store is an ordinary error.
 func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutput, error) {
-	end, err := s.Slots.BeginExport(ctx, c.User)
+	end, err := s.Limit.BeginExport(ctx, c.User)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +148,7 @@ func (s exports) export(ctx context.Context, c Caller, _ *noInput) (*streamOutpu
 // endTimeout limits the call that ends an export.
 const endTimeout = 3 * time.Second
 
-// end gives the export's slot back, even if the client is gone. A slot that cannot be given back lapses.
+// end gives the export's permit back, even if the client is gone. A permit that cannot be given back lapses.
 func (s exports) end(ctx context.Context, end func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()

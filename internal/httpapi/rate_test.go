@@ -163,10 +163,10 @@ func TestOneUserAtTheLimit(t *testing.T) {
 	}
 }
 
-// fakeSlots counts the exports that run. It refuses another one while there is one.
-type fakeSlots struct{ running, begun int }
+// fakeExportLimit counts the exports that run. It refuses another one while there is one.
+type fakeExportLimit struct{ running, begun int }
 
-func (s *fakeSlots) BeginExport(context.Context, conversation.UserID) (func(context.Context) error, error) {
+func (s *fakeExportLimit) BeginExport(context.Context, conversation.UserID) (func(context.Context) error, error) {
 	if s.running > 0 {
 		f := fault.New(fault.RateLimited, "one is under way")
 		f.RetryAfter = 2 * time.Second
@@ -177,11 +177,11 @@ func (s *fakeSlots) BeginExport(context.Context, conversation.UserID) (func(cont
 	return func(ctx context.Context) error { s.running--; return ctx.Err() }, nil
 }
 
-// TestExportsGiveTheirSlotBack ends exports in every way. Each has given its slot back when the response ends.
-func TestExportsGiveTheirSlotBack(t *testing.T) {
+// TestExportsGiveTheirPermitBack ends exports in every way. Each has given its permit back when the response ends.
+func TestExportsGiveTheirPermitBack(t *testing.T) {
 	t.Parallel()
 	failure := fault.New(fault.Unavailable, "")
-	slots := &fakeSlots{}
+	limit := &fakeExportLimit{}
 	for name, tc := range map[string]struct {
 		method  string
 		profile *fault.Error
@@ -205,25 +205,25 @@ func TestExportsGiveTheirSlotBack(t *testing.T) {
 		b, _ := base()
 		h := httpapi.Coach(httpapi.CoachDeps{Base: b, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
 			Sessions: store, Messages: store, LongTerm: records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Documents: store.documents, Usage: usage{}, Held: held{}, Slots: slots,
+			Documents: store.documents, Usage: usage{}, Held: held{}, Limit: limit,
 		}})
 		r := httptest.NewRequestWithContext(t.Context(), tc.method, "/v1/export", nil)
 		r.Header.Set("Authorization", "Bearer user:ann")
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
-		if w.Code != tc.status || slots.running != 0 {
-			t.Errorf("%s: %d, %d exports are under way", name, w.Code, slots.running)
+		if w.Code != tc.status || limit.running != 0 {
+			t.Errorf("%s: %d, %d exports are under way", name, w.Code, limit.running)
 		}
-		slots.running = 1
+		limit.running = 1
 		w = httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if w.Code != 429 || w.Header().Get("Retry-After") != "2" {
 			t.Errorf("%s, another under way: %d, Retry-After %q", name, w.Code, w.Header().Get("Retry-After"))
 		}
-		slots.running = 0
+		limit.running = 0
 	}
-	if slots.begun != 4 {
-		t.Errorf("%d exports have begun", slots.begun)
+	if limit.begun != 4 {
+		t.Errorf("%d exports have begun", limit.begun)
 	}
 }
 

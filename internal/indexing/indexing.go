@@ -115,16 +115,16 @@ type RecordRef struct {
 // order lead to the same index and the same watermarks. A message is embedded twice only if its write failed, or if two
 // batches with all records of a short turn are worked on at the same time (docs/adr/0018).
 type Service struct {
-	store Store
-	index RecordIndexer
-	now   func() time.Time
-	pace  pace
-	slots chan struct{} // has a value for each piece that is embedded now
+	store   Store
+	index   RecordIndexer
+	now     func() time.Time
+	pace    pace
+	permits chan struct{} // has a value for each piece that is embedded now
 }
 
 // New returns a service on its store, its index and its clock.
 func New(store Store, index RecordIndexer, now func() time.Time) *Service {
-	return &Service{store: store, index: index, now: now, slots: make(chan struct{}, piecesAtOnce)}
+	return &Service{store: store, index: index, now: now, permits: make(chan struct{}, piecesAtOnce)}
 }
 
 // Consume indexes the messages of a batch and raises the watermarks of their sessions, and updates the vectors of

@@ -109,11 +109,11 @@ func (s *Service) stillOpen(ctx context.Context, backlogs []*backlog) []*backlog
 // indexPiece indexes the next piece. It reports false when the time is over.
 func (s *Service) indexPiece(ctx context.Context, open []*backlog, isFirst bool) bool {
 	select {
-	case s.slots <- struct{}{}:
+	case s.permits <- struct{}{}:
 	case <-ctx.Done():
 		return false
 	}
-	defer func() { <-s.slots }()
+	defer func() { <-s.permits }()
 	limit := s.pace.texts(ctx, isFirst)
 	if limit == 0 {
 		return false

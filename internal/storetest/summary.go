@@ -200,8 +200,8 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	change("empty", &completed, nil, 0)
 	change("form", nil, map[string]any{"workoutName": "Fran"}, 0)
 	form := change("form", &completed, nil, 1)
-	if !form.CompletedAt.Equal(s.clock()) || !form.ActiveAt().Equal(s.clock().Truncate(conversation.ActivityStep)) {
-		t.Errorf("completed at %v, active at %v, now is %v", form.CompletedAt, form.ActiveAt(), s.clock())
+	if !form.CompletedAt.Equal(s.clock()) || !form.ListedAt().Equal(s.clock().Truncate(conversation.ActivityStep)) {
+		t.Errorf("completed at %v, active at %v, now is %v", form.CompletedAt, form.ListedAt(), s.clock())
 	}
 	sum := newSummary(form, 0, conversation.ByModel, false)
 	sum.RecordType = conversation.WorkoutSummary

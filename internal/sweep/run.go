@@ -36,7 +36,7 @@ type run struct {
 	*Service
 	readers []*reader
 	dealer  *dealer
-	slots   chan struct{}
+	permits chan struct{}
 	visits  sync.WaitGroup
 	// begun has the records that were dealt out, because the index may still show them when it is read again.
 	begun map[Due]bool
@@ -59,7 +59,7 @@ type reader struct {
 
 func (s *Service) newRun(shards []Shard) *run {
 	r := &run{
-		Service: s, dealer: newDealer(), slots: make(chan struct{}, AtOnce), begun: map[Due]bool{},
+		Service: s, dealer: newDealer(), permits: make(chan struct{}, AtOnce), begun: map[Due]bool{},
 		idle: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 	}
 	for _, shard := range shards {
@@ -201,7 +201,7 @@ func (r *run) begin(starting, working context.Context, d Due) bool {
 		return starting.Err() == nil
 	}
 	select {
-	case r.slots <- struct{}{}:
+	case r.permits <- struct{}{}:
 	case <-starting.Done():
 	}
 	if starting.Err() != nil {
@@ -218,7 +218,7 @@ func (r *run) begin(starting, working context.Context, d Due) bool {
 			signal(r.idle)
 		}
 		signal(r.ended)
-		<-r.slots
+		<-r.permits
 	})
 	return true
 }

@@ -123,7 +123,7 @@ const (
 
 	// Limits of users.
 	AttrRequests = "requests"
-	AttrSlot     = "slot" // of the idempotency record of a turn
+	AttrPermit   = "slot" // of the idempotency record of a turn
 
 	// Documents.
 	AttrNamespace   = "namespace"

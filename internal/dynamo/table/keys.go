@@ -37,7 +37,7 @@ const (
 	tombstonePrefix = controlPrefix + "tombstone#"
 	UsagePrefix     = controlPrefix + "usage#"
 	RequestsPrefix  = controlPrefix + "requests#"
-	SlotsSK         = controlPrefix + "slots"
+	PermitsSK       = controlPrefix + "slots"
 	ExtractionSK    = controlPrefix + "extraction"
 	ForgottenPrefix = controlPrefix + "forgotten#"
 	SpinePrefix     = LivePrefix + SpineKind + "#"

@@ -28,11 +28,11 @@ func KindOf(sk string) (kind string, ok bool) {
 	return "", false
 }
 
-// IsCount reports whether a sort key is that of a record that bounds what a user asks for: slots, requests of a minute,
-// tokens of a day. They hold counts and nothing that the user said. They outlive an erasure until they expire, because
-// a user could pass every bound by one otherwise.
+// IsCount reports whether a sort key is that of a record that bounds what a user asks for: permits, requests of a
+// minute, tokens of a day. They hold counts and nothing that the user said. They outlive an erasure until they expire,
+// because a user could pass every bound by one otherwise.
 func IsCount(sk string) bool {
-	return sk == SlotsSK || strings.HasPrefix(sk, RequestsPrefix) || strings.HasPrefix(sk, UsagePrefix)
+	return sk == PermitsSK || strings.HasPrefix(sk, RequestsPrefix) || strings.HasPrefix(sk, UsagePrefix)
 }
 
 func longtermKind(rest string) string {

@@ -35,7 +35,7 @@ func SharedAttributes(user conversation.UserID, s conversation.Session) Item {
 	if s.LastSeq > 0 {
 		it[AttrUserSeq], it[AttrUrgentSeq] = IntAttr(s.UserSeq), IntAttr(s.UrgentSeq)
 	}
-	it[AttrActiveAt] = TimeAttr(s.ActiveAt())
+	it[AttrActiveAt] = TimeAttr(s.ListedAt())
 	if s.MessageCount > 0 {
 		it[AttrStartedAt], it[AttrLastMessageAt] = TimeAttr(s.StartedAt), TimeAttr(s.LastMessageAt)
 	}
@@ -108,7 +108,7 @@ func SetCounters(user conversation.UserID, s conversation.Session) expression.Up
 	u := expression.Set(Field(AttrVersion), Value(IntAttr(s.Version))).
 		Set(Field(AttrMessageCount), Value(IntAttr(s.MessageCount))).
 		Set(Field(AttrLastSeq), Value(IntAttr(s.LastSeq))).
-		Set(Field(AttrActiveAt), Value(TimeAttr(s.ActiveAt()))).
+		Set(Field(AttrActiveAt), Value(TimeAttr(s.ListedAt()))).
 		Set(Field(AttrUserSeq), Value(IntAttr(s.UserSeq))).
 		Set(Field(AttrUrgentSeq), Value(IntAttr(s.UrgentSeq))).
 		Remove(Field(AttrOrigin))

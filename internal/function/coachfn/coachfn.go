@@ -68,7 +68,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
 	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
-		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithSlots(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
+		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithAnswerLimit(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
 		adopt.WithTokens(tokens.Count))
 }
 
@@ -78,7 +78,7 @@ func export(rt function.Runtime, db *dynamo.DB) httpapi.ExportDeps {
 		LongTerm: function.LongTerm(rt, db), Spines: dynamo.NewSpineStore(db),
 		Prompts: prompt.New(prompt.Deps{Archive: dynamo.NewPromptStore(db)}), Usage: dynamo.NewQuotaStore(db),
 		Documents: dynamo.NewDocumentStore(db),
-		Held:      dynamo.NewHeldStore(db), Slots: dynamo.NewExportSlots(db),
+		Held:      dynamo.NewHeldStore(db), Limit: dynamo.NewExportLimit(db),
 	}
 }
 

@@ -213,7 +213,7 @@ type read struct {
 func (got *read) addSessions(sessions []conversation.Session, next conversation.Position) {
 	got.sessions = append(got.sessions, sessions...)
 	for _, s := range sessions {
-		got.listedTo = s.ActiveAt()
+		got.listedTo = s.ListedAt()
 	}
 	got.moreSessions = next
 }

@@ -24,14 +24,14 @@ import (
 	"github.com/throughline/throughline/internal/storetest"
 )
 
-// longestTurn and turnLease are how long a crashed turn has its slot, and its idempotency key.
+// longestTurn and turnLease are how long a crashed turn has its permit, and its idempotency key.
 const (
 	longestTurn = 150 * time.Second
 	turnLease   = 30 * time.Second
 )
 
-// slotCase is a table whose users may have some answers at once.
-type slotCase struct {
+// permitCase is a table whose users may have some answers at once.
+type permitCase struct {
 	storetest.Stores
 	db    *dynamo.DB
 	table string
@@ -39,23 +39,23 @@ type slotCase struct {
 	now   time.Time
 }
 
-func newSlotCase(t *testing.T, answers int) *slotCase {
+func newSlotCase(t *testing.T, answers int) *permitCase {
 	t.Helper()
-	c := &slotCase{table: dynamotest.Table(t), now: storetest.Now}
+	c := &permitCase{table: dynamotest.Table(t), now: storetest.Now}
 	c.db = c.open(t, answers)
 	c.Stores = dynamotest.Stores(c.db)
 	return c
 }
 
 // open returns one more instance.
-func (c *slotCase) open(t *testing.T, answers int) *dynamo.DB {
+func (c *permitCase) open(t *testing.T, answers int) *dynamo.DB {
 	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
 	return dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }),
-		dynamo.WithSlots(answers, longestTurn))
+		dynamo.WithAnswerLimit(answers, longestTurn))
 }
 
 // begin begins a turn in a session of its own, which has the key's name.
-func (c *slotCase) begin(t *testing.T, user conversation.UserID, session, key string) (conversation.Turn, error) {
+func (c *permitCase) begin(t *testing.T, user conversation.UserID, session, key string) (conversation.Turn, error) {
 	t.Helper()
 	in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
 	_, err := c.Sessions.CreateSession(t.Context(), user, in, noKey)
@@ -67,7 +67,7 @@ func (c *slotCase) begin(t *testing.T, user conversation.UserID, session, key st
 	return c.Turns.BeginTurn(t.Context(), user, question, turnLease)
 }
 
-func (c *slotCase) mustBegin(t *testing.T, session, key string) conversation.Turn {
+func (c *permitCase) mustBegin(t *testing.T, session, key string) conversation.Turn {
 	t.Helper()
 	turn, err := c.begin(t, alice, session, key)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c *slotCase) mustBegin(t *testing.T, session, key string) conversation.Tur
 	return turn
 }
 
-func (c *slotCase) mustBeBusy(t *testing.T, session, key string) {
+func (c *permitCase) mustBeBusy(t *testing.T, session, key string) {
 	t.Helper()
 	_, err := c.begin(t, alice, session, key)
 	if !fault.Is(err, fault.RateLimited) || fault.From(err).RetryAfter != 2*time.Second {
@@ -84,7 +84,7 @@ func (c *slotCase) mustBeBusy(t *testing.T, session, key string) {
 	}
 }
 
-func (c *slotCase) finish(t *testing.T, turn conversation.Turn) {
+func (c *permitCase) finish(t *testing.T, turn conversation.Turn) {
 	t.Helper()
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	if _, err := c.Turns.FinishTurn(t.Context(), alice, turn, answer); err != nil {
@@ -114,8 +114,8 @@ func TestAnswersAtOnce(t *testing.T) {
 	c.mustBeBusy(t, "d", "")
 	c.finish(t, third)
 	c.mustBegin(t, "d", "")
-	if again, err := c.begin(t, alice, "a", "kc"); err != nil || again.Answer == nil || again.Slot != "" {
-		t.Errorf("a repeat of a finished turn, while all slots are taken: %+v, %v", again, err)
+	if again, err := c.begin(t, alice, "a", "kc"); err != nil || again.Answer == nil || again.Permit != "" {
+		t.Errorf("a repeat of a finished turn, while all permits are taken: %+v, %v", again, err)
 	}
 }
 
@@ -136,16 +136,17 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 			c.finish(t, turn)
 			want := []string{"TransactWriteItems", "TransactWriteItems"}
 			if diff := cmp.Diff(want, c.calls.Take()); diff != "" {
-				t.Errorf("a turn with %d slots (-want +got)\n%s", answers, diff)
+				t.Errorf("a turn with %d permits (-want +got)\n%s", answers, diff)
 			}
 		}
 		if counted := slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots"); counted != (answers > 0) {
-			t.Errorf("with %d slots there is a record: %v", answers, counted)
+			t.Errorf("with %d permits there is a record: %v", answers, counted)
 		}
 	}
 }
 
-// TestCrashedTurns begins turns that never end. Their slots lapse, and a repeat of a crashed turn has its slot before.
+// TestCrashedTurns begins turns that never end. Their permits lapse, and a repeat of a crashed turn has its permit
+// before.
 func TestCrashedTurns(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 2)
@@ -156,13 +157,13 @@ func TestCrashedTurns(t *testing.T) {
 	repeat := c.mustBegin(t, "a", "ka")
 	c.mustBeBusy(t, "c", "")
 	c.now = c.now.Add(longestTurn - turnLease + time.Millisecond)
-	c.mustBegin(t, "c", "") // the slot of b has lapsed, that of the repeat has not
+	c.mustBegin(t, "c", "") // the permit of b has lapsed, that of the repeat has not
 	c.mustBeBusy(t, "d", "")
 	c.finish(t, repeat)
 	c.mustBegin(t, "d", "")
 }
 
-// TestLateAnswers finishes a turn whose slot has lapsed and is another turn's.
+// TestLateAnswers finishes a turn whose permit has lapsed and is another turn's.
 func TestLateAnswers(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 1)
@@ -231,7 +232,7 @@ func TestRacesForSlots(t *testing.T) {
 	}
 }
 
-// TestTurnsThatBeginAndEnd plays turns at once that wait for a slot. There are never more at once than may be.
+// TestTurnsThatBeginAndEnd plays turns at once that wait for a permit. There are never more at once than may be.
 func TestTurnsThatBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	const answers, workers, turns = 2, 5, 4
@@ -257,7 +258,7 @@ func TestTurnsThatBeginAndEnd(t *testing.T) {
 				if r := running.Add(1); r > answers {
 					t.Errorf("%d turns at once", r)
 				}
-				running.Add(-1) // before the slot is given back
+				running.Add(-1) // before the permit is given back
 				c.finish(t, turn)
 				n++
 				done.Add(1)
@@ -276,7 +277,7 @@ func TestExportsAtOnce(t *testing.T) {
 	begin := func(user conversation.UserID) (func(context.Context) error, error) {
 		ctx, cancel := context.WithDeadline(t.Context(), c.now.Add(24*365*time.Hour))
 		defer cancel()
-		return dynamo.NewExportSlots(c.db).BeginExport(ctx, user)
+		return dynamo.NewExportLimit(c.db).BeginExport(ctx, user)
 	}
 	end, err := begin(alice)
 	if err != nil {
@@ -305,32 +306,32 @@ func TestExportsAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
-		t.Errorf("the crashed export gave back the slot of another: %v", err)
+		t.Errorf("the crashed export gave back the permit of another: %v", err)
 	}
 	free := newSlotCase(t, 0)
 	for range 3 {
-		if _, err := dynamo.NewExportSlots(free.db).BeginExport(t.Context(), alice); err != nil {
+		if _, err := dynamo.NewExportLimit(free.db).BeginExport(t.Context(), alice); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
 // TestAnExportWhoseAnswerIsLost begins an export whose first attempt is carried out and has no answer. The record of
-// the slots lives an hour longer than the slot.
+// the permits lives an hour longer than the permit.
 func TestAnExportWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 1)
 	lost := &dynamotest.FailingCalls{Op: "UpdateItem", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
 	db := dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: lost.Call}, c.table,
-		dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithSlots(1, longestTurn))
+		dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithAnswerLimit(1, longestTurn))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if _, err := dynamo.NewExportSlots(db).BeginExport(ctx, alice); err != nil || lost.Failed != 1 {
+	if _, err := dynamo.NewExportLimit(db).BeginExport(ctx, alice); err != nil || lost.Failed != 1 {
 		t.Errorf("begin: %v, after %d lost answers", err, lost.Failed)
 	}
 	until, _ := ctx.Deadline()
 	if got := expiry(t, c.table, "control#slots"); got != until.Add(time.Hour).Unix() {
-		t.Errorf("the slots expire at %d, the export ends at %d", got, until.Unix())
+		t.Errorf("the permits expire at %d, the export ends at %d", got, until.Unix())
 	}
 }
 
