@@ -39,7 +39,7 @@ func NewRecallSource(db *DB) RecallSource {
 	return RecallSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db)}
 }
 
-// IndexingSource is what the memory service reads and writes: the records to index, and how far they are indexed.
+// IndexingSource is what the indexing service reads and writes: the records to index, and how far they are indexed.
 type IndexingSource struct {
 	*SessionReader
 	*MessageStore
@@ -49,7 +49,7 @@ type IndexingSource struct {
 
 var _ indexing.Store = IndexingSource{}
 
-// NewIndexingSource returns the stores of the memory service.
+// NewIndexingSource returns the stores of the indexing service.
 func NewIndexingSource(db *DB) IndexingSource {
 	return IndexingSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db), db}
 }

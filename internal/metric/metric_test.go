@@ -37,5 +37,13 @@ func TestOneLineForEachInvocation(t *testing.T) {
 
 func TestOutsideAnInvocationNothingIsWritten(t *testing.T) {
 	t.Parallel()
-	metric.Add(t.Context(), "PromptTokens", 1, metric.Count)
+	var out strings.Builder
+	_, end := metric.NewRecorder(&out, "app", "prompt", time.Now).Begin(t.Context(), "req-1")
+	metric.Add(t.Context(), "PromptTokens", 1, metric.Count) // the test's context is of no invocation
+	if out.Len() != 0 {
+		t.Errorf("written before the invocation ended: %s", out.String())
+	}
+	if end(); !strings.Contains(out.String(), `"Duration"`) || strings.Contains(out.String(), "PromptTokens") {
+		t.Errorf("the invocation's line is %s", out.String())
+	}
 }
