@@ -18,8 +18,8 @@ const (
 	leastChance = 1e-6
 	// mostWords is the most of the feature allWords.
 	mostWords = 2
-	// passageWords is how many words a passage has: one or two sentences.
-	passageWords = 30
+	// closeWords is how many words after another a word is still close to it: they are a phrase, or say it in other words.
+	closeWords = 3
 )
 
 // wordScorer scores texts by the words that they share with the query. A word counts by how unlikely it is that a text
@@ -34,9 +34,8 @@ type wordScorer struct {
 	// usual is the score of a text that has all terms and as many words as half of the texts.
 	usual      float64
 	queryTerms int
-	// gains are the scores of the terms in the message that is read, seen is room for the terms of a passage.
-	gains []float64
-	seen  []bool
+	// close are the terms of the message that is read that stand close to another one.
+	close []bool
 }
 
 func newWordScorer(q *Query, records []record) *wordScorer {
@@ -67,7 +66,7 @@ func newWordScorer(q *Query, records []record) *wordScorer {
 		s.rates[i] = float64(counts[term]) / float64(max(all, 1))
 		s.usual += s.surprise(i, median(lengths))
 	}
-	s.gains, s.seen = make([]float64, len(s.terms)), make([]bool, len(s.terms))
+	s.close = make([]bool, len(s.terms))
 	return s
 }
 
@@ -76,7 +75,7 @@ func (s *wordScorer) surprise(term int, words float64) float64 {
 	return -math.Log(max(-math.Expm1(-s.rates[term]*(words+otherWords)), leastChance))
 }
 
-// passage scores one or several texts.
+// passage scores what several texts have together.
 func (s *wordScorer) passage(counts []int, words int) float64 {
 	sum := 0.0
 	for i, term := range s.terms {
@@ -87,47 +86,49 @@ func (s *wordScorer) passage(counts []int, words int) float64 {
 	return sum
 }
 
-// closest scores the best passage of a message of that many words: the terms that stand within so many words of each
-// other. It is at most what the whole message has, and less where the terms are scattered over it.
-func (s *wordScorer) closest(parts []part, words int) float64 {
-	best := 0.0
-	clear(s.gains)
-	for _, p := range parts {
-		for first, begin := range p.hits {
-			sum := 0.0
-			clear(s.seen)
-			for _, h := range p.hits[first:] {
-				if h.at-begin.at >= passageWords {
-					break
-				}
-				if place := s.places[h.term]; place >= 0 && !s.seen[place] {
-					s.seen[place] = true
-					sum += s.gain(place, words)
-				}
+// message scores a message: all of its terms, and those alone that stand close to another one in one of its parts. A
+// single term stands close to whatever is asked.
+func (s *wordScorer) message(r *record) (all, together float64) {
+	s.findClose(r.parts)
+	for i, term := range s.terms {
+		if r.counts[term] > 0 {
+			surprise := s.surprise(i, float64(r.words))
+			if all += surprise; s.close[i] || len(s.terms) == 1 {
+				together += surprise
 			}
-			best = max(best, sum)
 		}
 	}
-	return best
+	return all, together
 }
 
-// gain is the score of a term in the message that closest is about, which is computed once.
-func (s *wordScorer) gain(place, words int) float64 {
-	if s.gains[place] == 0 {
-		s.gains[place] = s.surprise(place, float64(words))
+// findClose finds the terms that stand close to another one.
+func (s *wordScorer) findClose(parts []part) {
+	clear(s.close)
+	for _, p := range parts {
+		for i, h := range p.hits {
+			place := s.places[h.term]
+			if place < 0 {
+				continue
+			}
+			for _, next := range p.hits[i+1:] {
+				if next.at-h.at > closeWords {
+					break
+				}
+				if other := s.places[next.term]; other >= 0 && other != place {
+					s.close[place], s.close[other] = true, true
+				}
+			}
+		}
 	}
-	return s.gains[place]
 }
 
 // score sets the features of words. The records are in the order of their sessions.
 func (s *wordScorer) score(records []record, groups int) {
 	best, closest := 0.0, 0.0
 	for i := range records {
-		r := &records[i]
-		r.row[words] = s.passage(r.counts, r.words)
-		best = max(best, r.row[words])
-		r.row[together] = s.closest(r.parts, r.words)
-		closest = max(closest, r.row[together])
+		row := records[i].row
+		row[words], row[together] = s.message(&records[i])
+		best, closest = max(best, row[words]), max(closest, row[together])
 	}
 	sessions := s.scoreSessions(records, groups)
 	for i := range records {
