@@ -965,7 +965,7 @@ type Prompt struct {
 
 // PromptBlock is a part of PromptManifest.
 type PromptBlock struct {
-	// Whether the block stands in the part of the prompt that hardly changes from turn to turn.
+	// Whether the block is in the part of the prompt that hardly changes from turn to turn.
 	Cacheable bool `json:"cacheable"`
 	// The block's own limit.
 	Cap string `json:"cap"`
@@ -1001,7 +1001,7 @@ type PromptBody struct {
 	// How the prompt is built. Default: unified. One of unified, working-context, context-format,
 	// context-format@0.5, tiered-history, block-map.
 	Recipe string `json:"recipe,omitzero"`
-	// Which of the session's messages are told. Default: by agent.
+	// Which of the session's messages are used. Default: by agent.
 	Scoping map[string]any `json:"scoping,omitzero"`
 	// The id of the session.
 	SessionID string `json:"sessionId"`
@@ -1534,7 +1534,7 @@ type TurnBody struct {
 	// How the prompt is built. Default: unified. One of unified, working-context, context-format,
 	// context-format@0.5, tiered-history, block-map.
 	Recipe string `json:"recipe,omitzero"`
-	// Which of the session's messages are told. Default: by agent.
+	// Which of the session's messages are used. Default: by agent.
 	Scoping map[string]any `json:"scoping,omitzero"`
 	// A session of this user.
 	SessionID string `json:"sessionId"`

@@ -38,16 +38,16 @@ func (c *Client) BeginTurn(ctx context.Context, body TurnBody, options ...Option
 	return begunTurn, err
 }
 
-// BuildPrompt builds a prompt. Scoping says which of the session's messages are told. Its filter by agent runs
+// BuildPrompt builds a prompt. Scoping says which of the session's messages are used. Its filter by agent runs
 // over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with
 // the current message, once: a message that is appended already is named by messageId. In unified a system
-// message with what changes each turn stands in front of it once the session has messages; what stands before is
-// kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit
-// the budget is invalid, and the error names the budget and the need. The manifest says for every item whether
-// it is included, and why. With a format the answer also has the property of that format, which a provider's
-// library takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a
-// provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the
-// beginning of the user's next message.
+// message with what changes each turn is in front of it once the session has messages; what comes before is kept
+// the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the
+// budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is
+// included, and why. With a format the answer also has the property of that format, which a provider's library
+// takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider
+// takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning
+// of the user's next message.
 func (c *Client) BuildPrompt(ctx context.Context, body PromptBody, options ...Option) (*Prompt, error) {
 	var prompt *Prompt
 	err := c.do(ctx, request{
@@ -433,7 +433,7 @@ func (c *Client) GetUsage(ctx context.Context, options ...Option) (*UsageDoc, er
 	return usageDoc, err
 }
 
-// GetUserSummary gets the user summary. What the app has stored, and behind it what was observed in the user's
+// GetUserSummary gets the user summary. What the app has stored, and after it what was observed in the user's
 // sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
 func (c *Client) GetUserSummary(ctx context.Context, options ...Option) (*UserSummaryDoc, error) {
 	var userSummaryDoc *UserSummaryDoc
@@ -753,7 +753,7 @@ func (c *Client) PutCoach(ctx context.Context, coachID string, body CoachDoc, op
 // PutDocument creates or replace a document. Documents are the app's data and no part of a conversation: prompts
 // do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that
 // replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an
-// empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and *
+// empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] after the name of a list, and *
 // for every field.
 func (c *Client) PutDocument(
 	ctx context.Context,
@@ -801,7 +801,7 @@ func (c *Client) PutSeed(ctx context.Context, body SeedDoc, options ...Option) (
 	return seedDoc, err
 }
 
-// PutUserSummary replaces the user summary. What the app has stored, and behind it what was observed in the
+// PutUserSummary replaces the user summary. What the app has stored, and after it what was observed in the
 // user's sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
 func (c *Client) PutUserSummary(
 	ctx context.Context,

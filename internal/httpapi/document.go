@@ -150,7 +150,7 @@ func (s documents) register() {
 		errors: []int{http.StatusRequestEntityTooLarge},
 		detail: documentDetail + "A new document is 201, one that replaces another is 200 and keeps its createdAt. The " +
 			"last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, " +
-			"with [0], [-1] or [*] behind the name of a list, and * for every field.",
+			"with [0], [-1] or [*] after the name of a list, and * for every field.",
 		responses: []statusResponse{
 			{status: http.StatusOK, body: reflect.TypeFor[Document]()},
 			{status: http.StatusCreated, body: reflect.TypeFor[Document]()},

@@ -73,7 +73,7 @@ func userSummary(
 ) singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc] {
 	return singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{
 		server: s, store: store, path: "user-summary", id: "UserSummary", name: "user summary",
-		detail: "What the app has stored, and behind it what was observed in the user's sessions while the preferences " +
+		detail: "What the app has stored, and after it what was observed in the user's sessions while the preferences " +
 			"allow memory. PUT replaces both; what is observed later is added.",
 		fromInput: func(d userSummaryInput) (longterm.UserSummary, error) {
 			u := longterm.UserSummary{

@@ -33,7 +33,7 @@ type promptBody struct {
 	Timezone   zoneName    `json:"timezone,omitempty" doc:"An IANA name. Default: the user's preference."`
 	Budget     *budget     `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	SystemRole string      `json:"systemRole,omitempty" minLength:"1" maxLength:"65536" doc:"Replaces the role text."`
-	Scoping    *scoping    `json:"scoping,omitempty" doc:"Which of the session's messages are told. Default: by agent."`
+	Scoping    *scoping    `json:"scoping,omitempty" doc:"Which of the session's messages are used. Default: by agent."`
 	Format     formatName  `json:"format,omitempty"`
 }
 
@@ -98,11 +98,11 @@ func (p prompts) register() {
 	register(p.server, operation{
 		method: http.MethodPost, path: "/v1/prompts", id: "buildPrompt", tag: tag, scope: ScopeApp,
 		summary: "Build a prompt", errors: []int{http.StatusNotFound},
-		detail: "Scoping says which of the session's messages are told. Its filter by agent runs over the session's last " +
+		detail: "Scoping says which of the session's messages are used. Its filter by agent runs over the session's last " +
 			"1,000 messages before the last maxMessages of them are taken. " +
 			"The messages end with the current message, once: a message that is appended already is named by messageId. " +
-			"In unified a system message with what changes each turn stands in " +
-			"front of it once the session has messages; what stands before is kept the same from turn to turn, and the " +
+			"In unified a system message with what changes each turn is in " +
+			"front of it once the session has messages; what comes before is kept the same from turn to turn, and the " +
 			"manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the " +
 			"error names the budget and the need. The manifest says for every item whether it is included, and why. With a " +
 			"format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, " +

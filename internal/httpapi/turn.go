@@ -32,7 +32,7 @@ type turnBody struct {
 	Recipe    recipeName   `json:"recipe,omitempty"`
 	AgentID   agentID      `json:"agentId,omitempty"`
 	Budget    *budget      `json:"budget,omitempty" doc:"Default: the recipe's budget."`
-	Scoping   *scoping     `json:"scoping,omitempty" doc:"Which of the session's messages are told. Default: by agent."`
+	Scoping   *scoping     `json:"scoping,omitempty" doc:"Which of the session's messages are used. Default: by agent."`
 	Tools     []ownTool    `json:"tools,omitempty" maxItems:"100" doc:"The app's own tools. They follow the prompt's."`
 	Format    formatName   `json:"format,omitempty"`
 }

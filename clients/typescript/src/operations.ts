@@ -216,11 +216,11 @@ export interface Operations {
    * Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
    * afterwards. */
   beginTurn(body: TurnBody, options?: Options): Promise<BegunTurn>;
-  /** Build a prompt. Scoping says which of the session's messages are told. Its filter by agent runs over the
+  /** Build a prompt. Scoping says which of the session's messages are used. Its filter by agent runs over the
    * session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current
    * message, once: a message that is appended already is named by messageId. In unified a system message with what
-   * changes each turn stands in front of it once the session has messages; what stands before is kept the same
-   * from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
+   * changes each turn is in front of it once the session has messages; what comes before is kept the same from
+   * turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
    * invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
    * and why. With a format the answer also has the property of that format, which a provider's library takes as it
    * is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
@@ -328,8 +328,8 @@ export interface Operations {
   /** Get today's tokens. The tokens of the models that the user has spent on this day of UTC, from the counter that
    * the daily quota checks. Where no quota is set, nothing is counted, and used and limit are null. */
   getUsage(options?: Options): Promise<UsageDoc>;
-  /** Get the user summary. What the app has stored, and behind it what was observed in the user's sessions while
-   * the preferences allow memory. PUT replaces both; what is observed later is added. */
+  /** Get the user summary. What the app has stored, and after it what was observed in the user's sessions while the
+   * preferences allow memory. PUT replaces both; what is observed later is added. */
   getUserSummary(options?: Options): Promise<UserSummaryDoc>;
   /** Join the answer that is being generated. The answer that is being generated in the session, from its
    * beginning, as a UI message stream, whichever request and screen of the user began it. 204 where none is. Of
@@ -389,7 +389,7 @@ export interface Operations {
   /** Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
    * them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
    * another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
-   * is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+   * is nothing. Paths are names joined by dots, with [0], [-1] or [*] after the name of a list, and * for every
    * field. */
   putDocument(namespace: string, key: string, body: NewDocument, options?: Options): Promise<Document>;
   /** Replace the preferences. A change takes effect at once, for older data too. Switching back restores it. */
@@ -398,8 +398,8 @@ export interface Operations {
   putProfile(body: ProfileInput, options?: Options): Promise<ProfileDoc>;
   /** Replace the seed. */
   putSeed(body: SeedDoc, options?: Options): Promise<SeedDoc>;
-  /** Replace the user summary. What the app has stored, and behind it what was observed in the user's sessions
-   * while the preferences allow memory. PUT replaces both; what is observed later is added. */
+  /** Replace the user summary. What the app has stored, and after it what was observed in the user's sessions while
+   * the preferences allow memory. PUT replaces both; what is observed later is added. */
   putUserSummary(body: UserSummaryInput, options?: Options): Promise<UserSummaryDoc>;
   /** Query summaries across contexts. Summaries of the user's other sessions, the most relevant to the query first.
    * A sessionId that this user does not have is not found. */

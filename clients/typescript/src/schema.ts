@@ -194,7 +194,7 @@ export interface paths {
         get: operations["getDocument"];
         /**
          * Create or replace a document
-         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every field.
+         * @description Documents are the app's data and no part of a conversation: prompts do not have them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, with [0], [-1] or [*] after the name of a list, and * for every field.
          */
         put: operations["putDocument"];
         post?: never;
@@ -422,7 +422,7 @@ export interface paths {
         put?: never;
         /**
          * Build a prompt
-         * @description Scoping says which of the session's messages are told. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message, once: a message that is appended already is named by messageId. In unified a system message with what changes each turn stands in front of it once the session has messages; what stands before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why. With a format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.
+         * @description Scoping says which of the session's messages are used. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message, once: a message that is appended already is named by messageId. In unified a system message with what changes each turn is in front of it once the session has messages; what comes before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why. With a format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.
          */
         post: operations["buildPrompt"];
         delete?: never;
@@ -859,12 +859,12 @@ export interface paths {
         };
         /**
          * Get the user summary
-         * @description What the app has stored, and behind it what was observed in the user's sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
+         * @description What the app has stored, and after it what was observed in the user's sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
          */
         get: operations["getUserSummary"];
         /**
          * Replace the user summary
-         * @description What the app has stored, and behind it what was observed in the user's sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
+         * @description What the app has stored, and after it what was observed in the user's sessions while the preferences allow memory. PUT replaces both; what is observed later is added.
          */
         put: operations["putUserSummary"];
         post?: never;
@@ -2311,7 +2311,7 @@ export interface components {
             tools: components["schemas"]["LlmTool"][];
         };
         PromptBlock: {
-            /** @description Whether the block stands in the part of the prompt that hardly changes from turn to turn. */
+            /** @description Whether the block is in the part of the prompt that hardly changes from turn to turn. */
             cacheable: boolean;
             /** @description The block's own limit. */
             cap: string;
@@ -2364,7 +2364,7 @@ export interface components {
              * @enum {string|null}
              */
             recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
-            /** @description Which of the session's messages are told. Default: by agent. */
+            /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
                 agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner")[] | null;
@@ -3005,7 +3005,7 @@ export interface components {
              * @enum {string|null}
              */
             recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
-            /** @description Which of the session's messages are told. Default: by agent. */
+            /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
                 agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner")[] | null;

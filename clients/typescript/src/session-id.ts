@@ -18,7 +18,7 @@ export function encodeSessionId(text: string): string {
 }
 
 /**
- * Returns the text of a sessionId, or undefined for a hash, whose text cannot be told, and for an id that
+ * Returns the text of a sessionId, or undefined for a hash, whose text cannot be recovered, and for an id that
  * encodeSessionId does not return.
  */
 export function decodeSessionId(sessionId: string): string | undefined {

@@ -4,21 +4,21 @@ import { link, route } from './route';
 import { caption } from './story';
 
 export function StoryCaption() {
-  const told = caption.value;
+  const shown = caption.value;
   const { user, screen } = route.value;
-  const isOther = told !== undefined && user !== told.user;
+  const isOther = shown !== undefined && user !== shown.user;
   useLayoutEffect(() => {
     if (isOther) caption.value = undefined;
   }, [isOther]);
-  if (!told || isOther || screen !== 'chats') return null;
+  if (!shown || isOther || screen !== 'chats') return null;
   return (
     <aside class="caption" aria-label="The story">
       <p role="status">
-        <b>{told.step}</b> {told.text}
+        <b>{shown.step}</b> {shown.text}
       </p>
-      {told.promptId && (
+      {shown.promptId && (
         <p class="next">
-          <a href={link('prompt', told.promptId)}>Why this answer</a>
+          <a href={link('prompt', shown.promptId)}>Why this answer</a>
           <a href={link('memory')}>What is remembered of Sam</a>
           <a href={link('timeline')}>Both chats in one line</a>
           <button type="button" class="quiet" onClick={() => (caption.value = undefined)}>

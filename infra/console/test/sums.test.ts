@@ -35,7 +35,7 @@ async function withSpine(user: string): Promise<string> {
   throw new Error('there is no spine after 30 s');
 }
 
-test('the spine stands beside the user summary, and follows the preferences', async () => {
+test('the spine is beside the user summary, and follows the preferences', async () => {
   const text = await withSpine('spiny');
   const api = await stack.as('spiny');
   await withPage(browser, address('spiny'), {}, async (page) => {
@@ -49,7 +49,7 @@ test('the spine stands beside the user summary, and follows the preferences', as
     await api.call('POST', '/v1/memories', { type: 'PEOPLE', content: 'Trains with Maria.', pinned: true });
     await api.call('PUT', '/v1/preferences', { contexts: { coach_conversation: { share: false } } });
     await page.reload();
-    await spines.getByText('not told in Coach').waitFor();
+    await spines.getByText('not shown in Coach').waitFor();
     assert.equal(await page.getByText('Memory is off').count(), 0);
     await api.call('PUT', '/v1/preferences', { memory: false });
     await page.reload();
@@ -110,7 +110,7 @@ test('the seed is written, emptied, and kept open where saving fails', async () 
   });
 });
 
-test('a part that cannot be read says so, and the others stand', async () => {
+test('a part that cannot be read says so, and the others are there', async () => {
   await withPage(browser, address('partly'), { expected: ['503'] }, async (page) => {
     const problem = { type: 'urn:x', title: 'Unavailable', status: 503, detail: 'the table is busy', code: 'unavailable' };
     await page.route('**/v1/spines', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(problem) }));

@@ -1,4 +1,4 @@
-// The timeline: its threads are those of prompts, and check-ins stand among the messages.
+// The timeline: its threads are those of prompts, and check-ins are among the messages.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Browser, Page } from 'playwright-core';

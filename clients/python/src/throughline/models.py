@@ -1052,7 +1052,7 @@ class Prompt:
 @dataclass(kw_only=True)
 class PromptBlock:
     cacheable: bool
-    """Whether the block stands in the part of the prompt that hardly changes from turn to turn."""
+    """Whether the block is in the part of the prompt that hardly changes from turn to turn."""
     cap: str
     """The block's own limit."""
     chars: int
@@ -1084,7 +1084,7 @@ class PromptBody:
     recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None = None
     """How the prompt is built. Default: unified."""
     scoping: dict[str, Any] | None = None
-    """Which of the session's messages are told. Default: by agent."""
+    """Which of the session's messages are used. Default: by agent."""
     session_id: str
     """The id of the session."""
     system_role: str | None = None
@@ -1626,7 +1626,7 @@ class TurnBody:
     recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None = None
     """How the prompt is built. Default: unified."""
     scoping: dict[str, Any] | None = None
-    """Which of the session's messages are told. Default: by agent."""
+    """Which of the session's messages are used. Default: by agent."""
     session_id: str
     """A session of this user."""
     tools: list[OwnTool] | None = None

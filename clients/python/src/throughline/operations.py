@@ -68,11 +68,11 @@ class Operations(Calls):
         timezone: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> m.Prompt:
-        """Build a prompt. Scoping says which of the session's messages are told. Its filter by agent runs over the
+        """Build a prompt. Scoping says which of the session's messages are used. Its filter by agent runs over the
         session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current
         message, once: a message that is appended already is named by messageId. In unified a system message with what
-        changes each turn stands in front of it once the session has messages; what stands before is kept the same
-        from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
+        changes each turn is in front of it once the session has messages; what comes before is kept the same from
+        turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
         invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
         and why. With a format the answer also has the property of that format, which a provider's library takes as it
         is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
@@ -572,8 +572,8 @@ class Operations(Calls):
         *,
         timeout: float | None = None,
     ) -> m.UserSummaryDoc:
-        """Get the user summary. What the app has stored, and behind it what was observed in the user's sessions while
-        the preferences allow memory. PUT replaces both; what is observed later is added."""
+        """Get the user summary. What the app has stored, and after it what was observed in the user's sessions while the
+        preferences allow memory. PUT replaces both; what is observed later is added."""
         return self._call(
             OPERATIONS["get_user_summary"], [], None, {}, timeout, None)
 
@@ -824,7 +824,7 @@ class Operations(Calls):
         """Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
         them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
         another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
-        is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+        is nothing. Paths are names joined by dots, with [0], [-1] or [*] after the name of a list, and * for every
         field."""
         return self._call(
             OPERATIONS["put_document"], [namespace, key], {"index": index, "ttlSeconds": ttl_seconds, "value": value}, {}, timeout, None)
@@ -874,8 +874,8 @@ class Operations(Calls):
         wins: Sequence[str] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> m.UserSummaryDoc:
-        """Replace the user summary. What the app has stored, and behind it what was observed in the user's sessions
-        while the preferences allow memory. PUT replaces both; what is observed later is added."""
+        """Replace the user summary. What the app has stored, and after it what was observed in the user's sessions while
+        the preferences allow memory. PUT replaces both; what is observed later is added."""
         return self._call(
             OPERATIONS["put_user_summary"], [], {"lastUpdated": last_updated, "patterns": patterns, "struggles": struggles, "wins": wins}, {}, timeout, None)
 
@@ -1026,11 +1026,11 @@ class AsyncOperations(Calls):
         timezone: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Awaitable[m.Prompt]:
-        """Build a prompt. Scoping says which of the session's messages are told. Its filter by agent runs over the
+        """Build a prompt. Scoping says which of the session's messages are used. Its filter by agent runs over the
         session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current
         message, once: a message that is appended already is named by messageId. In unified a system message with what
-        changes each turn stands in front of it once the session has messages; what stands before is kept the same
-        from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
+        changes each turn is in front of it once the session has messages; what comes before is kept the same from
+        turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
         invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
         and why. With a format the answer also has the property of that format, which a provider's library takes as it
         is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
@@ -1530,8 +1530,8 @@ class AsyncOperations(Calls):
         *,
         timeout: float | None = None,
     ) -> Awaitable[m.UserSummaryDoc]:
-        """Get the user summary. What the app has stored, and behind it what was observed in the user's sessions while
-        the preferences allow memory. PUT replaces both; what is observed later is added."""
+        """Get the user summary. What the app has stored, and after it what was observed in the user's sessions while the
+        preferences allow memory. PUT replaces both; what is observed later is added."""
         return self._call(
             OPERATIONS["get_user_summary"], [], None, {}, timeout, None)
 
@@ -1782,7 +1782,7 @@ class AsyncOperations(Calls):
         """Create or replace a document. Documents are the app's data and no part of a conversation: prompts do not have
         them, and preferences about memory and contexts do not hide them. A new document is 201, one that replaces
         another is 200 and keeps its createdAt. The last put wins. index says what a search finds it by; an empty list
-        is nothing. Paths are names joined by dots, with [0], [-1] or [*] behind the name of a list, and * for every
+        is nothing. Paths are names joined by dots, with [0], [-1] or [*] after the name of a list, and * for every
         field."""
         return self._call(
             OPERATIONS["put_document"], [namespace, key], {"index": index, "ttlSeconds": ttl_seconds, "value": value}, {}, timeout, None)
@@ -1832,8 +1832,8 @@ class AsyncOperations(Calls):
         wins: Sequence[str] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Awaitable[m.UserSummaryDoc]:
-        """Replace the user summary. What the app has stored, and behind it what was observed in the user's sessions
-        while the preferences allow memory. PUT replaces both; what is observed later is added."""
+        """Replace the user summary. What the app has stored, and after it what was observed in the user's sessions while
+        the preferences allow memory. PUT replaces both; what is observed later is added."""
         return self._call(
             OPERATIONS["put_user_summary"], [], {"lastUpdated": last_updated, "patterns": patterns, "struggles": struggles, "wins": wins}, {}, timeout, None)
 

@@ -28,7 +28,7 @@ def encode_session_id(text: str) -> str:
 def decode_session_id(session_id: str) -> str | None:
     """Return the text of a session id.
 
-    It is None for a hash, whose text cannot be told, and for an id that encode_session_id does not return.
+    It is None for a hash, whose text cannot be recovered, and for an id that encode_session_id does not return.
     """
     text = session_id
     if session_id.startswith(_TEXT):

@@ -77,7 +77,7 @@ function comeBack(): void {
   for (const again of calls) again();
 }
 
-/** Returns the error that an answer tells of. */
+/** Returns the error that an answer reports. */
 export async function errorOf(answer: Response): Promise<ApiError> {
   const retryAfter = Number(answer.headers.get('Retry-After') ?? 0);
   try {

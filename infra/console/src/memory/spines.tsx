@@ -39,7 +39,7 @@ function Row({ spine }: { spine: Spine }) {
         ))}
         {spine.coveredTo && <span title={fullTime(spine.coveredTo)}>sessions up to {age(spine.coveredTo)}</span>}
         {spine.updatedAt && <span title={fullTime(spine.updatedAt)}>written {age(spine.updatedAt)}</span>}
-        {!nowhere && spine.withheldIn.length > 0 && <span>not told in {spine.withheldIn.map(contextLabel).join(', ')}</span>}
+        {!nowhere && spine.withheldIn.length > 0 && <span>not shown in {spine.withheldIn.map(contextLabel).join(', ')}</span>}
       </footer>
     </li>
   );

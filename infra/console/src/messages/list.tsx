@@ -12,7 +12,7 @@ interface Props {
   store: MessageStore;
   label: string;
   render(message: Message): ComponentChildren;
-  /** What stands below the messages, such as an answer that streams. */
+  /** What is below the messages, such as an answer that streams. */
   children?: ComponentChildren;
   /** The message to show. Without one the list shows its end, and stays there while it grows. */
   target?: string;

@@ -5,7 +5,7 @@ import { sourceLabels, sourceOf, tokensOf, type Source } from './parts';
 
 interface Props {
   blocks: Block[];
-  /** How many tokens the whole width stands for. */
+  /** How many tokens the whole width means. */
   of: number;
   label: string;
 }

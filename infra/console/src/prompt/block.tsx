@@ -4,13 +4,13 @@ import type { Block, Item, PromptRecord } from '../api/types';
 import { age, contextLabel, count, itemKind, score, words } from '../format';
 import { useLoad } from '../parts/load';
 import { link } from '../route';
-import { recordsOf, type Behind, type Records } from './behind';
+import { recordsOf, type ItemRecord, type Records } from './item-record';
 import { ItemDetail } from './item-detail';
 import { sourceOf, type Source } from './parts';
 import { SessionName } from './session-name';
 import { wordsOfItem } from './words';
 
-/** What the blocks are read for, the most interesting first: what the model was told of the user, and why. */
+/** What the blocks are read for, the most interesting first: what the prompt has of the user, and why. */
 const groups: [Source, string][] = [
   ['memory', 'From the shared memory'],
   ['here', 'From this conversation'],
@@ -66,20 +66,20 @@ function BlockRows({ block, prompt, records }: BlockProps) {
         <td />
       </tr>
       {block.items.map((item, i) => (
-        <Row key={`${item.id}-${i}`} item={item} prompt={prompt} behind={records?.get(item.id) ?? wordsBehind(prompt, block, item)} />
+        <Row key={`${item.id}-${i}`} item={item} prompt={prompt} record={records?.get(item.id) ?? recordOfWords(prompt, block, item)} />
       ))}
     </tbody>
   );
 }
 
-function Row({ item, prompt, behind }: { item: Item; prompt: PromptRecord; behind?: Behind }) {
+function Row({ item, prompt, record }: { item: Item; prompt: PromptRecord; record?: ItemRecord }) {
   const open = useSignal(false);
   return (
     <>
       <tr class={`item ${item.decision}`}>
         <td>
           <button type="button" class="quiet" aria-expanded={open.value} onClick={() => (open.value = !open.value)}>
-            <b>{itemKind(item)}</b> {behind && <span>{behind.text}</span>}
+            <b>{itemKind(item)}</b> {record && <span>{record.text}</span>}
           </button>
         </td>
         <td>{item.sessionId ? <SessionLink item={item} /> : ''}</td>
@@ -93,7 +93,7 @@ function Row({ item, prompt, behind }: { item: Item; prompt: PromptRecord; behin
       {open.value && (
         <tr class="detail">
           <td colSpan={6}>
-            <ItemDetail item={item} behind={behind} />
+            <ItemDetail item={item} record={record} />
           </td>
         </tr>
       )}
@@ -102,7 +102,7 @@ function Row({ item, prompt, behind }: { item: Item; prompt: PromptRecord; behin
 }
 
 /** What an item says that is no record, such as a rule. */
-function wordsBehind(prompt: PromptRecord, block: Block, item: Item): Behind | undefined {
+function recordOfWords(prompt: PromptRecord, block: Block, item: Item): ItemRecord | undefined {
   const text = item.kind === 'message' ? undefined : wordsOfItem(prompt, block, item);
   return text === undefined ? undefined : { text };
 }

@@ -3,10 +3,10 @@ import type { Item } from '../api/types';
 import { score, words } from '../format';
 import { useLoad } from '../parts/load';
 import { Failure, Loading } from '../parts/state';
-import { recordOf, type Behind } from './behind';
+import { recordOf, type ItemRecord } from './item-record';
 
-export function ItemDetail({ item, behind }: { item: Item; behind?: Behind }) {
-  const { data, error } = useLoad(async () => behind ?? recordOf(item), [item.id, behind]);
+export function ItemDetail({ item, record }: { item: Item; record?: ItemRecord }) {
+  const { data, error } = useLoad(async () => record ?? recordOf(item), [item.id, record]);
   return (
     <div class="item-detail">
       {error !== undefined && <Failure error={error} />}

@@ -22,7 +22,7 @@ export const isIncluded = (item: Item) => item.decision !== 'dropped';
 export const tokensOf = (blocks: Block[], source: Source) =>
   blocks.filter((b) => sourceOf(b) === source).reduce((sum, b) => sum + b.tokens, 0);
 
-/** Something that a prompt tells from another context, as it stands there. */
+/** Something that a prompt has from another context, as it is written there. */
 export interface Quote {
   label: string;
   age: string;

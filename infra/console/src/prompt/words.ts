@@ -1,4 +1,4 @@
-// The words of a block that has no records behind it, such as the rules: where they are in the prompt as it was sent.
+// The words of a block that has no records, such as the rules: where they are in the prompt as it was sent.
 import type { Block, Item, PromptRecord } from '../api/types';
 import { sourceOf } from './parts';
 
@@ -11,7 +11,7 @@ export function wordsOf(prompt: PromptRecord, block: Block): string {
 }
 
 /**
- * Returns the words of an item that is not a record, or undefined where they cannot be told from those of other items.
+ * Returns the words of an item that is not a record, or undefined where they cannot be distinguished from those of other items.
  * Of the items of the rules each has a paragraph, and the last one has the rest.
  */
 export function wordsOfItem(prompt: PromptRecord, block: Block, item: Item): string | undefined {

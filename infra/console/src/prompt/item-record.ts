@@ -4,12 +4,12 @@ import type { Item, PromptRecord } from '../api/types';
 import { nameOf } from '../names';
 import { link, route } from '../route';
 
-export interface Behind {
+export interface ItemRecord {
   text: string;
   href?: string;
 }
 
-export type Records = ReadonlyMap<string, Behind>;
+export type Records = ReadonlyMap<string, ItemRecord>;
 
 /** Reads the records of a prompt's items, as far as a few calls bring them. */
 export async function recordsOf(prompt: PromptRecord): Promise<Records> {
@@ -17,7 +17,7 @@ export async function recordsOf(prompt: PromptRecord): Promise<Records> {
     messagesOf(prompt), api.listMemories(), api.listTodos(), api.listGoals(), api.listSessions(),
   ]);
   const { user } = route.value;
-  const found = new Map<string, Behind>();
+  const found = new Map<string, ItemRecord>();
   for (const m of messages) found.set(m.messageId, { text: m.content, href: link('session', m.sessionId, { message: m.messageId }) });
   for (const m of memories) found.set(m.id, { text: m.content, href: link('memory', '', { fact: m.id }) });
   for (const t of todos) found.set(t.id, { text: t.content, href: link('memory') });
@@ -47,7 +47,7 @@ async function messagesOf(prompt: PromptRecord) {
 }
 
 /** Finds the record of one item that recordsOf has not brought. */
-export async function recordOf(item: Item): Promise<Behind> {
+export async function recordOf(item: Item): Promise<ItemRecord> {
   if (!isMessage(item)) return { text: 'Its words are in the prompt as sent.' };
   const m = await api.findMessage(item.id);
   if (!m) return { text: 'This message has been deleted since.' };
