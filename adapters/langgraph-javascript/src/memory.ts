@@ -100,8 +100,8 @@ export function withMemory(messages: BaseMessage[], memory: string): BaseMessage
   const { id, name, additional_kwargs, response_metadata } = said;
   const content = [{ type: 'text', text: memory }, ...words];
   const fields = { additional_kwargs, response_metadata, ...(id && { id }), ...(name && { name }) };
-  const told = new HumanMessage({ content, ...fields });
-  return [...messages.slice(0, messages.length - steps.length - 1), told, ...steps];
+  const shown = new HumanMessage({ content, ...fields });
+  return [...messages.slice(0, messages.length - steps.length - 1), shown, ...steps];
 }
 
 /** Returns the client that acts for the user of a run. */

@@ -147,7 +147,7 @@ async function found<T>(call: () => Promise<T>): Promise<T | null> {
   }
 }
 
-/** Gets some items of a list, and no page behind them. */
+/** Gets some items of a list, and no page after them. */
 async function slice<T>(list: AsyncIterable<T>, offset: number, limit: number): Promise<T[]> {
   const items: T[] = [];
   if (limit <= 0) return items;

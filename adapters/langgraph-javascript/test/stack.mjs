@@ -55,7 +55,7 @@ export async function say(graph, run, text, id) {
 }
 
 /** Returns the text of the user's last message that a model got. */
-export const told = (messages) => messages.findLast(({ type }) => type === 'human').text;
+export const shown = (messages) => messages.findLast(({ type }) => type === 'human').text;
 
 /** Returns what a session holds. */
 export async function stored(user, thread = 'thread') {

@@ -48,7 +48,7 @@ def say(graph: Any, run: dict[str, Any], text: str, id: str | None = None) -> st
     return str(graph.invoke({"messages": [HumanMessage(text, id=id)]}, run)["messages"][-1].text)
 
 
-def told(messages: list[AnyMessage]) -> str:
+def shown(messages: list[AnyMessage]) -> str:
     """Return the text of the user's last message."""
     return [message for message in messages if isinstance(message, HumanMessage)][-1].text
 
@@ -64,7 +64,7 @@ def test_two_screens_have_one_memory() -> None:
     settle()
     coach, got = build([AIMessage("For glute bridges.")], "coach_conversation")
     say(coach, run_of(user, "coach"), "What did I swap the hip thrusts for?")
-    text = told(got[0])
+    text = shown(got[0])
     assert text.startswith("<app-context>") and "glute bridges" in text.lower()
     assert text.endswith("What did I swap the hip thrusts for?")
     assert stored(user, "coach") == [
@@ -84,7 +84,7 @@ def test_other_users_get_nothing() -> None:
     say(graph, run_of(one, "one"), "My locker code is 4711.")
     settle()
     say(graph, run_of(other, "other"), "What is my locker code?")
-    assert "4711" not in told(got[-1])
+    assert "4711" not in shown(got[-1])
 
 
 def test_a_repeated_message_is_stored_once() -> None:
@@ -114,7 +114,7 @@ def test_a_graph_that_waits_for_a_person_goes_on_in_another_process() -> None:
     assert not got and stored(user) == [("user", "I run on Mondays.")]
     graph, got = build([AIMessage("Noted.")], "coach_conversation", saver=saver)
     assert graph.invoke(None, run_of(user))["messages"][-1].text == "Noted."
-    assert told(got[0]).startswith("<app-context>")
+    assert shown(got[0]).startswith("<app-context>")
     assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted.")]
 
 
@@ -156,7 +156,7 @@ def test_steps_of_tools_share_one_retrieval_and_are_stored() -> None:
     call = {"name": "remember", "args": {"content": "Is allergic to latex.", "type": "PROFILE"}, "id": "call-1"}
     graph, got = build([AIMessage("Let me note that.", tool_calls=[call]), AIMessage("Noted.")], "coach_conversation")
     assert say(graph, run_of(user), "Note that I am allergic to latex.") == "Noted."
-    assert told(got[0]) == told(got[1])
+    assert shown(got[0]) == shown(got[1])
     client = new_client().as_user(user)
     assert [m.content for m in client.list_memories() if m.source == "seeded"] == ["Is allergic to latex."]
     question, answer = client.list_messages("thread")
@@ -195,7 +195,7 @@ def test_stored_text_cannot_close_the_block(hostile: str) -> None:
     new_client().as_user(user).create_memory(content=f"Likes {hostile}", type="PROFILE", pinned=True)
     graph, got = build([AIMessage("Hi.")], "coach_conversation")
     say(graph, run_of(user), "Hello.")
-    block = told(got[0]).removesuffix("Hello.")
+    block = shown(got[0]).removesuffix("Hello.")
     assert "Likes" in block
     assert _tags(block) == ["<app-context>", "</app-context>"]
 

@@ -33,7 +33,7 @@ async def say(kept: ThroughlineSession, text: str, *answers: Any, tools: Any = (
     return str(result.final_output), model
 
 
-def told(call: Any) -> str:
+def shown(call: Any) -> str:
     """Return the text of the user's last message."""
     content = [item for item in call.input if item.get("role") == "user"][-1]["content"]
     return content if isinstance(content, str) else "\n".join(piece["text"] for piece in content)
@@ -50,8 +50,8 @@ async def test_two_screens_have_one_memory(client: Client) -> None:
     coach = session(client, "coach")
     text, model = await say(coach, "What did I swap the hip thrusts for?", "For glute bridges.")
     assert text == "For glute bridges."
-    assert told(model.calls[0]).startswith("<app-context>") and "glute bridges" in told(model.calls[0]).lower()
-    assert told(model.calls[0]).endswith("What did I swap the hip thrusts for?")
+    assert shown(model.calls[0]).startswith("<app-context>") and "glute bridges" in shown(model.calls[0]).lower()
+    assert shown(model.calls[0]).endswith("What did I swap the hip thrusts for?")
     assert "app-context" not in str(await coach.get_items())
     assert stored(client, "coach") == [
         ("user", "What did I swap the hip thrusts for?"), ("assistant", "For glute bridges.")]
@@ -61,14 +61,14 @@ async def test_other_users_get_nothing(client: Client) -> None:
     await say(session(client), "My locker code is 4711.", "Noted.")
     settle()
     _, model = await say(session(new_client().as_user(new_user())), "What is my locker code?", "I don't know.")
-    assert "4711" not in told(model.calls[0])
+    assert "4711" not in shown(model.calls[0])
 
 
 async def test_steps_of_tools_share_one_retrieval_and_come_back(client: Client) -> None:
     kept = session(client)
     call = function_call("remember", {"content": "Is allergic to latex.", "type": "PROFILE"}, call_id="call-1")
     _, model = await say(kept, "Note that I am allergic to latex.", call, "Noted.", tools=memory_tools(client))
-    assert told(model.calls[0]) == told(model.calls[1])
+    assert shown(model.calls[0]) == shown(model.calls[1])
     assert [m.content for m in client.list_memories() if m.source == "seeded"] == ["Is allergic to latex."]
     assert len(list(client.list_prompts(session_id="s"))) == 1
     items: list[Any] = await kept.get_items()
@@ -193,6 +193,6 @@ async def test_limits(client: Client) -> None:
 async def test_stored_text_cannot_close_the_block(client: Client, hostile: str) -> None:
     client.create_memory(content=f"Likes {hostile}", type="PROFILE", pinned=True)
     _, model = await say(session(client), "Hello.", "Hi.")
-    assert "Likes" in told(model.calls[0])
-    tags = re.findall(r"<\s*/?\s*app-context\s*>", told(model.calls[0]), re.IGNORECASE)
+    assert "Likes" in shown(model.calls[0])
+    tags = re.findall(r"<\s*/?\s*app-context\s*>", shown(model.calls[0]), re.IGNORECASE)
     assert tags == ["<app-context>", "</app-context>"]

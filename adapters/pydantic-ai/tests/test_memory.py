@@ -34,7 +34,7 @@ def memory(client: Client, session: str, context: str = "coach_conversation", **
     return [ThroughlineMemory(client, session, context=context, coach_id="kim", **options)]
 
 
-def told(messages: list[ModelMessage]) -> str:
+def shown(messages: list[ModelMessage]) -> str:
     """Return the text of the user's last message."""
     parts = [part for m in messages if isinstance(m, ModelRequest) for part in m.parts if isinstance(part, UserPromptPart)]
     content = parts[-1].content
@@ -57,8 +57,8 @@ async def test_two_screens_have_one_memory(client: Client) -> None:
     settle()
     coach, got = build("For glute bridges.")
     result = await coach.run("What did I swap the hip thrusts for?", capabilities=memory(client, "coach"))
-    assert told(got[0]).startswith("<app-context>") and "glute bridges" in told(got[0]).lower()
-    assert told(got[0]).endswith("What did I swap the hip thrusts for?")
+    assert shown(got[0]).startswith("<app-context>") and "glute bridges" in shown(got[0]).lower()
+    assert shown(got[0]).endswith("What did I swap the hip thrusts for?")
     assert "app-context" not in str(result.all_messages())
     assert stored(client, "coach") == [
         ("user", "What did I swap the hip thrusts for?"), ("assistant", "For glute bridges.")]
@@ -99,7 +99,7 @@ async def test_tools_share_one_retrieval_and_are_stored(client: Client) -> None:
     call = ToolCallPart("remember", {"content": "Is allergic to latex.", "type": "PROFILE"}, tool_call_id="call-1")
     agent, got = build(ModelResponse(parts=[TextPart("Let me note that."), call]), "Noted.")
     await agent.run("Note that I am allergic to latex.", capabilities=memory(client, "s"))
-    assert told(got[0]) == told(got[1])
+    assert shown(got[0]) == shown(got[1])
     assert [m.content for m in client.list_memories() if m.source == "seeded"] == ["Is allergic to latex."]
     assert len(list(client.list_prompts(session_id="s"))) == 1
     _, answer = client.list_messages("s")
@@ -135,8 +135,8 @@ async def test_stored_text_cannot_close_the_block(client: Client, hostile: str) 
     client.create_memory(content=f"Likes {hostile}", type="PROFILE", pinned=True)
     agent, got = build("Hi.")
     await agent.run("Hello.", capabilities=memory(client, "s"))
-    assert "Likes" in told(got[0])
-    tags = re.findall(r"<\s*/?\s*app-context\s*>", told(got[0]), re.IGNORECASE)
+    assert "Likes" in shown(got[0])
+    tags = re.findall(r"<\s*/?\s*app-context\s*>", shown(got[0]), re.IGNORECASE)
     assert tags == ["<app-context>", "</app-context>"]
 
 

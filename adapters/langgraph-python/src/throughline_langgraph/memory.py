@@ -68,8 +68,8 @@ def with_memory(messages: Sequence[AnyMessage], memory: str) -> list[AnyMessage]
         return list(messages)
     blocks = [said.content] if isinstance(said.content, str) else said.content
     texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
-    told = said.model_copy(update={"content": [{"type": "text", "text": memory}, *texts]})
-    return [*messages[:len(messages) - len(steps) - 1], told, *steps]
+    shown = said.model_copy(update={"content": [{"type": "text", "text": memory}, *texts]})
+    return [*messages[:len(messages) - len(steps) - 1], shown, *steps]
 
 
 def last_turn(messages: Sequence[AnyMessage]) -> tuple[HumanMessage | None, list[AnyMessage]]:

@@ -28,7 +28,7 @@ def path_of(namespace: Namespace) -> str:
 
 
 def pattern_of(namespace: Namespace) -> str:
-    """Return a pattern for the memory, in which an asterisk stands for any label."""
+    """Return a pattern for the memory, in which an asterisk matches any label."""
     return "/".join(label if label == "*" else encode(label) for label in namespace)
 
 

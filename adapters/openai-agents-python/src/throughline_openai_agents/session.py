@@ -39,7 +39,7 @@ class ThroughlineSession(SessionABC):
         self._client = client
         self._place = Place(session_id, context, coach_id, agent_id, recipe, budget)
         self._said: dict[str, str] = {}
-        self._told: tuple[Any, asyncio.Future[str]] | None = None
+        self._recalled: tuple[Any, asyncio.Future[str]] | None = None
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Return the latest items, the oldest first."""
@@ -62,9 +62,9 @@ class ThroughlineSession(SessionABC):
 
     async def recall(self, message: str, turn: Any = None) -> str:
         """Return the block with what the memory has for a message of the user. A turn reads it once."""
-        if self._told is None or self._told[0] != (message, turn):
-            self._told = (message, turn), asyncio.ensure_future(asyncio.to_thread(self._recall, message))
-        return await self._told[1]
+        if self._recalled is None or self._recalled[0] != (message, turn):
+            self._recalled = (message, turn), asyncio.ensure_future(asyncio.to_thread(self._recall, message))
+        return await self._recalled[1]
 
     def _items(self, most: int | None) -> list[TResponseInputItem]:
         if most is not None and most <= 0:
