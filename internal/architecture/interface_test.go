@@ -22,7 +22,6 @@ var wideInterfaces = map[string]string{
 	"internal/erasure.UserStore":         "the steps of one erasure, in their order",
 	"internal/dynamo/table.API":          "the calls of a client of AWS that are made",
 	"internal/dynamo/preflight.TableAPI": "the calls of a client of AWS that are made",
-	"infra/bench/meter.API":              "the calls of a client of AWS that are made",
 }
 
 // TestInterfacesAreSmall holds the rule of CONTRIBUTING. An exception that is no longer needed fails, too.

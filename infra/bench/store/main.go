@@ -8,15 +8,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
-	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/rig"
@@ -45,18 +38,9 @@ func main() {
 func measure(
 	ctx context.Context, endpoint string, s storebench.Settings, progress func(string),
 ) (storebench.Result, error) {
-	client := rig.Client(endpoint, func(o *dynamodb.Options) { o.Retryer = retry.NewStandard(retryBrokenReads) })
+	client := rig.Client(endpoint)
 	if _, err := client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
 		return storebench.Result{}, fmt.Errorf("create table: %w", err)
 	}
 	return storebench.Run(ctx, client, tableName, s, progress)
-}
-
-// retryBrokenReads makes the client retry in one case only, since retries are not counted: the client itself may close
-// the connection of a large answer that it is still reading (aws-sdk-go-v2 issue 2737). Writes have small answers.
-func retryBrokenReads(o *retry.StandardOptions) {
-	o.Retryables = []retry.IsErrorRetryable{retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-		return aws.BoolTernary(errors.Is(err, net.ErrClosed))
-	})}
-	o.Backoff = retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
 }

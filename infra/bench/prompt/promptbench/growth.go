@@ -79,7 +79,7 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 func (l *historyLength) measure(ctx context.Context, instant bool) error {
 	var calls []call
 	usage, err := l.meter.Measure(ctx, func(ctx context.Context) error {
-		l.drain() // the meter made reads of its own before
+		l.drain()
 		_, err := l.build(ctx, l.prompts, prompt.Unified)
 		calls = l.drain()
 		return err

@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
@@ -77,7 +76,7 @@ func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (
 func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
-		services: s, history: h, db: dynamo.New(batchingAPI{s.meter}, s.Table, adopt.WithLegacy()),
+		services: s, history: h, db: dynamo.New(batchingAPI{s.client}, s.Table, adopt.WithLegacy()),
 		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)
@@ -244,7 +243,7 @@ func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
 // batchingAPI writes long transactions as batches, which the engine does faster. Nobody reads a history while it is
 // written, so it does not have to be all or nothing.
-type batchingAPI struct{ *meter.Meter }
+type batchingAPI struct{ *dynamodb.Client }
 
 const (
 	longTransaction = 10 // items
@@ -256,7 +255,7 @@ func (b batchingAPI) TransactWriteItems(
 	ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options),
 ) (*dynamodb.TransactWriteItemsOutput, error) {
 	if len(in.TransactItems) < longTransaction {
-		return b.Meter.TransactWriteItems(ctx, in, o...)
+		return b.Client.TransactWriteItems(ctx, in, o...)
 	}
 	var puts []types.WriteRequest
 	var updates []*types.Update

@@ -36,7 +36,7 @@ type services struct {
 	// instant makes every link answer at once, first makes those of the functions answer as atFirst says.
 	instant, first *atomic.Bool
 	client         *dynamodb.Client
-	// meter counts the client's calls; every write goes through it.
+	// meter counts the client's calls.
 	meter    *meter.Meter
 	latency  Latencies
 	embedder vector.Embedder

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/conversation"
@@ -19,7 +21,7 @@ import (
 const warmups = 15
 
 // Run measures on an empty table made from table.CreateTableInput. It reports its progress in single lines.
-func Run(ctx context.Context, client meter.API, name string, s Settings, progress func(string)) (Result, error) {
+func Run(ctx context.Context, client *dynamodb.Client, name string, s Settings, progress func(string)) (Result, error) {
 	if s.Repeats < 1 || len(s.Lengths) == 0 {
 		return Result{}, errors.New("at least one length and one repeat are needed")
 	}
