@@ -52,22 +52,26 @@ const (
 func start(word string) uint16 {
 	bits := uint16(word[0]) & (1<<bitsOfByte - 1) << (2 * bitsOfByte)
 	if len(word) > 1 {
-		bits |= folded(word[1]) << bitsOfByte
+		bits |= folded[word[1]] << bitsOfByte
 	}
 	if len(word) > 2 {
-		bits |= folded(word[2])
+		bits |= folded[word[2]]
 	}
 	return bits
 }
 
-// folded returns five bits of a byte, the same for "e", "i" and "y".
-func folded(c byte) uint16 {
-	c &= 1<<bitsOfByte - 1
-	if c == 'e'&(1<<bitsOfByte-1) || c == 'y'&(1<<bitsOfByte-1) {
-		c = 'i' & (1<<bitsOfByte - 1)
+// folded has five bits of each byte, the same for "e", "i" and "y".
+var folded = func() (out [256]uint16) {
+	const mask = 1<<bitsOfByte - 1
+	for i := range out {
+		c := byte(i) & mask
+		if c == 'e'&mask || c == 'y'&mask {
+			c = 'i' & mask
+		}
+		out[i] = uint16(c)
 	}
-	return uint16(c)
-}
+	return out
+}()
 
 // None is what Place returns for a word that is none of the terms.
 const None = -1

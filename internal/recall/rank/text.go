@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -38,6 +39,7 @@ type scanner struct {
 	kinds  bool // the query asks for words of time, numbers or names
 	// queryWords is how many words the query has.
 	queryWords int
+	bounds     bounds
 	// hits has the hits of all texts that were read, seen is room for the counts of a word.
 	hits []hit
 	seen []int
@@ -59,35 +61,36 @@ func (s *scanner) scan(full string, counts []int) text {
 	if len(s.query.names) > 0 {
 		t.head = head(full)
 	}
-	begins, first := true, len(s.hits) // the word begins a sentence
-	for at := 0; at < len(full); {
-		end, class := at, byteClass(0)
-		for end < len(full) && classes[full[end]] >= apostrophe {
-			class |= classes[full[end]]
-			end++
+	first, begin, last, odd := len(s.hits), -1, 0, -1
+	n := s.bounds.find(full)
+	for i, edges := range s.bounds.edges[:n] {
+		for ; edges != 0; edges &= edges - 1 {
+			at := i*chunkBytes + bits.TrailingZeros64(edges)
+			if begin < 0 {
+				begin = at
+				continue
+			}
+			if odd < begin {
+				odd = s.bounds.nextOdd(begin, n)
+			}
+			s.count(&t, full[begin:at], odd < at)
+			if s.kinds {
+				s.addKind(&t, full[begin:at], full[last:begin])
+			}
+			begin, last = -1, at
 		}
-		if end == at {
-			begins = begins || classes[full[at]] == endOfSentence
-			at++
-			continue
-		}
-		s.count(&t, full[at:end], class)
-		if s.kinds {
-			s.addKind(&t, full[at:end], class, begins)
-		}
-		at, begins = end, false
 	}
 	t.hits = s.hits[first:len(s.hits):len(s.hits)]
 	return t
 }
 
-// count counts a word. The class has all of its bytes'.
-func (s *scanner) count(t *text, word string, class byteClass) {
-	if class&beyondASCII != 0 {
-		s.countSeveral(t, word)
-		return
-	}
-	if class&apostrophe != 0 {
+// count counts a word. An odd one has an apostrophe or bytes beyond ASCII.
+func (s *scanner) count(t *text, word string, odd bool) {
+	if odd {
+		if strings.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) {
+			s.countSeveral(t, word)
+			return
+		}
 		word, _, _ = strings.Cut(strings.Trim(word, "'"), "'")
 	}
 	if word == "" {
@@ -112,50 +115,16 @@ func (s *scanner) countSeveral(t *text, word string) {
 	}
 }
 
-// byteClass says what a byte is in a text. Those from apostrophe on are parts of words.
-type byteClass uint8
-
-const (
-	endOfSentence byteClass = 1 << iota
-	apostrophe
-	letter // or a digit
-	capital
-	beyondASCII
-)
-
-// classes has the class of each byte, 0 for separators.
-var classes = func() (out [256]byteClass) {
-	for i := range out {
-		switch c := byte(i); {
-		case c >= utf8.RuneSelf:
-			out[i] = beyondASCII
-		case c == '\'':
-			out[i] = apostrophe
-		case 'A' <= c && c <= 'Z':
-			out[i] = capital
-		case !isSeparator(rune(c)):
-			out[i] = letter
-		case strings.IndexByte(".!?:\n", c) >= 0:
-			out[i] = endOfSentence
-		}
-	}
-	return out
-}()
-
-// addKind notes words of time, numbers and names.
-func (s *scanner) addKind(t *text, word string, class byteClass, begins bool) {
+// addKind notes words of time, numbers and names. Between is what stands between the word before and this one.
+func (s *scanner) addKind(t *text, word, between string) {
 	if first := word[0]; '0' <= first && first <= '9' {
 		t.hasNumber = true
 		t.hasTime = t.hasTime || len(word) == 4 && number(word) >= 1900
 		return
 	}
-	r, _ := utf8.DecodeRuneInString(word)
-	isName := s.query.name && !begins && len(word) > 1 && unicode.IsUpper(r) && !strings.HasPrefix(word, "I'")
+	isName := s.query.name && !t.hasName && isName(word, between, t.words)
 	if !isName && (t.hasTime || !s.query.when) && (t.hasNumber || !s.query.number) {
 		return // whatever its kind is
-	}
-	if class&(capital|beyondASCII) != 0 {
-		word = strings.ToLower(word)
 	}
 	switch kindOf(word) {
 	case timeKind:
@@ -167,6 +136,13 @@ func (s *scanner) addKind(t *text, word string, class byteClass, begins bool) {
 	}
 }
 
+// isName reports whether a word has a capital letter and does not begin a sentence. It is the n-th of its text.
+func isName(word, between string, n int) bool {
+	r, _ := utf8.DecodeRuneInString(word)
+	return len(word) > 1 && unicode.IsUpper(r) && !strings.HasPrefix(word, "I'") && n > 1 &&
+		!strings.ContainsAny(between, ".!?:\n")
+}
+
 type kind int
 
 const (
@@ -174,22 +150,45 @@ const (
 	numberKind
 )
 
-// kindOf returns the kind of a word in lower case, or 0.
-func kindOf(word string) kind {
-	switch word {
-	case "yesterday", "today", "tomorrow", "tonight", "ago", "last", "next", "week", "weeks", "weekend", "weekends",
-		"month", "months", "year", "years", "day", "days", "hour", "hours", "minute", "minutes", "since", "recently",
-		"lately", "soon", "earlier", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
-		"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-		"december", "summer", "winter", "spring", "autumn", "fall", "christmas", "birthday", "anniversary", "morning",
-		"evening", "afternoon", "night":
-		return timeKind
-	case "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "twenty",
-		"thirty", "forty", "fifty", "hundred", "thousand", "dozen", "once", "twice", "couple", "few", "several", "both",
-		"first", "second", "third", "another":
-		return numberKind
+// kinds are the words of a kind, in lower case.
+var kinds = func() map[string]kind {
+	out := map[string]kind{}
+	for word := range strings.FieldsSeq(`
+yesterday today tomorrow tonight ago last next week weeks weekend weekends month months year years day days hour hours
+minute minutes since recently lately soon earlier monday tuesday wednesday thursday friday saturday sunday january
+february march april may june july august september october november december summer winter spring autumn fall christmas
+birthday anniversary morning evening afternoon night`) {
+		out[word] = timeKind
 	}
-	return 0
+	for word := range strings.FieldsSeq(`
+one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred thousand dozen once
+twice couple few several both first second third another`) {
+		out[word] = numberKind
+	}
+	return out
+}()
+
+// kindLetters has a bit for each letter that a word of a kind begins with, by the length of the word.
+var kindLetters = func() (out [maxKind + 1]uint32) {
+	for word := range kinds {
+		out[len(word)] |= 1 << (word[0] & letterBits)
+	}
+	return out
+}()
+
+const (
+	// maxKind is how long a word of a kind is at most.
+	maxKind = 11
+	// letterBits are the bits of a letter that are the same in a capital one.
+	letterBits = 0x1f
+)
+
+// kindOf returns the kind of a word, or 0.
+func kindOf(word string) kind {
+	if len(word) > maxKind || kindLetters[len(word)]&(1<<(word[0]&letterBits)) == 0 {
+		return 0
+	}
+	return kinds[strings.ToLower(word)]
 }
 
 // maxHead is the longest name of a speaker before a text, in bytes, maxHeadWords in words.
