@@ -36,7 +36,7 @@ func (s *MessageStore) Append(ctx context.Context, user conversation.UserID, in 
 	if err != nil || existing == nil {
 		return out, err
 	}
-	if err := checkSameBody(existing, in.Idempotency); err != nil {
+	if err := in.Idempotency.CheckBody(existing.String(table.AttrBodyHash)); err != nil {
 		return conversation.Appended{}, err
 	}
 	return s.replayAppend(ctx, user, in, existing)

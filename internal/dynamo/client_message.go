@@ -6,7 +6,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // A client's own id of a message has a record of its own, which the append of the message creates. It names the message
@@ -59,7 +58,7 @@ func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *ta
 			return 0, err
 		}
 		if a.refusesDuplicates {
-			return 0, fault.Newf(fault.Conflict, "a message with the clientMessageId %q is stored already", id)
+			return 0, conversation.MessageExists(id)
 		}
 		m.Duplicate = true
 		a.known[id] = m

@@ -16,12 +16,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// A user has so many coaches, of so many bytes together.
-const (
-	maxCoaches    = 100
-	maxCoachBytes = 512 << 10
-)
-
 // kind is a kind of records with what the table needs to store them. Live and past records are stored under keys of
 // their own. A record that has a vector is due from each write until its vector is written, and leaves a tombstone, by
 // which the sweep deletes its vector.
@@ -150,7 +144,7 @@ func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserI
 	if err != nil || existing == nil {
 		return created, false, err
 	}
-	if err := checkSameBody(existing, idem); err != nil {
+	if err := idem.CheckBody(existing.String(table.AttrBodyHash)); err != nil {
 		return record, false, err
 	}
 	// The first answer again, whatever has become of the record since.

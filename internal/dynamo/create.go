@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // CreateSession stores a new session on condition that the user has none of its id in any context.
@@ -109,12 +108,12 @@ func (c *creation) answer(failures *table.ConditionFailures) (conversation.Creat
 		return conversation.Created{Session: c.session}, nil
 	}
 	if existing, failed := failures.Existing(c.idemPlace); failed {
-		if err := checkSameBody(existing, c.idem); err != nil {
+		if err := c.idem.CheckBody(existing.String(table.AttrBodyHash)); err != nil {
 			return conversation.Created{}, err
 		}
 		return c.replay(existing), nil
 	}
-	return conversation.Created{}, fault.New(fault.Conflict, "a session of this id exists")
+	return conversation.Created{}, conversation.SessionExists()
 }
 
 func (c *creation) isOwn(it table.Item) bool { return it.String(table.AttrCreation) == c.token }

@@ -14,9 +14,6 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// idempotencyLife is how long a repeat with the same key is recognised.
-const idempotencyLife = 24 * time.Hour
-
 // The states of an idempotency record. Only those of chat turns are ever running.
 const (
 	stateDone    = "done"
@@ -32,7 +29,7 @@ func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotenc
 	it[table.AttrState] = table.StringAttr(stateDone)
 	it[table.AttrGeneration] = table.IntAttr(generation)
 	it[table.AttrCreatedAt] = table.TimeAttr(now)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
+	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
 	return it
 }
 
@@ -59,14 +56,6 @@ func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversat
 		return nil, fault.Missing("session")
 	}
 	return it, nil
-}
-
-// checkSameBody returns an IdempotencyMismatch error unless the record is of the same request.
-func checkSameBody(record table.Item, idem conversation.Idempotency) error {
-	if record.String(table.AttrBodyHash) != idem.BodyHash {
-		return fault.New(fault.IdempotencyMismatch, "this idempotency key was used with another request body")
-	}
-	return nil
 }
 
 // duplicateMark follows the seq of a message that was stored before, in the record of an append that has such messages.
@@ -130,9 +119,7 @@ func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.Us
 	session, err := s.sessions.sessionAt(ctx, user, table.UserKey(user, record.String(table.AttrSessionSK)))
 	switch {
 	case err == nil && session.CreatedAt.UnixMilli() != record.Int64(table.AttrSessionCreatedAt):
-		return conversation.Session{}, fault.New(fault.Conflict, "the session that this idempotency key was used for was "+
-			"deleted, with the messages; this session was created later under its id and has none of them: to store them "+
-			"here, send another key")
+		return conversation.Session{}, conversation.InLaterSession()
 	case err == nil:
 		session, err = s.withDescriptionAt(ctx, user, session, record.Int64(table.AttrVersion))
 		return withCountersOf(session, record), err
@@ -167,7 +154,7 @@ func addDescription(t *table.Transaction, k table.Key, before, after conversatio
 		t.Err = err
 	}
 	it[table.AttrGeneration] = table.IntAttr(before.Generation)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
+	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
 	t.Replace(it)
 }
 

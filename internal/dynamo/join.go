@@ -29,7 +29,7 @@ func newMark(user conversation.UserID, turn conversation.Turn, sessionSK string,
 	it[table.AttrTurnSK] = table.StringAttr(table.IdempotencySK(turn.Idempotency))
 	it[table.AttrLease] = table.StringAttr(turn.Lease)
 	it[table.AttrGeneration] = table.IntAttr(generation)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(idempotencyLife).Unix())
+	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
 	return it
 }
 

@@ -124,31 +124,16 @@ func (s *CoachStore) Coaches(ctx context.Context, user conversation.UserID, page
 	})
 }
 
-// PutCoach replaces a coach or adds one. A user has at most 100, of limited size together, because every prompt reads
-// them all.
+// PutCoach replaces a coach or adds one.
 func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coach longterm.Coach,
 ) (longterm.Coach, error) {
-	if !conversation.ValidID(coach.ID) {
-		return longterm.Coach{}, fault.InvalidField("coachId", "must be 1 to 128 of [A-Za-z0-9_.:-]")
-	}
-	all, _, err := s.Coaches(ctx, user, conversation.Page{Limit: maxCoaches})
+	all, _, err := s.Coaches(ctx, user, conversation.Page{Limit: longterm.MaxCoaches})
 	if err != nil {
 		return longterm.Coach{}, err
 	}
-	exists, bytes := false, encodeCoach(coach).Size()
-	for _, c := range all {
-		if c.ID == coach.ID {
-			exists = true
-		} else {
-			bytes += encodeCoach(c).Size()
-		}
-	}
-	if !exists && len(all) >= maxCoaches {
-		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user can have at most %d coaches", maxCoaches)
-	}
-	if bytes > maxCoachBytes {
-		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user's coaches can take at most %d KiB together",
-			maxCoachBytes>>10)
+	size := func(c longterm.Coach) int { return encodeCoach(c).Size() }
+	if err := longterm.CheckCoach(coach, all, size); err != nil {
+		return longterm.Coach{}, err
 	}
 	it := encodeCoach(coach).With(table.UserKey(user, coachPrefix+coach.ID).Attributes())
 	return coach, s.db.putCurrent(ctx, "write coach", user, it)

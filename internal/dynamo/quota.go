@@ -8,7 +8,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // QuotaStore counts the models' tokens that users spend in a day, in one record for each user and day. A day is one of
@@ -35,13 +34,10 @@ func usageKey(user conversation.UserID, now time.Time) table.Key {
 	return table.UserKey(user, table.UsagePrefix+now.UTC().Format(time.DateOnly))
 }
 
-// nextDay is when the day of a time ends.
-func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }
-
 // Today returns what the user has spent today.
 func (s *QuotaStore) Today(ctx context.Context, user conversation.UserID) (conversation.Quota, error) {
 	now := s.db.Now()
-	q := conversation.Quota{Limit: int64(s.db.dailyTokens), ResetsAt: nextDay(now)}
+	q := conversation.Quota{Limit: int64(s.db.dailyTokens), ResetsAt: conversation.NextDay(now)}
 	if q.Limit <= 0 {
 		return q, nil
 	}
@@ -155,14 +151,9 @@ func (db *DB) addSpent(t *table.Transaction, user conversation.UserID, generatio
 	now := db.Now()
 	u := expression.Add(table.Field(table.AttrTokens), table.Value(table.IntAttr(tokens))).
 		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(generation))).
-		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(nextDay(now).Add(usageLife).Unix())))
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(conversation.NextDay(now).Add(usageLife).Unix())))
 	return t.Update(usageKey(user, now), u, table.Always())
 }
 
 // quotaSpent is the refusal of a turn of a user who has no tokens left.
-func (db *DB) quotaSpent(table.Item) error {
-	now := db.Now()
-	f := fault.New(fault.RateLimited, "today's tokens of this user are spent; there are new ones at 00:00 UTC")
-	f.RetryAfter = nextDay(now).Sub(now)
-	return f
-}
+func (db *DB) quotaSpent(table.Item) error { return conversation.QuotaSpent(db.Now()) }

@@ -145,20 +145,17 @@ func (s *SpineStore) Spines(ctx context.Context, user conversation.UserID,
 	return slices.DeleteFunc(spines, isCleared), accessIn(records, user).Preferences, err
 }
 
-// maxSpines is how many spines a user has, because every prompt reads them all.
-const maxSpines = 32
-
 // deleteOldSpines deletes the spines that were written longest ago where there are too many. When another session with
 // such a coach comes to rest, its spine is written anew.
 func (s *SpineStore) deleteOldSpines(ctx context.Context, user conversation.UserID, generation int64) error {
 	const op = "delete old spines"
 	db := s.DueStore.db
 	spines, err := db.spines(ctx, op, user, generation)
-	if err != nil || len(spines) <= maxSpines {
+	if err != nil || len(spines) <= longterm.MaxSpines {
 		return err
 	}
 	slices.SortFunc(spines, func(a, b longterm.Spine) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
-	for _, old := range spines[:len(spines)-maxSpines] {
+	for _, old := range spines[:len(spines)-longterm.MaxSpines] {
 		err := db.DeleteItem(ctx, table.SpineKey(user, old.CoachID), isVersion(old.Version))
 		if err := table.IgnoreConditionFailed(err); err != nil {
 			return table.Failed(op, err)

@@ -46,8 +46,7 @@ func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, 
 		}
 		for i, place := range c.clientPlaces {
 			if _, exists := failures.Existing(place); place >= 0 && exists {
-				return conversation.Truncated{}, none, fault.Newf(fault.Conflict,
-					"replacement[%d]: a message with this clientMessageId was stored before: send another id", i)
+				return conversation.Truncated{}, none, conversation.ReplacementExists(i)
 			}
 		}
 		if err := b.AfterConflict(ctx); err != nil {
@@ -273,7 +272,7 @@ func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
 func (s *DeletionStore) replayTruncation(ctx context.Context, user conversation.UserID, in conversation.Truncation,
 	record table.Item,
 ) (conversation.Truncated, error) {
-	if err := checkSameBody(record, in.Idempotency); err != nil {
+	if err := in.Idempotency.CheckBody(record.String(table.AttrBodyHash)); err != nil {
 		return conversation.Truncated{}, err
 	}
 	again := conversation.Append{SessionID: in.SessionID, Messages: in.Replacement, Idempotency: in.Idempotency}

@@ -30,9 +30,6 @@ var (
 // NewTurnStore returns the turns of a DB.
 func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db, NewSessionReader(db)} }
 
-// maxRetryAfter bounds how long a repeat is told to wait for a running turn. Most turns end before their leases do.
-const maxRetryAfter = 2 * time.Second
-
 // BeginTurn stores the user's message and takes the lease in one transaction.
 func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in conversation.Append,
 	lease time.Duration,
@@ -105,23 +102,17 @@ func askedAt(record table.Item) (at time.Time) {
 func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
-	if err := checkSameBody(record, turn.Idempotency); err != nil {
+	if err := turn.Idempotency.CheckBody(record.String(table.AttrBodyHash)); err != nil {
 		return conversation.Turn{}, err
 	}
 	turn.Permit = record.String(table.AttrPermit)
 	if record.String(table.AttrState) == stateRunning && record.String(table.AttrLease) != turn.Lease {
 		if left := record.Time(table.AttrLeaseUntil).Sub(s.db.Now()); left > 0 {
-			return conversation.Turn{}, stillRunning(left)
+			return conversation.Turn{}, conversation.TurnRuns(left)
 		}
 		return s.takeOver(ctx, user, turn, record, lease)
 	}
 	return s.replay(ctx, user, turn, record)
-}
-
-func stillRunning(left time.Duration) error {
-	f := fault.New(fault.Conflict, "the first request with this idempotency key still runs")
-	f.RetryAfter = min(left, maxRetryAfter)
-	return f
 }
 
 // takeOver gives this request a lease that has expired, and the permit of the request that had it, while the user has
@@ -156,7 +147,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 		}
 		if changed, failed := failures.Existing(turnPlace); failed {
 			if changed == nil {
-				return conversation.Turn{}, stillRunning(maxRetryAfter)
+				return conversation.Turn{}, conversation.TurnRuns(conversation.MaxRetryAfter)
 			}
 			return s.resume(ctx, user, turn, changed, lease)
 		}
@@ -279,7 +270,7 @@ func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, tu
 		if lease == 0 && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
 			return nil
 		}
-		return fault.New(fault.Conflict, "another request has taken this turn over")
+		return conversation.TurnTaken()
 	}
 	return table.Failed("renew turn", err)
 }

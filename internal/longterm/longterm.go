@@ -5,6 +5,8 @@ package longterm
 import (
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/registry"
 )
 
@@ -26,6 +28,32 @@ type Coach struct {
 	Persona string
 	// Model, if set, is the chat model of this coach.
 	Model string
+}
+
+// A user has so many coaches, of so many bytes together, because every prompt reads them all.
+const (
+	MaxCoaches    = 100
+	maxCoachBytes = 512 << 10
+)
+
+// CheckCoach returns an error for a coach that a user with these coaches may not have. size returns the bytes of one.
+func CheckCoach(c Coach, all []Coach, size func(Coach) int) error {
+	if !conversation.ValidID(c.ID) {
+		return fault.InvalidField("coachId", "must be 1 to 128 of [A-Za-z0-9_.:-]")
+	}
+	others, bytes := 0, size(c)
+	for _, other := range all {
+		if other.ID != c.ID {
+			others, bytes = others+1, bytes+size(other)
+		}
+	}
+	switch {
+	case others >= MaxCoaches:
+		return fault.Newf(fault.Conflict, "a user can have at most %d coaches", MaxCoaches)
+	case bytes > maxCoachBytes:
+		return fault.Newf(fault.Conflict, "a user's coaches can take at most %d KiB together", maxCoachBytes>>10)
+	}
+	return nil
 }
 
 // CoachOf returns the coach of an id that the user has no coach of: the app's, or DefaultCoach for an app without

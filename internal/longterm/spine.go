@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// MaxSpines is how many spines a user has, because every prompt reads them all.
+const MaxSpines = 32
+
 // Spine is the running summary of all conversations between the user and one coach, in all contexts. It is drawn from
 // the summaries of their sessions, and so are its remarks about the user.
 type Spine struct {

@@ -105,8 +105,7 @@ func (r *records) known(s conversation.Session, in appending) (map[string]conver
 			return nil, err
 		}
 		if in.refusesDuplicates {
-			return nil, fault.Newf(fault.Conflict, "a message with the clientMessageId %q is stored already",
-				m.ClientMessageID)
+			return nil, conversation.MessageExists(m.ClientMessageID)
 		}
 		duplicate := *stored
 		duplicate.Duplicate = true

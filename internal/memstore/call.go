@@ -4,11 +4,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
-
-// callLife is how long a repeat with the same idempotency key is recognised.
-const callLife = 24 * time.Hour
 
 // callKey names a call with an idempotency key.
 type callKey struct{ scope, key string }
@@ -29,19 +25,16 @@ type call struct {
 // where it had another body.
 func (r *records) callOf(idem conversation.Idempotency, now time.Time) (*call, error) {
 	c := r.calls[callKey{idem.Scope, idem.Key}]
-	switch {
-	case !idem.Set() || c == nil || !c.expires.After(now):
+	if !idem.Set() || c == nil || !c.expires.After(now) {
 		return nil, nil //nolint:nilnil // no call is the usual answer
-	case c.bodyHash != idem.BodyHash:
-		return nil, fault.New(fault.IdempotencyMismatch, "this idempotency key was used with another request body")
 	}
-	return c, nil
+	return c, idem.CheckBody(c.bodyHash)
 }
 
 // remember keeps a call for repeats, if it has a key.
 func (r *records) remember(idem conversation.Idempotency, now time.Time, c *call) {
 	if idem.Set() {
-		c.bodyHash, c.expires = idem.BodyHash, now.Add(callLife)
+		c.bodyHash, c.expires = idem.BodyHash, now.Add(conversation.IdempotencyLife)
 		r.calls[callKey{idem.Scope, idem.Key}] = c
 	}
 }
@@ -56,9 +49,7 @@ func (r *records) replayAppend(c *call) (conversation.Appended, error) {
 	case !ok:
 		out.Session.Title, out.Session.Attributes = "", nil
 	case !now.CreatedAt.Equal(out.Session.CreatedAt):
-		return conversation.Appended{}, fault.New(fault.Conflict, "the session that this idempotency key was used for was "+
-			"deleted, with the messages; this session was created later under its id and has none of them: to store them "+
-			"here, send another key")
+		return conversation.Appended{}, conversation.InLaterSession()
 	}
 	return out, nil
 }

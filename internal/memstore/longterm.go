@@ -108,12 +108,6 @@ func (s UserSummaries) Put(_ context.Context, user conversation.UserID, in longt
 	return copied(stored), nil
 }
 
-// A user has so many coaches, of so many bytes together.
-const (
-	maxCoaches    = 100
-	maxCoachBytes = 512 << 10
-)
-
 // Coaches keeps coaches.
 type Coaches struct{ *DB }
 
@@ -143,22 +137,13 @@ func (s Coaches) Coaches(_ context.Context, user conversation.UserID, page conve
 
 // PutCoach stores a coach.
 func (s Coaches) PutCoach(_ context.Context, user conversation.UserID, c longterm.Coach) (longterm.Coach, error) {
-	if !conversation.ValidID(c.ID) {
-		return longterm.Coach{}, fault.InvalidField("coachId", "must be 1 to 128 of [A-Za-z0-9_.:-]")
-	}
 	u, unlock := s.lock(user)
 	defer unlock()
-	all := maps.Clone(u.coaches)
-	all[c.ID] = c
-	bytes := 0
-	for _, other := range all {
-		bytes += sizeOfJSON(other)
+	size := func(c longterm.Coach) int { return sizeOfJSON(c) }
+	if err := longterm.CheckCoach(c, slices.Collect(maps.Values(u.coaches)), size); err != nil {
+		return longterm.Coach{}, err
 	}
-	if len(all) > maxCoaches || bytes > maxCoachBytes {
-		return longterm.Coach{}, fault.Newf(fault.Conflict, "a user can have at most %d coaches, of at most %d KiB together",
-			maxCoaches, maxCoachBytes>>10)
-	}
-	u.coaches = all
+	u.coaches[c.ID] = c
 	return c, nil
 }
 

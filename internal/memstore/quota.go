@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm/metered"
 )
 
@@ -13,10 +12,6 @@ import (
 type Quota struct{ *DB }
 
 var _ metered.Quota = Quota{}
-
-const day = 24 * time.Hour
-
-func nextDay(now time.Time) time.Time { return now.UTC().Truncate(day).Add(day) }
 
 func dayOf(now time.Time) string { return now.UTC().Format(time.DateOnly) }
 
@@ -27,7 +22,7 @@ func (s Quota) Reset(_ context.Context, user conversation.UserID) (time.Time, er
 	if s.checkQuota(u) == nil {
 		return time.Time{}, nil
 	}
-	return nextDay(s.now()), nil
+	return conversation.NextDay(s.now()), nil
 }
 
 // Spend counts tokens.
@@ -50,7 +45,5 @@ func (db *DB) checkQuota(u *user) error {
 	if db.dailyTokens <= 0 || u.spent[dayOf(now)] < int64(db.dailyTokens) {
 		return nil
 	}
-	f := fault.New(fault.RateLimited, "today's tokens of this user are spent; there are new ones at 00:00 UTC")
-	f.RetryAfter = nextDay(now).Sub(now)
-	return f
+	return conversation.QuotaSpent(now)
 }

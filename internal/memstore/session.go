@@ -150,7 +150,7 @@ func (s Sessions) CreateSession(_ context.Context, user conversation.UserID, in 
 		id = s.newID("ses", now)
 	}
 	if _, exists := u.sessions[id]; exists {
-		return conversation.Created{}, fault.New(fault.Conflict, "a session of this id exists")
+		return conversation.Created{}, conversation.SessionExists()
 	}
 	created := copied(in).Session(id, now)
 	created.Generation = u.generation

@@ -85,9 +85,6 @@ func (u *user) clearSpine(coachID string, now time.Time) {
 	u.makeSpineDue(coachID, now)
 }
 
-// maxSpines is how many spines a user has.
-const maxSpines = 32
-
 // SpineStore keeps spines.
 type SpineStore struct{ *DB }
 
@@ -125,7 +122,7 @@ func (s SpineStore) SaveSpine(_ context.Context, user conversation.UserID, gener
 	all := slices.SortedFunc(maps.Values(u.spines), func(a, b longterm.Spine) int {
 		return b.UpdatedAt.Compare(a.UpdatedAt)
 	})
-	for _, old := range all[min(len(all), maxSpines):] {
+	for _, old := range all[min(len(all), longterm.MaxSpines):] {
 		delete(u.spines, old.CoachID)
 	}
 	return nil

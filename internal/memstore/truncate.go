@@ -66,8 +66,7 @@ func (u *user) suffix(x conversation.Session, in conversation.Truncation) ([]con
 	cut, _, _ := values(copied(all), "", nil)
 	for i, m := range in.Replacement {
 		if _, ok := u.clientIDs[threadOf(x)][m.ClientMessageID]; ok {
-			return nil, fault.Newf(fault.Conflict,
-				"replacement[%d]: a message with this clientMessageId was stored before: send another id", i)
+			return nil, conversation.ReplacementExists(i)
 		}
 	}
 	return cut, in.CheckCut(cut)

@@ -8,9 +8,6 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxRetryAfter bounds how long a repeat is told to wait for a running turn.
-const maxRetryAfter = 2 * time.Second
-
 // turn is a turn with an idempotency key.
 type turn struct {
 	lease
@@ -78,9 +75,7 @@ func (s Turns) resume(u *user, idem conversation.Idempotency, t *turn, d time.Du
 	now := s.clock()
 	if !t.done {
 		if left := t.until.Sub(now); left > 0 {
-			f := fault.New(fault.Conflict, "the first request with this idempotency key still runs")
-			f.RetryAfter = min(left, maxRetryAfter)
-			return conversation.Turn{}, f
+			return conversation.Turn{}, conversation.TurnRuns(left)
 		}
 		if err := s.checkQuota(u); err != nil {
 			return conversation.Turn{}, err
@@ -128,7 +123,7 @@ func (s Turns) RenewTurn(_ context.Context, user conversation.UserID, of convers
 	now := s.clock()
 	c, err := u.callOf(of.Idempotency, now)
 	if err != nil || c == nil || c.turn == nil || c.turn.done || c.turn.owner != of.Lease {
-		return fault.New(fault.Conflict, "another request has taken this turn over")
+		return conversation.TurnTaken()
 	}
 	if c.turn.until = now.Add(d); d == 0 {
 		c.turn.owner = "" // a renewal that was on its way does not take the turn again
