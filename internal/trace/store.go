@@ -22,13 +22,13 @@ func (t *Tracer) write(
 	return err
 }
 
-// remember makes a span of a write of memories.
+// remember makes a span of a write of one memory.
 func (t *Tracer) remember(
-	ctx context.Context, operation, store string, records int, do func(ctx context.Context) error,
+	ctx context.Context, operation, store string, do func(ctx context.Context) error,
 	more ...attribute.KeyValue,
 ) error {
 	return t.write(ctx, operation, do, append(more, attribute.String(operationName, operation),
-		attribute.String(memoryStoreID, store), attribute.Int(memoryCount, records))...)
+		attribute.String(memoryStoreID, store), attribute.Int(memoryCount, 1))...)
 }
 
 // TurnStore returns a store that makes a span of each turn that begins or ends.
@@ -113,7 +113,7 @@ type memories struct {
 func (m memories) Create(
 	ctx context.Context, user conversation.UserID, record longterm.Memory, idem conversation.Idempotency,
 ) (stored longterm.Memory, isReplayed bool, err error) {
-	err = m.tracer.remember(ctx, opCreateMemory, storeMemories, 1, func(ctx context.Context) (err error) {
+	err = m.tracer.remember(ctx, opCreateMemory, storeMemories, func(ctx context.Context) (err error) {
 		stored, isReplayed, err = m.Collection.Create(ctx, user, record, idem)
 		otel.SpanFromContext(ctx).SetAttributes(attribute.String(memoryRecordID, stored.ID))
 		return err
@@ -125,7 +125,7 @@ func (m memories) Create(
 func (m memories) Update(
 	ctx context.Context, user conversation.UserID, id string, change func(*longterm.Memory) error,
 ) (stored longterm.Memory, err error) {
-	err = m.tracer.remember(ctx, opUpdateMemory, storeMemories, 1, func(ctx context.Context) (err error) {
+	err = m.tracer.remember(ctx, opUpdateMemory, storeMemories, func(ctx context.Context) (err error) {
 		stored, err = m.Collection.Update(ctx, user, id, change)
 		return err
 	}, attribute.String(memoryRecordID, id))
@@ -134,7 +134,7 @@ func (m memories) Update(
 
 // Delete implements longterm.Collection.
 func (m memories) Delete(ctx context.Context, user conversation.UserID, id string) error {
-	return m.tracer.remember(ctx, opDeleteMemory, storeMemories, 1, func(ctx context.Context) error {
+	return m.tracer.remember(ctx, opDeleteMemory, storeMemories, func(ctx context.Context) error {
 		return m.Collection.Delete(ctx, user, id)
 	}, attribute.String(memoryRecordID, id))
 }
@@ -162,7 +162,7 @@ type documents struct {
 func (d documents) PutDocument(
 	ctx context.Context, user conversation.UserID, in document.Document,
 ) (stored document.Document, isNew bool, err error) {
-	err = d.tracer.remember(ctx, opUpsertMemory, storeDocuments, 1, func(ctx context.Context) (err error) {
+	err = d.tracer.remember(ctx, opUpsertMemory, storeDocuments, func(ctx context.Context) (err error) {
 		stored, isNew, err = d.DocumentStore.PutDocument(ctx, user, in)
 		return err
 	})
@@ -173,7 +173,7 @@ func (d documents) PutDocument(
 func (d documents) DeleteDocument(
 	ctx context.Context, user conversation.UserID, n document.Namespace, key string,
 ) error {
-	return d.tracer.remember(ctx, opDeleteMemory, storeDocuments, 1, func(ctx context.Context) error {
+	return d.tracer.remember(ctx, opDeleteMemory, storeDocuments, func(ctx context.Context) error {
 		return d.DocumentStore.DeleteDocument(ctx, user, n, key)
 	})
 }
