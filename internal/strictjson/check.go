@@ -40,8 +40,9 @@ type Verbatim struct {
 	Fields []string
 }
 
-// Plain checks a text as Check does, and returns it with its whole numbers as plain digits, as PlainIntegers does, but
-// for the values that are verbatim.
+// Plain checks a text as Check does, and returns it with its whole numbers as plain digits, such as 3 for 3.0 and 10
+// for 1e1, but for the values that are verbatim. To JSON Schema 3.0 is an integer, and to encoding/json it is not.
+// Numbers of more than 18 digits, which no integer field takes, stay as they are.
 func Plain(text []byte, v Verbatim) ([]byte, error) {
 	in := inspector{text: text, verbatim: v, rewrites: true}
 	if err := in.all(); err != nil {

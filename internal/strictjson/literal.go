@@ -89,33 +89,6 @@ func parseExponent(text string) int {
 	return beyond
 }
 
-// PlainIntegers rewrites whole numbers that have a fraction or an exponent, such as 3.0 and 1e1, as plain digits. To
-// JSON Schema these are integers, and to encoding/json they are not. It leaves numbers of more than 18 digits alone,
-// which no integer field takes. The text must have passed Check.
-func PlainIntegers(text []byte) []byte {
-	var out []byte
-	done := 0
-	for i := 0; i < len(text); {
-		switch c := text[i]; {
-		case c == '"':
-			i = stringEnd(text, i)
-		case c == '-' || isDigit(c):
-			end := numberEnd(text, i)
-			if plain, ok := plainInteger(string(text[i:end])); ok {
-				out = append(append(out, text[done:i]...), plain...)
-				done = end
-			}
-			i = end
-		default:
-			i++
-		}
-	}
-	if done == 0 {
-		return text
-	}
-	return append(out, text[done:]...)
-}
-
 // stringEnd returns the index after the string that begins at i.
 func stringEnd(text []byte, i int) int {
 	for i++; text[i] != '"'; i++ {

@@ -29,13 +29,13 @@ func UnmarshalKnown(text []byte, into any) error {
 type reader struct{ leavesOut bool }
 
 func (r reader) unmarshal(text []byte, into any) error {
-	if err := Check(text); err != nil {
+	text, err := Plain(text, Verbatim{})
+	if err != nil {
 		return err
 	}
 	if !isObject(text) {
 		return fault.InvalidField("body", "must be an object")
 	}
-	text = PlainIntegers(text)
 	if wrong := r.mismatches(text, reflect.TypeOf(into).Elem(), ""); len(wrong) > 0 {
 		return fault.InvalidFields(wrong...)
 	}
