@@ -72,8 +72,8 @@ func (c Conversation) Messages() (n int) {
 	return n
 }
 
-// surfaces are the two contexts that sessions alternate between, so that recall has to cross them.
-var surfaces = [2]string{"coach_conversation", "program_designer"}
+// appContexts are the two contexts that sessions alternate between, so that recall has to cross them.
+var appContexts = [2]string{"coach_conversation", "program_designer"}
 
 // messageInterval is the time between two messages of a session whose file has only the time of its beginning.
 const messageInterval = 20 * time.Second
@@ -121,7 +121,7 @@ func (c *Conversation) complete() error {
 	known := map[string]bool{}
 	for i := range c.Sessions {
 		s := &c.Sessions[i]
-		s.ID, s.Context = cmp.Or(s.ID, fmt.Sprintf("session-%d", i+1)), cmp.Or(s.Context, surfaces[i%len(surfaces)])
+		s.ID, s.Context = cmp.Or(s.ID, fmt.Sprintf("session-%d", i+1)), cmp.Or(s.Context, appContexts[i%len(appContexts)])
 		at := s.StartedAt.Add(-messageInterval)
 		for j := range s.Messages {
 			m := &s.Messages[j]

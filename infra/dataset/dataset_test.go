@@ -33,10 +33,10 @@ func TestLoCoMo(t *testing.T) {
 	want := []Conversation{{
 		ID: "ana",
 		Sessions: []Session{
-			{"session-1", surfaces[0], first, []Message{
+			{"session-1", appContexts[0], first, []Message{
 				{"D1:1", "user", "Hi", first}, {"D1:2", "assistant", "Ho [shares a picture: a dog]", first.Add(messageInterval)},
 			}},
-			{"session-3", surfaces[1], third, []Message{{"D3:1", "assistant", "Hey", third}}},
+			{"session-3", appContexts[1], third, []Message{{"D3:1", "assistant", "Hey", third}}},
 		},
 		Questions: []Question{{"a", "multi-hop", "2022", []string{"D1:2", "D3:1"}}},
 	}}

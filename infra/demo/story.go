@@ -15,7 +15,7 @@ import (
 
 // act is one turn of the story: what the user says, and on which screen.
 type act struct {
-	surface, label, session, says string
+	appContext, label, session, says string
 }
 
 // acts are the example of unified-conversation-context ("Prompt addition example"), and its reverse.
@@ -58,7 +58,7 @@ func (s *story) play(ctx context.Context) error {
 	for i, a := range acts {
 		id := a.session + "-" + s.run
 		if !opened[id] {
-			create := map[string]any{"context": a.surface, "coachId": "coach", "sessionId": id}
+			create := map[string]any{"context": a.appContext, "coachId": "coach", "sessionId": id}
 			if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
 				return fmt.Errorf("open %s: %w", a.label, err)
 			}

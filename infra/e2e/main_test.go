@@ -99,9 +99,9 @@ func mintToken(t *testing.T, stack *launch.Stack, user string) string {
 }
 
 // open creates a session.
-func open(t *testing.T, api *client.Client, surface, id string) {
+func open(t *testing.T, api *client.Client, appContext, id string) {
 	t.Helper()
-	body := map[string]any{"context": surface, "coachId": "coach", "sessionId": id}
+	body := map[string]any{"context": appContext, "coachId": "coach", "sessionId": id}
 	do(t, api, http.MethodPost, "/v1/sessions", body, nil)
 }
 

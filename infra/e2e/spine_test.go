@@ -50,12 +50,12 @@ func TestSpine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []struct{ id, surface, said string }{
+	for _, s := range []struct{ id, appContext, said string }{
 		{"marzipan", "coach_conversation", "I finished the marzipan race in Lisbon."},
 		{"pomelo", "program_designer", "I benched 90 kg with the pomelo grip."},
 	} {
 		id := s.id
-		open(t, api, s.surface, id)
+		open(t, api, s.appContext, id)
 		say(t, api, id, s.said)
 		do(t, api, http.MethodPatch, "/v1/sessions/"+id, object{"status": "completed"}, nil)
 	}

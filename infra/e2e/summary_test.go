@@ -80,10 +80,10 @@ func change(t *testing.T, api *client.Client, session string, body object) {
 }
 
 // openWith creates a session with attributes.
-func openWith(t *testing.T, api *client.Client, surface, id string, attributes object) {
+func openWith(t *testing.T, api *client.Client, appContext, id string, attributes object) {
 	t.Helper()
 	do(t, api, http.MethodPost, "/v1/sessions", object{
-		"context": surface, "coachId": "coach", "sessionId": id, "attributes": attributes,
+		"context": appContext, "coachId": "coach", "sessionId": id, "attributes": attributes,
 	}, nil)
 }
 
@@ -125,12 +125,12 @@ func wantFields(hit summaryHit) object {
 func TestSummariesHaveTheirOwnFields(t *testing.T) {
 	t.Parallel()
 	api := newUser(t)
-	for surface, attributes := range ownFields {
-		openWith(t, api, surface, surface, attributes)
-		if surface == "coach_conversation" {
-			say(t, api, surface, "My goal is to deadlift 180 kg. I feel nervous, but today I did 160 kg.")
+	for appContext, attributes := range ownFields {
+		openWith(t, api, appContext, appContext, attributes)
+		if appContext == "coach_conversation" {
+			say(t, api, appContext, "My goal is to deadlift 180 kg. I feel nervous, but today I did 160 kg.")
 		}
-		change(t, api, surface, object{"status": "completed"})
+		change(t, api, appContext, object{"status": "completed"})
 	}
 	for _, text := range []string{"", "training"} {
 		found := querySummaries(t, api, text, nil)

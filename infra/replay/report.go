@@ -69,13 +69,13 @@ func (r *replay) printPrompt(ctx context.Context, s dataset.Conversation) error 
 		return err
 	}
 	id := fmt.Sprintf("now-%d", time.Now().Unix())
-	surface := s.Sessions[0].Context
-	create := map[string]any{"context": surface, "coachId": dataset.Coach, "sessionId": id}
+	appContext := s.Sessions[0].Context
+	create := map[string]any{"context": appContext, "coachId": dataset.Coach, "sessionId": id}
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
 	prompt, err := buildPrompt(ctx, api, map[string]any{
-		"context": surface, "coachId": dataset.Coach, "sessionId": id, "message": r.message,
+		"context": appContext, "coachId": dataset.Coach, "sessionId": id, "message": r.message,
 	})
 	if err != nil {
 		return err

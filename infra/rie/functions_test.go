@@ -54,7 +54,7 @@ func (s *system) callRoute(t testing.TB, method, path, body string, want int) []
 }
 
 // TestFunctionsAnswerTheirEvents sends the events of infra/events to the functions' own binaries, built as for
-// Lambda. A session is written, remembered and summarized, found from another surface, used in a chat, and erased.
+// Lambda. A session is written, remembered and summarized, found from another context, used in a chat, and erased.
 func TestFunctionsAnswerTheirEvents(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t, nil)
@@ -117,7 +117,7 @@ func (s *system) find(t testing.TB) {
 		Degraded  []json.RawMessage
 	}](t, s.call(t, "context", load(t, "context"), http.StatusOK))
 	if len(found.Summaries) != 1 || found.Summaries[0].SessionID != "session-1" || len(found.Degraded) > 0 {
-		t.Errorf("another surface finds %+v, want the summary of session-1", found)
+		t.Errorf("another context finds %+v, want the summary of session-1", found)
 	}
 	recalled := decode[struct {
 		Messages []struct{ SessionID, Content string }

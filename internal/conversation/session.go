@@ -165,15 +165,15 @@ const MaxTitleChars = 1024
 // An empty id stays empty. All invalid fields are reported in one Invalid error.
 func (n NewSession) Prepare() (NewSession, error) {
 	var wrong []fault.Field
-	surface, err := SurfaceOf(n.Context)
+	appContext, err := AppContextOf(n.Context)
 	if err != nil {
 		wrong = append(wrong, fault.From(err).Fields...)
 	}
-	if surface.Retired {
+	if appContext.Retired {
 		wrong = append(wrong, fault.Field{Field: "context", Message: "is retired: its sessions can be read, not made"})
 	}
 	if n.Mode == "" {
-		n.Mode = surface.DefaultMode
+		n.Mode = appContext.DefaultMode
 	}
 	if n.ID != "" && !ValidID(n.ID) {
 		wrong = append(wrong, fault.Field{Field: "sessionId", Message: idProblem})
@@ -240,8 +240,8 @@ func (s Session) Edit(c SessionChange, at time.Time) (Session, error) {
 	if c.Mode != nil {
 		s.Mode = *c.Mode
 	}
-	if surface, err := SurfaceOf(s.Context); err == nil && s.Mode == "" {
-		s.Mode = surface.DefaultMode
+	if appContext, err := AppContextOf(s.Context); err == nil && s.Mode == "" {
+		s.Mode = appContext.DefaultMode
 	}
 	if c.Title != nil {
 		s.Title = *c.Title

@@ -139,7 +139,7 @@ func (c *creation) replay(record table.Item) conversation.Created {
 // the app's own stay in the record.
 func (db *DB) encodeSession(user conversation.UserID, s conversation.Session) (table.Item, table.Key, error) {
 	sk, ok := table.SessionSK(s.Context, s.ID)
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil || !ok {
 		return nil, table.Key{}, table.ErrInvalidKey
 	}
@@ -148,7 +148,7 @@ func (db *DB) encodeSession(user conversation.UserID, s conversation.Session) (t
 	if err := it.SetDocument(table.AttrAttributes, s.Attributes); err != nil {
 		return nil, k, err
 	}
-	it[table.AttrEntityType] = table.StringAttr(surface.EntityType)
+	it[table.AttrEntityType] = table.StringAttr(appContext.EntityType)
 	it[table.AttrGeneration] = table.IntAttr(s.Generation)
 	if s.Adopted != nil {
 		db.adoption.Encode(it, user, s)

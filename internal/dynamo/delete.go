@@ -165,11 +165,11 @@ func (d *messageDeletion) addSummaryDeletion(user conversation.UserID, session c
 
 // summaryOf returns the key of a session's summary and its vector id. ok is false where the context is not registered.
 func summaryOf(user conversation.UserID, session conversation.Session) (k table.Key, vector string, ok bool) {
-	surface, err := conversation.SurfaceOf(session.Context)
+	appContext, err := conversation.AppContextOf(session.Context)
 	if err != nil {
 		return table.Key{}, "", false
 	}
-	sk, ok := table.SummarySK(surface.Summary.Type, session.ID)
+	sk, ok := table.SummarySK(appContext.Summary.Type, session.ID)
 	return table.UserKey(user, sk), strings.TrimPrefix(sk, table.SummaryPrefix), ok
 }
 

@@ -64,12 +64,12 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 	if err != nil || after.Summary != nil || after.MessageCount != 0 {
 		t.Errorf("session %+v with summary %+v, %v", after, after.Summary, err)
 	}
-	surface, err := conversation.SurfaceOf("workout_log")
+	appContext, err := conversation.AppContextOf("workout_log")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var kept map[string]any
-	if err := attributevalue.UnmarshalMap(record(t, table, surface.Prefix+"a"), &kept); err != nil {
+	if err := attributevalue.UnmarshalMap(record(t, table, appContext.Prefix+"a"), &kept); err != nil {
 		t.Fatal(err)
 	}
 	if text := fmt.Sprint(kept); strings.Contains(text, "secret") || kept["status"] == nil {

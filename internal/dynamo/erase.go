@@ -201,8 +201,8 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 // on its session, so sessions have to be gone before the other records are listed.
 func erasedPrefixes() [][]string {
 	var sessions []string
-	for _, surface := range conversation.Surfaces() {
-		sessions = append(sessions, surface.Prefix)
+	for _, appContext := range conversation.AppContexts() {
+		sessions = append(sessions, appContext.Prefix)
 	}
 	return [][]string{sessions, append(slices.Collect(maps.Keys(table.KindPrefixes)), table.LivePrefix, table.PastPrefix)}
 }

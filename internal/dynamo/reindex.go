@@ -85,9 +85,9 @@ const reindexPage = 100
 
 // reindexPrefixes are those of the records that have vectors, besides messages.
 func reindexPrefixes() []string {
-	prefixes := make([]string, 0, len(conversation.Surfaces())+6)
-	for _, surface := range conversation.Surfaces() {
-		prefixes = append(prefixes, surface.Prefix)
+	prefixes := make([]string, 0, len(conversation.AppContexts())+6)
+	for _, appContext := range conversation.AppContexts() {
+		prefixes = append(prefixes, appContext.Prefix)
 	}
 	prefixes = append(prefixes, table.SummaryPrefix)
 	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {

@@ -31,12 +31,12 @@ func (l *sessionList) readTable(ctx context.Context, after listCursor) error {
 	if err != nil {
 		return err
 	}
-	lists := make([]sessionList, len(conversation.Surfaces()))
+	lists := make([]sessionList, len(conversation.AppContexts()))
 	var g errgroup.Group
-	for i, surface := range conversation.Surfaces() {
-		if l.filter.Context == "" || l.filter.Context == surface.Name {
+	for i, appContext := range conversation.AppContexts() {
+		if l.filter.Context == "" || l.filter.Context == appContext.Name {
 			lists[i] = sessionList{db: l.db, user: l.user, filter: l.filter}
-			g.Go(func() error { return lists[i].readPrefix(ctx, surface.Prefix, current) })
+			g.Go(func() error { return lists[i].readPrefix(ctx, appContext.Prefix, current) })
 		}
 	}
 	if err := g.Wait(); err != nil {

@@ -61,7 +61,7 @@ func (p *poisoned) read(t fatal, id string) {
 		if !session.NeedsExtraction() {
 			return
 		}
-		_, _ = p.service().Extract(context.Background(), p.user, surface, id)
+		_, _ = p.service().Extract(context.Background(), p.user, appContext, id)
 	}
 	t.Fatalf("the session is never read to its end")
 }
@@ -185,7 +185,7 @@ func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 	p.more(t, "a", "fact 4")
 	before := p.calls
 	service := extraction.New(p.deps(olderPrompt{p.stores.Extraction}))
-	if _, err := service.Extract(t.Context(), p.user, surface, "a"); err != nil {
+	if _, err := service.Extract(t.Context(), p.user, appContext, "a"); err != nil {
 		t.Fatal(err)
 	}
 	p.wantValid(t, "fact 2", "fact 3", "fact 4")
@@ -210,7 +210,7 @@ func TestKilledWhileAnswersAreBad(t *testing.T) {
 		p.bad["fact 1"] = badAnswers[3]
 		p.say(t, "a", "fact 1", "fact 2")
 		d := &dyingStore{Store: p.stores.Extraction, left: n/2 + 1, after: n%2 == 1}
-		_, _ = extraction.New(p.deps(d)).Extract(t.Context(), p.user, surface, "a")
+		_, _ = extraction.New(p.deps(d)).Extract(t.Context(), p.user, appContext, "a")
 		p.advance(2 * time.Minute)
 		p.read(t, "a")
 		p.wantValid(t, "fact 2")

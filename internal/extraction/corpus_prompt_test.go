@@ -69,7 +69,7 @@ func (c *corpusCase) promptLines(t *testing.T, at time.Time) []string {
 		Now: func() time.Time { return at }, NewID: rand.Text,
 	})
 	built, err := service.Build(t.Context(), c.user, prompt.Request{
-		Context: surface, SessionID: "s", CoachID: coach, Message: "And now?", SkipSave: true,
+		Context: appContext, SessionID: "s", CoachID: coach, Message: "And now?", SkipSave: true,
 	})
 	if err != nil {
 		t.Fatal(err)

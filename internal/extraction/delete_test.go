@@ -18,7 +18,7 @@ func TestErasedMeanwhile(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	_, _ = e.service().Extract(t.Context(), e.user, surface, "a")
+	_, _ = e.service().Extract(t.Context(), e.user, appContext, "a")
 	e.wantValid(t)
 	e.wantCalls(t, 1)
 }

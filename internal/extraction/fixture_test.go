@@ -19,7 +19,7 @@ import (
 
 const (
 	coach       = "c1"
-	surface     = "coach_conversation"
+	appContext  = "coach_conversation"
 	emptyAnswer = `{"facts":[],"ended":[],"openLoops":[],"closedLoops":[]}`
 )
 
@@ -112,7 +112,7 @@ func (f *fixture) extract(t *testing.T, id string) {
 		if !session.NeedsExtraction() {
 			return
 		}
-		if _, err := service.Extract(t.Context(), f.user, surface, id); err != nil {
+		if _, err := service.Extract(t.Context(), f.user, appContext, id); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -130,7 +130,7 @@ func (f *fixture) session(t *testing.T, id string) conversation.Session {
 
 func (f *fixture) create(t *testing.T, id string) {
 	t.Helper()
-	in := conversation.NewSession{ID: id, Context: surface, CoachID: coach}
+	in := conversation.NewSession{ID: id, Context: appContext, CoachID: coach}
 	if _, err := f.stores.Sessions.CreateSession(t.Context(), f.user, in, noKey); err != nil {
 		t.Fatal(err)
 	}

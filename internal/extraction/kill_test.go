@@ -77,7 +77,7 @@ func TestKilledAtAnyCall(t *testing.T) {
 		e.model = e
 		e.say(t, "a", slices.Concat([]string{"fact 1"}, small(11), []string{"fact 5", "six"})...)
 		d := &dyingStore{Store: e.stores.Extraction, left: n/2 + 1, after: n%2 == 1}
-		_, err := extraction.New(e.deps(d)).Extract(t.Context(), e.user, surface, "a")
+		_, err := extraction.New(e.deps(d)).Extract(t.Context(), e.user, appContext, "a")
 		e.advance(2 * time.Minute)
 		e.extract(t, "a")
 		e.wantValid(t, "fact 5")

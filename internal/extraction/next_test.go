@@ -37,7 +37,7 @@ func TestExtractNext(t *testing.T) {
 	e.say(t, "b", "fact of b")
 	next := func(want, calls int) {
 		t.Helper()
-		through, err := e.service().ExtractNext(t.Context(), e.user, surface, "a")
+		through, err := e.service().ExtractNext(t.Context(), e.user, appContext, "a")
 		if through.Seq != want || err != nil {
 			t.Errorf("read through %d, %v; want %d", through.Seq, err, want)
 		}
@@ -47,7 +47,7 @@ func TestExtractNext(t *testing.T) {
 	e.while = func() {
 		e.while = nil
 		store := &leaseCounter{Store: e.stores.Extraction}
-		through, err := extraction.New(e.deps(store)).ExtractNext(t.Context(), e.user, surface, "b")
+		through, err := extraction.New(e.deps(store)).ExtractNext(t.Context(), e.user, appContext, "b")
 		if through.Seq != 0 || err != nil || store.attempts != 1 {
 			t.Errorf("beside another worker: read through %d, %v, %d attempts", through.Seq, err, store.attempts)
 		}

@@ -137,7 +137,7 @@ func TestWorkersAtOnce(t *testing.T) {
 	for range 3 {
 		for _, id := range []string{"a", "b"} {
 			all.Go(func() {
-				if _, err := e.service().Extract(t.Context(), e.user, surface, id); err != nil {
+				if _, err := e.service().Extract(t.Context(), e.user, appContext, id); err != nil {
 					t.Error(err)
 				}
 			})
@@ -243,7 +243,7 @@ func TestWaiting(t *testing.T) {
 	deps.Background = false
 	wait := func(s *extraction.Service, want error) {
 		t.Helper()
-		through, err := s.Extract(t.Context(), e.user, surface, "a")
+		through, err := s.Extract(t.Context(), e.user, appContext, "a")
 		if through.Seq != 0 || !errors.Is(err, want) || !e.session(t, "a").NeedsExtraction() {
 			t.Errorf("read through %d, %v", through.Seq, err)
 		}
@@ -264,7 +264,7 @@ func TestWaiting(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	e.more(t, "a", "fact 2")
-	if through, err := e.service().Extract(ctx, e.user, surface, "a"); through.Seq != 1 || err != nil {
+	if through, err := e.service().Extract(ctx, e.user, appContext, "a"); through.Seq != 1 || err != nil {
 		t.Errorf("near the deadline the session is read through %d, %v", through.Seq, err)
 	}
 }
@@ -330,7 +330,7 @@ func TestLease(t *testing.T) {
 	take()
 	e.while = func() { e.advance(2 * time.Minute); take(); e.while = nil }
 	e.advance(time.Minute)
-	if through, err := e.service().Extract(t.Context(), e.user, surface, "a"); through.Seq != 0 || err != nil {
+	if through, err := e.service().Extract(t.Context(), e.user, appContext, "a"); through.Seq != 0 || err != nil {
 		t.Errorf("without the lease the session is read through %d, %v", through.Seq, err)
 	}
 	e.wantValid(t)

@@ -46,8 +46,8 @@ var history = []func(context.Context, *pipeline) error{
 }
 
 // open creates a session.
-func (p *pipeline) open(ctx context.Context, user conversation.UserID, surface, id string) error {
-	_, err := p.sessions.CreateSession(ctx, user, conversation.NewSession{ID: id, Context: surface, CoachID: "c"}, none)
+func (p *pipeline) open(ctx context.Context, user conversation.UserID, appContext, id string) error {
+	_, err := p.sessions.CreateSession(ctx, user, conversation.NewSession{ID: id, Context: appContext, CoachID: "c"}, none)
 	return err
 }
 

@@ -84,7 +84,7 @@ type contextName string
 
 // Schema lists the registered contexts.
 func (contextName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.Surfaces()[0].Name}}
+	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.AppContexts()[0].Name}}
 	for _, name := range conversation.Contexts() {
 		s.Enum = append(s.Enum, name)
 	}
@@ -109,8 +109,8 @@ type recordType string
 // Schema lists the record types of the registered contexts.
 func (recordType) Schema(huma.Registry) *huma.Schema {
 	s := &huma.Schema{Type: huma.TypeString}
-	for _, surface := range conversation.Surfaces() {
-		s.Enum = append(s.Enum, string(surface.Summary.Type))
+	for _, appContext := range conversation.AppContexts() {
+		s.Enum = append(s.Enum, string(appContext.Summary.Type))
 	}
 	return s
 }

@@ -105,8 +105,8 @@ func (h *handler) addSearch(s *sdk.Server) {
 // contextNames returns the contexts of the app.
 func contextNames() []string {
 	var out []string
-	for _, surface := range conversation.Surfaces() {
-		out = append(out, surface.Name)
+	for _, appContext := range conversation.AppContexts() {
+		out = append(out, appContext.Name)
 	}
 	return out
 }

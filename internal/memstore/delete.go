@@ -169,11 +169,11 @@ func (s Deletions) DeleteSummaries(_ context.Context, user conversation.UserID, 
 ) ([]string, error) {
 	u, unlock := s.lock(user)
 	defer unlock()
-	surface, err := conversation.SurfaceOf(session.Context)
+	appContext, err := conversation.AppContextOf(session.Context)
 	if err != nil {
 		return nil, nil
 	}
-	id := summary.Summary{RecordType: surface.Summary.Type, SessionID: session.ID}.ID()
+	id := summary.Summary{RecordType: appContext.Summary.Type, SessionID: session.ID}.ID()
 	if stored, ok := u.summaries[id]; ok && !stored.createdAt.Equal(session.CreatedAt) {
 		return nil, nil
 	}

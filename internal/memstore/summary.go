@@ -60,11 +60,11 @@ func (s SummaryWriter) SaveSummary(_ context.Context, user conversation.UserID, 
 // It returns the ids of the summary's vectors.
 func (u *user) dropSummary(s conversation.Session, now time.Time) []string {
 	u.clearSpine(s.CoachID, now)
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		return nil
 	}
-	id := summary.Summary{RecordType: surface.Summary.Type, SessionID: s.ID}.ID()
+	id := summary.Summary{RecordType: appContext.Summary.Type, SessionID: s.ID}.ID()
 	delete(u.summaries, id)
 	return []string{id}
 }

@@ -165,12 +165,12 @@ func (p *person) message(t *testing.T, id string) *conversation.Message {
 }
 
 func summaryHit(s *conversation.Session, score float64) recall.Hit {
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		panic(err)
 	}
-	return recall.Hit{ID: string(surface.Summary.Type) + "#" + s.ID, Score: score, Summary: &summary.Summary{
-		RecordType: surface.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+	return recall.Hit{ID: string(appContext.Summary.Type) + "#" + s.ID, Score: score, Summary: &summary.Summary{
+		RecordType: appContext.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: s.Summary.Text, Tags: s.Summary.Tags, CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
 		UpdatedAt: s.Summary.UpdatedAt,
 	}}

@@ -176,9 +176,9 @@ func TestSearchIsAsked(t *testing.T) {
 // search's answer.
 func TestSearchAsksForWhatThePromptHas(t *testing.T) {
 	t.Parallel()
-	summaries := make([]string, 0, len(conversation.Surfaces()))
-	for _, surface := range conversation.Surfaces() {
-		summaries = append(summaries, string(surface.Summary.Type))
+	summaries := make([]string, 0, len(conversation.AppContexts()))
+	for _, appContext := range conversation.AppContexts() {
+		summaries = append(summaries, string(appContext.Summary.Type))
 	}
 	for recipe, want := range map[string][]string{
 		prompt.Unified: nil, prompt.BlockMap: {vector.MemoryRecord},

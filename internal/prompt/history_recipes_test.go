@@ -218,8 +218,8 @@ func (c historyCase) hasAll(s conversation.Session) bool {
 
 // isNeeded reports whether the prompt may have a session's summary by the registry of contexts.
 func (c historyCase) isNeeded(s conversation.Session) bool {
-	from, err := conversation.SurfaceOf(s.Context)
-	here, hereErr := conversation.SurfaceOf(c.request.Context)
+	from, err := conversation.AppContextOf(s.Context)
+	here, hereErr := conversation.AppContextOf(c.request.Context)
 	return !c.recipe.NeededOnly || s.Context == c.request.Context ||
 		errors.Join(err, hereErr) == nil && slices.Contains(here.Reads, from.Summary.Type)
 }

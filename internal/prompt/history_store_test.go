@@ -110,12 +110,12 @@ func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID
 	if err != nil {
 		t.Fatal(err)
 	}
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = stores.Summaries.SaveSummary(t.Context(), user, stored, summary.Summary{
-		RecordType: surface.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
+		RecordType: appContext.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: s.Summary.Text, Tokens: tokens.Count(s.Summary.Text), Kind: s.Summary.Kind,
 		CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
 		UpdatedAt: s.LastMessageAt.Add(time.Minute),

@@ -23,7 +23,7 @@ import (
 func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gather.Plan {
 	reads := o.recipe.Reads
 	plan := gather.Plan{
-		User: user, Context: o.Context, SessionID: o.SessionID, CoachID: o.CoachID, Surface: o.surface,
+		User: user, Context: o.Context, SessionID: o.SessionID, CoachID: o.CoachID, AppContext: o.appContext,
 		Message: o.Message, MessageID: o.MessageID, Zone: o.zone, Now: now,
 		Messages: reads.Messages, Sessions: reads.Sessions, Hits: reads.Hits, Records: reads.records(),
 		Strategy: o.strategy(), Scoping: o.scopingConfig(),

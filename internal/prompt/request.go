@@ -150,9 +150,9 @@ func SearchText(recipe, message string) string {
 // checkedRequest is a valid request with the registry entries that it names.
 type checkedRequest struct {
 	Request
-	recipe  Recipe
-	agent   registry.Agent
-	surface conversation.Surface
+	recipe     Recipe
+	agent      registry.Agent
+	appContext conversation.AppContext
 	// zone is the requested time zone, or nil for the user's preference.
 	zone   *time.Location
 	budget pack.Cost
@@ -170,10 +170,10 @@ func check(r Request) (checkedRequest, error) {
 		refuse("agentId", "must be one of %s", agentNames())
 	}
 	var err error
-	if o.surface, err = conversation.SurfaceOf(r.Context); err != nil {
+	if o.appContext, err = conversation.AppContextOf(r.Context); err != nil {
 		refuse("context", "must be one of %s", strings.Join(conversation.Contexts(), ", "))
 	}
-	if o.recipe, ok = findRecipe(cmp.Or(r.Recipe, o.surface.Recipe)); !ok {
+	if o.recipe, ok = findRecipe(cmp.Or(r.Recipe, o.appContext.Recipe)); !ok {
 		refuse("recipe", "must be one of %s", recipeNames())
 	}
 	if !conversation.ValidID(r.SessionID) {
@@ -247,8 +247,8 @@ func roomiest(name string) (Recipe, bool) {
 	if name != "" {
 		return r, ok
 	}
-	for _, surface := range conversation.Surfaces() {
-		other, _ := findRecipe(surface.Recipe)
+	for _, appContext := range conversation.AppContexts() {
+		other, _ := findRecipe(appContext.Recipe)
 		if other.MessageExcluded || !r.MessageExcluded && other.Budget.Tokens > r.Budget.Tokens {
 			r = other
 		}

@@ -27,7 +27,7 @@ type said struct {
 	from time.Time
 }
 
-// year is a simulated user of a year: three coaches on every surface, chats that are kept open for months, moves
+// year is a simulated user of a year: three coaches in every context, chats that are kept open for months, moves
 // between four time zones, two weeks of silence and an import. Each text has a mark of its own.
 type year struct {
 	*person

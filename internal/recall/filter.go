@@ -61,7 +61,7 @@ const nameProblem = "must be a field of a record type, such as discipline, metri
 
 // fieldNames returns the names of the fields of all record types: session attributes, and others.
 func fieldNames() (attributes, others []string) {
-	for _, s := range conversation.Surfaces() {
+	for _, s := range conversation.AppContexts() {
 		for _, f := range s.Summary.Fields {
 			attributes = append(attributes, f.Name)
 		}

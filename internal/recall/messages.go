@@ -203,7 +203,7 @@ func (q MessageQuery) search() (Search, error) {
 		wrong = append(wrong, outside("limit", limit, MaxMessages)...)
 	}
 	for i, c := range q.Contexts {
-		if _, err := conversation.SurfaceOf(c); err != nil {
+		if _, err := conversation.AppContextOf(c); err != nil {
 			message := fault.From(err).Fields[0].Message
 			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("contexts[%d]", i), Message: message})
 		}

@@ -27,8 +27,8 @@ func (s *Service) Recent(ctx context.Context, user conversation.UserID, q Recent
 	search := Search{
 		Contexts: q.Contexts, Limit: q.Limit, From: s.Now().Add(-cmp.Or(q.Within, DefaultWithin)), HalfLife: summaryHalfLife,
 	}
-	for _, surface := range conversation.Surfaces() {
-		search.RecordTypes = append(search.RecordTypes, string(surface.Summary.Type))
+	for _, appContext := range conversation.AppContexts() {
+		search.RecordTypes = append(search.RecordTypes, string(appContext.Summary.Type))
 	}
 	return s.newest(ctx, user, search)
 }

@@ -42,11 +42,11 @@ func TestTheStory(t *testing.T) {
 		Report:        func(_ context.Context, op string, err error) { t.Errorf("%s: %v", op, err) },
 		EveryMessages: 20, Idle: 15 * time.Minute, Timeout: 20 * time.Second, Background: true,
 	})
-	deliver := func(surface, session string, texts ...string) {
-		before, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
+	deliver := func(appContext, session string, texts ...string) {
+		before, err := s.store.Summaries.SessionIn(t.Context(), "ann", appContext, session)
 		known := err == nil
-		stored := s.add("ann", surface, session, time.Minute, texts...)
-		after, err := s.store.Summaries.SessionIn(t.Context(), "ann", surface, session)
+		stored := s.add("ann", appContext, session, time.Minute, texts...)
+		after, err := s.store.Summaries.SessionIn(t.Context(), "ann", appContext, session)
 		if err != nil {
 			t.Fatal(err)
 		}

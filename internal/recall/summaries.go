@@ -175,9 +175,9 @@ func (s *Service) recentSessions(
 	ctx context.Context, user conversation.UserID, search Search, after conversation.Position,
 ) ([]conversation.Session, conversation.Position, error) {
 	recent := conversation.RecentSessions{Since: search.From}
-	for _, surface := range conversation.Surfaces() {
-		if slices.Contains(search.RecordTypes, string(surface.Summary.Type)) {
-			recent.Contexts = append(recent.Contexts, surface.Name)
+	for _, appContext := range conversation.AppContexts() {
+		if slices.Contains(search.RecordTypes, string(appContext.Summary.Type)) {
+			recent.Contexts = append(recent.Contexts, appContext.Name)
 		}
 	}
 	return s.store.RecentSessions(ctx, user, recent, conversation.Page{Limit: recentSessions, After: after})
@@ -333,18 +333,18 @@ func parseSpan(text string) (time.Duration, bool) {
 
 // recordTypes are those of the query, or else those that the context reads.
 func (q ContextQuery) recordTypes() (types []string, wrong []fault.Field) {
-	surface, err := conversation.SurfaceOf(q.Context)
+	appContext, err := conversation.AppContextOf(q.Context)
 	if err != nil {
 		wrong = fault.From(err).Fields
 	}
 	for _, t := range q.RecordTypes {
-		if _, err := conversation.SurfaceWriting(conversation.RecordType(t)); err != nil {
+		if _, err := conversation.AppContextWriting(conversation.RecordType(t)); err != nil {
 			wrong = append(wrong, fault.From(err).Fields...)
 		}
 		types = append(types, t)
 	}
 	if len(types) == 0 {
-		for _, t := range surface.Reads {
+		for _, t := range appContext.Reads {
 			types = append(types, string(t))
 		}
 	}

@@ -137,7 +137,7 @@ func (v visibility) sessionConditions() []vector.Filter {
 		// No session has an empty id: with one, only records that belong to the user pass.
 		all = append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
 	default:
-		if shared := v.sharedContexts(); len(shared) < len(conversation.Surfaces()) {
+		if shared := v.sharedContexts(); len(shared) < len(conversation.AppContexts()) {
 			all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 		}
 	}

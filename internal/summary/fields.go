@@ -49,30 +49,30 @@ func (r rating) fields() map[string]any {
 
 // fields are the fields of the session's record type: what the summary itself has, the attributes, and the session's
 // id. An attribute takes the place of what the model wrote.
-func fields(s conversation.Session, surface conversation.Surface, own map[string]any) map[string]any {
+func fields(s conversation.Session, appContext conversation.AppContext, own map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, own)
-	maps.Copy(out, ownAttributes(s, surface))
-	if surface.Summary.IDField != "" {
-		out[surface.Summary.IDField] = s.ID
+	maps.Copy(out, ownAttributes(s, appContext))
+	if appContext.Summary.IDField != "" {
+		out[appContext.Summary.IDField] = s.ID
 	}
 	return out
 }
 
 // ownAttributes are the attributes of a session that are fields of its summary.
-func ownAttributes(s conversation.Session, surface conversation.Surface) map[string]any {
+func ownAttributes(s conversation.Session, appContext conversation.AppContext) map[string]any {
 	out := map[string]any{}
 	for name, value := range s.Attributes {
-		if _, ok := fieldOf(surface, name); ok && value != nil {
+		if _, ok := fieldOf(appContext, name); ok && value != nil {
 			out[name] = value
 		}
 	}
 	return out
 }
 
-func fieldOf(surface conversation.Surface, attribute string) (registry.Field, bool) {
+func fieldOf(appContext conversation.AppContext, attribute string) (registry.Field, bool) {
 	name, _, _ := strings.Cut(attribute, ".")
-	fields := surface.Summary.Fields
+	fields := appContext.Summary.Fields
 	i := slices.IndexFunc(fields, func(f registry.Field) bool { return f.Name == name || f.Name == attribute })
 	if i < 0 {
 		return registry.Field{}, false
@@ -82,8 +82,8 @@ func fieldOf(surface conversation.Surface, attribute string) (registry.Field, bo
 
 // subject is the id of what the session's summary is about: the program or workout that its attributes name, else the
 // session.
-func subject(s conversation.Session, surface conversation.Surface) string {
-	switch id := s.Attributes[surface.Summary.Subject].(type) {
+func subject(s conversation.Session, appContext conversation.AppContext) string {
+	switch id := s.Attributes[appContext.Summary.Subject].(type) {
 	case string:
 		if id != "" {
 			return id
@@ -113,11 +113,11 @@ func digest(attributes map[string]any) string {
 
 // digestOf is the digest of a session's attributes for a new summary. It is empty for a summary of messages without
 // fields.
-func digestOf(s conversation.Session, surface conversation.Surface, ofAttributes bool) string {
+func digestOf(s conversation.Session, appContext conversation.AppContext, ofAttributes bool) string {
 	if ofAttributes {
 		return attributesDigest + digest(s.Attributes)
 	}
-	if own := ownAttributes(s, surface); len(own) > 0 {
+	if own := ownAttributes(s, appContext); len(own) > 0 {
 		return fieldsDigest + digest(own)
 	}
 	return ""
@@ -131,7 +131,7 @@ func madeOfAttributes(s conversation.Session) bool {
 // IsOutdated reports whether the attributes of a session have changed since its summary was made, or whether a
 // completed session has attributes to summarise and nothing else.
 func IsOutdated(s conversation.Session) bool {
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		return false
 	}
@@ -139,19 +139,19 @@ func IsOutdated(s conversation.Session) bool {
 		return s.Status == conversation.Completed && s.Summarized.Seq >= s.LastSeq &&
 			len(describe(s.Attributes, time.UTC)) > 0
 	}
-	return digestOf(s, surface, madeOfAttributes(s)) != s.Summary.Digest
+	return digestOf(s, appContext, madeOfAttributes(s)) != s.Summary.Digest
 }
 
 // occurredAt is the time of a summary that covers a session through its last message. A session without messages
 // occurred when its attribute completedAt says, if that is a time before the session's completion, and else when it
 // was completed.
-func occurredAt(s conversation.Session, surface conversation.Surface) time.Time {
+func occurredAt(s conversation.Session, appContext conversation.AppContext) time.Time {
 	at := s.LastActiveAt()
 	if at.IsZero() {
 		at = s.CreatedAt
 	}
 	if text, ok := s.Attributes["completedAt"].(string); ok && s.LastMessageAt.IsZero() {
-		_, isField := fieldOf(surface, "completedAt")
+		_, isField := fieldOf(appContext, "completedAt")
 		if t, err := time.Parse(time.RFC3339, text); err == nil && isField && t.Before(at) {
 			return conversation.Milliseconds(t)
 		}
@@ -162,15 +162,15 @@ func occurredAt(s conversation.Session, surface conversation.Surface) time.Time 
 // Details are the fields of the summary that its text does not mention, as a sentence for prompts: "PRs: exercise
 // Deadlift, weight 180; metrics: distance km 10." Their times are in a zone. It is empty if there are none.
 func (s Summary) Details(zone *time.Location) string {
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		return ""
 	}
 	known := sync.OnceValue(func() map[string]bool { return wordsOf(s.Text) }) // most summaries have no fields
 	var details []string
-	for _, field := range surface.Summary.Fields {
+	for _, field := range appContext.Summary.Fields {
 		for _, name := range slices.Sorted(maps.Keys(s.Fields)) {
-			f, ok := fieldOf(surface, name)
+			f, ok := fieldOf(appContext, name)
 			if !ok || f != field || f.Label == "" || mentions(known(), f.Name, s.Fields[name], zone) {
 				continue
 			}

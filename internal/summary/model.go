@@ -71,8 +71,8 @@ type input struct {
 func newInput(session conversation.Session, messages []conversation.Message, in input) input {
 	in.through = conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 	in.generation = session.Generation
-	if surface, err := conversation.SurfaceOf(session.Context); err == nil {
-		in.of = surface.Summary
+	if appContext, err := conversation.AppContextOf(session.Context); err == nil {
+		in.of = appContext.Summary
 	}
 	if session.Summary != nil {
 		in.previous, in.tags, in.kept = session.Summary.Text, session.Summary.Tags, session.Summary.Fields

@@ -83,27 +83,27 @@ func (s Summary) IsNewForSpine(session conversation.Session) bool {
 
 // SubjectOf returns what a session's summary is about, as Of does; ok is false where there is no summary.
 func SubjectOf(s conversation.Session) (of conversation.RecordType, id string, ok bool) {
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil || s.Summary == nil {
 		return "", "", false
 	}
-	return surface.Summary.Type, subject(s, surface), true
+	return appContext.Summary.Type, subject(s, appContext), true
 }
 
 // Of returns the summary record of a session, as far as the session's own copy has it; ok is false where there is no
 // summary. Fields are as the session's attributes are now. OccurredAt is the time of the session's last message, even
 // when the summary does not cover it yet.
 func Of(s conversation.Session) (record Summary, ok bool) {
-	surface, err := conversation.SurfaceOf(s.Context)
+	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil || s.Summary == nil {
 		return Summary{}, false
 	}
 	return Summary{
-		RecordType: surface.Summary.Type, SessionID: s.ID, SubjectID: subject(s, surface), Context: s.Context,
+		RecordType: appContext.Summary.Type, SessionID: s.ID, SubjectID: subject(s, appContext), Context: s.Context,
 		CoachID: s.CoachID, Text: s.Summary.Text, Tokens: s.Summary.Tokens, Tags: s.Summary.Tags, Kind: s.Summary.Kind,
 		InProgress: s.Status != conversation.Completed, CoveredThrough: s.Summary.CoveredThrough,
-		OccurredAt: occurredAt(s, surface), UpdatedAt: s.Summary.UpdatedAt, Model: s.Summary.Model,
-		Fields: fields(s, surface, s.Summary.Fields), OwnFields: s.Summary.Fields, Digest: s.Summary.Digest,
+		OccurredAt: occurredAt(s, appContext), UpdatedAt: s.Summary.UpdatedAt, Model: s.Summary.Model,
+		Fields: fields(s, appContext, s.Summary.Fields), OwnFields: s.Summary.Fields, Digest: s.Summary.Digest,
 		SessionVersion: s.Version, Generation: s.Generation,
 	}, true
 }

@@ -232,8 +232,8 @@ func carryOver(session conversation.Session, through conversation.Watermark, rea
 }
 
 // ownFields are the fields of a summary that are not attributes of its session.
-func (d draft) ownFields(session conversation.Session, surface conversation.Surface) map[string]any {
-	of := surface.Summary
+func (d draft) ownFields(session conversation.Session, appContext conversation.AppContext) map[string]any {
+	of := appContext.Summary
 	if !of.Rated && len(of.Written()) == 0 {
 		return nil
 	}
@@ -284,22 +284,22 @@ func (s *Service) save(
 
 // record completes a draft to a record of the session's context.
 func (s *Service) record(session conversation.Session, d draft) (Summary, error) {
-	surface, err := conversation.SurfaceOf(session.Context)
+	appContext, err := conversation.AppContextOf(session.Context)
 	if err != nil {
 		return Summary{}, err
 	}
-	own := d.ownFields(session, surface)
+	own := d.ownFields(session, appContext)
 	at := d.at
 	if at.IsZero() {
-		at = occurredAt(session, surface)
+		at = occurredAt(session, appContext)
 	}
 	return Summary{
-		RecordType: surface.Summary.Type, SubjectID: subject(session, surface), SessionID: session.ID,
+		RecordType: appContext.Summary.Type, SubjectID: subject(session, appContext), SessionID: session.ID,
 		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
 		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through.Seq,
 		CoveredAt:  d.through.At,
-		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, surface, own),
-		OwnFields: own, Digest: digestOf(session, surface, d.ofAttributes), SessionVersion: session.Version,
+		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, appContext, own),
+		OwnFields: own, Digest: digestOf(session, appContext, d.ofAttributes), SessionVersion: session.Version,
 		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation, Days: s.countDays(d.days),
 	}, nil
 }

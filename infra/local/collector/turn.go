@@ -18,13 +18,13 @@ const (
 )
 
 // OneTurn has a turn of the chat as a new user of a local stack whose functions send their spans here, and returns its
-// trace. The user has said something on another surface before.
+// trace. The user has said something in another context before.
 func (c *Collector) OneTurn(ctx context.Context, api *client.Client) (Tree, error) {
-	for _, s := range []struct{ surface, id, text string }{
+	for _, s := range []struct{ appContext, id, text string }{
 		{"program_designer", "designer", "My left knee hurts on stairs. Swap the lunges."},
 		{"coach_conversation", "coach", "Good morning."},
 	} {
-		session := map[string]any{"context": s.surface, "coachId": "coach", "sessionId": s.id}
+		session := map[string]any{"context": s.appContext, "coachId": "coach", "sessionId": s.id}
 		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
 			return Tree{}, err
 		}

@@ -71,7 +71,7 @@ func (r Report) Text() string {
 }
 
 const (
-	surface = "coach_conversation"
+	appContext = "coach_conversation"
 	// greeting is what the user says. Its rare word is what recall looks for.
 	greeting = "Hello! This is a smoke test. Please remember the word %s and answer in one short sentence."
 	// pollEvery is the time between two looks at work in the background.
@@ -128,7 +128,7 @@ func (r *run) document(ctx context.Context) (string, error) {
 }
 
 func (r *run) open(ctx context.Context) error {
-	body := map[string]any{"context": surface, "coachId": "smoke", "sessionId": r.session, "title": "Smoke test"}
+	body := map[string]any{"context": appContext, "coachId": "smoke", "sessionId": r.session, "title": "Smoke test"}
 	return r.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil)
 }
 
@@ -186,7 +186,7 @@ func (r *run) build(ctx context.Context) (string, error) {
 			Degraded []struct{ Source, Reason string }
 		}
 	}
-	in := map[string]any{"context": surface, "sessionId": r.session, "message": "What was the word?"}
+	in := map[string]any{"context": appContext, "sessionId": r.session, "message": "What was the word?"}
 	err := r.API.Do(ctx, http.MethodPost, "/v1/prompts", in, &p)
 	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Status == http.StatusForbidden && r.prompt != "" {
 		return "the token has no scope throughline/app; the coach has built " + r.prompt, nil
@@ -209,7 +209,7 @@ func (r *run) query(ctx context.Context) error {
 	var out struct {
 		Degraded []struct{ Source, Reason string }
 	}
-	in := map[string]any{"context": surface, "sessionId": r.session, "query": "the smoke test"}
+	in := map[string]any{"context": appContext, "sessionId": r.session, "query": "the smoke test"}
 	if err := r.API.Do(ctx, http.MethodPost, "/v1/context/query", in, &out); err != nil {
 		return err
 	}

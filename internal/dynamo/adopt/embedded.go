@@ -83,7 +83,7 @@ func decodeEmbedded(it table.Item, of conversation.Session) conversation.Session
 // appSession returns what an app's own record says of its session, in the attributes or at the top. Where that is not
 // valid it has the defaults.
 func appSession(it table.Item, context string) conversation.Session {
-	surface, _ := conversation.SurfaceOf(context)
+	appContext, _ := conversation.AppContextOf(context)
 	named := func(name string, valid func(string) bool, otherwise string) string {
 		for _, in := range []table.Item{it.Nested(table.AttrAttributes), it} {
 			if v := in.String(name); v != "" && valid(v) {
@@ -100,7 +100,7 @@ func appSession(it table.Item, context string) conversation.Session {
 	return conversation.Session{
 		CoachID:   named(table.AttrCoachID, conversation.ValidID, defaultCoach),
 		Title:     named(table.AttrTitle, short(conversation.MaxTitleChars), ""),
-		Mode:      named(table.AttrMode, short(conversation.MaxNameChars), surface.DefaultMode),
+		Mode:      named(table.AttrMode, short(conversation.MaxNameChars), appContext.DefaultMode),
 		Status:    conversation.Status(named(table.AttrStatus, isStatus, string(conversation.Active))),
 		CreatedAt: appCreatedAt(it),
 	}

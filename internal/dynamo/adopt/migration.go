@@ -82,7 +82,7 @@ func filterOf(a migration.Action) expression.ConditionBuilder {
 		return inUser.And(table.Field(table.AttrSK).BeginsWith(table.ParkedPrefix))
 	}
 	var isSession expression.ConditionBuilder
-	for i, s := range conversation.Surfaces() {
+	for i, s := range conversation.AppContexts() {
 		if c := table.Field(table.AttrSK).BeginsWith(s.Prefix); i == 0 {
 			isSession = c
 		} else {

@@ -152,12 +152,12 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 // of the same names are kept. The condition is that the app has not changed these.
 func leaveArray(record table.Item, after conversation.Session, top table.Item,
 ) (u expression.UpdateBuilder, isAsRead expression.ConditionBuilder, err error) {
-	surface, err := conversation.SurfaceOf(after.Context)
+	appContext, err := conversation.AppContextOf(after.Context)
 	if err != nil {
 		return u, isAsRead, err
 	}
 	all := record.Nested(attrOwn).With(top)
-	all[table.AttrEntityType] = table.StringAttr(surface.EntityType)
+	all[table.AttrEntityType] = table.StringAttr(appContext.EntityType)
 	all[table.AttrPlacement] = table.StringAttr(string(PlacementOf(after)))
 	all[table.AttrGeneration] = table.IntAttr(after.Generation)
 	isAsRead = table.Exists()

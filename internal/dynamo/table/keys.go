@@ -86,7 +86,7 @@ func ParsePartition(pk string) (conversation.UserID, bool) {
 
 // SessionSK is the sk of a session: its context's prefix and its id.
 func SessionSK(context, id string) (string, bool) {
-	s, err := conversation.SurfaceOf(context)
+	s, err := conversation.AppContextOf(context)
 	if err != nil || !conversation.ValidID(id) {
 		return "", false
 	}
@@ -95,7 +95,7 @@ func SessionSK(context, id string) (string, bool) {
 
 // ParseSessionSK is the inverse of SessionSK. ok is false for every other kind of record.
 func ParseSessionSK(sk string) (context, id string, ok bool) {
-	for _, s := range conversation.Surfaces() {
+	for _, s := range conversation.AppContexts() {
 		if id, found := strings.CutPrefix(sk, s.Prefix); found {
 			return s.Name, id, conversation.ValidID(id)
 		}
@@ -106,7 +106,7 @@ func ParseSessionSK(sk string) (context, id string, ok bool) {
 // IsSessionOrUnnamed reports whether a sort key begins as those of a context's sessions. In an app's own record, an id
 // that the API cannot name may follow.
 func IsSessionOrUnnamed(sk string) bool {
-	for _, s := range conversation.Surfaces() {
+	for _, s := range conversation.AppContexts() {
 		if strings.HasPrefix(sk, s.Prefix) {
 			return true
 		}
@@ -116,8 +116,8 @@ func IsSessionOrUnnamed(sk string) bool {
 
 // SessionKeys are the keys that a session of that id can have, one for each context.
 func SessionKeys(user conversation.UserID, id string) []Key {
-	keys := make([]Key, 0, len(conversation.Surfaces()))
-	for _, s := range conversation.Surfaces() {
+	keys := make([]Key, 0, len(conversation.AppContexts()))
+	for _, s := range conversation.AppContexts() {
 		keys = append(keys, UserKey(user, s.Prefix+id))
 	}
 	return keys
@@ -252,7 +252,7 @@ func AfterPrefix(prefix string) string {
 
 // SummarySK is the sk of a session's summary. ok is false where the session's id is not valid.
 func SummarySK(t conversation.RecordType, session string) (string, bool) {
-	if _, err := conversation.SurfaceWriting(t); err != nil || !conversation.ValidID(session) {
+	if _, err := conversation.AppContextWriting(t); err != nil || !conversation.ValidID(session) {
 		return "", false
 	}
 	return SummaryPrefix + string(t) + "#" + session, true

@@ -75,6 +75,6 @@ func (src *Sources) Reads(context string) bool {
 	if context == src.Context {
 		return true
 	}
-	from, err := conversation.SurfaceOf(context)
-	return err == nil && slices.Contains(src.surface.Reads, from.Summary.Type)
+	from, err := conversation.AppContextOf(context)
+	return err == nil && slices.Contains(src.appContext.Reads, from.Summary.Type)
 }

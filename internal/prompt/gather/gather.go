@@ -114,10 +114,10 @@ func New(d Deps) *Gatherer {
 // Plan says what is read for one prompt.
 type Plan struct {
 	User conversation.UserID
-	// Context and SessionID name the conversation. Surface is the context's entry in the registry. CoachID is the persona;
-	// empty means the session's.
+	// Context and SessionID name the conversation. AppContext is the context's entry in the registry. CoachID is the
+	// persona; empty means the session's.
 	Context, SessionID, CoachID string
-	Surface                     conversation.Surface
+	AppContext                  conversation.AppContext
 	// Message is the current message, MessageID its id if it is stored.
 	Message, MessageID string
 	// Zone is the requested time zone; nil means the user's preference.

@@ -21,7 +21,7 @@ type Sources struct {
 	// Session is the session of the current message, Context its context. CoachID is the persona of the prompt.
 	Session          conversation.Session
 	Context, CoachID string
-	surface          conversation.Surface
+	appContext       conversation.AppContext
 	Access           longterm.Access
 	// Message is the current message, MessageID its id if it is stored. MessageTokens is its count.
 	Message, MessageID string
@@ -64,7 +64,7 @@ type Sources struct {
 func newSources(plan *Plan, got *read) *Sources {
 	src := &Sources{
 		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context, CoachID: plan.CoachID,
-		surface: plan.Surface, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
+		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: plan.Reference, BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
 	}
 	if src.Zone == nil {

@@ -103,13 +103,13 @@ type historyWriter struct {
 // writeSession writes the session that began that many sessions ago. Recent sessions begin 20 minutes apart, older ones
 // two hours, before the days that a prompt has.
 func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
-	surfaces := conversation.Contexts()
+	appContexts := conversation.Contexts()
 	began := w.now.Add(-time.Duration(ago+1) * 20 * time.Minute)
 	if ago >= recentSessions {
 		began = w.now.Add(-8*24*time.Hour - time.Duration(ago)*2*time.Hour)
 	}
 	in := conversation.NewSession{
-		ID: fmt.Sprintf("session-%d", ago), Context: surfaces[ago%len(surfaces)], CoachID: coach,
+		ID: fmt.Sprintf("session-%d", ago), Context: appContexts[ago%len(appContexts)], CoachID: coach,
 	}
 	if _, err := dynamo.NewSessionStore(w.db).CreateSession(ctx, w.user, in, conversation.Idempotency{}); err != nil {
 		return err
@@ -133,13 +133,13 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 }
 
 func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session) error {
-	surface, err := conversation.SurfaceOf(of.Context)
+	appContext, err := conversation.AppContextOf(of.Context)
 	if err != nil {
 		return err
 	}
 	text := "The user and the coach spoke about this: " + sampleText(of.LastSeq+7)
 	return dynamo.NewSummaryStore(w.db).SaveSummary(ctx, w.user, of, summary.Summary{
-		RecordType: surface.Summary.Type, SubjectID: of.ID, SessionID: of.ID,
+		RecordType: appContext.Summary.Type, SubjectID: of.ID, SessionID: of.ID,
 		Context: of.Context, CoachID: of.CoachID, Text: text,
 		Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq, OccurredAt: of.LastMessageAt,
 		UpdatedAt: w.now,

@@ -203,14 +203,14 @@ type cachedStore struct {
 
 // Open implements gather.Store.
 func (s *cachedStore) Open(
-	ctx context.Context, user conversation.UserID, surface, sessionID string,
+	ctx context.Context, user conversation.UserID, appContext, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
 	type opened struct {
 		session conversation.Session
 		access  longterm.Access
 	}
 	out, err := cached(&s.cache, "open", func() (o opened, err error) {
-		o.session, o.access, err = s.Store.Open(ctx, user, surface, sessionID)
+		o.session, o.access, err = s.Store.Open(ctx, user, appContext, sessionID)
 		return o, err
 	})
 	return out.session, out.access, err

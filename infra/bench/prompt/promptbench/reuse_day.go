@@ -177,8 +177,8 @@ func (d *day) open(ctx context.Context, id, in string) error {
 
 // writeEarlier writes a session of an earlier day, with its summary.
 func (d *day) writeEarlier(ctx context.Context, n int) error {
-	surfaces := []string{"coach_conversation", "workout_log", "coach_conversation", "program_designer"}
-	id, in := fmt.Sprint("earlier-", n), surfaces[n%len(surfaces)]
+	appContexts := []string{"coach_conversation", "workout_log", "coach_conversation", "program_designer"}
+	id, in := fmt.Sprint("earlier-", n), appContexts[n%len(appContexts)]
 	d.now = dayBegins.Add(-time.Duration(earlierSessions-n) * 13 * time.Hour)
 	if err := d.open(ctx, id, in); err != nil {
 		return err
@@ -227,12 +227,12 @@ func (d *day) summarize(ctx context.Context, id, in, text string) error {
 	if err != nil {
 		return err
 	}
-	surface, err := conversation.SurfaceOf(in)
+	appContext, err := conversation.AppContextOf(in)
 	if err != nil {
 		return err
 	}
 	s := summary.Summary{
-		RecordType: surface.Summary.Type, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
+		RecordType: appContext.Summary.Type, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
 		Tokens: d.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: session.LastSeq,
 		OccurredAt: session.LastMessageAt, UpdatedAt: d.now,
 	}

@@ -47,8 +47,8 @@ type Units struct {
 }
 
 const (
-	tableName = "bench-scale"
-	surface   = "coach_conversation"
+	tableName  = "bench-scale"
+	appContext = "coach_conversation"
 )
 
 // bench is one run.
@@ -109,7 +109,7 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 func playSession(
 	ctx context.Context, running *stack.Stack, api *client.Client, texts *storebench.Texts, id string, turns int,
 ) error {
-	body := map[string]any{"context": surface, "coachId": "coach", "sessionId": id}
+	body := map[string]any{"context": appContext, "coachId": "coach", "sessionId": id}
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}

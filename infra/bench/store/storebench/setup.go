@@ -17,7 +17,7 @@ import (
 
 // What the records of all contenders have in common.
 const (
-	surface       = "coach_conversation"
+	appContext    = "coach_conversation"
 	sessionPrefix = "conversation#"
 	messagePrefix = "msg#"
 	keyPrefix     = "idem#"

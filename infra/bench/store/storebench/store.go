@@ -61,7 +61,7 @@ func (c *storeContender) fresh() *dynamo.DB {
 
 // begin makes a new session of the contender's length, without any time passing.
 func (c *storeContender) begin(ctx context.Context) error {
-	in := conversation.NewSession{Context: surface, CoachID: coach}
+	in := conversation.NewSession{Context: appContext, CoachID: coach}
 	made, err := dynamo.NewSessionStore(c.db).CreateSession(ctx, c.user, in, conversation.Idempotency{})
 	if err != nil {
 		return fmt.Errorf("begin session: %w", err)

@@ -2,9 +2,9 @@ package conversation
 
 import "github.com/throughline/throughline/internal/registry"
 
-// Surface is the registry entry of a context, RecordType the type of its summaries.
+// AppContext is the registry entry of a context, RecordType the type of its summaries.
 type (
-	Surface    = registry.Context
+	AppContext = registry.Context
 	RecordType = registry.RecordType
 )
 
@@ -22,25 +22,25 @@ var RatingFields = []string{
 	"messageCount", "triggerReason", "confidence", "hasGoals", "hasProgress", "hasEmotionalState",
 }
 
-// Surfaces lists the contexts of the app, in the order in which they are listed.
-func Surfaces() []Surface { return registry.Live().Contexts }
+// AppContexts lists the contexts of the app, in the order in which they are listed.
+func AppContexts() []AppContext { return registry.Live().Contexts }
 
-// SurfaceOf returns the registry entry of a context. For an unknown context it returns an Invalid error that names the
-// known ones.
-func SurfaceOf(context string) (Surface, error) { return registry.Live().Context(context) }
+// AppContextOf returns the registry entry of a context. For an unknown context it returns an Invalid error that names
+// the known ones.
+func AppContextOf(context string) (AppContext, error) { return registry.Live().Context(context) }
 
 // LabelOf returns the label of a context, or unknown if the registry does not have the context any more.
 func LabelOf(context, unknown string) string {
-	s, err := SurfaceOf(context)
+	s, err := AppContextOf(context)
 	if err != nil {
 		return unknown
 	}
 	return s.Label
 }
 
-// SurfaceWriting returns the registry entry of the context that writes summaries of that type. For an unknown type it
-// returns an Invalid error.
-func SurfaceWriting(t RecordType) (Surface, error) { return registry.Live().Writing(t) }
+// AppContextWriting returns the registry entry of the context that writes summaries of that type. For an unknown type
+// it returns an Invalid error.
+func AppContextWriting(t RecordType) (AppContext, error) { return registry.Live().Writing(t) }
 
 // Contexts lists the names of the registered contexts, in registry order.
 func Contexts() []string { return registry.Live().ContextNames() }
