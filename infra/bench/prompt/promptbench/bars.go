@@ -19,7 +19,7 @@ const (
 	startWaves           = 1
 	turnCalls            = 13
 	turnDepth            = 5
-	callsBehindTurn      = 6
+	callsAfterTurn       = 6
 	changedShare         = 0.25
 	changedAcross        = 0.40
 )
@@ -85,7 +85,7 @@ func (c Chat) bars() []report.Bar {
 	return []report.Bar{
 		report.AtMost("chat: remote calls of a turn until done, most", float64(c.Calls), turnCalls),
 		report.AtMost("chat: deep before the first token, most", float64(c.Depth), turnDepth),
-		report.AtMost("chat: remote calls behind a turn, mean", c.Behind, callsBehindTurn),
+		report.AtMost("chat: remote calls after a turn, mean", c.After, callsAfterTurn),
 	}
 }
 

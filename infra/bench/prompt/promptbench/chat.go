@@ -17,7 +17,7 @@ import (
 )
 
 // Chat is the remote calls of whole chat turns. The calls of the coach function, and of the prompt function that it
-// invokes, are made until the turn's answer is done. The calls of the stream's functions are behind the turn.
+// invokes, are made until the turn's answer is done. The calls of the stream's functions come after the turn.
 type Chat struct {
 	Turns int `json:"turns"`
 	// Instances is how many instances each function of the stream has.
@@ -29,12 +29,12 @@ type Chat struct {
 	// First and FirstDepth are the same numbers for the session's first turn, which the other fields leave out.
 	First      int `json:"firstTurnCalls"`
 	FirstDepth int `json:"firstTurnDepth"`
-	// Behind is the mean number of calls behind a turn.
-	Behind float64 `json:"behind"`
+	// After is the mean number of calls after a turn.
+	After float64 `json:"after"`
 	// Steps are the calls of the turn that made the most, in the order of their beginnings. Of several such turns it is
 	// the first.
 	Steps []Step `json:"steps"`
-	// Followers are the calls behind the turns.
+	// Followers are the calls after the turns.
 	Followers []Follower `json:"followers"`
 	// FirstToken is the time to the first token.
 	FirstToken FirstToken `json:"firstToken"`
@@ -57,7 +57,7 @@ type Follower struct {
 	Mean     float64 `json:"mean"`
 }
 
-// The functions that take part in a chat. The first two work until the answer is done, the others behind it.
+// The functions that take part in a chat. The first two work until the answer is done, the others after it.
 const (
 	coachFunction     = "coach"
 	promptFunction    = "prompt"
@@ -192,7 +192,7 @@ func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
 func countCalls(first turn, turns []turn) Chat {
 	c := Chat{Turns: len(turns), First: len(first.steps()), FirstDepth: first.depth()}
 	kinds := map[operation]int{}
-	behind := 0
+	after := 0
 	for _, t := range turns {
 		c.Depth = max(c.Depth, t.depth())
 		if steps := t.steps(); len(steps) > c.Calls {
@@ -200,10 +200,10 @@ func countCalls(first turn, turns []turn) Chat {
 		}
 		for _, call := range t.followers() {
 			kinds[call.operation]++
-			behind++
+			after++
 		}
 	}
-	c.Behind = float64(behind) / float64(len(turns))
+	c.After = float64(after) / float64(len(turns))
 	for kind, n := range kinds {
 		c.Followers = append(c.Followers, Follower{
 			kind.function, kind.service, kind.name, float64(n) / float64(len(turns)),
@@ -218,7 +218,7 @@ func countCalls(first turn, turns []turn) Chat {
 // steps returns the calls until the answer was done.
 func (all calls) steps() []call { return slices.DeleteFunc(slices.Clone(all), call.follows) }
 
-// followers returns the calls behind the answer.
+// followers returns the calls after the answer.
 func (all calls) followers() []call {
 	return slices.DeleteFunc(slices.Clone(all), func(c call) bool { return !c.follows() })
 }
@@ -246,8 +246,8 @@ func stepsOf(calls []call) []Step {
 	return out
 }
 
-// callsOf returns how many of the steps call a service, and the mean number of calls of it behind a turn.
-func (c Chat) callsOf(service string) (steps int, behind float64) {
+// callsOf returns how many of the steps call a service, and the mean number of calls of it after a turn.
+func (c Chat) callsOf(service string) (steps int, after float64) {
 	for _, s := range c.Steps {
 		if s.Service == service {
 			steps++
@@ -255,8 +255,8 @@ func (c Chat) callsOf(service string) (steps int, behind float64) {
 	}
 	for _, f := range c.Followers {
 		if f.Service == service {
-			behind += f.Mean
+			after += f.Mean
 		}
 	}
-	return steps, behind
+	return steps, after
 }

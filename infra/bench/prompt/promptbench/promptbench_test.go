@@ -84,7 +84,7 @@ func checkReuse(t *testing.T, all []promptbench.Reuse) {
 }
 
 // checkChat compares a turn with what is known of it. A write, the prompt's invocation, the query's embedding, the
-// index query, the read of the hits and the model follow each other, and two messages are indexed together behind the
+// index query, the read of the hits and the model follow each other, and two messages are indexed together after the
 // turn.
 func checkChat(t *testing.T, c promptbench.Chat) {
 	t.Helper()
@@ -99,8 +99,8 @@ func checkChat(t *testing.T, c promptbench.Chat) {
 		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 1},
 		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 1},
 	}
-	if diff := cmp.Diff(want, c.Followers); diff != "" || c.Behind != 5 {
-		t.Errorf("%v behind a turn (-want +got):\n%s", c.Behind, diff)
+	if diff := cmp.Diff(want, c.Followers); diff != "" || c.After != 5 {
+		t.Errorf("%v after a turn (-want +got):\n%s", c.After, diff)
 	}
 }
 
@@ -155,7 +155,7 @@ func heldResult() promptbench.Result {
 			{Layout: "by how often it changes", Budget: 2000},
 			{Layout: "by how often it changes", Budget: 4000, Median: 0.75, Across: 0.6},
 		},
-		Chat: promptbench.Chat{Turns: 20, Calls: 13, Depth: 5, First: 14, FirstDepth: 6, Behind: 6},
+		Chat: promptbench.Chat{Turns: 20, Calls: 13, Depth: 5, First: 14, FirstDepth: 6, After: 6},
 		Starts: promptbench.Starts{Empty: 10, Vocabulary: 20, Functions: []promptbench.Start{
 			{Function: "coach", Median: 30, Calls: 2, Waves: 1}, {Function: "prompt", Median: 50, Calls: 2, Waves: 1},
 		}},
@@ -220,9 +220,9 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 			func(r *promptbench.Result) { r.Chat.Depth = 6 },
 			"chat: deep before the first token, most",
 		},
-		"behind": {
-			func(r *promptbench.Result) { r.Chat.Behind = 6.05 },
-			"chat: remote calls behind a turn, mean",
+		"after": {
+			func(r *promptbench.Result) { r.Chat.After = 6.05 },
+			"chat: remote calls after a turn, mean",
 		},
 		"reuse": {
 			func(r *promptbench.Result) { r.Reuse[1].Median = 0.74 },

@@ -72,12 +72,12 @@ func (r Result) growthTable() report.Titled {
 
 func (c Chat) serviceTable() report.Titled {
 	t := report.NewTitled(fmt.Sprintf("Remote calls of a turn of a chat, the most and the means of %d turns", c.Turns),
-		"service", "until done", "behind it")
+		"service", "until done", "after it")
 	for _, service := range []string{toDynamoDB, toOpenAI, toPinecone, toLambda} {
-		steps, behind := c.callsOf(service)
-		t.Add(service, strconv.Itoa(steps), mean(behind))
+		steps, after := c.callsOf(service)
+		t.Add(service, strconv.Itoa(steps), mean(after))
 	}
-	t.Add("all", strconv.Itoa(c.Calls), mean(c.Behind))
+	t.Add("all", strconv.Itoa(c.Calls), mean(c.After))
 	t.Add("all of the session's first turn", strconv.Itoa(c.First))
 	t.Add("deep before the first token", strconv.Itoa(c.Depth))
 	t.Add("deep in the session's first turn", strconv.Itoa(c.FirstDepth))
@@ -93,7 +93,7 @@ func (c Chat) stepTable() report.Titled {
 }
 
 func (c Chat) followerTable() report.Titled {
-	title := fmt.Sprintf("The calls behind a turn, with %d instances of each function", c.Instances)
+	title := fmt.Sprintf("The calls after a turn, with %d instances of each function", c.Instances)
 	t := report.NewTitled(title, "call", "mean")
 	for _, f := range c.Followers {
 		t.Add(f.Function+": "+f.Service+" "+f.Call, mean(f.Mean))

@@ -29,7 +29,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// services are what prompts are built from, each behind a link.
+// services are what prompts are built from, each at the end of a link.
 type services struct {
 	*rig.Rig
 	*callLog
