@@ -236,10 +236,10 @@ bench-fair: ## Measure what one user can take from others, into docs/benchmarks.
 	@tools/need go java npm
 	@go run ./infra/bench/fair -docs docs
 
-.PHONY: bench-moves
-bench-moves: ## Measure how soon a session that the user left has a summary, into docs/benchmarks.md
+.PHONY: bench-leave
+bench-leave: ## Measure how soon a session that the user left has a summary, into docs/benchmarks.md
 	@tools/need go java npm
-	@go run ./infra/bench/moves -docs docs
+	@go run ./infra/bench/leave -docs docs
 
 .PHONY: bench-memory
 bench-memory: $(VENV)/.stamp ## Measure the CPU time and the memory of each function, into docs/benchmarks.md

@@ -158,7 +158,7 @@ func (p *Plan) newBlocks(chosen []choose.Block) []*Block {
 		blocks = append(blocks, b)
 		fresh := 0
 		for _, c := range chosen[i].Candidates {
-			if b.moves(c) {
+			if b.isLate(c) {
 				fresh++
 			}
 		}
@@ -169,7 +169,7 @@ func (p *Plan) newBlocks(chosen []choose.Block) []*Block {
 		}
 		for _, c := range chosen[i].Candidates {
 			to := b
-			if b.moves(c) {
+			if b.isLate(c) {
 				to = blocks[len(blocks)-1]
 			}
 			to.Items = append(to.Items, newItem(c))
@@ -178,8 +178,8 @@ func (p *Plan) newBlocks(chosen []choose.Block) []*Block {
 	return blocks
 }
 
-// moves reports whether a candidate of a block in the stable prefix is written in the volatile suffix.
-func (b *Block) moves(c *choose.Candidate) bool { return !b.Volatile && c.Fresh && c.Left == "" }
+// isLate reports whether a candidate of a block in the stable prefix is written in the volatile suffix.
+func (b *Block) isLate(c *choose.Candidate) bool { return !b.Volatile && c.Fresh && c.Left == "" }
 
 func newItem(c *choose.Candidate) Item {
 	item := Item{Candidate: c, cut: c.Cut}

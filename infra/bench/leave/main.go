@@ -1,9 +1,9 @@
-// Command moves measures how soon a session has a summary after its user went on in another context. It starts a local
+// Command leave measures how soon a session that its user left has a summary. It starts a local
 // stack and plays users who say something to the coach and then write in the program designer. It prints the times from
 // the acknowledgement of that message until the coach's session has a summary that covers all of it, with a model that
 // answers at once and with one that takes a second. It writes a section of a document, and fails when a bar is not met.
 //
-//	go run ./infra/bench/moves [-moves 500] [-users 4] [-docs folder]
+//	go run ./infra/bench/leave [-sessions 500] [-users 4] [-docs folder]
 package main
 
 import (
@@ -32,25 +32,25 @@ const (
 )
 
 func main() {
-	moves := flag.Int("moves", 500, "how many moves are measured with each model")
-	users := flag.Int("users", 4, "how many users move at the same time")
+	sessions := flag.Int("sessions", 500, "how many sessions are left with each model")
+	users := flag.Int("users", 4, "how many users leave a session at the same time")
 	bench.Command{
-		Name: "moves",
+		Name: "leave",
 		Measure: func(ctx context.Context, endpoint string, progress func(string)) (bench.Result, error) {
-			return measure(ctx, endpoint, *moves, *users, progress)
+			return measure(ctx, endpoint, *sessions, *users, progress)
 		},
 	}.Main()
 }
 
 // row is what was measured with one model.
 type row struct {
-	Model string          `json:"model"`
-	Moves int             `json:"moves"`
-	P50   time.Duration   `json:"p50"`
-	P99   time.Duration   `json:"p99"`
-	Worst time.Duration   `json:"worst"`
-	times []time.Duration // guarded by mu while users move
-	mu    sync.Mutex
+	Model    string          `json:"model"`
+	Sessions int             `json:"sessions"`
+	P50      time.Duration   `json:"p50"`
+	P99      time.Duration   `json:"p99"`
+	Worst    time.Duration   `json:"worst"`
+	times    []time.Duration // guarded by mu while users leave sessions
+	mu       sync.Mutex
 }
 
 type result struct {
@@ -59,18 +59,18 @@ type result struct {
 }
 
 func measure(
-	ctx context.Context, endpoint string, moves, users int, progress func(string),
+	ctx context.Context, endpoint string, sessions, users int, progress func(string),
 ) (bench.Result, error) {
 	out := result{Users: users, Rows: []*row{{Model: "answers at once"}, {Model: fmt.Sprint("takes ", slowModel)}}}
 	environment := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "LOG_LEVEL=ERROR"}
 	err := launch.With(ctx, environment, func(stack *launch.Stack) error {
 		for i, latency := range []time.Duration{0, slowModel} {
-			progress(fmt.Sprintf("%d moves, the model %s", moves, out.Rows[i].Model))
+			progress(fmt.Sprintf("%d sessions, the model %s", sessions, out.Rows[i].Model))
 			faults := map[string]any{"openai": map[string]any{"latencyMs": latency.Milliseconds()}}
 			if err := client.New(stack.Base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil); err != nil {
 				return err
 			}
-			if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint("mover-", i), moves, users); err != nil {
+			if err := out.Rows[i].play(ctx, stack.Base, fmt.Sprint("leaver-", i), sessions, users); err != nil {
 				return err
 			}
 		}
@@ -79,13 +79,13 @@ func measure(
 	return out, err
 }
 
-// play measures moves, each by a user of its own, some at a time.
-func (r *row) play(ctx context.Context, base, name string, moves, users int) error {
+// play measures sessions that are left, each by a user of its own, some at a time.
+func (r *row) play(ctx context.Context, base, name string, sessions, users int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(users)
-	for i := range moves {
+	for i := range sessions {
 		group.Go(func() error {
-			took, err := move(ctx, base, fmt.Sprint(name, "-", i))
+			took, err := leave(ctx, base, fmt.Sprint(name, "-", i))
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.times = append(r.times, took)
@@ -93,7 +93,7 @@ func (r *row) play(ctx context.Context, base, name string, moves, users int) err
 		})
 	}
 	err := group.Wait()
-	r.Moves, r.P50, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
+	r.Sessions, r.P50, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
 	r.Worst = report.Quantile(r.times, 1)
 	return err
 }
@@ -105,9 +105,9 @@ var said = []map[string]any{
 	{"role": "user", "content": "Good. Remind me on Friday to send you the video of the last set."},
 }
 
-// move lets a user talk to the coach and then write in the program designer. It returns the time from the answer to
+// leave lets a user talk to the coach and then write in the program designer. It returns the time from the answer to
 // that until the coach's session has a summary of all that was said.
-func move(ctx context.Context, base, user string) (time.Duration, error) {
+func leave(ctx context.Context, base, user string) (time.Duration, error) {
 	api, err := client.New(base).As(ctx, user)
 	if err != nil {
 		return 0, err
@@ -147,14 +147,16 @@ func appendTo(ctx context.Context, api *client.Client, session string, messages 
 	return api.Do(ctx, http.MethodPost, "/v1/sessions/"+session+"/messages", map[string]any{"messages": messages}, nil)
 }
 
-// Note says how many users move at a time.
-func (r result) Note() string { return fmt.Sprintf("a local stack; %d users move at a time", r.Users) }
+// Note says how many users leave a session at a time.
+func (r result) Note() string {
+	return fmt.Sprintf("a local stack; %d users leave a session at a time", r.Users)
+}
 
 // Tables returns the times with each model.
 func (r result) Tables() []report.Titled {
-	t := report.NewTitled("From a move to a summary", "the model", "moves", "median", "p99", "longest")
+	t := report.NewTitled("From leaving a session to its summary", "the model", "sessions", "median", "p99", "longest")
 	for _, row := range r.Rows {
-		t.Add(row.Model, fmt.Sprint(row.Moves), seconds(row.P50), seconds(row.P99), seconds(row.Worst))
+		t.Add(row.Model, fmt.Sprint(row.Sessions), seconds(row.P50), seconds(row.P99), seconds(row.Worst))
 	}
 	return []report.Titled{t}
 }
