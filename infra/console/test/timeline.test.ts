@@ -39,7 +39,7 @@ test('a thread joins the sittings of one coach, up to a pause of half an hour', 
 
 type Read = ReturnType<typeof line>;
 
-/** The thread of the newest message as internal/prompt/sitting.go finds it: its messages' ids. */
+/** The thread of the newest message as internal/prompt/history finds it: its messages' ids. */
 function walk([current, ...older]: Read): Set<string> {
   const at = (m: Read[number]) => Date.parse(m.timestamp);
   const sittings: Read[] = [];

@@ -1,4 +1,4 @@
-// Threads, by the rule of prompts (internal/prompt/sitting.go): sittings of all sessions with one coach, as long as no
+// Threads, by the rule of prompts (internal/prompt/history): sittings of all sessions with one coach, as long as no
 // pause is longer than half an hour. A sitting has no longer pause either, so a thread ends at the first one.
 import type { Message } from '../api/types';
 
