@@ -93,7 +93,7 @@ func scales(pools []pool, weights []float64, skip []string) []float64 {
 	return sums
 }
 
-// fitRanking fits weights so that evidence stands before the rest of its pool: it minimises the logarithm of the share
+// fitRanking fits weights so that evidence comes before the rest of its pool: it minimises the logarithm of the share
 // that each message of evidence has of the softmax over itself and what is no evidence. Each data set counts the same,
 // each question of it the same, and each message of its evidence the same. A weight keeps the sign that its feature
 // should have, so that no feature makes up for another one by a habit of the data.
@@ -156,7 +156,7 @@ func gradientOf(pools []pool, examples [][]int, weights []float64, m model) []fl
 }
 
 // rivals is how many records of a pool the evidence competes with: the best by each of two simple rankings. The rest is
-// behind them anyway, and fitting costs a quarter.
+// below them anyway, and fitting costs a quarter.
 const rivals = 60
 
 // examples returns the records that a pool is fitted with: its evidence and the rivals.

@@ -255,7 +255,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestMistakes checks that a mistake is told in one line that says what to do.
+// TestMistakes checks that a mistake is reported in one line that says what to do.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	one := `{"conversations": [{"id": "ann", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [

@@ -71,7 +71,7 @@ func TestFloor(t *testing.T) {
 		for i := range scores {
 			scores[i] = -float64(i)
 		}
-		scores[0] = -8.5 // its 300 characters begin behind 2,400 others
+		scores[0] = -8.5 // its 300 characters begin after 2,400 others
 		return scores
 	})
 	err := checkFloor(long, "others", ninth)

@@ -94,7 +94,7 @@ func drawNote(random *rand.Rand, sentence string) string {
 }
 
 // drawNotes draws a conversation of a kind that no weights are fitted on: a user dictates notes of 300 to 600 words
-// about many things at once, two in a row, and an assistant answers in a line. What is asked for stands in a single
+// about many things at once, two in a row, and an assistant answers in a line. What is asked for is in a single
 // sentence of a note, whose people, places and things all notes have.
 func drawNotes(random *rand.Rand, id string) sample {
 	s := sample{set: "notes", id: id}
@@ -170,6 +170,6 @@ func TestWeightsOnOtherData(t *testing.T) {
 	scattered.weights[column("together")] = 0
 	with, without := mean(groups["notes"], shipped)[0], mean(groups["notes"], byValue(scattered.probabilities))[0]
 	if with < without+0.2 {
-		t.Errorf("notes: R@5 is %.3f, and %.3f wherever the words stand", with, without)
+		t.Errorf("notes: R@5 is %.3f, and %.3f wherever the words are", with, without)
 	}
 }

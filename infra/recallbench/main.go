@@ -1,7 +1,7 @@
 // Command recallbench measures how much of what questions ask for is found. It imports conversations through the public
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
 // is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside the newest
-// messages, BM25 and the index's own score; which share stands in a prompt of 4,000 tokens; how much of the answers the
+// messages, BM25 and the index's own score; which share is in a prompt of 4,000 tokens; how much of the answers the
 // summaries have; and what a query takes. It starts a local stack of its own, or uses one that runs.
 //
 //	go run ./infra/recallbench -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]

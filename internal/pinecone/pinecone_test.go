@@ -186,8 +186,8 @@ func TestErrorsHaveCodes(t *testing.T) {
 	}
 }
 
-// TestPlanLimitsAreToldApart has the messages of "Pinecone Database limits".
-func TestPlanLimitsAreToldApart(t *testing.T) {
+// TestPlanLimitsAreDistinguished has the messages of "Pinecone Database limits".
+func TestPlanLimitsAreDistinguished(t *testing.T) {
 	t.Parallel()
 	const namespaces = "Request failed. You've reached the max namespaces allowed in serverless index x. " +
 		"To add more namespaces, upgrade your plan."

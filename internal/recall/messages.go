@@ -147,7 +147,7 @@ func (h Hit) message() conversation.Message {
 }
 
 // newestMessages ranks the newest messages that may be seen, without the index. The words that a message shares with
-// the query stand for both likenesses. A message that shares none is left out.
+// the query replace both likenesses. A message that shares none is left out.
 func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
 	hits := map[string]Hit{}
 	var pool []rank.Candidate

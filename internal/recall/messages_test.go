@@ -117,7 +117,7 @@ func TestMessagesWithinLimits(t *testing.T) {
 			}
 			for i := 1; i < len(got.Messages); i++ {
 				if got.Messages[i].Score > got.Messages[i-1].Score {
-					t.Errorf("%q is behind a worse one", got.Messages[i].Content)
+					t.Errorf("%q comes after a worse one", got.Messages[i].Content)
 				}
 			}
 		})

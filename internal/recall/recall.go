@@ -49,7 +49,7 @@ type AccessReader interface {
 
 // RecordReader reads what a search returns.
 type RecordReader interface {
-	// Resolve reads the records behind vector ids, in the order of the ids, with one batch read for each hundred ids.
+	// Resolve reads the records of vector ids, in the order of the ids, with one batch read for each hundred ids.
 	// Records that are deleted, superseded, expired or of another generation are left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)
 	// RecentSessions returns one page of the sessions of some contexts that were active since a time, latest first, with

@@ -98,7 +98,7 @@ func (v visibility) query(dense []float32) vector.Query {
 }
 
 // Search finds what is nearest to a text, best first, with one embedding, one query of the index and one read of the
-// records behind its matches. When the embedding or the index does not answer in time, the answer is degraded; when
+// records of its matches. When the embedding or the index does not answer in time, the answer is degraded; when
 // the table does not, Search fails. Where SessionID is given without a Context and there is no such session, the error
 // is NotFound.
 func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search) (Found, error) {
@@ -199,7 +199,7 @@ func (q Search) seen(access longterm.Access, text searchText, now time.Time) vis
 	}
 }
 
-// resolve reads the records behind the matches, drops what may not be seen, and ranks the rest.
+// resolve reads the records of the matches, drops what may not be seen, and ranks the rest.
 func (s *Service) resolve(
 	ctx context.Context, user conversation.UserID, visible visibility, matches []vector.Match, found *Found,
 ) error {
@@ -239,7 +239,7 @@ func sortHits(hits []Hit) {
 	})
 }
 
-// aged lowers a score by the age of its record where the search has a half-life. A score below zero, which stands for
+// aged lowers a score by the age of its record where the search has a half-life. A score below zero, which means
 // no likeness, stays as it is.
 func (v visibility) aged(score float64, at time.Time) float64 {
 	age := v.now.Sub(at)
@@ -249,7 +249,7 @@ func (v visibility) aged(score float64, at time.Time) float64 {
 	return score * math.Exp2(-age.Hours()/v.HalfLife.Hours())
 }
 
-// recordScores returns the ids of the records behind the matches, each once, and the best score of each.
+// recordScores returns the ids of the records of the matches, each once, and the best score of each.
 func recordScores(matches []vector.Match) ([]string, map[string]float64) {
 	ids, scores := make([]string, 0, len(matches)), make(map[string]float64, len(matches))
 	for _, m := range matches {

@@ -152,7 +152,7 @@ func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {
 	}
 }
 
-// TestLimitsCountWhatIsLeftAfterFilters has the sessions that are asked for behind more others than one page has: of
+// TestLimitsCountWhatIsLeftAfterFilters has the sessions that are asked for after more others than one page has: of
 // another coach, of another context, without the field, and older ones of the same program.
 func TestLimitsCountWhatIsLeftAfterFilters(t *testing.T) {
 	t.Parallel()
@@ -235,8 +235,8 @@ func (e *endlessStore) RecentSessions(
 	return sessions, "more", err
 }
 
-// TestABoundOfReadingIsTold has more sessions than a query reads.
-func TestABoundOfReadingIsTold(t *testing.T) {
+// TestABoundOfReadingIsReported has more sessions than a query reads.
+func TestABoundOfReadingIsReported(t *testing.T) {
 	t.Parallel()
 	s := screens(t)
 	store := &endlessStore{Store: s.store.Recall}

@@ -93,8 +93,8 @@ func TestUnmarshalRefuses(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotJSONIsToldApart includes texts with another mistake before the syntax error.
-func TestWhatIsNotJSONIsToldApart(t *testing.T) {
+// TestWhatIsNotJSONIsDistinguished includes texts with another mistake before the syntax error.
+func TestWhatIsNotJSONIsDistinguished(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", " ", "hello", `{"userId":"ann"} {}`, `{"a":1,}`, `{"a":1`, `{'a':1}`, "01", `"a`, `"\x"`, "\"\n\"",

@@ -88,7 +88,7 @@ func TestEmbedProperties(t *testing.T) {
 	})
 }
 
-func TestEmbedOfNoWordsStillTellsTextsApart(t *testing.T) {
+func TestEmbedOfNoWordsDistinguishesTexts(t *testing.T) {
 	t.Parallel()
 	e := embedder.New()
 	texts := []string{" ", "🎉", "???", "what did we do", "漢字", strings.Repeat("\x00", 3)}

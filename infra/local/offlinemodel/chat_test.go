@@ -205,7 +205,7 @@ func TestChatQuotesASearchForNothingInParticular(t *testing.T) {
 	}
 }
 
-func TestChatCallsToolsAsTold(t *testing.T) {
+func TestChatCallsToolsAsChosen(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
 	save := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{

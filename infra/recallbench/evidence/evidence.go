@@ -1,6 +1,6 @@
 // Package evidence measures through the public HTTP API how much of what questions ask for is found: by recall, by the
 // prompt that a coach would get, and in the summaries. The evidence of a question are the messages that hold its
-// answer. Two simple rankings of the same messages stand beside recall: the newest first, and BM25.
+// answer. Two simple rankings of the same messages are beside recall: the newest first, and BM25.
 package evidence
 
 import (
@@ -169,12 +169,12 @@ func isBusy(err error) bool {
 // degraded is a source that an answer is without.
 type degraded struct{ Source, Reason string }
 
-// Prompts are the shares of the evidence that stand in prompts, by category: Whole counts whole messages only, Any also
+// Prompts are the shares of the evidence that are in prompts, by category: Whole counts whole messages only, Any also
 // those of which a prompt has a part.
 type Prompts struct{ Any, Whole Shares }
 
 // Prompts builds a prompt for every question as the first message of a new session, and returns which share of the
-// evidence stands in it.
+// evidence is in it.
 func (b *Bench) Prompts(ctx context.Context) (Prompts, error) {
 	const session = "recallbench"
 	for _, c := range b.conversations() {
@@ -204,7 +204,7 @@ func (b *Bench) Prompts(ctx context.Context) (Prompts, error) {
 	return Prompts{b.shares(shares), b.shares(whole)}, err
 }
 
-// sharesIn returns the share of the evidence that stands in a prompt, and the share that stands in it whole.
+// sharesIn returns the share of the evidence that is in a prompt, and the share that is in it whole.
 func (c Case) sharesIn(blocks []block) (share, whole float64) {
 	seen := map[string]string{}
 	for _, block := range blocks {

@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// Coverage says how much of the answers' words stands in some texts, as a mean over the questions that have an answer
+// Coverage says how much of the answers' words is in some texts, as a mean over the questions that have an answer
 // in words.
 type Coverage struct {
 	Questions int `json:"questions"`

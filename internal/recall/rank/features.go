@@ -12,7 +12,7 @@ import (
 const (
 	words        = iota // how unlikely it has so many words of the query by chance, as a share of the best in the pool
 	allWords            // the same, as a share of what a text of usual length would have with all of them, at most 2
-	together            // the same as words, of those words alone that stand close to another of them
+	together            // the same as words, of those words alone that are close to another of them
 	dense               // how many deviations its dense likeness is above the mean of the pool
 	near                // the best likeness of the other messages of its session, falling with their distance
 	around              // the words of the query in the messages around it, falling with their distance

@@ -132,7 +132,7 @@ func readDates(text string, now time.Time) dates {
 	return d
 }
 
-// span returns the time that words such as "two weeks ago" stand for, a day more on each side of longer ones.
+// span returns the time that words such as "two weeks ago" mean, a day more on each side of longer ones.
 func span(m []string, now time.Time) (from, to time.Time) {
 	const day = 24 * time.Hour
 	switch strings.ToLower(m[1]) {
@@ -172,7 +172,7 @@ func number(digits string) int {
 	return n
 }
 
-// share is 1 for a time that the query names, a half for a week behind it, because people tell what happened, and
+// share is 1 for a time that the query names, a half for the week after it, because people tell what happened, and
 // else 0.
 func (d dates) share(at time.Time) float64 {
 	best := 0.0

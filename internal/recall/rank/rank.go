@@ -21,7 +21,7 @@ import (
 type Candidate struct {
 	// ID is the id of the record. Parts of one message have the same.
 	ID string
-	// Context, Session and Seq say where a message stands. A check-in has no session.
+	// Context, Session and Seq say where a message is. A check-in has no session.
 	Context, Session string
 	Seq              int
 	// Role is who wrote it: "user", "assistant" or "system".

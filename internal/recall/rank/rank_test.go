@@ -74,7 +74,7 @@ func TestContributions(t *testing.T) {
 				t.Fatalf("the parts %v make %v, want %v", r.Contributions, rank.Probability(sum), r.Probability)
 			}
 			if math.IsNaN(r.Probability) || r.Probability > last {
-				t.Fatalf("%v stands behind %v", r.Probability, last)
+				t.Fatalf("%v comes after %v", r.Probability, last)
 			}
 			last = r.Probability
 		}

@@ -79,7 +79,7 @@ func indexFold(s, prefix string) int {
 	}
 }
 
-// opensAddress reports whether what stands before a name can stand before an address: nothing, the end of a sentence, a
+// opensAddress reports whether what comes before a name can come before an address: nothing, the end of a sentence, a
 // comma, or a word of courtesy.
 func opensAddress(before string) bool {
 	before = strings.TrimRight(before, " ")

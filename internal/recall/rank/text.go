@@ -18,7 +18,7 @@ type text struct {
 	// counts is how often it has each of the query's terms, words how many words it has.
 	counts []int
 	words  int
-	// hits are where the terms stand, in their order.
+	// hits are where the terms are, in their order.
 	hits []hit
 	// hasTime, hasNumber and hasName are set only where the query asks for such words.
 	hasTime, hasNumber, hasName bool
@@ -103,7 +103,7 @@ func (s *scanner) count(t *text, word string, odd bool) {
 	}
 }
 
-// countSeveral counts what may be several words, in a script that writes them without spaces. They stand at one place.
+// countSeveral counts what may be several words, in a script that writes them without spaces. They are at one place.
 func (s *scanner) countSeveral(t *text, word string) {
 	clear(s.seen)
 	t.words += s.finder.Count(word, s.seen)

@@ -11,7 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
-// TestTogether compares messages of the same words and the same length: where the query's words stand one after the
+// TestTogether compares messages of the same words and the same length: where the query's words follow one after the
 // other, with others between them, far from each other, and in two parts of a message.
 func TestTogether(t *testing.T) {
 	t.Parallel()
@@ -57,7 +57,7 @@ func TestTogetherOfOneWord(t *testing.T) {
 	}
 }
 
-// TestTogetherNeedsTwoWords checks that a message has the feature if two words of the query stand at most three words
+// TestTogetherNeedsTwoWords checks that a message has the feature if two words of the query are at most three words
 // from each other, and only then.
 func TestTogetherNeedsTwoWords(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ const (
 	contextTerms = 20
 	// otherWords is added to the number of words of each text, so that one of a single word is no wonder.
 	otherWords = 8
-	// leastChance is the least probability that is told from 0.
+	// leastChance is the least probability that is distinguished from 0.
 	leastChance = 1e-6
 	// mostWords is the most of the feature allWords.
 	mostWords = 2
@@ -34,7 +34,7 @@ type wordScorer struct {
 	// usual is the score of a text that has all terms and as many words as half of the texts.
 	usual      float64
 	queryTerms int
-	// close are the terms of the message that is read that stand close to another one.
+	// close are the terms of the message that is read that are close to another one.
 	close []bool
 }
 
@@ -86,8 +86,8 @@ func (s *wordScorer) passage(counts []int, words int) float64 {
 	return sum
 }
 
-// message scores a message: all of its terms, and those alone that stand close to another one in one of its parts. A
-// single term stands close to whatever is asked.
+// message scores a message: all of its terms, and those alone that are close to another one in one of its parts. A
+// single term is close to whatever is asked.
 func (s *wordScorer) message(r *record) (all, together float64) {
 	s.findClose(r.parts)
 	for i, term := range s.terms {
@@ -101,7 +101,7 @@ func (s *wordScorer) message(r *record) (all, together float64) {
 	return all, together
 }
 
-// findClose finds the terms that stand close to another one.
+// findClose finds the terms that are close to another one.
 func (s *wordScorer) findClose(parts []part) {
 	clear(s.close)
 	for _, p := range parts {
