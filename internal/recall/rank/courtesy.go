@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -30,7 +31,7 @@ func isContent(word string) bool { return word != "" && !courtesies[word] }
 
 // courtesyTerms are the terms of courtesies and of what small talk has besides. Questions have them, too, but a query
 // of nothing else asks for nothing.
-var courtesyTerms = func() map[string]bool {
+var courtesyTerms = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
 	words := strings.Join(slices.Sorted(maps.Keys(courtesies)), " ") + `
 back get give let talk chat speak ask answer wait hold hang second ping test hear listen meet understand agree mean know
@@ -42,4 +43,4 @@ year weekend bitte dank vielen schön tschüss genau prima adios vale por favor`
 		out[term] = true
 	}
 	return out
-}()
+})

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
@@ -31,26 +32,46 @@ type Query struct {
 	dates                   dates
 }
 
-var (
-	asksWhen = regexp.MustCompile(`(?i)\b(?:when|how (?:long|old|recently)|since|until` +
-		`|(?:what|which) (?:date|day|month|year|time|week|weekend))\b`)
-	asksNumber = regexp.MustCompile(`(?i)\bhow (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b`)
-	asksName   = regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +
-		`|country|place|state|book|movie|song|band|brand|company|person|people))\b`)
-	asksUser = regexp.MustCompile(`(?i)\b(?:(?:did|have|had|do|was) (?:i|we)` +
-		`|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`)
-	asksTold = regexp.MustCompile(`(?i)\b(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote|suggest\w*` +
-		`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`)
-)
+// forms are the expressions by which queries are read.
+type forms struct {
+	// when, number and name match what asks for such words, user and told what asks for the words of one side.
+	when, number, name, user, told *regexp.Regexp
+	// dayFirst and monthFirst match dates, monthOnly months, relative spans of time.
+	dayFirst, monthFirst, monthOnly, relative *regexp.Regexp
+}
+
+// readForms compiles the forms with the first query: a function that asks nothing starts without them.
+var readForms = sync.OnceValue(func() *forms {
+	const months = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?` +
+		`|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
+	return &forms{
+		when: regexp.MustCompile(`(?i)\b(?:when|how (?:long|old|recently)|since|until` +
+			`|(?:what|which) (?:date|day|month|year|time|week|weekend))\b`),
+		number: regexp.MustCompile(`(?i)\bhow (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b`),
+		name: regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +
+			`|country|place|state|book|movie|song|band|brand|company|person|people))\b`),
+		user: regexp.MustCompile(`(?i)\b(?:(?:did|have|had|do|was) (?:i|we)` +
+			`|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`),
+		told: regexp.MustCompile(`(?i)\b(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote|suggest\w*` +
+			`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`),
+		dayFirst:   regexp.MustCompile(`(?i)\b([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b\.?,?(?: ([0-9]{4})\b)?`),
+		monthFirst: regexp.MustCompile(`(?i)\b` + months + `\b\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b,?(?: ([0-9]{4})\b)?`),
+		monthOnly: regexp.MustCompile(`(?i)\b(?:in|of|during|since|by|last|early|late|mid) ` + months +
+			`\b,?(?: ([0-9]{4})\b)?`),
+		relative: regexp.MustCompile(
+			`(?i)\b(yesterday|last week|last month|([0-9]+|a|two|three) (day|week|month)s? ago)\b`),
+	}
+})
 
 // NewQuery reads a query that is asked at a time.
 func NewQuery(text string, now time.Time) *Query {
 	text = truncate.Bytes(text, maxQueryBytes)
+	f := readForms()
 	q := &Query{
 		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
-		when: asksWhen.MatchString(text), number: asksNumber.MatchString(text), name: asksName.MatchString(text),
-		asksUser: asksUser.MatchString(text), asksAssistant: asksTold.MatchString(text),
-		dates: readDates(text, now),
+		when: f.when.MatchString(text), number: f.number.MatchString(text), name: f.name.MatchString(text),
+		asksUser: f.user.MatchString(text), asksAssistant: f.told.MatchString(text),
+		dates: f.dates(text, now),
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
@@ -63,7 +84,7 @@ func NewQuery(text string, now time.Time) *Query {
 // isSmallTalk reports whether a query of these terms asks for nothing.
 func (q *Query) isSmallTalk(terms []string) bool {
 	asks := q.when || q.number || q.name || q.asksUser || q.asksAssistant
-	return !asks && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms[term] })
+	return !asks && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms()[term] })
 }
 
 // capitalised returns the words with a capital first letter, in lower case.
@@ -102,31 +123,21 @@ type date struct {
 	day   int
 }
 
-var (
-	months = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?` +
-		`|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
-	dayFirst   = regexp.MustCompile(`(?i)\b([0-9]{1,2})(?:st|nd|rd|th)?(?: of)? ` + months + `\b\.?,?(?: ([0-9]{4})\b)?`)
-	monthFirst = regexp.MustCompile(`(?i)\b` + months + `\b\.? ([0-9]{1,2})(?:st|nd|rd|th)?\b,?(?: ([0-9]{4})\b)?`)
-	monthOnly  = regexp.MustCompile(`(?i)\b(?:in|of|during|since|by|last|early|late|mid) ` + months +
-		`\b,?(?: ([0-9]{4})\b)?`)
-	relative = regexp.MustCompile(`(?i)\b(yesterday|last week|last month|([0-9]+|a|two|three) (day|week|month)s? ago)\b`)
-)
-
-// readDates finds the days that a text names.
-func readDates(text string, now time.Time) dates {
+// dates finds the days that a text names.
+func (f *forms) dates(text string, now time.Time) dates {
 	var d dates
-	for _, m := range dayFirst.FindAllStringSubmatch(text, -1) {
+	for _, m := range f.dayFirst.FindAllStringSubmatch(text, -1) {
 		d.days = append(d.days, date{number(m[3]), monthOf(m[2]), number(m[1])})
 	}
-	for _, m := range monthFirst.FindAllStringSubmatch(text, -1) {
+	for _, m := range f.monthFirst.FindAllStringSubmatch(text, -1) {
 		d.days = append(d.days, date{number(m[3]), monthOf(m[1]), number(m[2])})
 	}
 	if len(d.days) == 0 {
-		for _, m := range monthOnly.FindAllStringSubmatch(text, -1) {
+		for _, m := range f.monthOnly.FindAllStringSubmatch(text, -1) {
 			d.days = append(d.days, date{number(m[2]), monthOf(m[1]), 0})
 		}
 	}
-	if m := relative.FindStringSubmatch(text); m != nil {
+	if m := f.relative.FindStringSubmatch(text); m != nil {
 		d.from, d.to = span(m, now)
 	}
 	return d
