@@ -262,6 +262,7 @@ bench-recall: ## Measure what is found again, into docs/benchmarks.md: make benc
 	@test -n "$(DATA)" || { echo "make bench-recall: name the files: make bench-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
 	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
 	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs docs
+
 .PHONY: fit-recall
 fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [FEATURES=1] [OUT=file]
 	@tools/need go
