@@ -63,13 +63,18 @@ func (f *fake) BeginTurn(
 	return f.turn, nil
 }
 
-func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, turn conversation.Turn, lease time.Duration) error {
+func (f *fake) RenewTurn(_ context.Context, _ conversation.UserID, _ conversation.Turn, lease time.Duration) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.renewed = append(f.renewed, lease)
-	if lease == 0 {
-		f.spent += turn.Spent
-	}
+	return nil
+}
+
+func (f *fake) ReleaseTurn(_ context.Context, _ conversation.UserID, turn conversation.Turn) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.renewed = append(f.renewed, 0)
+	f.spent += turn.Spent
 	return nil
 }
 

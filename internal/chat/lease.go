@@ -175,7 +175,7 @@ func (l *turnLease) release(ctx context.Context, spent int) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
-	if err := l.Turns.RenewTurn(ctx, l.user, turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
+	if err := l.Turns.ReleaseTurn(ctx, l.user, turn); err != nil && !fault.Is(err, fault.Conflict) {
 		l.Report(ctx, "release turn", err)
 	}
 }

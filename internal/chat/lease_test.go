@@ -71,6 +71,10 @@ func (l *leases) RenewTurn(ctx context.Context, _ conversation.UserID, turn conv
 	return nil
 }
 
+func (l *leases) ReleaseTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
+	return l.RenewTurn(ctx, user, turn, 0)
+}
+
 func (l *leases) FinishTurn(context.Context, conversation.UserID, conversation.Turn, conversation.NewMessage,
 ) (conversation.Message, error) {
 	time.Sleep(l.finishTakes)

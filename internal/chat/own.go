@@ -238,7 +238,7 @@ func (s *Service) failOwn(ctx context.Context, user conversation.UserID, turn co
 		return OwnEnd{}, fault.InvalidField("content", "is required where there are no parts and no error")
 	}
 	if turn.Lease != "" {
-		if err := s.Turns.RenewTurn(ctx, user, turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
+		if err := s.Turns.ReleaseTurn(ctx, user, turn); err != nil && !fault.Is(err, fault.Conflict) {
 			return OwnEnd{}, err
 		}
 	}
@@ -248,7 +248,7 @@ func (s *Service) failOwn(ctx context.Context, user conversation.UserID, turn co
 func (s *Service) releaseOwn(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
-	if err := s.Turns.RenewTurn(ctx, user, turn, 0); err != nil && !fault.Is(err, fault.Conflict) {
+	if err := s.Turns.ReleaseTurn(ctx, user, turn); err != nil && !fault.Is(err, fault.Conflict) {
 		s.Report(ctx, "release turn", err)
 	}
 }

@@ -116,20 +116,28 @@ type Quota struct {
 // TurnStore stores turns. A turn with an idempotency key has a lease, so that one request at a time generates its
 // answer.
 type TurnStore interface {
+	TurnLeaser
 	// BeginTurn stores the messages of in, of which the last is the user's, and takes the lease, in one transaction.
 	// While another request holds the lease, it returns a Conflict with RetryAfter. If that request has finished, it
 	// returns the turn with its Answer. If the lease has expired, it takes the lease and returns the turn with the
 	// message already stored. For a user who has spent the day's tokens, or has as many answers under way as may be at
 	// once, it stores nothing and returns RateLimited with RetryAfter.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
-	// RenewTurn extends the lease to that time from now. A lease of zero releases the turn and its permit, so that a
-	// repeated request can generate at once, and charges what the turn has spent; a renewal that arrives after it changes
-	// nothing. A Conflict means that the turn was released, or that another request has taken the lease.
-	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
 	// FinishTurn stores the answer and ends the lease, in one transaction. The answer gets the turn's AnswerID, and the
 	// time in it, unless another message came between: then it gets a later time, and an id of that time. If another
 	// holder finished first, FinishTurn returns the answer of that holder and stores nothing.
 	FinishTurn(ctx context.Context, user UserID, turn Turn, answer NewMessage) (Message, error)
+}
+
+// TurnLeaser keeps the leases of turns. A Conflict means that the turn was released, or that another request has taken
+// the lease.
+type TurnLeaser interface {
+	// RenewTurn extends the lease to that time from now.
+	RenewTurn(ctx context.Context, user UserID, turn Turn, lease time.Duration) error
+	// ReleaseTurn gives back the lease and the permit of a turn without an answer, so that a repeated request can generate
+	// at once, and charges what the turn has spent, whatever has become of its lease. A renewal that arrives later changes
+	// nothing.
+	ReleaseTurn(ctx context.Context, user UserID, turn Turn) error
 }
 
 // TurnWatcher watches what a turn needs while its answer is generated.

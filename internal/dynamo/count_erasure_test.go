@@ -95,7 +95,7 @@ func TestBoundsOutliveAnErasure(t *testing.T) {
 	if _, err := b.Turns.FinishTurn(t.Context(), alice, first, answer); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the answer to an erased question: %v", err)
 	}
-	if err := b.Turns.RenewTurn(t.Context(), alice, first, 0); !fault.Is(err, fault.Conflict) {
+	if err := b.Turns.ReleaseTurn(t.Context(), alice, first); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the release of a turn whose record is gone: %v", err)
 	}
 	b.mustBegin(t, "b", "kc") // the permit of the first turn is free

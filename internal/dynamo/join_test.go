@@ -99,7 +99,7 @@ func TestJoinedTurnEnds(t *testing.T) {
 		end  func(*joining) error
 		want fault.Code
 	}{
-		"released": {func(j *joining) error { return j.answers.RenewTurn(j.t.Context(), alice, j.turn, 0) }, ""},
+		"released": {func(j *joining) error { return j.answers.ReleaseTurn(j.t.Context(), alice, j.turn) }, ""},
 		"deleted": {func(j *joining) error {
 			return errorOf(j.SessionDeletion.DeleteSession(j.t.Context(), alice, "a", j.now))
 		}, fault.NotFound},

@@ -129,7 +129,7 @@ func (l *limited) finish(rt *rapid.T) {
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "a"}
 	_, err := store.Turns.FinishTurn(l.t.Context(), l.user, turn.Turn, answer)
 	if fault.Is(err, fault.NotFound) { // as the chat does
-		err = ignoreConflict(store.Turns.RenewTurn(l.t.Context(), l.user, turn.Turn, 0))
+		err = ignoreConflict(store.Turns.ReleaseTurn(l.t.Context(), l.user, turn.Turn))
 	}
 	if err != nil {
 		rt.Fatalf("finish: %v", err)
@@ -138,7 +138,7 @@ func (l *limited) finish(rt *rapid.T) {
 
 func (l *limited) release(rt *rapid.T) {
 	store, turn := l.store(rt), l.take(rt)
-	if err := ignoreConflict(store.Turns.RenewTurn(l.t.Context(), l.user, turn.Turn, 0)); err != nil {
+	if err := ignoreConflict(store.Turns.ReleaseTurn(l.t.Context(), l.user, turn.Turn)); err != nil {
 		rt.Fatalf("release: %v", err)
 	}
 }

@@ -62,21 +62,21 @@ func newAnswerPermit(db *DB, user conversation.UserID, lease time.Duration) *per
 }
 
 // takeOver makes s take over the permit with that id, whether it has lapsed or not.
-func (s *permit) takeOver(id string) {
-	if s == nil {
+func (p *permit) takeOver(id string) {
+	if p == nil {
 		return
 	}
-	if old := permitOf(s.db, s.user, id); old != nil && old.n < s.count {
-		s.n, s.before = old.n, old.token
+	if old := permitOf(p.db, p.user, id); old != nil && old.n < p.count {
+		p.n, p.before = old.n, old.token
 	}
 }
 
 // id is how a turn remembers its permit.
-func (s *permit) id() string {
-	if s == nil {
+func (p *permit) id() string {
+	if p == nil {
 		return ""
 	}
-	return strconv.Itoa(s.n) + "#" + s.token
+	return strconv.Itoa(p.n) + "#" + p.token
 }
 
 // permitOf returns the answer's permit of an id, or nil where there is none.
@@ -89,75 +89,75 @@ func permitOf(db *DB, user conversation.UserID, id string) *permit {
 	return &permit{db: db, user: user, kind: answerPermit, n: n, token: token}
 }
 
-func (s *permit) key() table.Key { return table.UserKey(s.user, table.PermitsSK) }
+func (p *permit) key() table.Key { return table.UserKey(p.user, table.PermitsSK) }
 
-func (s *permit) attribute(n int) string { return s.kind + strconv.Itoa(n) }
+func (p *permit) attribute(n int) string { return p.kind + strconv.Itoa(n) }
 
 // isHeld is the condition that the permit is that of a token.
-func (s *permit) isHeld(token string) expression.ConditionBuilder {
-	return expression.Contains(table.Field(s.attribute(s.n)), token)
+func (p *permit) isHeld(token string) expression.ConditionBuilder {
+	return expression.Contains(table.Field(p.attribute(p.n)), token)
 }
 
 // taking returns the update that takes the permit, and the condition that it is free.
-func (s *permit) taking(generation int64) (expression.UpdateBuilder, expression.ConditionBuilder) {
-	a := table.Field(s.attribute(s.n))
-	u := expression.Set(a, table.Value(table.StringAttr(conversation.FormatTime(s.until)+"#"+s.token))).
+func (p *permit) taking(generation int64) (expression.UpdateBuilder, expression.ConditionBuilder) {
+	a := table.Field(p.attribute(p.n))
+	u := expression.Set(a, table.Value(table.StringAttr(conversation.FormatTime(p.until)+"#"+p.token))).
 		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(generation))).
-		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(s.until.Add(permitLife).Unix())))
-	isFree := s.hasLapsed(s.n).Or(s.isHeld(s.token))
-	if s.before != "" {
-		isFree = isFree.Or(s.isHeld(s.before))
+		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(p.until.Add(permitLife).Unix())))
+	isFree := p.hasLapsed(p.n).Or(p.isHeld(p.token))
+	if p.before != "" {
+		isFree = isFree.Or(p.isHeld(p.before))
 	}
-	for n := range s.count {
-		if s.alone && n != s.n {
-			isFree = isFree.And(s.hasLapsed(n))
+	for n := range p.count {
+		if p.alone && n != p.n {
+			isFree = isFree.And(p.hasLapsed(n))
 		}
 	}
 	return u, isFree
 }
 
 // hasLapsed is the condition that nobody has a permit.
-func (s *permit) hasLapsed(n int) expression.ConditionBuilder {
-	a := table.Field(s.attribute(n))
+func (p *permit) hasLapsed(n int) expression.ConditionBuilder {
+	a := table.Field(p.attribute(n))
 	return expression.AttributeNotExists(a).
-		Or(a.LessThanEqual(table.Value(table.StringAttr(conversation.FormatTime(s.db.Now())))))
+		Or(a.LessThanEqual(table.Value(table.StringAttr(conversation.FormatTime(p.db.Now())))))
 }
 
 // take adds the write that takes the permit, and returns its place in the transaction, or -1.
-func (s *permit) take(t *table.Transaction, generation int64) int {
-	if s == nil {
+func (p *permit) take(t *table.Transaction, generation int64) int {
+	if p == nil {
 		return -1
 	}
-	u, isFree := s.taking(generation)
-	return t.Update(s.key(), u, isFree)
+	u, isFree := p.taking(generation)
+	return t.Update(p.key(), u, isFree)
 }
 
 // guard takes the permit beside an append.
-func (s *permit) guard() guard {
+func (p *permit) guard() guard {
 	return guard{
-		add:     func(t *table.Transaction, in conversation.Session) int { return s.take(t, in.Generation) },
-		refused: func(permits table.Item) error { return s.next(permits) },
+		add:     func(t *table.Transaction, in conversation.Session) int { return p.take(t, in.Generation) },
+		refused: func(permits table.Item) error { return p.next(permits) },
 	}
 }
 
 // next chooses another permit after that one was not free. It returns a RateLimited error where none is.
-func (s *permit) next(permits table.Item) error {
-	now := conversation.FormatTime(s.db.Now())
+func (p *permit) next(permits table.Item) error {
+	now := conversation.FormatTime(p.db.Now())
 	var free []int
-	for i := range s.count {
-		n := (s.n + i) % s.count
-		holder := permits.String(s.attribute(n))
-		if holder <= now || s.before != "" && n == s.n && strings.Contains(holder, s.before) {
+	for i := range p.count {
+		n := (p.n + i) % p.count
+		holder := permits.String(p.attribute(n))
+		if holder <= now || p.before != "" && n == p.n && strings.Contains(holder, p.before) {
 			free = append(free, n)
 		}
 	}
 	switch {
-	case s.alone && len(free) < s.count:
+	case p.alone && len(free) < p.count:
 		return busy("few of today's tokens of this user are left: the answer under way has to end first")
 	case len(free) == 0:
 		return busy("this user has as many answers or exports under way as may be at once")
 	}
-	s.n = free[0]
+	p.n = free[0]
 	return nil
 }
 
@@ -168,25 +168,25 @@ func busy(reason string) error {
 }
 
 // returning gives the permit back beside an append. A permit that has lapsed and is another's stays that one's.
-func (s *permit) returning() guard {
-	lapsed := s == nil
+func (p *permit) returning() guard {
+	lapsed := p == nil
 	return guard{
 		add: func(t *table.Transaction, _ conversation.Session) int {
 			if lapsed {
 				return -1
 			}
-			return t.Update(s.key(), expression.Remove(table.Field(s.attribute(s.n))), s.isHeld(s.token))
+			return t.Update(p.key(), expression.Remove(table.Field(p.attribute(p.n))), p.isHeld(p.token))
 		},
 		refused: func(table.Item) error { lapsed = true; return nil },
 	}
 }
 
 // releaseNow gives the permit back, unless it has lapsed and is another's.
-func (s *permit) releaseNow(ctx context.Context) error {
-	if s == nil {
+func (p *permit) releaseNow(ctx context.Context) error {
+	if p == nil {
 		return nil
 	}
-	_, err := s.db.UpdateItem(ctx, s.key(), expression.Remove(table.Field(s.attribute(s.n))), s.isHeld(s.token))
+	_, err := p.db.UpdateItem(ctx, p.key(), expression.Remove(table.Field(p.attribute(p.n))), p.isHeld(p.token))
 	return table.Failed("release permit", table.IgnoreConditionFailed(err))
 }
 
@@ -213,15 +213,15 @@ func (s *ExportLimit) BeginExport(ctx context.Context, user conversation.UserID)
 }
 
 // takeNow takes a permit by a call of its own. It returns a RateLimited error where none is free.
-func (s *permit) takeNow(ctx context.Context, generation int64) error {
-	for s != nil {
-		u, isFree := s.taking(generation)
-		_, err := s.db.UpdateItem(ctx, s.key(), u, isFree)
+func (p *permit) takeNow(ctx context.Context, generation int64) error {
+	for p != nil {
+		u, isFree := p.taking(generation)
+		_, err := p.db.UpdateItem(ctx, p.key(), u, isFree)
 		existing, busy := table.ConditionFailed(err)
 		if !busy {
 			return table.Failed("take permit", err)
 		}
-		if err := s.next(existing); err != nil {
+		if err := p.next(existing); err != nil {
 			return err
 		}
 	}

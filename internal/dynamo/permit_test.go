@@ -185,7 +185,7 @@ func TestReleasedTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.mustBeBusy(t, "b", "")
-		if err := c.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
+		if err := c.Turns.ReleaseTurn(t.Context(), alice, turn); err != nil {
 			t.Fatal(err)
 		}
 	}

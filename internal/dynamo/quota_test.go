@@ -183,7 +183,7 @@ func TestLastTurnsOfADayAreAnsweredOneAtATime(t *testing.T) {
 	second.Spent = lastTokens / 4
 	b.finish(t, second)
 	b.mustBeBusy(t, "b", "kd") // 15,000 are left, which the first turn may take
-	if err := b.Turns.RenewTurn(t.Context(), alice, first, 0); err != nil {
+	if err := b.Turns.ReleaseTurn(t.Context(), alice, first); err != nil {
 		t.Fatal(err)
 	}
 	alone := b.mustBegin(t, "b", "kd")

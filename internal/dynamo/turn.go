@@ -234,17 +234,17 @@ func (s *TurnStore) answer(ctx context.Context, user conversation.UserID, record
 const releasedLease = "released"
 
 // RenewTurn extends the lease to that much from now. Without an idempotency key there is no lease. A permit is taken
-// for the time of the longest turn and is not extended. A turn that is released gives its permit back and is charged,
-// whatever has become of its lease.
+// for the time of the longest turn and is not extended.
 func (s *TurnStore) RenewTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	lease time.Duration,
 ) error {
-	err := s.renewLease(ctx, user, turn, lease)
-	if lease <= 0 {
-		err = errors.Join(err, permitOf(s.db, user, turn.Permit).releaseNow(ctx), s.charge(ctx, user, turn),
-			s.unmark(ctx, user, turn))
-	}
-	return err
+	return s.replaceLease(ctx, user, turn, turn.Lease, lease)
+}
+
+// ReleaseTurn gives back the lease and the permit, and charges the turn.
+func (s *TurnStore) ReleaseTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) error {
+	return errors.Join(s.replaceLease(ctx, user, turn, releasedLease, 0),
+		permitOf(s.db, user, turn.Permit).releaseNow(ctx), s.charge(ctx, user, turn), s.unmark(ctx, user, turn))
 }
 
 // charge adds to the user's tokens of the day what a turn has spent that stores no answer.
@@ -252,8 +252,9 @@ func (s *TurnStore) charge(ctx context.Context, user conversation.UserID, turn c
 	return NewQuotaStore(s.db).Spend(ctx, user, turn.Session.Generation, turn.Spent)
 }
 
-func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, turn conversation.Turn,
-	lease time.Duration,
+// replaceLease replaces the turn's lease. A release whose answer was lost may find its own lease there.
+func (s *TurnStore) replaceLease(ctx context.Context, user conversation.UserID, turn conversation.Turn,
+	token string, lease time.Duration,
 ) error {
 	if !turn.Idempotency.Set() {
 		return nil
@@ -261,13 +262,9 @@ func (s *TurnStore) renewLease(ctx context.Context, user conversation.UserID, tu
 	k := table.UserKey(user, table.IdempotencySK(turn.Idempotency))
 	isHeld := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
 		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(turn.Lease))))
-	token := turn.Lease
-	if lease == 0 {
-		token = releasedLease
-	}
 	_, err := s.db.UpdateItem(ctx, k, s.setLease(token, lease), isHeld)
 	if existing, lost := table.ConditionFailed(err); lost {
-		if lease == 0 && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
+		if token == releasedLease && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
 			return nil
 		}
 		return conversation.TurnTaken()

@@ -166,7 +166,7 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 			return s.Turns.RenewTurn(ctx, u, f.turn, time.Hour)
 		},
 		"release turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			return s.Turns.RenewTurn(ctx, u, f.turn, 0)
+			return s.Turns.ReleaseTurn(ctx, u, f.turn)
 		},
 		"take a turn over": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
 			return errorOf(s.Turns.BeginTurn(ctx, u, f.lapsed, time.Minute))

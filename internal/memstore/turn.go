@@ -110,24 +110,32 @@ func (u *user) replayTurn(idem conversation.Idempotency, t *turn) (conversation.
 	return out, nil
 }
 
-// RenewTurn extends the lease, or releases the turn.
+// RenewTurn extends the lease.
 func (s Turns) RenewTurn(_ context.Context, user conversation.UserID, of conversation.Turn, d time.Duration) error {
 	u, unlock := s.lock(user)
 	defer unlock()
-	if d <= 0 {
-		u.spend(s.DB, of.Spent)
-	}
+	return u.replaceLease(s.DB, of, of.Lease, d)
+}
+
+// ReleaseTurn gives the lease back and charges the turn. It has an owner that no renewal has, so that one that was on
+// its way does not take the turn again.
+func (s Turns) ReleaseTurn(_ context.Context, user conversation.UserID, of conversation.Turn) error {
+	u, unlock := s.lock(user)
+	defer unlock()
+	u.spend(s.DB, of.Spent)
+	return u.replaceLease(s.DB, of, "", 0)
+}
+
+func (u *user) replaceLease(db *DB, of conversation.Turn, owner string, d time.Duration) error {
 	if !of.Idempotency.Set() {
 		return nil
 	}
-	now := s.clock()
+	now := db.clock()
 	c, err := u.callOf(of.Idempotency, now)
 	if err != nil || c == nil || c.turn == nil || c.turn.done || c.turn.owner != of.Lease {
 		return conversation.TurnTaken()
 	}
-	if c.turn.until = now.Add(d); d == 0 {
-		c.turn.owner = "" // a renewal that was on its way does not take the turn again
-	}
+	c.turn.owner, c.turn.until = owner, now.Add(d)
 	return nil
 }
 

@@ -68,7 +68,7 @@ func testTurn(t *testing.T, s *fixture) {
 // releaseAndTake releases a turn and takes it again. A renewal that was on its way meanwhile must not reserve the turn.
 func releaseAndTake(t *testing.T, s *fixture, turn conversation.Turn) conversation.Turn {
 	t.Helper()
-	if err := s.Turns.RenewTurn(t.Context(), alice, turn, 0); err != nil {
+	if err := s.Turns.ReleaseTurn(t.Context(), alice, turn); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Turns.RenewTurn(t.Context(), alice, turn, time.Minute); !fault.Is(err, fault.Conflict) {

@@ -3,6 +3,7 @@ package meter
 import (
 	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 
@@ -28,12 +29,15 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := counter{p.Table, p.Client}
-	units, _, _ := c.count(r.Context(), operationOf(r), body, func(body []byte) []byte {
+	units, _, err := c.count(r.Context(), operationOf(r), body, func(body []byte) []byte {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		copied := &CopyWriter{ResponseWriter: w}
 		p.Engine.ServeHTTP(copied, r)
 		return copied.Body.Bytes()
 	})
+	if err != nil { // the answer is sent, so only a log can say that the figures lack a call
+		slog.ErrorContext(r.Context(), "a call was not counted", "operation", operationOf(r), "error", err)
+	}
 	p.Add(units)
 }
 
