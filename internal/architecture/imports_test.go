@@ -39,7 +39,7 @@ type importRule struct {
 var importRules = map[string]importRule{
 	"internal/fault":        {layer: domain},
 	"internal/delay":        {layer: domain},
-	"internal/strictjson":   {layer: domain},
+	"internal/strictjson":   {layer: domain, modules: []string{"github.com/go-json-experiment/json"}},
 	"internal/parallel":     {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/truncate":     {layer: domain, modules: []string{"github.com/clipperhouse/uax29"}},
 	"internal/untrusted":    {layer: domain},

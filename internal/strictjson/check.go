@@ -4,12 +4,15 @@ package strictjson
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -54,17 +57,33 @@ func Plain(text []byte, v Verbatim) ([]byte, error) {
 	return append(in.plain, text[in.done:]...), nil
 }
 
-// all inspects the whole text.
+// inspector walks a text once, token by token. The decoder of the tokens refuses what is not JSON, repeated names, and
+// text that is not UTF-8.
+type inspector struct {
+	text   []byte
+	tokens *jsontext.Decoder
+	// values is the number of values so far.
+	values   int
+	verbatim Verbatim
+	// verbatimDepth is the depth of the object whose field is kept as it is written, while the field's value is read.
+	// Otherwise it is 0.
+	verbatimDepth int
+	// rewrites has plain begin with the text up to done, with its whole numbers as plain digits.
+	rewrites bool
+	plain    []byte
+	done     int
+}
+
+// all inspects the whole text. A text that is not JSON is called so, whatever else is wrong before that place.
 func (in *inspector) all() error {
+	problem := in.walk()
+	if problem == nil {
+		return nil
+	}
 	if err := json.Unmarshal(in.text, &json.RawMessage{}); err != nil && !isJSON(in.text) {
 		return fault.Newf(fault.NotJSON, "the body is not JSON: %v", err)
 	}
-	for in.pos < len(in.text) {
-		if err := in.token(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return problem
 }
 
 // isJSON reports whether a text is one JSON value. Unlike json.Valid, it has no nesting limit.
@@ -86,182 +105,122 @@ func isJSON(text []byte) bool {
 	}
 }
 
-// inspector walks a text that is JSON once, token by token.
-type inspector struct {
-	text []byte
-	pos  int
-	// values is the number of values so far.
-	values   int
-	verbatim Verbatim
-	// rewrites has plain begin with the text up to done, with its whole numbers as plain digits.
-	rewrites bool
-	plain    []byte
-	done     int
-	// open are the objects and arrays around the next token, the outermost first.
-	open []container
-}
-
-// container is an object or an array that has not ended.
-type container struct {
-	isObject bool
-	names    nameSet
-	// name is the name of the field whose value comes next, with its quotes. It is nil before a name and in an array.
-	name []byte
-	// items is how many fields or items came before the current one.
-	items int
-}
-
-func (in *inspector) token() error {
-	start := in.pos
-	switch c := in.text[start]; {
-	case c == '{' || c == '[':
-		in.pos++
-		return in.nest(c == '{')
-	case c == '}' || c == ']':
-		in.pos++
-		in.open = in.open[:len(in.open)-1]
-		in.leave()
-	case c == '"':
-		in.pos = stringEnd(in.text, start)
-		return in.string(in.text[start:in.pos])
-	case c == '-' || isDigit(c):
-		in.pos = numberEnd(in.text, start)
-		return in.number(start, string(in.text[start:in.pos]))
-	case c == 't' || c == 'n':
-		in.pos += len("true")
-		return in.leaf("")
-	case c == 'f':
-		in.pos += len("false")
-		return in.leaf("")
-	default: // a space, a comma or a colon
-		in.pos++
-	}
-	return nil
-}
-
-// nest enters an object or an array unless it is too deep.
-func (in *inspector) nest(isObject bool) error {
-	if err := in.enter(); err != nil {
-		return err
-	}
-	if len(in.open) == maxDepth {
-		return in.invalid(fmt.Sprintf("is nested more than %d levels deep", maxDepth))
-	}
-	in.open = append(in.open, container{isObject: isObject})
-	return nil
-}
-
-// string inspects a name or a value.
-func (in *inspector) string(quoted []byte) error {
-	c := in.around()
-	if c == nil || !c.isObject || c.name != nil {
-		return in.leaf(textProblem(quoted))
-	}
-	if c.items == maxItems {
-		return in.invalid(fmt.Sprintf("has more than %d fields", maxItems))
-	}
-	if problem := textProblem(quoted); problem != "" {
-		return in.invalid(problem)
-	}
-	if c.name = quoted; !c.names.add(quoted) {
-		return in.invalid("is repeated in one object")
-	}
-	return nil
-}
-
-func (in *inspector) number(start int, number string) error {
-	if in.isVerbatim() {
-		return in.leaf("")
-	}
-	if plain, ok := plainInteger(number); ok && in.rewrites {
-		in.plain = append(append(in.plain, in.text[in.done:start]...), plain...)
-		in.done = in.pos
-	}
-	if !storable(number) {
-		return in.leaf("is a number that would not come back exactly: " +
-			"it has too many digits, or is too large or too small")
-	}
-	return in.leaf("")
-}
-
-// isVerbatim reports whether the next value is kept as it is written.
-func (in *inspector) isVerbatim() bool {
-	for i := 2; i < len(in.open) && in.verbatim.List != ""; i++ {
-		list, object := in.open[i-2], in.open[i]
-		if list.isObject && !in.open[i-1].isObject && object.isObject && object.name != nil &&
-			isNamed(list.name, in.verbatim.List) &&
-			slices.ContainsFunc(in.verbatim.Fields, func(field string) bool { return isNamed(object.name, field) }) {
-			return true
+func (in *inspector) walk() error {
+	in.tokens = jsontext.NewDecoder(bytes.NewBuffer(in.text))
+	for {
+		if err := in.hasRoom(); err != nil {
+			return err
+		}
+		token, err := in.tokens.ReadToken()
+		if errors.Is(err, io.EOF) && in.values > 0 {
+			return nil
+		}
+		if err != nil {
+			return in.refused(err)
+		}
+		if err := in.token(token); err != nil {
+			return err
 		}
 	}
-	return false
 }
 
-// isNamed reports whether a quoted name is that name. Most are written without escapes, and are compared as they are.
-func isNamed(quoted []byte, name string) bool {
-	if bytes.IndexByte(quoted, '\\') >= 0 {
-		return unquote(quoted) == name
+// hasRoom refuses an item or a field that is one too many, and a second value after the first.
+func (in *inspector) hasRoom() error {
+	depth := in.tokens.StackDepth()
+	kind, length := in.tokens.StackIndex(depth)
+	end, most, what := jsontext.KindInvalid, int64(1), "values"
+	switch kind {
+	case jsontext.KindBeginArray:
+		end, most, what = jsontext.KindEndArray, maxItems, "items"
+	case jsontext.KindBeginObject: // its length counts the names, too
+		end, most, what = jsontext.KindEndObject, 2*maxItems, "fields"
 	}
-	return len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name
+	if length < most || in.tokens.PeekKind() == end {
+		return nil
+	}
+	return in.invalid(in.tokens.StackPointer().Parent(), fmt.Sprintf("has more than %d %s", maxItems, what))
 }
 
-// leaf passes a value that is no container, and refuses it if it has a problem.
-func (in *inspector) leaf(problem string) error {
-	if err := in.enter(); err != nil {
-		return err
+func (in *inspector) token(token jsontext.Token) error {
+	depth := in.tokens.StackDepth()
+	if depth < in.verbatimDepth {
+		in.verbatimDepth = 0
 	}
-	if problem != "" {
-		return in.invalid(problem)
+	kind := token.Kind()
+	if kind == jsontext.KindEndObject || kind == jsontext.KindEndArray {
+		return nil
 	}
-	in.leave()
-	return nil
-}
-
-// enter counts a value.
-func (in *inspector) enter() error {
-	if c := in.around(); c != nil && !c.isObject && c.items == maxItems {
-		in.open = in.open[:len(in.open)-1]
-		return in.invalid(fmt.Sprintf("has more than %d items", maxItems))
+	if around, length := in.tokens.StackIndex(depth); around == jsontext.KindBeginObject && length%2 == 1 {
+		in.name(token.String(), depth)
+		return nil
 	}
 	if in.values++; in.values > maxValues {
 		return fault.InvalidField("body", fmt.Sprintf("has more than %d values", maxValues))
 	}
+	if depth > maxDepth {
+		return in.invalid(in.tokens.StackPointer(), fmt.Sprintf("is nested more than %d levels deep", maxDepth))
+	}
+	if kind == jsontext.KindNumber && in.verbatimDepth == 0 {
+		return in.number(token.String())
+	}
 	return nil
 }
 
-// leave goes on after a value.
-func (in *inspector) leave() {
-	if c := in.around(); c != nil {
-		c.name = nil
-		c.items++
+// name notices a field that is kept as it is written.
+func (in *inspector) name(name string, depth int) {
+	if depth == in.verbatimDepth {
+		in.verbatimDepth = 0
+	}
+	if in.verbatimDepth > 0 || depth < 3 || !slices.Contains(in.verbatim.Fields, name) {
+		return
+	}
+	list, _ := in.tokens.StackIndex(depth - 1)
+	object, _ := in.tokens.StackIndex(depth - 2)
+	if list == jsontext.KindBeginArray && object == jsontext.KindBeginObject &&
+		in.tokens.StackPointer().Parent().Parent().LastToken() == in.verbatim.List {
+		in.verbatimDepth = depth
 	}
 }
 
-// around returns the innermost container, or nil outside of all.
-func (in *inspector) around() *container {
-	if len(in.open) == 0 {
-		return nil
+func (in *inspector) number(number string) error {
+	if plain, ok := plainInteger(number); ok && in.rewrites {
+		end := int(in.tokens.InputOffset())
+		in.plain = append(append(in.plain, in.text[in.done:end-len(number)]...), plain...)
+		in.done = end
 	}
-	return &in.open[len(in.open)-1]
+	if !storable(number) {
+		return in.invalid(in.tokens.StackPointer(), "is a number that would not come back exactly: "+
+			"it has too many digits, or is too large or too small")
+	}
+	return nil
 }
 
-func (in *inspector) invalid(what string) error {
-	return fault.InvalidField(in.field(), what)
+// refused returns the error for a token that the decoder refuses in a text that is JSON.
+func (in *inspector) refused(err error) error {
+	var where jsontext.Pointer
+	if syntactic := (*jsontext.SyntacticError)(nil); errors.As(err, &syntactic) {
+		where = syntactic.JSONPointer
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return in.invalid(where, "is repeated in one object")
+	}
+	return in.invalid(where, "has bytes that are not UTF-8, or an escape of half a surrogate pair")
 }
 
-// field returns the path as a client writes it, such as messages[3].role. It shortens a long path.
-func (in *inspector) field() string {
-	var b strings.Builder
-	for _, c := range in.open[:min(len(in.open), 8)] {
-		switch {
-		case !c.isObject:
-			fmt.Fprintf(&b, "[%d]", c.items)
-		case c.name != nil:
-			b.WriteString("." + unquote(c.name))
+// invalid returns the error about the value at a place. It writes the place as a client does, such as messages[3].role,
+// and shortens a long one.
+func (in *inspector) invalid(where jsontext.Pointer, what string) error {
+	var field strings.Builder
+	level := 0
+	for name := range where.Tokens() {
+		if level++; level > 8 {
+			break
+		}
+		if kind, _ := in.tokens.StackIndex(min(level, in.tokens.StackDepth())); kind == jsontext.KindBeginArray {
+			fmt.Fprintf(&field, "[%s]", name)
+		} else {
+			field.WriteString("." + strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}
-	if b.Len() == 0 {
-		return "body"
-	}
-	return strings.TrimPrefix(b.String(), ".")
+	return fault.InvalidField(cmp.Or(strings.TrimPrefix(field.String(), "."), "body"), what)
 }
