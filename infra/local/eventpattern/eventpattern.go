@@ -12,7 +12,10 @@ import (
 )
 
 // Pattern is a parsed filter pattern. It may be used concurrently.
-type Pattern struct{ root fields }
+type Pattern struct{ root matcher }
+
+// matcher decides on the event's value at one place. present is false where the event has none.
+type matcher func(value any, present bool) bool
 
 // Parse reads a pattern. The error names the place in the pattern that cannot be used.
 func Parse(pattern string) (Pattern, error) {
@@ -31,66 +34,19 @@ func Parse(pattern string) (Pattern, error) {
 }
 
 // Match reports whether an event fits the pattern. The event is decoded from JSON into maps, lists and scalars.
-func (p Pattern) Match(event any) bool { return p.root.match(event, true) }
+func (p Pattern) Match(event any) bool { return p.root(event, true) }
 
-// matcher decides on the event's value at one place. present is false where the event has none.
-type matcher interface {
-	match(value any, present bool) bool
-}
-
-// fields matches an object in which every field of the pattern matches.
-type fields map[string]matcher
-
-func (f fields) match(value any, _ bool) bool {
-	object, _ := value.(map[string]any)
-	for name, m := range f {
-		field, present := object[name]
-		if !m.match(field, present) {
-			return false
-		}
-	}
-	return true
-}
-
-// alternatives matches a value that one of them matches.
-type alternatives []matcher
-
-func (a alternatives) match(value any, present bool) bool {
-	for _, m := range a {
-		if m.match(value, present) {
-			return true
-		}
-	}
-	return false
-}
-
-// text matches a text that the function accepts.
-type text func(string) bool
-
-func (t text) match(value any, _ bool) bool {
-	s, ok := value.(string)
-	return ok && t(s)
-}
-
-// exists matches a value that is there, or one that is not. The service asks this of leaves only: it treats an object
-// as not there.
-type exists bool
-
-func (e exists) match(value any, present bool) bool {
-	_, isObject := value.(map[string]any)
-	return bool(e) == (present && !isObject)
-}
-
-func parseFields(doc map[string]any, path string) (fields, error) {
-	parsed := fields{}
+// parseFields returns a matcher of an object in which every field of the pattern matches.
+func parseFields(doc map[string]any, path string) (matcher, error) {
+	fields := map[string]matcher{}
 	for name, value := range doc {
 		at := path + "." + name
 		var err error
 		switch value := value.(type) {
 		case map[string]any:
-			parsed[name], err = parseFields(value, at)
+			fields[name], err = parseFields(value, at)
 		case []any:
-			parsed[name], err = parseAlternatives(value, at)
+			fields[name], err = parseAlternatives(value, at)
 		default:
 			err = fmt.Errorf("%s: a value has to be in an array, [%v]", at, value)
 		}
@@ -98,52 +54,76 @@ func parseFields(doc map[string]any, path string) (fields, error) {
 			return nil, err
 		}
 	}
-	return parsed, nil
+	return func(value any, _ bool) bool {
+		object, _ := value.(map[string]any)
+		for name, matches := range fields {
+			field, present := object[name]
+			if !matches(field, present) {
+				return false
+			}
+		}
+		return true
+	}, nil
 }
 
+// parseAlternatives returns a matcher of a value that one of the alternatives matches.
 func parseAlternatives(values []any, path string) (matcher, error) {
 	if len(values) == 0 {
 		return nil, fmt.Errorf("%s: the array is empty", path)
 	}
-	var parsed alternatives
+	var alternatives []matcher
 	for _, v := range values {
-		m, ok := parseValue(v)
-		if !ok {
+		matches := parseValue(v)
+		if matches == nil {
 			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, suffix, anything-but and exists, not by %v",
 				path, v)
 		}
-		parsed = append(parsed, m)
+		alternatives = append(alternatives, matches)
 	}
-	return parsed, nil
+	return func(value any, present bool) bool {
+		return slices.ContainsFunc(alternatives, func(matches matcher) bool { return matches(value, present) })
+	}, nil
 }
 
-func parseValue(v any) (m matcher, ok bool) {
-	switch v := v.(type) {
-	case string:
-		return text(func(s string) bool { return s == v }), true
-	case map[string]any:
-		if want, ok := v["prefix"].(string); ok && len(v) == 1 {
-			return text(func(s string) bool { return strings.HasPrefix(s, want) }), true
-		}
-		if want, ok := v["suffix"].(string); ok && len(v) == 1 {
-			return text(func(s string) bool { return strings.HasSuffix(s, want) }), true
-		}
-		if others, ok := v["anything-but"].([]any); ok && len(v) == 1 {
-			return anythingBut(others)
-		}
-		if want, ok := v["exists"].(bool); ok && len(v) == 1 {
-			return exists(want), true
-		}
+// parseValue returns nil for what is no text and no known operator.
+func parseValue(v any) matcher {
+	if want, ok := v.(string); ok {
+		return text(func(s string) bool { return s == want })
 	}
-	return nil, false
+	operators, _ := v.(map[string]any)
+	if len(operators) != 1 {
+		return nil
+	}
+	if want, ok := operators["prefix"].(string); ok {
+		return text(func(s string) bool { return strings.HasPrefix(s, want) })
+	}
+	if want, ok := operators["suffix"].(string); ok {
+		return text(func(s string) bool { return strings.HasSuffix(s, want) })
+	}
+	if want, ok := operators["exists"].(bool); ok {
+		return exists(want)
+	}
+	others, _ := operators["anything-but"].([]any)
+	isNoText := func(other any) bool { _, ok := other.(string); return !ok }
+	if len(others) == 0 || slices.ContainsFunc(others, isNoText) {
+		return nil
+	}
+	return text(func(s string) bool { return !slices.Contains(others, any(s)) })
 }
 
-// anythingBut matches a text that is there and is none of some. What is not there, it does not match.
-func anythingBut(others []any) (m matcher, ok bool) {
-	for _, other := range others {
-		if _, ok := other.(string); !ok {
-			return nil, false
-		}
+// text returns a matcher of a text for which holds is true. What is not there is no text.
+func text(holds func(string) bool) matcher {
+	return func(value any, _ bool) bool {
+		s, ok := value.(string)
+		return ok && holds(s)
 	}
-	return text(func(s string) bool { return !slices.Contains(others, any(s)) }), len(others) > 0
+}
+
+// exists returns a matcher of a value that is there, or of one that is not. The service asks this of leaves only: it
+// treats an object as not there.
+func exists(want bool) matcher {
+	return func(value any, present bool) bool {
+		_, isObject := value.(map[string]any)
+		return want == (present && !isObject)
+	}
 }
