@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
-
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/delay"
 )
@@ -36,8 +34,8 @@ type DeadLetter struct {
 	// Invocations is how often these records were delivered.
 	Invocations int `json:"invocations"`
 	// Error is that of the last invocation. It is empty when the records grew too old.
-	Error   string                       `json:"error,omitempty"`
-	Records []events.DynamoDBEventRecord `json:"records"`
+	Error   string            `json:"error,omitempty"`
+	Records []json.RawMessage `json:"records"`
 }
 
 // worker delivers the records of its items, one batch at a time.
@@ -214,7 +212,7 @@ func (w *worker) dropAged(batch []record) []record {
 		return batch
 	}
 	young := slices.IndexFunc(batch, func(r record) bool {
-		return time.Since(r.event.Change.ApproximateCreationDateTime.Time) <= limit
+		return time.Since(r.created) <= limit
 	})
 	if young < 0 {
 		young = len(batch)
@@ -231,7 +229,7 @@ func (w *worker) giveUp(batch []record, condition string, invocations int, cause
 		letter.Error = cause.Error()
 	}
 	for _, r := range batch {
-		letter.Records = append(letter.Records, r.event)
+		letter.Records = append(letter.Records, r.raw)
 	}
 	p := w.poller
 	p.opts.Logger.Error("stream records became dead letters", "function", letter.Function, "condition", condition,

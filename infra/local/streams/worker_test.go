@@ -96,7 +96,9 @@ func TestBisectionLeavesOnlyThePoisonRecord(t *testing.T) {
 		t.Errorf("handled %v, want all but 4", handled)
 	}
 	letters := s.poller.DeadLetters()
-	if len(letters) != 1 || len(letters[0].Records) != 1 || number(t, letters[0].Records[0]) != 4 ||
+	var poison events.DynamoDBEventRecord
+	if len(letters) != 1 || len(letters[0].Records) != 1 || json.Unmarshal(letters[0].Records[0], &poison) != nil ||
+		number(t, poison) != 4 ||
 		letters[0].Condition != streams.RetriesExhausted || letters[0].Invocations != 3 || letters[0].Error != "poison" {
 		t.Errorf("dead letters %+v", letters)
 	}
