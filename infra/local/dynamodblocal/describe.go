@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"time"
@@ -35,10 +36,8 @@ type descriptions struct {
 
 // description is an answer to DescribeTable.
 type description struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-	until  time.Time
+	*httptest.ResponseRecorder
+	until time.Time
 }
 
 func (d *descriptions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -71,26 +70,17 @@ func (d *descriptions) describe(w http.ResponseWriter, r *http.Request) {
 	answer := d.answers[string(body)]
 	if answer == nil || time.Now().After(answer.until) {
 		began := time.Now()
-		answer = &description{header: http.Header{}, status: http.StatusOK}
+		answer = &description{ResponseRecorder: httptest.NewRecorder()}
 		r = r.Clone(context.WithoutCancel(r.Context()))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		d.engine.ServeHTTP(answer, r)
 		took := time.Since(began)
 		answer.until = time.Now().Add(reuse * took)
-		if answer.status == http.StatusOK && took >= slow {
+		if answer.Code == http.StatusOK && took >= slow {
 			d.answers[string(body)] = answer
 		}
 	}
-	maps.Copy(w.Header(), answer.header)
-	w.WriteHeader(answer.status)
-	_, _ = w.Write(answer.body.Bytes()) // a caller that is gone needs no answer
+	maps.Copy(w.Header(), answer.Header())
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes()) // a caller that is gone needs no answer
 }
-
-// Header implements http.ResponseWriter.
-func (a *description) Header() http.Header { return a.header }
-
-// Write implements http.ResponseWriter.
-func (a *description) Write(p []byte) (int, error) { return a.body.Write(p) }
-
-// WriteHeader implements http.ResponseWriter.
-func (a *description) WriteHeader(status int) { a.status = status }

