@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strconv"
@@ -58,7 +59,7 @@ func (i *Injector) Handler(service http.Handler, failures []Failure) http.Handle
 		case d.fail:
 			failures[d.turn%len(failures)].write(w, r)
 		case d.drop:
-			service.ServeHTTP(&discardWriter{header: http.Header{}}, r)
+			service.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		default:
 			service.ServeHTTP(w, r)
@@ -73,14 +74,6 @@ func (f Failure) write(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(f.Status)
 	_, _ = io.WriteString(w, f.Body)
 }
-
-// discardWriter discards an answer that is to be lost.
-type discardWriter struct{ header http.Header }
-
-func (w *discardWriter) Header() http.Header         { return w.header }
-func (w *discardWriter) Write(p []byte) (int, error) { return len(p), nil }
-func (w *discardWriter) WriteHeader(int)             {}
-func (w *discardWriter) Flush()                      {}
 
 // Proxy returns a handler that forwards requests to the service at a base URL and streams its answers back. It reads
 // each request whole before it forwards it. The server closes a request's body once the answer begins; a transport
