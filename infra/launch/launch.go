@@ -64,16 +64,8 @@ func ModuleRoot(ctx context.Context) (string, error) {
 // Start runs a built stack on a free port and waits until it is ready. The environment adds variables as "NAME=value".
 // The stack's standard error goes to stderr.
 func Start(ctx context.Context, program string, stderr io.Writer, environment ...string) (*Stack, error) {
-	address, err := FreeAddress()
-	if err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("find free port: %w", err)
-	}
 	command := exec.Command(program) //nolint:noctx // it outlives the start; Stop ends it
-	command.Env = append(append(os.Environ(), "PORT="+port), environment...)
+	command.Env = append(append(os.Environ(), "PORT=0"), environment...)
 	command.Stderr = stderr
 	stdout, err := command.StdoutPipe()
 	if err != nil {
