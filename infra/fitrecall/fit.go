@@ -5,8 +5,8 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 
+	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
@@ -133,19 +133,12 @@ func fitRanking(pools []pool, skip []string) model {
 func gradientOf(pools []pool, examples [][]int, weights []float64, m model) []float64 {
 	const chunks = 16
 	parts := make([][]float64, chunks)
-	var wg sync.WaitGroup
-	limit := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for c := range chunks {
-		wg.Go(func() {
-			limit <- struct{}{}
-			defer func() { <-limit }()
-			parts[c] = make([]float64, len(m.weights))
-			for n := c * len(pools) / chunks; n < (c+1)*len(pools)/chunks; n++ {
-				pools[n].addGradient(m, examples[n], parts[c], weights[n])
-			}
-		})
-	}
-	wg.Wait()
+	parallel.Each(chunks, runtime.GOMAXPROCS(0), func(c int) {
+		parts[c] = make([]float64, len(m.weights))
+		for n := c * len(pools) / chunks; n < (c+1)*len(pools)/chunks; n++ {
+			pools[n].addGradient(m, examples[n], parts[c], weights[n])
+		}
+	})
 	sum := make([]float64, len(m.weights))
 	for _, part := range parts {
 		for j, g := range part {

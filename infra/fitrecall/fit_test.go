@@ -16,8 +16,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
 
@@ -162,18 +162,17 @@ func TestDataSetsCountAlike(t *testing.T) {
 	}
 }
 
-// TestShares scores a ranking: the first messages, and those that fit a budget, of which only whole ones count.
-func TestShares(t *testing.T) {
+// TestLimit scores no more messages than a recall returns.
+func TestLimit(t *testing.T) {
 	t.Parallel()
-	list := make([]ranked, 120)
+	list := make([]cutoff.Message, 120)
 	for i := range list {
-		list[i].chars = 100
+		list[i].Chars = 100
 	}
-	list[0].chars, list[1].relevant = 2001, true // the first is longer than 500 tokens
-	list[30].relevant, list[110].relevant = true, true
-	want := shares{1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 1.0 / 3, 2.0 / 3, 2.0 / 3}
-	if got := sharesOf(list, list, 3); !cmp.Equal(got, want, cmpopts.EquateApprox(0, 1e-9)) {
-		t.Errorf("%v, want %v", got, want)
+	list[30].Relevant, list[110].Relevant = true, true
+	want := cutoff.Shares{0, 0, 0, 0, 0.5, 0.5, 0.5}
+	if diff := cmp.Diff(want, byWords(pool{words: list, evidence: 2})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 

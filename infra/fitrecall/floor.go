@@ -4,16 +4,12 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 )
 
 // certain is how many standard errors a mean has to be below 0 for more than noise.
 const certain = 2
-
-// floored are the cutoffs at which a ranking may not be below the floors.
-var floored = []struct {
-	name  string
-	place int
-}{{"R@10", at10}, {"B500", at500}, {"B1000", at1000}}
 
 // checkFloor refuses a ranking that is below the index's own score or BM25 by more than noise: on a data set or for a
 // class of its questions, in R@10, B500 or B1000. The noise is that of the mean of the differences of the questions.
@@ -24,11 +20,11 @@ func checkFloor(pools []pool, fittedOn string, r ranking) error {
 		names, groups := grouped(pools, group)
 		for _, name := range names {
 			for _, floor := range []row{{"the index", byIndex}, {"BM25", byWords}} {
-				for _, cutoff := range floored {
-					gain, noise := difference(groups[name], r, floor.ranking, cutoff.place)
+				for _, place := range []int{cutoff.R10, cutoff.B500, cutoff.B1000} {
+					gain, noise := difference(groups[name], r, floor.ranking, place)
 					if gain < -certain*noise {
 						below = append(below, fmt.Sprintf("%s: %s is %.1f points below %s (noise %.1f)",
-							name, cutoff.name, -100*gain, floor.name, 100*noise))
+							name, cutoff.Names[place], -100*gain, floor.name, 100*noise))
 					}
 				}
 			}
@@ -41,10 +37,10 @@ func checkFloor(pools []pool, fittedOn string, r ranking) error {
 }
 
 // difference returns how much more a ranking finds than another one, and the standard error of that mean.
-func difference(pools []pool, r, other ranking, cutoff int) (gain, noise float64) {
+func difference(pools []pool, r, other ranking, place int) (gain, noise float64) {
 	n, squares := float64(len(pools)), 0.0
 	for _, p := range pools {
-		d := r(p)[cutoff] - other(p)[cutoff]
+		d := r(p)[place] - other(p)[place]
 		gain += d / n
 		squares += d * d / n
 	}

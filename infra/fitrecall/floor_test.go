@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
+	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
 // TestFloor checks that a ranking is refused where it finds less than the index or BM25, on a data set or for a class
@@ -53,7 +56,7 @@ func TestFloor(t *testing.T) {
 	}
 	words := draw("a", "one", 50, 50)
 	for i := range words {
-		words[i].index, words[i].words = make([]float64, 20), []ranked{{0, true}}
+		words[i].index, words[i].words = make([]float64, 20), []cutoff.Message{{Relevant: true}}
 		words[i].relevant[0], words[i].relevant[19] = false, true
 		words[i].conversation = ""
 	}
@@ -96,9 +99,9 @@ func TestIndexShares(t *testing.T) {
 	}
 	got := map[string]float64{}
 	for class, shares := range indexShares(pools)["a"] {
-		got[class] = shares["R@5"]
+		got[class] = shares[cutoff.R5]
 	}
-	if diff := cmp.Diff(map[string]float64{"one": 1, "two": 0, all: 2.0 / 3}, got); diff != "" {
+	if diff := cmp.Diff(map[string]float64{"one": 1, "two": 0, evidence.All: 2.0 / 3}, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/embedder"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
+	"github.com/throughline/throughline/infra/recallbench/evidence"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall/rank"
@@ -251,18 +253,15 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 	return writeAll(bySet, func(p pool) string { return "set-" + p.set })
 }
 
-// all is the name of all classes of questions together.
-const all = "all"
-
-// indexShares returns what the index's own score finds, by the data set, the class of questions and the cutoff.
-func indexShares(pools []pool) map[string]map[string]map[string]float64 {
-	out := map[string]map[string]map[string]float64{}
+// indexShares returns what the index's own score finds, by the data set and the class of questions.
+func indexShares(pools []pool) map[string]map[string]cutoff.Shares {
+	out := map[string]map[string]cutoff.Shares{}
 	sets, groups := grouped(pools, bySet)
 	for _, set := range sets {
-		out[set] = map[string]map[string]float64{all: mean(groups[set], byIndex).named()}
+		out[set] = map[string]cutoff.Shares{evidence.All: mean(groups[set], byIndex)}
 		names, classes := grouped(groups[set], func(p pool) string { return p.category })
 		for _, name := range names {
-			out[set][name] = mean(classes[name], byIndex).named()
+			out[set][name] = mean(classes[name], byIndex)
 		}
 	}
 	return out

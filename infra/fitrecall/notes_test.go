@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/embedder"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
@@ -155,14 +156,11 @@ func TestWeightsOnOtherData(t *testing.T) {
 	if err := checkFloor(groups["monologues"], "other data", shipped); err != nil {
 		t.Error(err)
 	}
-	for _, cutoff := range []struct {
-		name  string
-		place int
-	}{{"R@5", 0}, {"R@10", at10}, {"B1000", at1000}} {
-		found := mean(groups["notes"], shipped)[cutoff.place]
+	for _, place := range []int{cutoff.R5, cutoff.R10, cutoff.B1000} {
+		found := mean(groups["notes"], shipped)[place]
 		for _, floor := range []row{{"the index", byIndex}, {"BM25", byWords}} {
-			if least := mean(groups["notes"], floor.ranking)[cutoff.place]; found < least {
-				t.Errorf("notes: %s is %.1f, of %s %.1f", cutoff.name, 100*found, floor.name, 100*least)
+			if least := mean(groups["notes"], floor.ranking)[place]; found < least {
+				t.Errorf("notes: %s is %.1f, of %s %.1f", cutoff.Names[place], 100*found, floor.name, 100*least)
 			}
 		}
 	}

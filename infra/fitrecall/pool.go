@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/infra/recallbench/bm25"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
@@ -66,7 +67,7 @@ type pool struct {
 	index []float64
 	chars []int
 	// words are the messages of the conversation, ranked by BM25.
-	words []ranked
+	words []cutoff.Message
 }
 
 // size returns the number of records.
@@ -150,7 +151,7 @@ func (x *pooler) pool(q question, embedding []float32, size int) pool {
 	}
 	for _, n := range x.words.Search(q.text) {
 		id := x.messages[n].ID
-		p.words = append(p.words, ranked{x.chars[id], q.evidence[id]})
+		p.words = append(p.words, cutoff.Message{Chars: x.chars[id], Relevant: q.evidence[id]})
 	}
 	return p
 }

@@ -5,75 +5,28 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
-	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 )
 
-// The cutoffs of evidence recall: the first k messages, and the messages that fit, best first, a budget of tokens of
-// four characters.
-var (
-	ranks   = [...]int{5, 10, 25}
-	budgets = [...]int{500, 1000, 2000, 4000}
-)
+// limit is how many messages a recall returns at most.
+const limit = 100
 
-const (
-	// limit is how many messages a recall returns at most.
-	limit = 100
-	// charsPerToken is how many characters a token is taken to have.
-	charsPerToken = 4
-	// at10, at500 and at1000 are the places of R@10, B500 and B1000 among the shares of a question.
-	at10, at500, at1000 = 1, len(ranks), len(ranks) + 1
-)
-
-// ranked is one message of a ranking.
-type ranked struct {
-	chars    int
-	relevant bool
-}
-
-// shares are the shares of one question's evidence within each cutoff, or means of them.
-type shares [len(ranks) + len(budgets)]float64
-
-// sharesOf scores a ranking, and another order of the same messages in which budgets are filled. Only whole messages
-// count.
-func sharesOf(ranking, packing []ranked, evidence int) (s shares) {
-	for place, m := range ranking[:min(limit, len(ranking))] {
-		for k, most := range ranks {
-			if place < most && m.relevant {
-				s[k] += 1 / float64(evidence)
-			}
-		}
-	}
-	var used [len(budgets)]int
-	for _, m := range packing[:min(limit, len(packing))] {
-		for b, tokens := range budgets {
-			if used[b]+m.chars > charsPerToken*tokens {
-				continue
-			}
-			used[b] += m.chars
-			if m.relevant {
-				s[len(ranks)+b] += 1 / float64(evidence)
-			}
-		}
-	}
-	return s
+// sharesOf scores what a recall would return of a ranking, and of the order in which it fills budgets.
+func sharesOf(ranking, packing []cutoff.Message, evidence int) cutoff.Shares {
+	return cutoff.Of(ranking[:min(limit, len(ranking))], packing[:min(limit, len(packing))], evidence)
 }
 
 // ranking returns the shares of evidence that a ranking finds in a pool.
-type ranking func(p pool) shares
+type ranking func(p pool) cutoff.Shares
 
 // sorted orders the records of a pool by their values, highest first.
-func (p pool) sorted(values []float64) []ranked {
-	order := make([]int, p.size())
-	for i := range order {
-		order[i] = i
+func (p pool) sorted(values []float64) []cutoff.Message {
+	out := make([]cutoff.Message, p.size())
+	for i, value := range values {
+		out[i] = cutoff.Message{Chars: p.chars[i], Relevant: p.relevant[i], Score: value}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
-	out := make([]ranked, len(order))
-	for n, i := range order {
-		out[n] = ranked{p.chars[i], p.relevant[i]}
-	}
+	slices.SortStableFunc(out, func(a, b cutoff.Message) int { return cmp.Compare(b.Score, a.Score) })
 	return out
 }
 
@@ -82,7 +35,7 @@ type scorer func(p pool) []float64
 
 // by ranks by a score.
 func by(scores scorer) ranking {
-	return func(p pool) shares {
+	return func(p pool) cutoff.Shares {
 		list := p.sorted(scores(p))
 		return sharesOf(list, list, p.evidence)
 	}
@@ -90,49 +43,25 @@ func by(scores scorer) ranking {
 
 // byValue ranks by a probability, and fills budgets by value for tokens, as recall does where tokens are asked for.
 func byValue(probabilities scorer) ranking {
-	return func(p pool) shares {
-		values := probabilities(p)
-		list := p.sorted(values)
-		for i, probability := range values {
-			values[i] = rank.Value(probability, p.chars[i]/charsPerToken)
-		}
-		return sharesOf(list, p.sorted(values), p.evidence)
+	return func(p pool) cutoff.Shares {
+		list := p.sorted(probabilities(p))
+		return sharesOf(list, cutoff.ByValue(list), p.evidence)
 	}
 }
 
 // byIndex ranks by the index's own score, byWords by BM25.
 var byIndex = by(func(p pool) []float64 { return p.index })
 
-func byWords(p pool) shares { return sharesOf(p.words, p.words, p.evidence) }
+func byWords(p pool) cutoff.Shares { return sharesOf(p.words, p.words, p.evidence) }
 
 // mean returns the mean shares of pools.
-func mean(pools []pool, r ranking) (sum shares) {
+func mean(pools []pool, r ranking) (sum cutoff.Shares) {
 	for _, p := range pools {
 		for i, share := range r(p) {
 			sum[i] += share / float64(len(pools))
 		}
 	}
 	return sum
-}
-
-func (s shares) String() string {
-	var out strings.Builder
-	for _, share := range s {
-		fmt.Fprintf(&out, " %6.1f", 100*share)
-	}
-	return out.String()
-}
-
-// named returns the shares by the names of their cutoffs.
-func (s shares) named() map[string]float64 {
-	out := map[string]float64{}
-	for k, most := range ranks {
-		out[fmt.Sprint("R@", most)] = s[k]
-	}
-	for b, tokens := range budgets {
-		out[fmt.Sprint("B", tokens)] = s[len(ranks)+b]
-	}
-	return out
 }
 
 // row is a ranking with the name that tables have for it.
@@ -144,17 +73,18 @@ type row struct {
 // report prints a table with a row for each ranking in each group.
 func report(out io.Writer, pools []pool, group func(p pool) string, rows ...row) {
 	fmt.Fprintf(out, "\n%-42s %-34s %4s", "", "ranking", "n")
-	for _, k := range ranks {
-		fmt.Fprintf(out, " %6s", fmt.Sprint("R@", k))
-	}
-	for _, tokens := range budgets {
-		fmt.Fprintf(out, " %6s", fmt.Sprint("B", tokens))
+	for _, name := range cutoff.Names {
+		fmt.Fprintf(out, " %6s", name)
 	}
 	fmt.Fprintln(out)
 	names, groups := grouped(pools, group)
 	for _, name := range names {
 		for _, r := range rows {
-			fmt.Fprintf(out, "%-42s %-34s %4d%s\n", name, r.name, len(groups[name]), mean(groups[name], r.ranking))
+			fmt.Fprintf(out, "%-42s %-34s %4d", name, r.name, len(groups[name]))
+			for _, share := range mean(groups[name], r.ranking) {
+				fmt.Fprintf(out, " %6.1f", 100*share)
+			}
+			fmt.Fprintln(out)
 		}
 	}
 }

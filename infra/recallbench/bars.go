@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
@@ -45,9 +46,9 @@ func (r result) bars() (out []bar) {
 		unseen, others := s.by(onOtherSets), s.by(onOthers)
 		byWords, byIndex := s.by(words).Scores[evidence.All], s.by(index).Scores[evidence.All]
 		if score := unseen.Scores[evidence.All]; score != nil {
-			for _, c := range cutoffs {
-				least := max(c.of(byWords), c.of(byIndex))
-				out = append(out, bar{s.Name, c.name + " without the data set, above BM25 and the index", c.of(score), least, true})
+			for _, place := range []int{cutoff.R10, cutoff.B500, cutoff.B1000} {
+				name := cutoff.Names[place] + " without the data set, above BM25 and the index"
+				out = append(out, bar{s.Name, name, score.Shares[place], max(byWords.Shares[place], byIndex.Shares[place]), true})
 			}
 		}
 		if score := others.Scores[evidence.All]; score != nil {
@@ -57,41 +58,33 @@ func (r result) bars() (out []bar) {
 	return out
 }
 
-// cutoffs are those that have to hold on each data set.
-var cutoffs = []struct {
-	name string
-	of   func(s *evidence.Score) float64
-}{{"R@10", at10}, {"B500", at500}, {"B1000", at1000}}
-
 // floorBars are the bars of one data set by its floor.
 func (r result) floorBars(s *setResult, score, byWords *evidence.Score) (out []bar) {
 	more := 0.0
 	if r.Model != offlinemodel.ModelID {
 		more = byModel
 	}
-	prompts := s.by(onOthers).Prompts.Any[evidence.All]
-	least, above, name := s.by(words).Prompts.Any[evidence.All], true, ", above BM25 within 4,000 tokens"
+	least, above, name := byWords.InPrompt, true, ", above BM25 within 4,000 tokens"
 	for _, f := range floors {
 		if !strings.HasPrefix(s.Name, f.data) {
 			continue
 		}
 		for _, c := range []struct {
-			name  string
-			of    func(s *evidence.Score) float64
+			place int
 			floor float64
-		}{{"R@10", at10, f.ten + more}, {"B1000", at1000, f.thousand + more}} {
-			name, floor := c.name+" without the conversation", c.floor
+		}{{cutoff.R10, f.ten + more}, {cutoff.B1000, f.thousand + more}} {
+			name, floor := cutoff.Names[c.place]+" without the conversation", c.floor
 			if f.aboveBM25 {
 				name += fmt.Sprintf(", BM25 and %.0f points", 100*floor)
-				floor += c.of(byWords)
+				floor += byWords.Shares[c.place]
 			}
-			out = append(out, bar{s.Name, name, c.of(score), floor, false})
+			out = append(out, bar{s.Name, name, score.Shares[c.place], floor, false})
 		}
 		if f.prompt > 0 {
 			least, above, name = f.prompt, false, ""
 		}
 	}
-	return append(out, bar{s.Name, "in the prompt without the conversation" + name, prompts, least, above})
+	return append(out, bar{s.Name, "in the prompt without the conversation" + name, score.InPrompt, least, above})
 }
 
 // barTable has a row for each bar.

@@ -140,26 +140,24 @@ func (o options) measure(
 
 // measureSet asks the questions about one data set.
 func measureSet(ctx context.Context, b *evidence.Bench) (*setResult, error) {
-	byWords := b.BM25()
-	s := &setResult{Rankings: []ranking{
-		{Name: newest, Scores: b.Newest()},
-		{Name: words, Scores: byWords, Prompts: byWords.InPrompt()},
-	}}
-	asShipped, err := ask(ctx, shipped, b)
+	found, err := ask(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	s.Rankings = append(s.Rankings, asShipped)
+	s := &setResult{Rankings: []ranking{
+		{newest, evidence.Mean(b.Newest()), false},
+		{words, evidence.Mean(b.BM25()), true},
+		{shipped, evidence.Mean(found), true},
+	}}
 	s.Summaries, err = b.Summaries(ctx)
 	return s, err
 }
 
 // ask asks the questions of a bench, of recall and in prompts.
-func ask(ctx context.Context, name string, b *evidence.Bench) (ranking, error) {
-	scores, err := b.Recall(ctx)
+func ask(ctx context.Context, b *evidence.Bench) ([]evidence.Found, error) {
+	found, err := b.Recall(ctx)
 	if err != nil {
-		return ranking{}, err
+		return nil, err
 	}
-	prompts, err := b.Prompts(ctx)
-	return ranking{name, scores, prompts}, err
+	return found, b.AddPrompts(ctx, found)
 }

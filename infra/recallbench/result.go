@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
@@ -31,11 +32,11 @@ type setResult struct {
 	Summaries evidence.Coverage
 }
 
-// ranking is what one ranking found. Prompts is the evidence in prompts, empty if there are none.
+// ranking is what one ranking found. Of some there are no prompts.
 type ranking struct {
-	Name    string
-	Scores  evidence.Scores
-	Prompts evidence.Prompts
+	Name       string
+	Scores     evidence.Scores
+	HasPrompts bool
 }
 
 func (s *setResult) count(set dataSet, questions int) {
@@ -55,18 +56,11 @@ const (
 	onOthers    = "recall, fitted on other conversations"
 )
 
-// addIndex adds the shares of the index's own score, by the class of questions and the cutoff, after BM25.
-func (s *setResult) addIndex(classes map[string]map[string]float64) {
+// addIndex adds the shares of the index's own score, by the class of questions, after BM25.
+func (s *setResult) addIndex(classes map[string]cutoff.Shares) {
 	byIndex := ranking{Name: index, Scores: evidence.Scores{}}
 	for class, shares := range classes {
-		score := &evidence.Score{}
-		for i, k := range evidence.Ranks {
-			score.Ranks[i] = shares[fmt.Sprint("R@", k)]
-		}
-		for i, tokens := range evidence.Budgets {
-			score.Budgets[i] = shares[fmt.Sprint("B", tokens)]
-		}
-		byIndex.Scores[class] = score
+		byIndex.Scores[class] = &evidence.Score{Shares: shares}
 	}
 	after := 1 + slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == words })
 	s.Rankings = slices.Insert(s.Rankings, after, byIndex)
@@ -80,18 +74,9 @@ func (s *setResult) by(name string) ranking {
 	return ranking{}
 }
 
-// merge returns what the parts found together, each of them about other questions.
-func merge(name string, parts []ranking) ranking {
-	scores, prompts := make([]evidence.Scores, len(parts)), make([]evidence.Prompts, len(parts))
-	for i, p := range parts {
-		scores[i], prompts[i] = p.Scores, p.Prompts
-	}
-	return ranking{name, evidence.Merge(scores), evidence.MergePrompts(prompts, scores)}
-}
-
 // last is the share at 10 of the last ranking, the one that knows least about what is asked.
 func (s *setResult) last() float64 {
-	return at10(s.Rankings[len(s.Rankings)-1].Scores[evidence.All])
+	return s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Shares[cutoff.R10]
 }
 
 // worstFirst orders the data sets.
@@ -103,19 +88,22 @@ func (r result) worstFirst() []*setResult {
 
 // table has a row for each ranking of each data set.
 func (r result) table() *report.Table {
-	t := header("data", "questions", "ranking")
-	t.Header = append(t.Header, "in the prompt", "whole")
+	t := &report.Table{Header: slices.Concat([]string{"data", "questions", "ranking"}, cutoff.Names[:],
+		[]string{"in the prompt", "whole"})}
 	for _, s := range r.worstFirst() {
 		for i, k := range s.Rankings {
 			cells := []string{"", "", k.Name}
 			if i == 0 {
 				cells = []string{s.Name, fmt.Sprint(s.Questions), k.Name}
 			}
-			prompt, whole := "", ""
-			if share, has := k.Prompts.Any[evidence.All]; has {
-				prompt, whole = percent(share), percent(k.Prompts.Whole[evidence.All])
+			score := k.Scores[evidence.All]
+			for _, share := range score.Shares {
+				cells = append(cells, percent(share))
 			}
-			t.Add(append(append(cells, shares(k.Scores[evidence.All])...), prompt, whole)...)
+			if k.HasPrompts {
+				cells = append(cells, percent(score.InPrompt), percent(score.Whole))
+			}
+			t.Add(cells...)
 		}
 	}
 	return t
@@ -132,63 +120,39 @@ func (r result) classes() *report.Table {
 			if name == evidence.All {
 				continue
 			}
-			cells := []string{s.Name, fmt.Sprint(last.Scores[name].Questions), name}
-			for _, share := range []func(s *evidence.Score) float64{at10, at1000} {
+			score := last.Scores[name]
+			cells := []string{s.Name, fmt.Sprint(score.Questions), name}
+			for _, place := range []int{cutoff.R10, cutoff.B1000} {
 				for _, k := range []ranking{last, byWords, byIndex} {
-					cells = append(cells, cellOf(k.Scores[name], share))
+					cells = append(cells, cellOf(k.Scores[name], place))
 				}
 			}
-			t.Add(append(cells, percent(last.Prompts.Any[name]), percent(byWords.Prompts.Any[name]))...)
+			t.Add(append(cells, percent(score.InPrompt), percent(byWords.Scores[name].InPrompt))...)
 		}
 	}
 	return t
 }
 
-func at10(s *evidence.Score) float64   { return s.Ranks[1] }
-func at500(s *evidence.Score) float64  { return s.Budgets[0] }
-func at1000(s *evidence.Score) float64 { return s.Budgets[1] }
-
-// cellOf is a share in a table, empty where it was not measured.
-func cellOf(s *evidence.Score, share func(s *evidence.Score) float64) string {
+// cellOf is the share within a cutoff, empty where it was not measured.
+func cellOf(s *evidence.Score, place int) string {
 	if s == nil {
 		return ""
 	}
-	return percent(share(s))
-}
-
-func header(first ...string) *report.Table {
-	t := &report.Table{Header: first}
-	for _, k := range evidence.Ranks {
-		t.Header = append(t.Header, fmt.Sprintf("R@%d", k))
-	}
-	for _, tokens := range evidence.Budgets {
-		t.Header = append(t.Header, fmt.Sprintf("B%d", tokens))
-	}
-	return t
-}
-
-func shares(s *evidence.Score) (cells []string) {
-	for _, share := range s.Ranks {
-		cells = append(cells, percent(share))
-	}
-	for _, share := range s.Budgets {
-		cells = append(cells, percent(share))
-	}
-	return cells
+	return percent(s.Shares[place])
 }
 
 // features has what each feature adds to recall: the points that are lost without it.
 func (r result) features() string {
-	t := &report.Table{Header: []string{"data", "without", "R@10", "B1000"}}
-	for _, s := range r.worstFirst() {
-		all := s.by(shipped).Scores[evidence.All]
-		for _, k := range s.Without {
-			one := k.Scores[evidence.All]
-			t.Add(s.Name, k.Name, points(at10(one)-at10(all)), points(at1000(one)-at1000(all)))
-		}
-	}
 	if len(r.Sets[0].Without) == 0 {
 		return ""
+	}
+	t := &report.Table{Header: []string{"data", "without", "R@10", "B1000"}}
+	for _, s := range r.worstFirst() {
+		all := s.by(shipped).Scores[evidence.All].Shares
+		for _, k := range s.Without {
+			one := k.Scores[evidence.All].Shares
+			t.Add(s.Name, k.Name, points(one[cutoff.R10]-all[cutoff.R10]), points(one[cutoff.B1000]-all[cutoff.B1000]))
+		}
 	}
 	return "\nWhat is lost without a feature, in points, the other weights as they are:\n\n" + t.Markdown()
 }

@@ -7,19 +7,21 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
 // found returns a ranking that finds the same share everywhere.
 func found(name string, share, prompt float64) ranking {
-	score := &evidence.Score{Questions: 4, Ranks: [3]float64{share, share, share}}
-	score.Budgets = [4]float64{share, share, share, share}
-	shares := evidence.Shares{evidence.All: prompt, "food": prompt}
-	return ranking{
-		name,
-		evidence.Scores{evidence.All: score, "food": score},
-		evidence.Prompts{Any: shares, Whole: evidence.Shares{evidence.All: prompt / 2}},
+	score := &evidence.Score{Questions: 4, Shares: everywhere(share), InPrompt: prompt, Whole: prompt / 2}
+	return ranking{name, evidence.Scores{evidence.All: score, "food": score}, prompt > 0}
+}
+
+func everywhere(share float64) (shares cutoff.Shares) {
+	for i := range shares {
+		shares[i] = share
 	}
+	return shares
 }
 
 // measured returns a data set of which BM25 finds a half, and the index what is given.
@@ -27,11 +29,7 @@ func measured(name string, index, unseen, others, prompt float64) *setResult {
 	s := &setResult{Name: name, Questions: 4, Rankings: []ranking{
 		found(newest, 0.1, 0), found(words, 0.5, 0.5), found(shipped, 0.95, prompt),
 	}}
-	all := map[string]float64{}
-	for _, cutoff := range []string{"R@5", "R@10", "R@25", "B500", "B1000", "B2000", "B4000"} {
-		all[cutoff] = index
-	}
-	s.addIndex(map[string]map[string]float64{evidence.All: all, "food": all})
+	s.addIndex(map[string]cutoff.Shares{evidence.All: everywhere(index), "food": everywhere(index)})
 	s.Rankings = append(s.Rankings, found(onOtherSets, unseen, prompt), found(onOthers, others, prompt))
 	return s
 }

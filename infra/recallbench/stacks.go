@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 	"github.com/throughline/throughline/internal/recall/rank"
 )
@@ -82,27 +83,27 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataSet,
 	for n, set := range sets {
 		r.Sets[n].addIndex(index[set.name])
 		if len(sets) > 1 {
-			unseen, err := s.ask(ctx, onOtherSets, "set-"+set.name, b, set.has)
+			unseen, err := s.ask(ctx, "set-"+set.name, b, set.has)
 			if err != nil {
 				return err
 			}
-			r.Sets[n].Rankings = append(r.Sets[n].Rankings, unseen)
+			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen), true})
 		}
-		var parts []ranking
+		var found []evidence.Found
 		for _, c := range set.conversations {
-			part, err := s.ask(ctx, "", c.ID, b, func(other *dataset.Conversation) bool { return other.ID == c.ID })
+			part, err := s.ask(ctx, c.ID, b, func(other *dataset.Conversation) bool { return other.ID == c.ID })
 			if err != nil {
 				return err
 			}
-			parts = append(parts, part)
+			found = append(found, part...)
 		}
-		r.Sets[n].Rankings = append(r.Sets[n].Rankings, merge(onOthers, parts))
+		r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOthers, evidence.Mean(found), true})
 	}
 	return nil
 }
 
-// indexShares are the shares that the index's own score finds, by the data set, the class of questions and the cutoff.
-type indexShares map[string]map[string]map[string]float64
+// indexShares are the shares that the index's own score finds, by the data set and the class of questions.
+type indexShares map[string]map[string]cutoff.Shares
 
 // fit fits the weights that leave something out. It returns what the index's own score finds.
 func (s stacks) fit(ctx context.Context) (index indexShares, err error) {
@@ -124,10 +125,10 @@ func (s stacks) fit(ctx context.Context) (index indexShares, err error) {
 
 // ask asks the questions about some conversations on a stack that ranks by a file of weights.
 func (s stacks) ask(
-	ctx context.Context, name, weights string, b *evidence.Bench, keeps func(c *dataset.Conversation) bool,
-) (found ranking, err error) {
+	ctx context.Context, weights string, b *evidence.Bench, keeps func(c *dataset.Conversation) bool,
+) (found []evidence.Found, err error) {
 	err = s.on(ctx, filepath.Join(s.folder, weights+".json"), func(api *client.Client) (err error) {
-		found, err = ask(ctx, name, b.On(api, keeps))
+		found, err = ask(ctx, b.On(api, keeps))
 		return err
 	})
 	return found, err
@@ -150,11 +151,11 @@ func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []
 		}
 		err = s.on(ctx, weights, func(api *client.Client) error {
 			for n, set := range sets {
-				scores, err := b.On(api, set.has).Recall(ctx)
+				found, err := b.On(api, set.has).Recall(ctx)
 				if err != nil {
 					return err
 				}
-				r.Sets[n].Without = append(r.Sets[n].Without, ranking{Name: feature, Scores: scores})
+				r.Sets[n].Without = append(r.Sets[n].Without, ranking{feature, evidence.Mean(found), false})
 			}
 			return nil
 		})

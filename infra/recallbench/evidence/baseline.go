@@ -5,10 +5,11 @@ import (
 
 	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/recallbench/bm25"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 )
 
 // Newest scores the messages of each conversation from the newest to the oldest.
-func (b *Bench) Newest() Scores {
+func (b *Bench) Newest() []Found {
 	orders := map[string][]ranked{}
 	for _, c := range b.conversations() {
 		orders[c.ID] = b.messages(c)
@@ -18,12 +19,12 @@ func (b *Bench) Newest() Scores {
 	for i, c := range b.Cases {
 		lists[i] = orders[c.Conversation.ID]
 	}
-	return b.score(lists, inOrder)
+	return b.score(lists, bestFirst)
 }
 
 // BM25 scores the messages of each conversation by the question's words, those of equal score from the newest to the
-// oldest.
-func (b *Bench) BM25() Scores {
+// oldest. Its prompts are whole messages within the budget of a prompt.
+func (b *Bench) BM25() []Found {
 	messages, indexes := map[string][]ranked{}, map[string]*bm25.Index{}
 	for _, c := range b.conversations() {
 		messages[c.ID] = b.messages(c)
@@ -39,7 +40,12 @@ func (b *Bench) BM25() Scores {
 			lists[i] = append(lists[i], messages[c.Conversation.ID][n])
 		}
 	}
-	return b.score(lists, inOrder)
+	found := b.score(lists, bestFirst)
+	for i := range found {
+		found[i].InPrompt = found[i].Shares[cutoff.Prompt]
+		found[i].Whole = found[i].InPrompt
+	}
+	return found
 }
 
 // messages returns the messages of a conversation with their ids in the stack.

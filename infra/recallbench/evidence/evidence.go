@@ -16,6 +16,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/internal/delay"
 )
 
@@ -23,10 +24,8 @@ const (
 	// perCall is how many messages an import appends at once, atOnce how many users and questions are worked on at once.
 	perCall = 20
 	atOnce  = 2
-	// found is how many messages recall is asked for.
-	found = 100
-	// promptTokens is the budget of the prompts.
-	promptTokens = 4000
+	// most is how many messages recall is asked for.
+	most = 100
 	// attempts is how often a question is asked when its answer is without the index, or when there is none because the
 	// stack is too busy. The waits between them grow by retryWait.
 	attempts  = 8
@@ -128,20 +127,20 @@ func (b *Bench) each(ctx context.Context, do func(ctx context.Context, api *clie
 	return work.Wait()
 }
 
-// Recall asks recall every question, and returns the shares of evidence that it finds.
-func (b *Bench) Recall(ctx context.Context) (Scores, error) {
+// Recall asks recall every question, and returns what it finds.
+func (b *Bench) Recall(ctx context.Context) ([]Found, error) {
 	lists := make([][]ranked, len(b.Cases))
 	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) (err error) {
 		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
 		return err
 	})
-	return b.score(lists, byValue), err
+	return b.score(lists, cutoff.ByValue), err
 }
 
 // askRecall asks recall one question. An answer without the index, as a busy machine may give, is no measurement, so it
 // asks again.
 func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked, error) {
-	body := map[string]any{"query": query, "limit": found}
+	body := map[string]any{"query": query, "limit": most}
 	for attempt := 1; ; attempt++ {
 		var answer struct {
 			Messages []ranked
@@ -169,39 +168,33 @@ func isBusy(err error) bool {
 // degraded is a source that an answer is without.
 type degraded struct{ Source, Reason string }
 
-// Prompts are the shares of the evidence that are in prompts, by category: Whole counts whole messages only, Any also
-// those of which a prompt has a part.
-type Prompts struct{ Any, Whole Shares }
-
-// Prompts builds a prompt for every question as the first message of a new session, and returns which share of the
-// evidence is in it.
-func (b *Bench) Prompts(ctx context.Context) (Prompts, error) {
+// AddPrompts builds a prompt for every question as the first message of a new session, and adds which share of the
+// evidence is in it to what was found.
+func (b *Bench) AddPrompts(ctx context.Context, found []Found) error {
 	const session = "recallbench"
 	for _, c := range b.conversations() {
 		api, err := b.api.As(ctx, c.ID)
 		if err != nil {
-			return Prompts{}, err
+			return err
 		}
 		create := map[string]any{"context": c.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session}
 		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
-			return Prompts{}, fmt.Errorf("create session: %w", err)
+			return fmt.Errorf("create session: %w", err)
 		}
 	}
-	shares, whole := make([]float64, len(b.Cases)), make([]float64, len(b.Cases))
-	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
+	return b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
 		c := b.Cases[i]
 		body := map[string]any{
 			"context": c.Conversation.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session,
-			"message": c.Question.Text, "budget": map[string]any{"tokens": promptTokens},
+			"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
 		}
 		blocks, err := buildPrompt(ctx, api, body)
 		if err != nil {
 			return err
 		}
-		shares[i], whole[i] = c.sharesIn(blocks)
+		found[i].InPrompt, found[i].Whole = c.sharesIn(blocks)
 		return nil
 	})
-	return Prompts{b.shares(shares), b.shares(whole)}, err
 }
 
 // sharesIn returns the share of the evidence that is in a prompt, and the share that is in it whole.

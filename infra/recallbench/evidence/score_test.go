@@ -1,12 +1,12 @@
 package evidence
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/dataset"
+	"github.com/throughline/throughline/infra/recallbench/cutoff"
 )
 
 // bench is a bench with a conversation of three messages and a question for two of them, without a stack.
@@ -23,55 +23,34 @@ func bench() *Bench {
 	}
 }
 
-func TestScore(t *testing.T) {
-	t.Parallel()
-	list := []ranked{
-		{"a", strings.Repeat("x", 1500), 0.9},
-		{"m1", strings.Repeat("x", 1000), 0.8},
-		{"b", "x", 0.1},
-		{"c", "x", 0.1},
-		{"d", "x", 0.1},
-		{"e", "x", 0.1},
-		{"m2", strings.Repeat("y", 996), 0.05},
-	}
-	got := scoreOf(map[string]bool{"m1": true, "m2": true}, list, inOrder(list))
-	want := Score{Questions: 1, Ranks: [3]float64{0.5, 1, 1}, Budgets: [4]float64{0, 1, 1, 1}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
-	got = scoreOf(map[string]bool{"m1": true, "m2": true}, list, byValue(list))
-	want.Budgets[0] = 1 // the longest message is worth less for its tokens than m1
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("by value (-want +got)\n%s", diff)
-	}
-}
-
 // TestBaselines orders the messages by time and by words.
 func TestBaselines(t *testing.T) {
 	t.Parallel()
 	b := bench()
-	if got := b.Newest(); got[All].Ranks[0] != 1 || got["drink"].Questions != 1 || got[All].Questions != 2 {
+	got := Mean(b.Newest())
+	if got[All].Shares[cutoff.R5] != 1 || got["drink"].Questions != 1 || got[All].Questions != 2 {
 		t.Errorf("%+v", got)
 	}
-	if diff := cmp.Diff([]string{"colour", "drink", All}, b.BM25().Categories()); diff != "" {
+	words := Mean(b.BM25())
+	if diff := cmp.Diff([]string{"colour", "drink", All}, words.Categories()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if words[All].InPrompt != 1 || words[All].Whole != 1 {
+		t.Errorf("%+v of the evidence is within the budget of a prompt", words[All])
 	}
 }
 
-// TestMerge weighs parts by their questions.
-func TestMerge(t *testing.T) {
+// TestMean takes the mean of the questions of each category, and of all.
+func TestMean(t *testing.T) {
 	t.Parallel()
-	one := Scores{All: {Questions: 3, Ranks: [3]float64{1, 1, 1}}}
-	two := Scores{All: {Questions: 1, Budgets: [4]float64{1, 1, 1, 1}}}
-	want := Scores{All: {
-		Questions: 4, Ranks: [3]float64{0.75, 0.75, 0.75}, Budgets: [4]float64{0.25, 0.25, 0.25, 0.25},
-	}}
-	if diff := cmp.Diff(want, Merge([]Scores{one, two})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
+	got := Mean([]Found{
+		{"colour", cutoff.Shares{1, 1}, 1, 0}, {"drink", cutoff.Shares{0, 1}, 0.5, 0.5}, {"drink", cutoff.Shares{}, 0, 0.25},
+	})
+	want := Scores{
+		"colour": {1, cutoff.Shares{1, 1}, 1, 0}, "drink": {2, cutoff.Shares{0, 0.5}, 0.25, 0.375},
+		All: {3, cutoff.Shares{1.0 / 3, 2.0 / 3}, 0.5, 0.25},
 	}
-	parts := []Prompts{{Shares{All: 1}, Shares{}}, {Shares{All: 0.2}, Shares{All: 0.2}}}
-	prompts := MergePrompts(parts, []Scores{one, two})
-	if diff := cmp.Diff(Prompts{Shares{All: 0.8}, Shares{All: 0.2}}, prompts); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -92,11 +71,8 @@ func TestSharesIn(t *testing.T) {
 	}
 }
 
-func TestShares(t *testing.T) {
+func TestShare(t *testing.T) {
 	t.Parallel()
-	if diff := cmp.Diff(Shares{"colour": 1, "drink": 0.5, All: 0.75}, bench().shares([]float64{1, 0.5})); diff != "" {
-		t.Errorf("(-want +got)\n%s", diff)
-	}
 	if got := share([]string{"red", "kite"}, "red boats"); got != 0.5 {
 		t.Errorf("share %v", got)
 	}
