@@ -162,34 +162,47 @@ func (p Prices) USD(name string) float64 {
 	return math.NaN() // a test finds it
 }
 
+// perMillion returns what a number costs at a price of a million.
+func (p Prices) perMillion(n float64, name string) float64 { return n * p.USD(name) / million }
+
 // The units of the sizes that prices are for.
 const (
 	million  = 1e6
 	gigabyte = 1 << 30
 	kilobyte = 1 << 10
-	minutes  = 60
+	minute   = 60
 	hour     = 3600
 )
 
 // Size is the forecast for one number of users, a month unless it says otherwise.
 type Size struct {
-	Users, SessionsPerDay, Sessions, Turns    float64
-	PeakSessions, PeakTurns                   float64 // a second
-	Calls, ReadUnits, WriteUnits              float64
-	TableGB, StoredMessages                   float64
-	Invocations, GBSeconds, Concurrency       float64
-	PeakWrites, PeakReads, PeakAPICalls       float64 // a second
-	APICalls                                  float64
-	Namespaces, Vectors, VectorGB             float64
-	IndexReads, IndexWrites, PeakIndexReads   float64 // units of Pinecone
-	InputTokens, OutputTokens, EmbedTokens    float64
-	PeakTokens                                float64 // a minute
-	LogGB, EgressGB, Traces                   float64
-	CoachConcurrency, PeakDue, Summaries      float64
-	PromptConcurrency                         float64
-	SummarizeConcurrency, RememberConcurrency float64
-	HotTurns                                  float64 // turns a second of one user that its partition bears
-	Money                                     []Cost
+	Users, SessionsPerDay, Sessions, Turns float64
+	Calls, ReadUnits, WriteUnits           float64
+	TableGB, StoredMessages                float64
+	Invocations, GBSeconds, APICalls       float64
+	Vectors, VectorGB                      float64
+	IndexReads, IndexWrites                float64 // units of Pinecone
+	InputTokens, OutputTokens, EmbedTokens float64
+	PeakTokens                             float64 // a minute
+	LogGB, EgressGB, Traces                float64
+	HotTurns                               float64 // turns a second of one user that its partition bears
+	// Executions are the executions at once of each function at the peak.
+	Executions map[string]float64
+	Money      []Cost
+
+	peakShare float64 // of the month in one second of its busiest hours
+}
+
+// Peak is how much of a month's number comes in one second of the busiest hour.
+func (s Size) Peak(month float64) float64 { return month * s.peakShare }
+
+// Concurrency is how many executions of all functions there are at once.
+func (s Size) Concurrency() float64 {
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(s.Executions)) { // the sum of floats depends on their order
+		sum += s.Executions[name]
+	}
+	return sum
 }
 
 // Cost is the money for one part.
@@ -224,7 +237,7 @@ func (s Size) WithoutModels() float64 {
 // StreamShards is about how many shards the table's stream has: one for each partition, of 1,000 write units a second
 // or 10 GB.
 func (s Size) StreamShards() float64 {
-	return math.Ceil(max(1, s.PeakWrites/partitionWrites, s.TableGB/10))
+	return math.Ceil(max(1, s.Peak(s.WriteUnits)/partitionWrites, s.TableGB/10))
 }
 
 // total is the use of all functions in one session.
@@ -239,22 +252,19 @@ func (in Input) total() unitbench.Use {
 // Size works out the forecast for a number of users.
 func (in Input) Size(users float64) Size {
 	w, use, turns := in.Workload, in.total(), float64(in.Workload.TurnsPerSession)
-	s := Size{Users: users, Namespaces: users, SessionsPerDay: users * w.SessionsPerUserAndDay}
+	s := Size{
+		Users: users, SessionsPerDay: users * w.SessionsPerUserAndDay, StoredMessages: users * w.StoredMessagesPerUser,
+		peakShare: w.PeakHourShare / w.DaysPerMonth / hour,
+	}
 	s.Sessions = s.SessionsPerDay * w.DaysPerMonth
 	s.Turns = s.Sessions * turns
-	s.PeakSessions = s.SessionsPerDay * w.PeakHourShare / hour
-	s.PeakTurns = s.PeakSessions * turns
 
-	reads := use.ReadUnits + turns*w.ColdReadUnitsPerTurn + w.Reads.ReadUnitsPerSession
 	s.Calls = s.Sessions * (use.DynamoDBCalls + turns*w.ColdCallsPerTurn + w.Reads.CallsPerSession)
-	s.ReadUnits, s.WriteUnits = s.Sessions*reads, s.Sessions*use.WriteUnits
-	s.PeakReads, s.PeakWrites = s.PeakSessions*reads, s.PeakSessions*use.WriteUnits
-	s.StoredMessages = users * w.StoredMessagesPerUser
+	s.ReadUnits = s.Sessions * (use.ReadUnits + turns*w.ColdReadUnitsPerTurn + w.Reads.ReadUnitsPerSession)
+	s.WriteUnits = s.Sessions * use.WriteUnits
 	storedSessions := s.StoredMessages / (2 * turns)
 	s.TableGB = storedSessions * (in.Units.TableBytes + in.Units.IndexBytes) / gigabyte
-
-	s.APICalls = s.Sessions * (2 + w.Reads.CallsPerSession) // a session is opened and completed
-	s.PeakAPICalls = s.PeakSessions * (2 + w.Reads.CallsPerSession)
+	s.HotTurns = partitionWrites / (in.Units.Session["coach"].WriteUnits / turns)
 	in.functions(&s)
 	in.index(&s, use, storedSessions)
 
@@ -263,36 +273,31 @@ func (in Input) Size(users float64) Size {
 	s.InputTokens = s.Sessions * use.InputTokens
 	s.OutputTokens = s.Sessions * (answers + background.OutputTokens + reasoning)
 	s.EmbedTokens = s.Sessions * use.EmbeddingTokens
-	s.PeakTokens = s.PeakSessions * minutes * (use.InputTokens + answers + reasoning)
+	s.PeakTokens = s.Peak(s.Sessions*(use.InputTokens+answers+reasoning)) * minute
 
 	s.LogGB = s.Sessions * use.LogBytes / gigabyte
 	s.Traces = min(s.Invocations, w.DaysPerMonth*24*hour) + 0.05*s.Invocations
 	dense := (use.IndexQueries + use.Vectors) * w.DenseDimensions * 4
 	s.EgressGB = s.Sessions * (use.SentBytes + dense + w.Reads.BytesPerSession + answers*4) / gigabyte
-	s.HotTurns = 1000 / (in.Units.Session["coach"].WriteUnits / turns)
 	s.Money = in.money(s)
 	return s
 }
 
-// functions works out invocations, seconds and concurrency.
+// functions works out invocations, seconds and executions at once.
 func (in Input) functions(s *Size) {
 	w, turns := in.Workload, float64(in.Workload.TurnsPerSession)
 	perSession := map[string]float64{
-		"messages": 2 + w.Reads.CallsPerSession, "coach": turns, "prompt": turns,
+		"messages": 2 + w.Reads.CallsPerSession, // a session is opened and completed
+		"coach":    turns, "prompt": turns,
 		"summarize": in.Units.Session["summarize"].Invocations, "remember": in.Units.Session["remember"].Invocations,
 	}
+	s.APICalls, s.Executions = s.Sessions*perSession["messages"], map[string]float64{}
 	for _, name := range slices.Sorted(maps.Keys(perSession)) {
-		f, n := w.Functions[name], perSession[name]
-		s.Invocations += s.Sessions * n
-		s.GBSeconds += s.Sessions * n * f.Seconds() * f.MemoryMB / kilobyte
-		s.Concurrency += s.PeakSessions * n * f.Seconds()
+		f, n := w.Functions[name], s.Sessions*perSession[name]
+		s.Invocations += n
+		s.GBSeconds += n * f.Seconds() * f.MemoryMB / kilobyte
+		s.Executions[name] = s.Peak(n) * f.Seconds()
 	}
-	s.CoachConcurrency = s.PeakTurns * w.Functions["coach"].Seconds()
-	s.PromptConcurrency = s.PeakTurns * w.Functions["prompt"].Seconds()
-	s.SummarizeConcurrency = s.PeakSessions * perSession["summarize"] * w.Functions["summarize"].Seconds()
-	s.RememberConcurrency = s.PeakSessions * perSession["remember"] * w.Functions["remember"].Seconds()
-	s.PeakDue = s.PeakSessions * w.IdleShare
-	s.Summaries = s.Sessions * in.Units.Session["summarize"].ModelCalls
 }
 
 // What Pinecone charges at least (Pinecone documentation, "Understanding cost").
@@ -303,13 +308,12 @@ const (
 	idAndSparses = 100
 )
 
-// index works out vectors and units of Pinecone.
+// index works out vectors and units of Pinecone. Each user has a namespace.
 func (in Input) index(s *Size, use unitbench.Use, storedSessions float64) {
 	bytes := use.VectorBytes/max(use.Vectors, 1) + in.Workload.DenseDimensions*4 + idAndSparses
 	s.Vectors = storedSessions * use.Vectors
 	s.VectorGB = s.Vectors * bytes / gigabyte
-	perQuery := max(leastQuery, unitsPerGB*s.VectorGB/s.Namespaces)
-	s.IndexReads, s.PeakIndexReads = s.Sessions*use.IndexQueries*perQuery, s.PeakSessions*use.IndexQueries*perQuery
+	s.IndexReads = s.Sessions * use.IndexQueries * max(leastQuery, unitsPerGB*s.VectorGB/s.Users)
 	perWrite := max(leastWrite, math.Ceil(bytes*use.Vectors/max(use.IndexWrites, 1)/kilobyte))
 	s.IndexWrites = s.Sessions * use.IndexWrites * perWrite
 }
@@ -321,28 +325,29 @@ const chatAndSummaries = "OpenAI: chat and summaries"
 func (in Input) modelUSD(input, output float64) float64 {
 	cached := input * in.Workload.CachedInputShare
 	written := (input - cached) * in.Workload.CacheWriteShare
-	return (input-cached-written)*in.Prices.USD("modelInput")/million + written*in.Prices.USD("modelCacheWrite")/million +
-		cached*in.Prices.USD("modelCached")/million + output*in.Prices.USD("modelOutput")/million
+	usd := in.Prices.perMillion
+	return usd(input-cached-written, "modelInput") + usd(written, "modelCacheWrite") + usd(cached, "modelCached") +
+		usd(output, "modelOutput")
 }
 
 // money works out what each part costs.
 func (in Input) money(s Size) []Cost {
-	pinecone := s.IndexReads*in.Prices.USD("pineconeRead")/million + s.IndexWrites*in.Prices.USD("pineconeWrite")/million +
-		s.VectorGB*in.Prices.USD("pineconeStorage")
+	w, usd, millions := in.Workload, in.Prices.USD, in.Prices.perMillion
+	pinecone := millions(s.IndexReads, "pineconeRead") + millions(s.IndexWrites, "pineconeWrite") +
+		s.VectorGB*usd("pineconeStorage")
 	return []Cost{
-		{"DynamoDB", s.WriteUnits*in.Prices.USD("dynamodbWrite")/million + s.ReadUnits*in.Prices.USD("dynamodbRead")/million +
-			s.TableGB*(in.Prices.USD("dynamodbStorage")+in.Prices.USD("dynamodbBackup"))},
-		{"Lambda", s.Invocations*in.Prices.USD("lambdaRequest")/million + s.GBSeconds*in.Prices.USD("lambdaSecond")/million},
-		{"API Gateway", s.APICalls * in.Prices.USD("apiRequest") / million},
-		{"the chat's gateway and firewall", s.Turns*(in.Prices.USD("chatRequest")+in.Prices.USD("firewallRequest"))/million +
-			in.Prices.USD("firewall")},
-		{"Pinecone", max(pinecone, in.Prices.USD("pineconeMinimum"))},
+		{"DynamoDB", millions(s.WriteUnits, "dynamodbWrite") + millions(s.ReadUnits, "dynamodbRead") +
+			s.TableGB*(usd("dynamodbStorage")+usd("dynamodbBackup"))},
+		{"Lambda", millions(s.Invocations, "lambdaRequest") + millions(s.GBSeconds, "lambdaSecond")},
+		{"API Gateway", millions(s.APICalls, "apiRequest")},
+		{"the chat's gateway and firewall", millions(s.Turns, "chatRequest") + millions(s.Turns, "firewallRequest") +
+			usd("firewall")},
+		{"Pinecone", max(pinecone, usd("pineconeMinimum"))},
 		{chatAndSummaries, in.modelUSD(s.InputTokens, s.OutputTokens)},
-		{"OpenAI: embeddings", s.EmbedTokens * in.Prices.USD("embedding") / million},
-		{"Logs and traces", s.LogGB*(in.Prices.USD("logs")+in.Workload.LogMonths*in.Prices.USD("logStorage")) +
-			s.Traces*in.Prices.USD("trace")/million},
-		{"Metrics, alarms and the dashboard", (in.Workload.Metrics+in.Workload.RouteMetrics)*in.Prices.USD("metric") +
-			in.Workload.AlarmMetrics*in.Prices.USD("alarm") + in.Prices.USD("dashboard")},
-		{"Data transfer", s.EgressGB * in.Prices.USD("egress")},
+		{"OpenAI: embeddings", millions(s.EmbedTokens, "embedding")},
+		{"Logs and traces", s.LogGB*(usd("logs")+w.LogMonths*usd("logStorage")) + millions(s.Traces, "trace")},
+		{"Metrics, alarms and the dashboard", (w.Metrics+w.RouteMetrics)*usd("metric") + w.AlarmMetrics*usd("alarm") +
+			usd("dashboard")},
+		{"Data transfer", s.EgressGB * usd("egress")},
 	}
 }

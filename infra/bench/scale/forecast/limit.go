@@ -3,7 +3,6 @@ package forecast
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -13,9 +12,11 @@ type Limit struct {
 	// Bound is the limit, and Use what the size takes of it.
 	Bound, Use float64
 	Unit       string
-	// Moves says which parameter or request moves the limit. Parameters are names of the template's.
-	Moves      string
+	// Moves says which parameter or request moves the limit.
+	Moves string
+	// Parameters are the template's that move the limit. Default is the one whose default the bound is, "" for none.
 	Parameters []string
+	Default    string
 }
 
 // Share is how much of the limit is taken.
@@ -40,23 +41,9 @@ const (
 	sweepRate       = 20
 )
 
-// The template's defaults.
-const (
-	defaultCoach    = 50
-	defaultOthers   = 100
-	defaultThrottle = 200
-)
-
-// Defaults are the same as texts, by the names of the parameters. A test compares them with the template.
-var Defaults = map[string]string{
-	"CoachConcurrency": strconv.Itoa(defaultCoach), "ThrottlingRateLimit": strconv.Itoa(defaultThrottle),
-	"PromptConcurrency": strconv.Itoa(defaultOthers), "SummarizeConcurrency": strconv.Itoa(defaultOthers),
-	"RememberConcurrency": strconv.Itoa(defaultOthers),
-}
-
 // Limits lists the limits that grow with the users, the one that gives way first at its head.
 func (in Input) Limits(s Size) []Limit {
-	out := slices.Concat(templateLimits(s), awsLimits(s), pineconeLimits(s))
+	out := slices.Concat(templateLimits(s), awsLimits(s, in.Workload.IdleShare), pineconeLimits(s))
 	slices.SortStableFunc(out, func(a, b Limit) int { return cmp.Compare(b.Share(), a.Share()) })
 	return out
 }
@@ -74,53 +61,55 @@ func (in Input) Passed(s Size) string {
 
 // templateLimits are the bounds that the template sets by default.
 func templateLimits(s Size) []Limit {
+	const throttle = "ThrottlingRateLimit"
 	out := []Limit{{
-		Name: "requests to the HTTP API (`ThrottlingRateLimit`)", Bound: defaultThrottle, Use: s.PeakAPICalls,
-		Unit: "a second", Moves: "the parameter, up to the account's rate",
-		Parameters: []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"},
+		Name: "requests to the HTTP API (`" + throttle + "`)", Bound: 200, Use: s.Peak(s.APICalls), Unit: "a second",
+		Moves: "the parameter, up to the account's rate", Parameters: []string{throttle, "ThrottlingBurstLimit"},
+		Default: throttle,
 	}}
 	for _, f := range []struct {
-		name, parameter string
-		bound, use      float64
+		what, function, parameter string
+		bound                     float64
 	}{
-		{"answers at once", "CoachConcurrency", defaultCoach, s.CoachConcurrency},
-		{"prompts at once", "PromptConcurrency", defaultOthers, s.PromptConcurrency},
-		{"instances of summarize", "SummarizeConcurrency", defaultOthers, s.SummarizeConcurrency},
-		{"instances of remember", "RememberConcurrency", defaultOthers, s.RememberConcurrency},
+		{"answers at once", "coach", "CoachConcurrency", 50},
+		{"prompts at once", "prompt", "PromptConcurrency", 100},
+		{"instances of summarize", "summarize", "SummarizeConcurrency", 100},
+		{"instances of remember", "remember", "RememberConcurrency", 100},
 	} {
 		out = append(out, Limit{
-			Name: f.name + " (`" + f.parameter + "`)", Bound: f.bound, Use: f.use, Unit: "executions",
-			Moves: "the parameter, up to the account's concurrency", Parameters: []string{f.parameter},
+			Name: f.what + " (`" + f.parameter + "`)", Bound: f.bound, Use: s.Executions[f.function], Unit: "executions",
+			Moves: "the parameter, up to the account's concurrency", Parameters: []string{f.parameter}, Default: f.parameter,
 		})
 	}
 	return out
 }
 
-func awsLimits(s Size) []Limit {
+func awsLimits(s Size, idleShare float64) []Limit {
 	return []Limit{
 		{
-			Name: "Lambda's concurrency in the account", Bound: accountConcurrency, Use: s.Concurrency, Unit: "executions",
+			Name: "Lambda's concurrency in the account", Bound: accountConcurrency, Use: s.Concurrency(), Unit: "executions",
 			Moves: "Service Quotas: concurrent executions (tens of thousands are usual)",
 		},
 		{
-			Name: "requests to all HTTP APIs of the account", Bound: gatewayRate, Use: s.PeakAPICalls, Unit: "a second",
+			Name: "requests to all HTTP APIs of the account", Bound: gatewayRate, Use: s.Peak(s.APICalls), Unit: "a second",
 			Moves: "Service Quotas: throttle rate",
 		},
 		{
-			Name: "write units of an on-demand table", Bound: tableUnits, Use: s.PeakWrites, Unit: "a second",
+			Name: "write units of an on-demand table", Bound: tableUnits, Use: s.Peak(s.WriteUnits), Unit: "a second",
 			Moves: "Service Quotas: table-level write throughput; warm throughput before a launch",
 		},
 		{
-			Name: "read units of an on-demand table", Bound: tableUnits, Use: s.PeakReads, Unit: "a second",
+			Name: "read units of an on-demand table", Bound: tableUnits, Use: s.Peak(s.ReadUnits), Unit: "a second",
 			Moves: "Service Quotas: table-level read throughput",
 		},
 		{
-			Name: "writes of the `due` index, 16 shards", Bound: dueShards * partitionWrites, Use: s.PeakSessions * dueWrites,
-			Unit: "a second", Moves: "the number of shards in `internal/dynamo`; DynamoDB also splits a hot partition",
+			Name: "writes of the `due` index, 16 shards", Bound: dueShards * partitionWrites,
+			Use: s.Peak(s.Sessions) * dueWrites, Unit: "a second",
+			Moves: "the number of shards in `internal/dynamo`; DynamoDB also splits a hot partition",
 		},
 		{
-			Name: "sessions that fall due, one sweep at a time", Bound: sweepRate, Use: s.PeakDue, Unit: "a second",
-			Moves: "shards are swept side by side; the model's rate bounds it then",
+			Name: "sessions that fall due, one sweep at a time", Bound: sweepRate, Use: s.Peak(s.Sessions) * idleShare,
+			Unit: "a second", Moves: "shards are swept side by side; the model's rate bounds it then",
 		},
 	}
 }
@@ -128,18 +117,18 @@ func awsLimits(s Size) []Limit {
 func pineconeLimits(s Size) []Limit {
 	return []Limit{
 		{
-			Name: "namespaces of one Pinecone index", Bound: indexNamespaces, Use: s.Namespaces, Unit: "users",
+			Name: "namespaces of one Pinecone index", Bound: indexNamespaces, Use: s.Users, Unit: "users",
 			Moves: "further indexes, where users stay once they are there (`PineconeMoreIndexes`), shared namespaces " +
 				"(`VectorNamespaces`), or Pinecone's support",
 			Parameters: []string{"PineconeMoreIndexes", "PineconeNewUsersIndex", "VectorNamespaces"},
 		},
 		{
-			Name: "namespaces of a Pinecone project, 20 indexes", Bound: indexNamespaces * projectIndexes, Use: s.Namespaces,
+			Name: "namespaces of a Pinecone project, 20 indexes", Bound: indexNamespaces * projectIndexes, Use: s.Users,
 			Unit: "users", Parameters: []string{"VectorNamespaces"},
 			Moves: "shared namespaces (`VectorNamespaces`), the Enterprise plan (200 indexes), or Pinecone's support",
 		},
 		{
-			Name: "read units of one Pinecone index", Bound: indexReadUnits, Use: s.PeakIndexReads, Unit: "a second",
+			Name: "read units of one Pinecone index", Bound: indexReadUnits, Use: s.Peak(s.IndexReads), Unit: "a second",
 			Moves: "further indexes (`PineconeMoreIndexes`), or Pinecone's support",
 		},
 	}
