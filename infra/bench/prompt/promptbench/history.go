@@ -108,42 +108,72 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 	if ago >= recentSessions {
 		began = w.now.Add(-8*24*time.Hour - time.Duration(ago)*2*time.Hour)
 	}
-	in := conversation.NewSession{
-		ID: fmt.Sprintf("session-%d", ago), Context: appContexts[ago%len(appContexts)], CoachID: coach,
-	}
-	if _, err := dynamo.NewSessionStore(w.db).CreateSession(ctx, w.user, in, conversation.Idempotency{}); err != nil {
+	id := fmt.Sprintf("session-%d", ago)
+	if err := w.open(ctx, id, appContexts[ago%len(appContexts)]); err != nil {
 		return err
 	}
-	batch := make([]conversation.NewMessage, size)
-	for i := range batch {
-		text := sampleText(ago*maxPerSession + i)
-		batch[i] = conversation.NewMessage{
-			Role: [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2], Content: text,
-			Tokens: w.tokens.Count(text), Timestamp: began.Add(time.Duration(i) * 20 * time.Second),
-		}
+	said := make([]conversation.NewMessage, size)
+	for i := range said {
+		said[i] = w.message(speakers[i%2], sampleText(ago*maxPerSession+i), began.Add(time.Duration(i)*20*time.Second))
 	}
-	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, conversation.Append{SessionID: in.ID, Messages: batch})
+	stored, err := w.say(ctx, id, said...)
 	if err != nil {
 		return err
 	}
-	if err := w.indexer.IndexMessages(ctx, w.user, 0, stored.Messages); err != nil {
-		return err
-	}
-	return w.writeSummary(ctx, stored.Session)
+	text := "The user and the coach spoke about this: " + sampleText(stored.Session.LastSeq+7)
+	_, err = w.summarize(ctx, stored.Session, text)
+	return err
 }
 
-func (w historyWriter) writeSummary(ctx context.Context, of conversation.Session) error {
+// speakers take turns.
+var speakers = [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}
+
+// open creates a session.
+func (w historyWriter) open(ctx context.Context, id, in string) error {
+	_, err := dynamo.NewSessionStore(w.db).CreateSession(ctx, w.user,
+		conversation.NewSession{ID: id, Context: in, CoachID: coach}, conversation.Idempotency{})
+	return err
+}
+
+func (w historyWriter) message(role conversation.Role, text string, at time.Time) conversation.NewMessage {
+	return conversation.NewMessage{Role: role, Content: text, Tokens: w.tokens.Count(text), Timestamp: at}
+}
+
+// say appends messages and indexes them.
+func (w historyWriter) say(
+	ctx context.Context, session string, messages ...conversation.NewMessage,
+) (conversation.Appended, error) {
+	in := conversation.Append{SessionID: session, Messages: messages}
+	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, in)
+	if err != nil {
+		return stored, err
+	}
+	return stored, w.indexer.IndexMessages(ctx, w.user, 0, stored.Messages)
+}
+
+// summarize stores a session's summary up to its last message.
+func (w historyWriter) summarize(
+	ctx context.Context, of conversation.Session, text string,
+) (summary.Summary, error) {
 	appContext, err := conversation.AppContextOf(of.Context)
 	if err != nil {
-		return err
+		return summary.Summary{}, err
 	}
-	text := "The user and the coach spoke about this: " + sampleText(of.LastSeq+7)
-	return dynamo.NewSummaryStore(w.db).SaveSummary(ctx, w.user, of, summary.Summary{
-		RecordType: appContext.Summary.Type, SubjectID: of.ID, SessionID: of.ID,
-		Context: of.Context, CoachID: of.CoachID, Text: text,
-		Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq, OccurredAt: of.LastMessageAt,
-		UpdatedAt: w.now,
-	})
+	s := summary.Summary{
+		RecordType: appContext.Summary.Type, SubjectID: of.ID, SessionID: of.ID, Context: of.Context, CoachID: of.CoachID,
+		Text: text, Tokens: w.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: of.LastSeq,
+		OccurredAt: of.LastMessageAt, UpdatedAt: w.now,
+	}
+	return s, dynamo.NewSummaryStore(w.db).SaveSummary(ctx, w.user, of, s)
+}
+
+// request is the request of a prompt that the coach function would make for a stored message.
+func request(stored conversation.Appended) prompt.Request {
+	said := stored.Messages[0]
+	return prompt.Request{
+		Context: stored.Session.Context, SessionID: stored.Session.ID, CoachID: coach, Message: said.Content,
+		MessageID: said.ID, SkipSave: true,
+	}
 }
 
 const coach = "coach-strength"
@@ -180,23 +210,34 @@ func (w historyWriter) writePerson(ctx context.Context, persona, about, seed str
 const longTermRecords = 12
 
 func (w historyWriter) writeRecords(ctx context.Context, i int) error {
-	_, _, err := dynamo.NewGoalStore(w.db).Create(ctx, w.user, longterm.Goal{
-		Title: fmt.Sprintf("Goal number %d", i), Status: longterm.GoalActive, GoalType: longterm.Habit,
-	}, conversation.Idempotency{})
-	if err != nil {
+	if err := w.setGoal(ctx, fmt.Sprintf("Goal number %d", i)); err != nil {
 		return err
 	}
 	fact := fmt.Sprintf("Fact %d: likes the %s before the %s.", i, words[i], words[i+1])
-	_, _, err = dynamo.NewMemoryStore(w.db).Create(ctx, w.user, longterm.Memory{
-		Type: longterm.ProfileMemory, Content: fact, Confidence: 0.9, Rated: true, Pinned: i == 0,
-		Tokens: w.tokens.Count(fact),
-	}, conversation.Idempotency{})
-	if err != nil {
+	if _, err := w.remember(ctx, fact, i == 0); err != nil {
 		return err
 	}
-	todo := fmt.Sprintf("Try the %s with a lighter %s.", words[i+2], words[i+3])
-	_, _, err = dynamo.NewTodoStore(w.db).Create(ctx, w.user, longterm.Todo{
-		CoachID: coach, Content: todo, Status: longterm.Pending, Tokens: w.tokens.Count(todo),
+	return w.openLoop(ctx, fmt.Sprintf("Try the %s with a lighter %s.", words[i+2], words[i+3]))
+}
+
+func (w historyWriter) setGoal(ctx context.Context, title string) error {
+	_, _, err := dynamo.NewGoalStore(w.db).Create(ctx, w.user, longterm.Goal{
+		Title: title, Status: longterm.GoalActive, GoalType: longterm.Habit,
+	}, conversation.Idempotency{})
+	return err
+}
+
+func (w historyWriter) remember(ctx context.Context, text string, pinned bool) (longterm.Memory, error) {
+	m, _, err := dynamo.NewMemoryStore(w.db).Create(ctx, w.user, longterm.Memory{
+		Type: longterm.ProfileMemory, Content: text, Confidence: 0.9, Rated: true, Pinned: pinned,
+		Tokens: w.tokens.Count(text),
+	}, conversation.Idempotency{})
+	return m, err
+}
+
+func (w historyWriter) openLoop(ctx context.Context, text string) error {
+	_, _, err := dynamo.NewTodoStore(w.db).Create(ctx, w.user, longterm.Todo{
+		CoachID: coach, Content: text, Status: longterm.Pending, Tokens: w.tokens.Count(text),
 	}, conversation.Idempotency{})
 	return err
 }
@@ -204,20 +245,13 @@ func (w historyWriter) writeRecords(ctx context.Context, i int) error {
 // writeCurrentMessage stores the current message, as the coach function does before it requests the prompt.
 func (w historyWriter) writeCurrentMessage(ctx context.Context) error {
 	const message = "What should I do in tomorrow's session, now that the hip thrusts are swapped?"
-	in := conversation.NewMessage{
-		Role: conversation.RoleUser, Content: message, Tokens: w.tokens.Count(message), Timestamp: w.now,
-	}
 	stored, err := dynamo.NewMessageStore(w.db).Append(ctx, w.user, conversation.Append{
-		SessionID: "session-0", Messages: []conversation.NewMessage{in},
+		SessionID: "session-0", Messages: []conversation.NewMessage{w.message(conversation.RoleUser, message, w.now)},
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		w.request = request(stored)
 	}
-	w.request = prompt.Request{
-		Context: stored.Session.Context, SessionID: stored.Session.ID, CoachID: coach, Message: message,
-		MessageID: stored.Messages[0].ID, SkipSave: true,
-	}
-	return nil
+	return err
 }
 
 var words = strings.Fields(`squat bridge tempo row carry hinge band kettlebell breath stride ladder plank mobility rest

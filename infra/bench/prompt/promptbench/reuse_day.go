@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/summary"
 )
 
 //go:embed day.txt
@@ -101,20 +100,18 @@ func (d *day) writeUser(ctx context.Context) error {
 		return err
 	}
 	for i := range knownMemories {
-		if err := d.remember(ctx, i, i == 3); err != nil {
+		if err := d.learn(ctx, i, i == 3); err != nil {
 			return err
 		}
 	}
 	for _, title := range d.lines("goals") {
 		d.now = d.now.Add(time.Hour)
-		if _, _, err := dynamo.NewGoalStore(d.db).Create(ctx, d.user, longterm.Goal{
-			Title: title, Status: longterm.GoalActive, GoalType: longterm.Habit,
-		}, conversation.Idempotency{}); err != nil {
+		if err := d.setGoal(ctx, title); err != nil {
 			return err
 		}
 	}
 	for i := range 2 {
-		if err := d.loop(ctx, i); err != nil {
+		if err := d.openLoop(ctx, d.line("loops", i)); err != nil {
 			return err
 		}
 	}
@@ -128,27 +125,14 @@ func (d *day) writeUser(ctx context.Context) error {
 	return d.spine(ctx, "first weeks")
 }
 
-// remember stores a memory.
-func (d *day) remember(ctx context.Context, n int, pinned bool) error {
+// learn stores a memory and indexes it.
+func (d *day) learn(ctx context.Context, n int, pinned bool) error {
 	d.now = d.now.Add(time.Second)
-	text := d.line("memories", n)
-	m, _, err := dynamo.NewMemoryStore(d.db).Create(ctx, d.user, longterm.Memory{
-		Type: longterm.ProfileMemory, Content: text, Confidence: 0.9, Rated: true, Pinned: pinned,
-		Tokens: d.tokens.Count(text),
-	}, conversation.Idempotency{})
+	m, err := d.remember(ctx, d.line("memories", n), pinned)
 	if err != nil {
 		return err
 	}
 	return d.indexer.IndexHits(ctx, d.user, 0, []recall.Hit{{Memory: &m}})
-}
-
-// loop stores an open loop.
-func (d *day) loop(ctx context.Context, n int) error {
-	text := d.line("loops", n)
-	_, _, err := dynamo.NewTodoStore(d.db).Create(ctx, d.user, longterm.Todo{
-		CoachID: coach, Content: text, Status: longterm.Pending, Tokens: d.tokens.Count(text),
-	}, conversation.Idempotency{})
-	return err
 }
 
 // spine writes the coach's spine anew.
@@ -168,13 +152,6 @@ func (d *day) spine(ctx context.Context, latest string) error {
 	return dynamo.NewSpineStore(d.db).SaveSpine(ctx, d.user, 0, spine)
 }
 
-// open creates a session.
-func (d *day) open(ctx context.Context, id, in string) error {
-	_, err := dynamo.NewSessionStore(d.db).CreateSession(ctx, d.user,
-		conversation.NewSession{ID: id, Context: in, CoachID: coach}, conversation.Idempotency{})
-	return err
-}
-
 // writeEarlier writes a session of an earlier day, with its summary.
 func (d *day) writeEarlier(ctx context.Context, n int) error {
 	appContexts := []string{"coach_conversation", "workout_log", "coach_conversation", "program_designer"}
@@ -186,13 +163,13 @@ func (d *day) writeEarlier(ctx context.Context, n int) error {
 	var said []conversation.NewMessage
 	for i := range earlierTurns {
 		d.now = d.now.Add(2 * time.Minute)
-		said = append(said, d.message(conversation.RoleUser, d.line("says", 7*n+3*i)),
-			d.message(conversation.RoleAssistant, d.answerText(11*n+i)))
+		said = append(said, d.message(conversation.RoleUser, d.line("says", 7*n+3*i), d.now),
+			d.message(conversation.RoleAssistant, d.answerText(11*n+i), d.now))
 	}
 	if _, err := d.say(ctx, id, said...); err != nil {
 		return err
 	}
-	return d.summarize(ctx, id, in, d.line("summaries", n))
+	return d.writeSummary(ctx, id, in, d.line("summaries", n))
 }
 
 // answerText is an answer of some sentences.
@@ -204,39 +181,14 @@ func (d *day) answerText(n int) string {
 	return strings.Join(sentences, " ")
 }
 
-// message is a message that is said now.
-func (d *day) message(role conversation.Role, text string) conversation.NewMessage {
-	return conversation.NewMessage{Role: role, Content: text, Tokens: d.tokens.Count(text), Timestamp: d.now}
-}
-
-// say appends messages and indexes them. It returns the first one.
-func (d *day) say(
-	ctx context.Context, session string, messages ...conversation.NewMessage,
-) (conversation.Message, error) {
-	in := conversation.Append{SessionID: session, Messages: messages}
-	stored, err := dynamo.NewMessageStore(d.db).Append(ctx, d.user, in)
-	if err != nil {
-		return conversation.Message{}, err
-	}
-	return stored.Messages[0], d.indexer.IndexMessages(ctx, d.user, 0, stored.Messages)
-}
-
-// summarize stores a session's summary up to its last message.
-func (d *day) summarize(ctx context.Context, id, in, text string) error {
+// writeSummary stores the summary of a session of a context, and indexes it.
+func (d *day) writeSummary(ctx context.Context, id, in, text string) error {
 	session, _, err := dynamo.NewPromptSource(d.db).Open(ctx, d.user, in, id)
 	if err != nil {
 		return err
 	}
-	appContext, err := conversation.AppContextOf(in)
+	s, err := d.summarize(ctx, session, text)
 	if err != nil {
-		return err
-	}
-	s := summary.Summary{
-		RecordType: appContext.Summary.Type, SubjectID: id, SessionID: id, Context: in, CoachID: coach, Text: text,
-		Tokens: d.tokens.Count(text), Kind: conversation.ByModel, CoveredThrough: session.LastSeq,
-		OccurredAt: session.LastMessageAt, UpdatedAt: d.now,
-	}
-	if err := dynamo.NewSummaryStore(d.db).SaveSummary(ctx, d.user, session, s); err != nil {
 		return err
 	}
 	return d.indexer.IndexSummary(ctx, d.user, s)
@@ -254,10 +206,9 @@ func (d *day) ask(ctx context.Context, turn int) (after string, err error) {
 	if after, err = d.between(ctx, turn); err != nil {
 		return after, err
 	}
-	m, err := d.say(ctx, coachSession, d.message(conversation.RoleUser, d.line("says", turn)))
-	d.request = prompt.Request{
-		Context: "coach_conversation", SessionID: coachSession, CoachID: coach, Message: m.Content, MessageID: m.ID,
-		SkipSave: true,
+	stored, err := d.say(ctx, coachSession, d.message(conversation.RoleUser, d.line("says", turn), d.now))
+	if err == nil {
+		d.request = request(stored)
 	}
 	return after, err
 }
@@ -265,7 +216,7 @@ func (d *day) ask(ctx context.Context, turn int) (after string, err error) {
 // answer stores the coach's answer to a turn.
 func (d *day) answer(ctx context.Context, turn int) error {
 	d.now = d.now.Add(9 * time.Second)
-	_, err := d.say(ctx, coachSession, d.message(conversation.RoleAssistant, d.answerText(turn)))
+	_, err := d.say(ctx, coachSession, d.message(conversation.RoleAssistant, d.answerText(turn), d.now))
 	return err
 }
 
@@ -277,32 +228,32 @@ func (d *day) between(ctx context.Context, turn int) (after string, err error) {
 		if err := d.visit(ctx, designerSession, "program_designer", 0); err != nil {
 			return "", err
 		}
-		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 2))
+		return afterSummary, d.writeSummary(ctx, coachSession, "coach_conversation", d.line("summaries", 2))
 	case 6, 19:
-		return afterSummary, d.summarize(ctx, designerSession, "program_designer", d.line("summaries", 0))
+		return afterSummary, d.writeSummary(ctx, designerSession, "program_designer", d.line("summaries", 0))
 	case 10:
-		if err := d.loop(ctx, 2); err != nil {
+		if err := d.openLoop(ctx, d.line("loops", 2)); err != nil {
 			return "", err
 		}
-		return afterMemory, d.remember(ctx, knownMemories, false)
+		return afterMemory, d.learn(ctx, knownMemories, false)
 	case 14:
 		if err := d.visit(ctx, workoutSession, "workout_log", 4); err != nil {
 			return "", err
 		}
-		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 3))
+		return afterSummary, d.writeSummary(ctx, coachSession, "coach_conversation", d.line("summaries", 3))
 	case 15:
-		return afterSummary, d.summarize(ctx, workoutSession, "workout_log", d.line("summaries", 1))
+		return afterSummary, d.writeSummary(ctx, workoutSession, "workout_log", d.line("summaries", 1))
 	case 18:
 		return "", d.visit(ctx, designerSession, "program_designer", 2)
 	case 22:
-		if err := d.loop(ctx, 3); err != nil {
+		if err := d.openLoop(ctx, d.line("loops", 3)); err != nil {
 			return "", err
 		}
-		return afterMemory, d.remember(ctx, knownMemories+1, false)
+		return afterMemory, d.learn(ctx, knownMemories+1, false)
 	case 24:
 		return afterSpine, d.spine(ctx, "run at noon")
 	case 27:
-		return afterSummary, d.summarize(ctx, coachSession, "coach_conversation", d.line("summaries", 4))
+		return afterSummary, d.writeSummary(ctx, coachSession, "coach_conversation", d.line("summaries", 4))
 	}
 	return "", nil
 }
@@ -317,8 +268,7 @@ func (d *day) visit(ctx context.Context, id, in string, from int) error {
 	var said []conversation.NewMessage
 	for i := range 4 {
 		d.now = d.now.Add(30 * time.Second)
-		role := [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2]
-		said = append(said, d.message(role, d.line("elsewhere", from+i)))
+		said = append(said, d.message(speakers[i%2], d.line("elsewhere", from+i), d.now))
 	}
 	_, err := d.say(ctx, id, said...)
 	return err
