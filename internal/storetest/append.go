@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -26,9 +24,7 @@ func testAppend(t *testing.T, s *fixture) {
 		Metadata:         map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
 		SessionCreatedAt: Now,
 	}
-	if diff := cmp.Diff(want, a.Messages[1]); diff != "" {
-		t.Errorf("appended (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, a.Messages[1], "appended")
 	if a.Messages[0].Mode != "program_design" {
 		t.Errorf("mode %q, want that of the session", a.Messages[0].Mode)
 	}
@@ -36,13 +32,8 @@ func testAppend(t *testing.T, s *fixture) {
 	if x.MessageCount != 2 || x.LastSeq != 2 || !x.StartedAt.Equal(Now) || !x.LastMessageAt.Equal(want.Timestamp) {
 		t.Errorf("session after: %+v", x)
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(a.Messages, got); diff != "" {
-		t.Errorf("read back (-appended +read):\n%s", diff)
-	}
+	got := allMessages(t, s, alice, "p", conversation.Page{Limit: 50})
+	checkSame(t, a.Messages, got, "read back")
 	again := readSession(t, s, "p")
 	if again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(Now) {
 		t.Errorf("session read back: %+v", again)
@@ -66,9 +57,9 @@ func testAppendTimes(t *testing.T, s *fixture) {
 	ancient.Timestamp = time.Date(1912, 6, 23, 1, 2, 3, 456789000, time.FixedZone("", 3600))
 	createSession(t, s, alice, coach, "old")
 	appendMessages(t, s, alice, "old", ancient)
-	got, err := allMessages(t.Context(), s.Messages, alice, "old", conversation.Page{Limit: 1})
-	if err != nil || len(got) != 1 || !got[0].Timestamp.Equal(ancient.Timestamp.Truncate(time.Millisecond)) {
-		t.Errorf("a time before 1970: %v, %v", got, err)
+	got := allMessages(t, s, alice, "old", conversation.Page{Limit: 1})
+	if len(got) != 1 || !got[0].Timestamp.Equal(ancient.Timestamp.Truncate(time.Millisecond)) {
+		t.Errorf("a time before 1970: %v", got)
 	}
 }
 
@@ -125,12 +116,11 @@ func testInvalidAppends(t *testing.T, s *fixture) {
 			checkField(t, err, c.field)
 		}
 	}
-	if _, err := s.Messages.Append(t.Context(), alice, newAppend("none", "x")); !fault.Is(err, fault.NotFound) {
-		t.Errorf("append to a missing session: %v", err)
-	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "r", conversation.Page{Limit: 50})
-	if err != nil || len(got) != 0 {
-		t.Errorf("invalid appends stored %d messages, %v", len(got), err)
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("none", "x"))), fault.NotFound,
+		"append to a missing session")
+	got := allMessages(t, s, alice, "r", conversation.Page{Limit: 50})
+	if len(got) != 0 {
+		t.Errorf("invalid appends stored %d messages", len(got))
 	}
 }
 
@@ -162,10 +152,7 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 	if firsts != 1 {
 		t.Errorf("%d answers were not replays, want 1", firsts)
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "k", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "k", conversation.Page{Limit: 50})
 	checkComplete(t, got, 1)
 }
 
@@ -184,17 +171,12 @@ func testConcurrentAppends(t *testing.T, s *fixture) {
 		})
 	}
 	wg.Wait()
-	got, err := allMessages(t.Context(), s.Messages, alice, "w", conversation.Page{Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "w", conversation.Page{Limit: 200})
 	checkComplete(t, got, writers*each)
 	next := make([]int, writers)
 	for _, m := range got {
 		var w, i int
-		if _, err := fmt.Sscanf(m.Content, "%d/%d", &w, &i); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(fmt.Sscanf(m.Content, "%d/%d", &w, &i)))
 		if i != next[w] {
 			t.Fatalf("writer %d: message %d is where message %d should be", w, i, next[w])
 		}
@@ -213,10 +195,7 @@ func testContentRoundTrip(t *testing.T, s *fixture) {
 	}
 	createSession(t, s, alice, coach, "c")
 	appendMessages(t, s, alice, "c", userMessages(contents...)...)
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
 	checkComplete(t, got, len(contents))
 	for i, m := range got {
 		if m.Content != contents[i] {
@@ -234,9 +213,9 @@ func testFlags(t *testing.T, s *fixture) {
 		{Role: conversation.RoleUser, Content: "c"},
 	}
 	appendMessages(t, s, alice, "c", want...)
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil || len(got) != len(want) {
-		t.Fatalf("%d messages, %v", len(got), err)
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
+	if len(got) != len(want) {
+		t.Fatalf("%d messages", len(got))
 	}
 	for i, m := range got {
 		if m.NoIndex != want[i].NoIndex || m.NoExtract != want[i].NoExtract {
@@ -260,21 +239,14 @@ func testAppendReplays(t *testing.T, s *fixture) {
 	checkSameAnswer(t, first, again)
 	other := in
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Messages.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("another body: %v", err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, other)), fault.IdempotencyMismatch, "another body")
 	other.Idempotency.Key = "k2"
 	if a, err := s.Messages.Append(t.Context(), alice, other); err != nil || a.Replayed {
 		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "i", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "i", conversation.Page{Limit: 50})
 	checkComplete(t, got, 5)
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, Now)))
 	if again, err = s.Messages.Append(t.Context(), alice, in); err != nil || !again.Replayed {
 		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
 	}
@@ -285,9 +257,7 @@ func testAppendReplays(t *testing.T, s *fixture) {
 // checkSameAnswer compares the parts of two answers that a client sees.
 func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	t.Helper()
-	if diff := cmp.Diff(a.Messages, b.Messages); diff != "" {
-		t.Errorf("messages differ:\n%s", diff)
-	}
+	checkSame(t, a.Messages, b.Messages, "messages")
 	seen := func(s conversation.Session) conversation.Session {
 		return conversation.Session{
 			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
@@ -295,9 +265,7 @@ func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 			LastMessageAt: s.LastMessageAt, Summary: s.Summary,
 		}
 	}
-	if diff := cmp.Diff(seen(a.Session), seen(b.Session)); diff != "" {
-		t.Errorf("sessions differ:\n%s", diff)
-	}
+	checkSame(t, seen(a.Session), seen(b.Session), "sessions")
 }
 
 // appendWithKey returns an append of two messages with an idempotency key.
@@ -338,13 +306,9 @@ func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	var answers []conversation.Appended
 	for i, edit := range edits {
 		first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		answers = append(answers, first)
-		if _, err := s.Sessions.UpdateSession(t.Context(), alice, "i", edit); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", edit)))
 	}
 	for i, first := range answers {
 		again, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
@@ -359,22 +323,14 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	create := func(title string) {
 		t.Helper()
 		in := conversation.NewSession{ID: "i", Context: coach, CoachID: "c", Title: title}
-		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
 	}
 	create("first")
 	first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	title := "second"
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sweeper().DeleteSession(t.Context(), alice, "i"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title})))
+	must(t, s.sweeper().DeleteSession(t.Context(), alice, "i"))
 	first.Session.Title = "" // the title was deleted with the session
 	checkReplay := func(when string) {
 		t.Helper()
@@ -383,19 +339,16 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 			t.Fatalf("repeat %s: replayed %v, %v", when, again.Replayed, err)
 		}
 		checkSameAnswer(t, first, again)
-		if _, err := s.Messages.Append(t.Context(), bob, appendWithKey("i", "k")); !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s, by another user: %v", when, err)
-		}
+		checkFault(t, errorOf(s.Messages.Append(t.Context(), bob, appendWithKey("i", "k"))), fault.NotFound,
+			"%s, by another user", when)
 	}
 	checkReplay("after the deletion")
-	if _, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "other")); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another key after the deletion: %v", err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, appendWithKey("i", "other"))), fault.NotFound,
+		"another key after the deletion")
 	other := appendWithKey("i", "k")
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Messages.Append(t.Context(), alice, other); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("another body after the deletion: %v", err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, other)), fault.IdempotencyMismatch,
+		"another body after the deletion")
 	s.advance(time.Second)
 	create("third")
 	if a, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k")); !fault.Is(err, fault.Conflict) {

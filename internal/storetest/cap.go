@@ -15,9 +15,7 @@ func testGoalsAtTheirCap(t *testing.T, s *fixture) {
 	const maxLive = 50
 	for i := range maxLive + 1 {
 		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: Now.Add(time.Duration(i) * time.Minute)}
-		if _, _, err := s.Goals.Create(t.Context(), alice, g, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf3(s.Goals.Create(t.Context(), alice, g, noKey)))
 	}
 	snap := snapshot(t, s)
 	if len(snap.Goals) != maxLive {
@@ -46,9 +44,7 @@ func testTodosAtTheirCap(t *testing.T, s *fixture) {
 		if i == 0 {
 			todo.CoachID = "mia"
 		}
-		if _, _, err := s.Todos.Create(t.Context(), alice, todo, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf3(s.Todos.Create(t.Context(), alice, todo, noKey)))
 	}
 	snap := snapshot(t, s)
 	if len(snap.Todos) != maxLive {

@@ -41,15 +41,12 @@ func testClaims(t *testing.T, s *fixture) {
 			t.Errorf("%s with a claim that lapsed: %v, due %+v", name, err, onlyDue(t, s, sweep.Sessions))
 		}
 	}
-	if second, err = s.Due.Extend(t.Context(), second, until.Add(3*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	second, err = s.Due.Extend(t.Context(), second, until.Add(3*time.Hour))
+	must(t, err)
 	since := d.DueAt
 	for i, succeeded := range []bool{false, true, false} {
 		at := s.clock().Add(time.Duration(i+1) * time.Minute)
-		if err := s.Due.Postpone(t.Context(), second, at, succeeded); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Due.Postpone(t.Context(), second, at, succeeded))
 		d := onlyDue(t, s, sweep.Sessions)
 		if session := readSession(t, s, "a"); !d.DueAt.Equal(at) || session.ClaimedVersion != 0 {
 			t.Errorf("postponed to %v: due at %v, claimed %d", at, d.DueAt, session.ClaimedVersion)
@@ -81,27 +78,17 @@ func testClaimsOfChangedRecords(t *testing.T, s *fixture) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now.Add(farAhead)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Due.Remove(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now.Add(farAhead))))
+	must(t, s.Due.Remove(t.Context(), c))
 	if due := onlyDue(t, s, sweep.Sessions); !due.DueAt.Equal(s.clock()) {
 		t.Errorf("the deletion of a message makes its session due at %v, want %v", due.DueAt, s.clock())
 	}
-	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now.Add(farAhead)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now.Add(farAhead))))
 	if _, ok, err := s.Due.Claim(t.Context(), d, s.clock()); ok || err != nil {
 		t.Errorf("a session that is gone is claimed: %v, %v", ok, err)
 	}
-	if _, err := s.Summaries.SessionDue(t.Context(), d); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a session that is gone: %v", err)
-	}
-	if err := s.Due.Postpone(t.Context(), c, s.clock(), true); err != nil {
-		t.Error(err)
-	}
+	checkFault(t, errorOf(s.Summaries.SessionDue(t.Context(), d)), fault.NotFound, "a session that is gone")
+	must(t, s.Due.Postpone(t.Context(), c, s.clock(), true))
 	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
 		t.Errorf("a session that is gone is due: %v", due)
 	}
@@ -125,9 +112,7 @@ func testClaimSession(t *testing.T, s *fixture) {
 	if due := listDue(t, s, sweep.Sessions, until); len(due) != 2 {
 		t.Errorf("claims of a session that was not due lapse, too: due %v", due)
 	}
-	if err := s.Due.Remove(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Due.Remove(t.Context(), c))
 	silent.CreatedAt = silent.CreatedAt.Add(time.Millisecond)
 	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, silent, until); ok || err != nil {
 		t.Errorf("another session of that id was claimed: %v, %v", ok, err)
@@ -153,9 +138,7 @@ func testEndClaim(t *testing.T, s *fixture) {
 	}
 	session.Summary.Indexed = true
 	again := s.clock().Add(7 * time.Minute)
-	if err := s.Summaries.EndClaim(t.Context(), c, session, again, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
 	got := readSession(t, s, "a")
 	if !got.Summary.Indexed || !got.DueAt.Equal(again) || got.ClaimedVersion != 0 {
 		t.Errorf("after the claim the session is %+v, its summary %+v", got, got.Summary)
@@ -175,15 +158,11 @@ func testEndClaim(t *testing.T, s *fixture) {
 	if got = readSession(t, s, "a"); got.Summary.Indexed || !got.DueAt.Equal(again) {
 		t.Errorf("the end of an older claim: %+v, its summary %+v", got, got.Summary)
 	}
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
 	readForMemories(t, s, "a")
 	c, session = claim()
 	session.Indexed.Seq, session.Summary.Indexed = 0, true
-	if err := s.Summaries.EndClaim(t.Context(), c, session, again, true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
 	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
 		t.Errorf("everything is covered, and due is %+v", due)
 	}
@@ -203,13 +182,9 @@ func testLeases(t *testing.T, s *fixture) {
 	if held, err := s.Due.Lease(t.Context(), shard+1, "b", s.clock()); err != nil || !held {
 		t.Errorf("another shard: %v, %v", held, err)
 	}
-	if err := s.Due.Release(t.Context(), shard, "b"); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Due.Release(t.Context(), shard, "b"))
 	lease("b", false)
-	if err := s.Due.Release(t.Context(), shard, "a"); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Due.Release(t.Context(), shard, "a"))
 	lease("b", true)
 	s.advance(time.Minute)
 	lease("c", true)

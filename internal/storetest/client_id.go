@@ -41,9 +41,9 @@ func testParts(t *testing.T, s *fixture) {
 			{Type: conversation.DataPart, Name: "place", Data: json.RawMessage(`{"lat":1.10}`)},
 		}},
 	)
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil || len(got) != 3 {
-		t.Fatalf("%d messages, %v", len(got), err)
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
+	if len(got) != 3 {
+		t.Fatalf("%d messages", len(got))
 	}
 	for i, want := range []string{"Let me look.\nA moment.", "", "own"} {
 		if got[i].Content != want {
@@ -51,9 +51,7 @@ func testParts(t *testing.T, s *fixture) {
 		}
 	}
 	parts := [][]conversation.Part{got[0].Parts, got[1].Parts}
-	if diff := cmp.Diff([][]conversation.Part{call, result}, parts); diff != "" {
-		t.Errorf("parts (-want +got)\n%s", diff)
-	}
+	checkSame(t, [][]conversation.Part{call, result}, parts, "parts")
 	if got[1].IsSearched() || got[1].IsRead() || got[1].Role != conversation.RoleTool {
 		t.Errorf("a result without text: %+v", got[1])
 	}
@@ -76,9 +74,7 @@ func testClientIDs(t *testing.T, s *fixture) {
 		stored = append(stored, fmt.Sprintln(m.Seq, m.Content, m.Duplicate))
 	}
 	want3 := []string{"3 three false\n", "1 one true\n", "4 four false\n"}
-	if diff := cmp.Diff(want3, stored); diff != "" {
-		t.Errorf("a call with new and stored messages (-want +got)\n%s", diff)
-	}
+	checkSame(t, want3, stored, "a call with new and stored messages")
 	for name, m := range map[string]conversation.NewMessage{
 		"content": withID("x", "other"),
 		"role":    {Role: conversation.RoleAssistant, Content: "one", ClientMessageID: "x"},
@@ -87,22 +83,17 @@ func testClientIDs(t *testing.T, s *fixture) {
 		}},
 	} {
 		in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("", "new"), m}}
-		if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Conflict) {
-			t.Errorf("another %s under a stored id: %v", name, err)
-		}
+		checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, in)), fault.Conflict, "another %s under a stored id",
+			name)
 	}
 	other := appendMessages(t, s, alice, "d", withID("x", "another session"))
 	if other.Messages[0].Duplicate {
 		t.Error("an id of another session is a duplicate")
 	}
 	twice := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("v", "1"), withID("v", "1")}}
-	if _, err := s.Messages.Append(t.Context(), alice, twice); !fault.Is(err, fault.Invalid) {
-		t.Errorf("an id that is repeated in one call: %v", err)
-	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, twice)), fault.Invalid,
+		"an id that is repeated in one call")
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
 	checkComplete(t, got, 4)
 }
 
@@ -113,9 +104,7 @@ func testClientIDsReplay(t *testing.T, s *fixture) {
 	in := appendWithKey("i", "k")
 	in.Messages = []conversation.NewMessage{withID("w", "zero"), withID("x", "one"), withID("", "two")}
 	first, err := s.Messages.Append(t.Context(), alice, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	appendMessages(t, s, alice, "i", userMessages("three")...)
 	again, err := s.Messages.Append(t.Context(), alice, in)
 	if err != nil || !again.Replayed {
@@ -137,9 +126,8 @@ func testLargestCallWithClientIDs(t *testing.T, s *fixture) {
 		t.Errorf("%d messages with ids: %v", len(messages), err)
 	}
 	in.Messages = append(messages, withID("more", "more"))
-	if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Invalid) {
-		t.Errorf("%d messages with ids: %v", len(in.Messages), err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, in)), fault.Invalid, "%d messages with ids",
+		len(in.Messages))
 }
 
 // testConcurrentClientIDs has many writers of one message, beside others.
@@ -160,18 +148,13 @@ func testConcurrentClientIDs(t *testing.T, s *fixture) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, group.Wait())
 	for _, id := range ids {
 		if id != ids[0] {
 			t.Errorf("messages %s and %s of one id", ids[0], id)
 		}
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
 	checkComplete(t, got, writers+1)
 }
 
@@ -179,11 +162,7 @@ func testConcurrentClientIDs(t *testing.T, s *fixture) {
 func testDeletedClientID(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "c")
 	m := appendMessages(t, s, alice, "c", withID("x", "one"), withID("y", "two")).Messages[0]
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour))))
 	in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("x", "one")}}
-	if _, err := s.Messages.Append(t.Context(), alice, in); !fault.Is(err, fault.Conflict) {
-		t.Errorf("the id of a deleted message: %v", err)
-	}
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, in)), fault.Conflict, "the id of a deleted message")
 }

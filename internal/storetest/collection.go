@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -63,9 +61,7 @@ func checkCollection[T any](
 	if err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
-	if diff := cmp.Diff([]T{want, want}, []T{first, got}); diff != "" {
-		t.Errorf("%s: created and read back (-want +got):\n%s", kind, diff)
-	}
+	checkSame(t, []T{want, want}, []T{first, got}, "%s: created and read back", kind)
 	checkReplay(t, kind, c, want, 1)
 	changed := want
 	change(&changed)
@@ -76,9 +72,7 @@ func checkCollection[T any](
 	if got, err = c.Get(t.Context(), alice, *id(&want)); err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
-	if diff := cmp.Diff([]T{changed, changed}, []T{stored, got}); diff != "" {
-		t.Errorf("%s: changed and read back (-want +got):\n%s", kind, diff)
-	}
+	checkSame(t, []T{changed, changed}, []T{stored, got}, "%s: changed and read back", kind)
 	checkReplay(t, kind, c, want, 1)
 	checkMissing(t, kind, c, bob, *id(&want))
 	own := errors.New("own")
@@ -105,14 +99,11 @@ func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], fir
 	if err != nil || !replayed {
 		t.Fatalf("%s: repeat: replayed %v, %v", kind, replayed, err)
 	}
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("%s: the repeat answers (-first +repeat):\n%s", kind, diff)
-	}
+	checkSame(t, first, again, "%s: the repeat answers", kind)
 	other := idempotencyKey("POST", kind)
 	other.BodyHash = "another"
-	if _, _, err := c.Create(t.Context(), alice, first, other); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("%s: another body: %v", kind, err)
-	}
+	checkFault(t, errorOf3(c.Create(t.Context(), alice, first, other)), fault.IdempotencyMismatch, "%s: another body",
+		kind)
 	if list, _, err := c.List(t.Context(), alice, conversation.Page{Limit: 10}); err != nil || len(list) != listed {
 		t.Errorf("%s: %d are listed after the repeats, want %d, %v", kind, len(list), listed, err)
 	}
@@ -126,9 +117,7 @@ func checkMissing[T any](t *testing.T, kind string, c longterm.Collection[T], us
 		"delete": c.Delete(t.Context(), user, id),
 		"update": errorOf(c.Update(t.Context(), user, id, func(*T) error { return nil })),
 	} {
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %s a record that %s does not have: %v", kind, op, user, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s: %s a record that %s does not have", kind, op, user)
 	}
 }
 
@@ -150,19 +139,12 @@ func testCollectionPages(t *testing.T, s *fixture) {
 			g.Status = longterm.GoalPaused
 		}
 		stored, _, err := s.Goals.Create(t.Context(), alice, g, noKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want = append([]string{stored.ID}, want...)
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
-		var got []string
-		for _, g := range allRecords(t, s.Goals, limit) {
-			got = append(got, g.ID)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
-		}
+		got := idsOf(allRecords(t, s.Goals, limit), func(g longterm.Goal) string { return g.ID })
+		checkSame(t, want, got, "pages of %d", limit)
 	}
 	_, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 1, After: "x"})
 	checkField(t, err, "cursor")
@@ -170,9 +152,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 
 func testConcurrentUpdates(t *testing.T, s *fixture) {
 	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", CreatedAt: Now}, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -199,25 +179,19 @@ func testConcurrentUpdates(t *testing.T, s *fixture) {
 func snapshot(t *testing.T, s *fixture) longterm.Snapshot {
 	t.Helper()
 	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return snap
 }
 
 func testGoalsBecomePast(t *testing.T, s *fixture) {
 	in := longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}
 	g, _, err := s.Goals.Create(t.Context(), alice, in, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for status, want := range map[longterm.GoalStatus]int{
 		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
 	} {
 		setStatus := func(g *longterm.Goal) error { g.Status = status; return nil }
-		if _, err := s.Goals.Update(t.Context(), alice, g.ID, setStatus); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Goals.Update(t.Context(), alice, g.ID, setStatus)))
 		if got := snapshot(t, s).Goals; len(got) != want {
 			t.Errorf("%d goals that are %s are live", len(got), status)
 		}
@@ -233,9 +207,7 @@ func testTodosBecomePast(t *testing.T, s *fixture) {
 		todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{
 			CoachID: "c", Content: "x", Status: status, CompletedAt: completed, CreatedAt: Now, UpdatedAt: Now,
 		}, noKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return todo.ID
 	}
 	open, won := add(longterm.Pending, time.Time{}), add(longterm.TodoCompleted, Now.Add(-time.Hour))
@@ -252,31 +224,22 @@ func testTodosBecomePast(t *testing.T, s *fixture) {
 		t.Status, t.CompletedAt = longterm.Pending, time.Time{}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkTodos(t, s, open, later, won)
 }
 
 func checkTodos(t *testing.T, s *fixture, want ...string) {
 	t.Helper()
-	var got []string
-	for _, todo := range snapshot(t, s).Todos {
-		got = append(got, todo.ID)
-	}
+	got := idsOf(snapshot(t, s).Todos, func(todo longterm.Todo) string { return todo.ID })
 	slices.Sort(got)
 	slices.Sort(want)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("live todos (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, got, "live todos")
 }
 
 func testLatestCheckIn(t *testing.T, s *fixture) {
 	for _, d := range []time.Duration{-time.Hour, 0, -time.Minute, -40 * 365 * 24 * time.Hour * 2} {
 		c := longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}
-		if _, _, err := s.CheckIns.Create(t.Context(), alice, c, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf3(s.CheckIns.Create(t.Context(), alice, c, noKey)))
 	}
 	if got := snapshot(t, s).LatestCheckIn; got == nil || got.Note != "0s" {
 		t.Fatalf("latest check-in %+v", got)
@@ -295,9 +258,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 		t.Helper()
 		m.CreatedAt, m.UpdatedAt = Now, Now
 		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return stored
 	}
 	pinned := create(longterm.Memory{Content: "knee", Pinned: true, Source: longterm.Extracted})
@@ -319,9 +280,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 		if err != nil {
 			t.Fatalf("a memory past the cap was lost: %v", err)
 		}
-		if diff := cmp.Diff(m, got); diff != "" {
-			t.Fatalf("read back (-want +got):\n%s", diff)
-		}
+		checkSame(t, m, got, "read back")
 	}
 	if all := allRecords(t, s.Memories, 75); len(all) != maxLiveMemories+2 {
 		t.Errorf("%d memories are listed", len(all))
@@ -336,16 +295,10 @@ func testMemoryExpires(t *testing.T, s *fixture) {
 		ExpiresAt: Now.Add(time.Hour).Truncate(time.Second),
 	}
 	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Memories.Get(t.Context(), alice, stored.ID); err != nil {
-		t.Error(err)
-	}
+	must(t, err)
+	must(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)))
 	s.advance(time.Hour + time.Second)
-	if _, err := s.Memories.Get(t.Context(), alice, stored.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("after an hour: %v", err)
-	}
+	checkFault(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)), fault.NotFound, "after an hour")
 	list, _, err := s.Memories.List(t.Context(), alice, conversation.Page{Limit: 10})
 	if err != nil || len(list) != 0 {
 		t.Errorf("listed %+v, %v", list, err)

@@ -36,9 +36,7 @@ func (s *fixture) extractMemory(t *testing.T, messages ...conversation.Message) 
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
 	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return stored.ID
 }
 
@@ -70,10 +68,8 @@ func seqs(messages []conversation.Message) []int {
 func checkSeqs(t *testing.T, s *fixture, id string, want ...int) {
 	t.Helper()
 	for _, limit := range []int{1, 50} {
-		got, err := allMessages(t.Context(), s.Messages, alice, id, conversation.Page{Limit: limit})
-		if diff := cmp.Diff(want, seqs(got)); err != nil || diff != "" {
-			t.Errorf("%s, pages of %d (-want +got), %v:\n%s", id, limit, err, diff)
-		}
+		got := allMessages(t, s, alice, id, conversation.Page{Limit: limit})
+		checkSame(t, want, seqs(got), "%s, pages of %d", id, limit)
 	}
 	if x := readSession(t, s, id); x.MessageCount != len(want) {
 		t.Errorf("%s counts %d messages, want %d", id, x.MessageCount, len(want))
@@ -92,16 +88,11 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 		user    conversation.UserID
 		session string
 	}{"another session": {alice, "b"}, "another user": {bob, "a"}} {
-		if err := s.sweeper().DeleteMessage(t.Context(), at.user, at.session, m[1].ID); !fault.Is(err, fault.NotFound) {
-			t.Errorf("from %s: %v", name, err)
-		}
+		checkFault(t, s.sweeper().DeleteMessage(t.Context(), at.user, at.session, m[1].ID), fault.NotFound, "from %s",
+			name)
 	}
-	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("again: %v", err)
-	}
+	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID))
+	checkFault(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID), fault.NotFound, "again")
 	checkSeqs(t, s, "a", 1, 3, 4)
 	s.checkMemories(t, both)
 	if got := listPrompts(t, s, "", 50); cmp.Diff([]string{saved.ID}, promptIDs(got)) != "" {
@@ -122,17 +113,13 @@ func testDeleteMessage(t *testing.T, s *fixture) {
 func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 	t.Helper()
 	for _, step := range []struct{ delete, first, last int }{{0, 2, 3}, {3, 2, 2}} {
-		if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID))
 		x := readSession(t, s, "a")
 		if !x.StartedAt.Equal(m[step.first].Timestamp) || !x.LastMessageAt.Equal(m[step.last].Timestamp) {
 			t.Errorf("without %d the session goes from %v to %v", step.delete+1, x.StartedAt, x.LastMessageAt)
 		}
 	}
-	if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID))
 	x := readSession(t, s, "a")
 	if x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.Summarized.Seq != x.LastSeq {
 		t.Errorf("without any message the session is %+v", x)
@@ -144,34 +131,28 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 func testMessageByID(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1")
 	got, err := s.MessageDeletion.Message(t.Context(), alice, "a", m[0].ID)
-	if diff := cmp.Diff(m[0], got); err != nil || diff != "" {
-		t.Errorf("(-want +got), %v:\n%s", err, diff)
-	}
+	must(t, err)
+	checkSame(t, m[0], got, "a message by its id")
 	for name, err := range map[string]error{
 		"another session": errorOf(s.MessageDeletion.Message(t.Context(), alice, "b", m[0].ID)),
 		"another user":    errorOf(s.MessageDeletion.Message(t.Context(), bob, "a", m[0].ID)),
 		"no id":           errorOf(s.MessageDeletion.Message(t.Context(), alice, "a", "msg")),
 	} {
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s", name)
 	}
 }
 
 func testSessionsOfMessages(t *testing.T, s *fixture) {
 	sa, a := newSession(t, s, coach, "a", "1", "2")
 	sb, b := newSession(t, s, "workout_log", "b", "3")
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, Now)))
 	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
 	got, err := s.Sources.SessionsOf(t.Context(), alice, ids)
 	want := map[string]erasure.Source{
 		a[0].ID: {SessionID: "a", CreatedAt: sa.CreatedAt}, b[0].ID: {SessionID: "b", CreatedAt: sb.CreatedAt},
 	}
-	if diff := cmp.Diff(want, got); err != nil || diff != "" {
-		t.Errorf("(-want +got), %v:\n%s", err, diff)
-	}
+	must(t, err)
+	checkSame(t, want, got, "sessions of messages")
 	if got, err := s.Sources.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
 		t.Errorf("of another user's messages: %v, %v", got, err)
 	}
@@ -183,25 +164,15 @@ func testDeleteSession(t *testing.T, s *fixture) {
 	own, others := newSummary(gone, 2, conversation.ByModel, true), newSummary(kept, 1, conversation.ByModel, true)
 	own.RecordType, others.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
 	own.SubjectID, others.SubjectID = "p", "p" // two sessions of one program
-	if err := s.Summaries.SaveSummary(t.Context(), alice, kept, others); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Summaries.SaveSummary(t.Context(), alice, gone, own); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Summaries.SaveSummary(t.Context(), alice, kept, others))
+	must(t, s.Summaries.SaveSummary(t.Context(), alice, gone, own))
 	s.extractMemory(t, m...)
 	both := s.extractMemory(t, m[0], other[0])
 	s.savePrompt(t, "gone")
 	s.savePrompt(t, "kept")
-	if err := s.sweeper().DeleteSession(t.Context(), bob, "gone"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another user's: %v", err)
-	}
-	if err := s.sweeper().DeleteSession(t.Context(), alice, "gone"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sweeper().DeleteSession(t.Context(), alice, "gone"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("again: %v", err)
-	}
+	checkFault(t, s.sweeper().DeleteSession(t.Context(), bob, "gone"), fault.NotFound, "another user's")
+	must(t, s.sweeper().DeleteSession(t.Context(), alice, "gone"))
+	checkFault(t, s.sweeper().DeleteSession(t.Context(), alice, "gone"), fault.NotFound, "again")
 	checkDeleted(t, s, "gone", m)
 	s.checkMemories(t, both)
 	checkSeqs(t, s, "kept", 1)
@@ -228,11 +199,9 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 		"turn":     errorOf(s.Turns.BeginTurn(t.Context(), alice, newAppend(id, "late"), time.Minute)),
 		"change":   errorOf(s.Sessions.UpdateSession(t.Context(), alice, id, conversation.SessionChange{Status: &completed})),
 		"leave":    s.Sessions.LeaveSession(t.Context(), alice, id, Now),
-		"messages": errorOf(allMessages(t.Context(), s.Messages, alice, id, conversation.Page{Limit: 10})),
+		"messages": errorOf3(s.Messages.Messages(t.Context(), alice, id, conversation.Page{Limit: 10})),
 	} {
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s a deleted session: %v", op, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s a deleted session", op)
 	}
 	for _, x := range listIDs(t, s, conversation.SessionFilter{}, 10) {
 		if x == id {
@@ -256,12 +225,9 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := Now.Add(time.Hour)
 	deleted, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Messages.Append(t.Context(), alice, newAppend("a", "late")); !fault.Is(err, fault.NotFound) {
-		t.Errorf("append to a deleted session: %v", err)
-	}
+	must(t, err)
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))), fault.NotFound,
+		"append to a deleted session")
 	again, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
 	if err != nil || again.ID != deleted.ID || again.Session == nil {
 		t.Errorf("delete it again: %+v, %v", again, err)
@@ -270,9 +236,7 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 		return s.SessionDeletion.RemainingMessages(t.Context(), again, p)
 	}
 	left := allPages(t, conversation.Page{Limit: 1}, messages)
-	if diff := cmp.Diff(old, left); diff != "" {
-		t.Errorf("messages of the deleted session (-want +got):\n%s", diff)
-	}
+	checkSame(t, old, left, "messages of the deleted session")
 	s.advance(time.Millisecond)
 	_, fresh := newSession(t, s, coach, "a", "new")
 	s.advance(2 * time.Hour)
@@ -280,9 +244,7 @@ func testDeletionResumes(t *testing.T, s *fixture) {
 		t.Errorf("swept %d, %v", n, err)
 	}
 	remaining := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
-	if diff := cmp.Diff(fresh, remaining); diff != "" {
-		t.Errorf("the timeline after the sweep (-want +got):\n%s", diff)
-	}
+	checkSame(t, fresh, remaining, "the timeline after the sweep")
 	checkSeqs(t, s, "a", 1)
 }
 
@@ -294,21 +256,15 @@ func testForgetPrompts(t *testing.T, s *fixture) {
 		s.advance(time.Minute)
 		k := s.savePrompt(t, session)
 		k.Text = []byte("quoted")
-		if err := s.Prompts.SavePrompt(t.Context(), alice, k); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Prompts.SavePrompt(t.Context(), alice, k))
 		saved = append(saved, k)
 	}
 	for range 2 {
 		to := saved[3].CreatedAt.Add(time.Second)
 		span := erasure.PromptSpan{SessionID: "a", From: saved[1].CreatedAt, To: to, DeletedAt: to}
-		if err := s.PromptDeletion.DeletePrompts(t.Context(), alice, span); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.PromptDeletion.DeletePrompts(t.Context(), alice, span))
 	}
 	saved[1].Text, saved[3].Text = nil, nil
 	want := []prompt.StoredPrompt{saved[5], saved[4], saved[3], saved[1], saved[0]}
-	if diff := cmp.Diff(want, listPrompts(t, s, "", 50)); diff != "" {
-		t.Errorf("saved prompts (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, listPrompts(t, s, "", 50), "saved prompts")
 }

@@ -101,20 +101,13 @@ func testDocuments(t *testing.T, s *fixture) {
 		{alice, "users/ann", "note"},
 		{alice, "users/ann/note 1", "note 1"},
 	} {
-		if _, err := s.document(other.user, other.namespace, other.key); !fault.Is(err, fault.NotFound) {
-			t.Errorf("%+v: %v", other, err)
-		}
+		checkFault(t, errorOf(s.document(other.user, other.namespace, other.key)), fault.NotFound, "%+v", other)
 		n := document.Namespace(strings.Split(other.namespace, "/"))
-		if err := s.Documents.DeleteDocument(t.Context(), other.user, n, other.key); !fault.Is(err, fault.NotFound) {
-			t.Errorf("delete %+v: %v", other, err)
-		}
+		checkFault(t, s.Documents.DeleteDocument(t.Context(), other.user, n, other.key), fault.NotFound, "delete %+v",
+			other)
 	}
-	if err := s.Documents.DeleteDocument(t.Context(), alice, want.Namespace, want.Key); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.document(alice, "users/ann", "note 1"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("deleted: %v", err)
-	}
+	must(t, s.Documents.DeleteDocument(t.Context(), alice, want.Namespace, want.Key))
+	checkFault(t, errorOf(s.document(alice, "users/ann", "note 1")), fault.NotFound, "deleted")
 	if again, created := s.put(t, alice, "users/ann", "note 1", `{}`); !created || again.CreatedAt.Equal(Now) {
 		t.Errorf("put again: created %v, %+v", created, again)
 	}
@@ -146,12 +139,9 @@ func testDocumentsExpire(t *testing.T, s *fixture) {
 		t.Errorf("before its time: %v", err)
 	}
 	s.advance(time.Second)
-	if _, err := s.document(alice, "a/b", "k"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("after its time: %v", err)
-	}
-	if err := s.Documents.DeleteDocument(t.Context(), alice, first.Namespace, "k"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete after its time: %v", err)
-	}
+	checkFault(t, errorOf(s.document(alice, "a/b", "k")), fault.NotFound, "after its time")
+	checkFault(t, s.Documents.DeleteDocument(t.Context(), alice, first.Namespace, "k"), fault.NotFound,
+		"delete after its time")
 	if got := s.listed(t, alice, nil, nil, 10); !slices.Equal(got, []string{"a k"}) {
 		t.Errorf("listed: %v", got)
 	}
@@ -396,9 +386,7 @@ func testNamesOfEveryKind(t *testing.T, s *fixture) {
 	got := s.listed(t, alice, nil, nil, 7)
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("listed (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, got, "listed")
 	deep := slices.Repeat(document.Namespace{strings.Repeat("😀", 64)}, 8)
 	s.put(t, alice, deep.String(), strings.Repeat("😀", 512), `{"deep":true}`)
 	if got := s.listed(t, alice, deep[:7], nil, 5); len(got) != 1 {
@@ -429,9 +417,7 @@ func testPagesOfDocuments(t *testing.T, s *fixture) {
 		t.Errorf("%d large documents on a page, next %q, %v", len(first), next, err)
 	}
 	f, err := document.ParseFilter("filter", `{"n":1}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	short, next, err := s.Documents.Documents(t.Context(), alice, nil, f, conversation.Page{Limit: 100})
 	if err != nil || len(short) > 0 || next == "" {
 		t.Errorf("the first page of a filter that none passes has %d documents, next %q, %v", len(short), next, err)
@@ -443,9 +429,7 @@ func testPagesOfDocuments(t *testing.T, s *fixture) {
 		_, _, err := s.Documents.Documents(t.Context(), alice, document.Namespace{"a"}, nil, conversation.Page{
 			Limit: 1, After: position,
 		})
-		if !fault.Is(err, fault.Invalid) {
-			t.Errorf("position %q: %v", position, err)
-		}
+		checkFault(t, err, fault.Invalid, "position %q", position)
 	}
 }
 
@@ -500,18 +484,14 @@ func testDocumentsDuringErasure(t *testing.T, s *fixture) {
 	close(begun)
 	for range 2 {
 		_, err := s.Erasures.EraseRecords(t.Context(), alice, p.Generation, s.clock().Add(time.Hour), func(string, int) {})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	wg.Wait()
 	if got := s.listed(t, alice, nil, nil, 50); len(got) != 30 {
 		t.Errorf("%d documents were written since, %d are there", 30, len(got))
 	}
 	f, err := document.ParseFilter("filter", `{"old":true}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got := s.listed(t, alice, nil, f, 50); len(got) > 0 {
 		t.Errorf("of before the erasure: %v", got)
 	}

@@ -31,9 +31,7 @@ func testDocumentsAreDue(t *testing.T, s *fixture) {
 	s.put(t, alice, "a", "k", `{"x":2}`, func(p *document.Put) { p.TTL = time.Hour })
 	mark := func(r indexing.RecordRef) {
 		t.Helper()
-		if err := s.Indexing.MarkRecordIndexed(t.Context(), alice, r); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, r))
 	}
 	mark(old)
 	d := onlyDue(t, s, sweep.Records)
@@ -59,16 +57,12 @@ func testDocumentsAreDue(t *testing.T, s *fixture) {
 func testDeletedDocumentsAreDue(t *testing.T, s *fixture) {
 	long, _ := s.put(t, alice, "a", "k", `{"text":"`+strings.Repeat("word ", 500)+`"}`)
 	record := onlyDue(t, s, sweep.Records)
-	if err := s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"))
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || len(tombstone.Vectors) != 3 {
 		t.Fatalf("the tombstone is %+v, %v", tombstone, err)
 	}
-	if _, err := s.Indexing.RecordDue(t.Context(), record); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the deleted record: %v", err)
-	}
+	checkFault(t, errorOf(s.Indexing.RecordDue(t.Context(), record)), fault.NotFound, "the deleted record")
 	s.put(t, alice, "a", "k", `{"text":"short"}`)
 	stale, err := s.Sources.WithoutRecord(t.Context(), alice, 0, tombstone.Vectors)
 	if err != nil || !slices.Equal(stale, tombstone.Vectors[1:]) {

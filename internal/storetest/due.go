@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
@@ -24,9 +22,7 @@ func listDue(t *testing.T, s *fixture, q sweep.Queue, at time.Time) []sweep.Due 
 	var all []sweep.Due
 	for _, shard := range q.Shards() {
 		due, err := s.Due.Due(t.Context(), shard, at, nil, 50)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, due...)
 	}
 	slices.SortFunc(all, func(a, b sweep.Due) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
@@ -78,9 +74,7 @@ func testDue(t *testing.T, s *fixture) {
 	}
 	s.advance(time.Second)
 	appendMessages(t, s, alice, "s0", userMessages("more")...)
-	if diff := gocmp.Diff(want, dueIDs(t, s, Now.Add(farAhead))); diff != "" {
-		t.Errorf("due (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, dueIDs(t, s, Now.Add(farAhead)), "due")
 }
 
 // testDuePages reads what is due in pages of two, while what was read is claimed.
@@ -94,9 +88,8 @@ func testDuePages(t *testing.T, s *fixture) {
 	for _, shard := range sweep.Sessions.Shards() {
 		for after, page := (*sweep.Due)(nil), []sweep.Due{{}, {}}; len(page) == 2; {
 			var err error
-			if page, err = s.Due.Due(t.Context(), shard, at, after, 2); err != nil {
-				t.Fatal(err)
-			}
+			page, err = s.Due.Due(t.Context(), shard, at, after, 2)
+			must(t, err)
 			for _, d := range page {
 				session, err := s.Summaries.SessionDue(t.Context(), d)
 				if err != nil || !want[session.ID] {
@@ -118,9 +111,7 @@ func testDuePages(t *testing.T, s *fixture) {
 // readForMemories raises the watermark of extraction to the end of a session.
 func readForMemories(t *testing.T, s *fixture, id string) {
 	t.Helper()
-	if err := s.Extraction.SkipExtraction(t.Context(), alice, readSession(t, s, id)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Extraction.SkipExtraction(t.Context(), alice, readSession(t, s, id)))
 }
 
 func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
@@ -139,14 +130,10 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 	saveSummary(t, s, session)
 	session = readSession(t, s, "a")
 	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 	appendMessages(t, s, alice, "a", userMessages("in between")...)
 	settle(1)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
 	s.advance(time.Second)
 	saveSummary(t, s, readSession(t, s, "a"))
 	settle(1) // as of before the append
@@ -177,13 +164,9 @@ func testTheLastWatermarkSettles(t *testing.T, s *fixture) {
 			t.Fatal(ok, err)
 		}
 		session.Summary.Indexed = isIndexed
-		if err := s.Summaries.EndClaim(t.Context(), c, session, s.clock(), true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Summaries.EndClaim(t.Context(), c, session, s.clock(), true))
 		readForMemories(t, s, id)
-		if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 		if got := readSession(t, s, id); got.DueAt.IsZero() != isIndexed {
 			t.Errorf("summary indexed: %v, and the session is due at %v", isIndexed, got.DueAt)
 		}
@@ -195,18 +178,14 @@ func testTheLastWatermarkSettles(t *testing.T, s *fixture) {
 func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	if err := s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 	readForMemories(t, s, "a")
 	if settled, err := s.Summaries.Settle(t.Context(), alice, readSession(t, s, "a")); err != nil || !settled {
 		t.Fatal(settled, err)
 	}
 	completed := conversation.Completed
 	change := conversation.SessionChange{Status: &completed}
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "a", change); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "a", change)))
 	if due := dueIDs(t, s, Now.Add(farAhead)); len(due) != 1 || due[0] != "a" {
 		t.Errorf("due after completing: %v", due)
 	}
@@ -215,23 +194,17 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 // testRecordsAreDue checks that a memory or check-in is due from each write until that version is indexed.
 func testRecordsAreDue(t *testing.T, s *fixture) {
 	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d := onlyDue(t, s, sweep.Records)
 	ref, err := s.Indexing.RecordDue(t.Context(), d)
 	if err != nil || ref.ID != m.ID || ref.Past || !d.DueAt.After(s.clock()) {
 		t.Fatalf("%+v is of %+v, %v", d, ref, err)
 	}
 	pin := func(m *longterm.Memory) error { m.Pinned = !m.Pinned; return nil }
-	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
 	mark := func(ref indexing.RecordRef, want int) {
 		t.Helper()
-		if err := s.Indexing.MarkRecordIndexed(t.Context(), alice, ref); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, ref))
 		if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != want {
 			t.Errorf("due after version %d is indexed: %v", ref.Version, due)
 		}
@@ -243,32 +216,22 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 	}
 	mark(now, 0)
 	mark(now, 0)
-	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
 	c, ok, err := s.Due.Claim(t.Context(), onlyDue(t, s, sweep.Records), s.clock())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.Memories.Update(t.Context(), alice, m.ID, pin); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Due.Remove(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
+	must(t, s.Due.Remove(t.Context(), c))
 	onlyDue(t, s, sweep.Records) // it changed after the claim
 	checkIns := []longterm.CheckIn{{Note: "a", Timestamp: Now}, {Note: "b", Timestamp: Now.Add(time.Second)}}
 	for _, c := range checkIns {
-		if _, _, err := s.CheckIns.Create(t.Context(), alice, c, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf3(s.CheckIns.Create(t.Context(), alice, c, noKey)))
 	}
 	left, past := 3, 0
 	for _, d := range listDue(t, s, sweep.Records, Now.Add(farAhead)) {
 		ref, err := s.Indexing.RecordDue(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if left--; ref.Past {
 			past++
 		}
@@ -282,13 +245,9 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 // testDeletedRecordsAreDue checks that a deleted memory leaves a tombstone of its vector, and no record that is due.
 func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
 	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	record := onlyDue(t, s, sweep.Records)
-	if err := s.Memories.Delete(t.Context(), alice, m.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Memories.Delete(t.Context(), alice, m.ID))
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || !slices.Equal(tombstone.Vectors, []string{m.ID}) || !tombstone.Emptied {
 		t.Errorf("the tombstone is %+v, %v", tombstone, err)
@@ -296,9 +255,7 @@ func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
 	if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
-	if _, err := s.Indexing.RecordDue(t.Context(), record); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the record that is gone: %v", err)
-	}
+	checkFault(t, errorOf(s.Indexing.RecordDue(t.Context(), record)), fault.NotFound, "the record that is gone")
 }
 
 // testErasuresAreDue checks that an erasure is due when its caller's lease has expired, that the sweep can take it
@@ -306,20 +263,15 @@ func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
 func testErasuresAreDue(t *testing.T, s *fixture) {
 	s.storeEverything(t, "old")
 	sessions := listDue(t, s, sweep.Sessions, Now.Add(farAhead))
-	if _, err := s.Erasures.Erasure(t.Context(), alice); !fault.Is(err, fault.NotFound) {
-		t.Errorf("an erasure before there is one: %v", err)
-	}
+	checkFault(t, errorOf(s.Erasures.Erasure(t.Context(), alice)), fault.NotFound, "an erasure before there is one")
 	if _, held, err := s.Erasures.ResumeErasure(t.Context(), alice, s.clock()); held || err != nil {
 		t.Errorf("an erasure that has not begun is resumed: %v, %v", held, err)
 	}
 	begun, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, d := range sessions {
-		if _, err := s.Summaries.SessionDue(t.Context(), d); !fault.Is(err, fault.NotFound) {
-			t.Errorf("a session of the erased user is due: %v", err)
-		}
+		checkFault(t, errorOf(s.Summaries.SessionDue(t.Context(), d)), fault.NotFound,
+			"a session of the erased user is due")
 	}
 	d := onlyDue(t, s, sweep.Deletions)
 	if tombstone, err := s.Tombstones.Tombstone(t.Context(), d); err != nil || !tombstone.Erasing {
@@ -336,9 +288,7 @@ func testErasuresAreDue(t *testing.T, s *fixture) {
 	if err != nil || !p.Done || p.Generation != begun.Generation || p.Counts["message"] != 2 {
 		t.Errorf("the erasure is %+v, %v", p, err)
 	}
-	if diff := gocmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("visible afterwards (-want +got):\n%s", diff)
-	}
+	checkSame(t, none, s.visible(t), "visible afterwards")
 	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}

@@ -133,15 +133,13 @@ func testErase(t *testing.T, s *fixture) {
 			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)
 		}
 	}
-	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("visible afterwards (-want +got):\n%s", diff)
-	}
+	checkSame(t, none, s.visible(t), "visible afterwards")
 	if !recordsExist() {
 		t.Error("the app's own record is gone")
 	}
-	got, err := allMessages(t.Context(), s.Messages, bob, "bobs", conversation.Page{Limit: 9})
-	if err != nil || len(got) != 1 {
-		t.Errorf("another user's messages: %v, %v", got, err)
+	got := allMessages(t, s, bob, "bobs", conversation.Page{Limit: 9})
+	if len(got) != 1 {
+		t.Errorf("another user's messages: %v", got)
 	}
 	out, err = s.erase(t)
 	if err != nil || !out.Done || out.Generation != 2 || len(out.Counts) != 0 {
@@ -159,9 +157,7 @@ func testErasureResumes(t *testing.T, s *fixture) {
 		t.Fatalf("begin: %+v, held %v, %v", p, held, err)
 	}
 	p.Counts, p.Vectors = map[string]int{"message": 7}, 3
-	if err := s.Erasures.SaveErasure(t.Context(), alice, p, Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Erasures.SaveErasure(t.Context(), alice, p, Now))
 	got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until)
 	if err != nil || !held || cmp.Diff(p, got) != "" {
 		t.Errorf("continue: %+v, held %v, %v", got, held, err)
@@ -175,9 +171,8 @@ func testErasureResumes(t *testing.T, s *fixture) {
 	if err != nil || !out.Done || out.Generation != 1 || out.Counts["message"] != 9 || out.Vectors != 3 {
 		t.Errorf("to the end: %+v, %v", out, err)
 	}
-	if err := s.Erasures.SaveErasure(t.Context(), alice, erasedBefore(p), Now); !fault.Is(err, fault.Conflict) {
-		t.Errorf("save another erasure: %v", err)
-	}
+	checkFault(t, s.Erasures.SaveErasure(t.Context(), alice, erasedBefore(p), Now), fault.Conflict,
+		"save another erasure")
 }
 
 // erase erases alice within a minute.
@@ -199,32 +194,24 @@ func testErasedRecordsAreHidden(t *testing.T, s *fixture) {
 	if _, held, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("visible of the erased records (-want +got):\n%s", diff)
-	}
+	checkSame(t, none, s.visible(t), "visible of the erased records")
 	s.advance(time.Minute)
 	s.storeEverything(t, "new")
 	want := maps.Clone(all)
 	want["messages of new"] = want["messages of old"]
 	delete(want, "messages of old")
-	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
-		t.Errorf("visible of the new records (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, s.visible(t), "visible of the new records")
 	out, err := s.erase(t)
 	if err != nil || !out.Done || out.Generation != 1 {
 		t.Fatalf("erase to the end: %+v, %v", out, err)
 	}
-	if diff := cmp.Diff(want, s.visible(t)); diff != "" {
-		t.Errorf("visible after the erasure (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, s.visible(t), "visible after the erasure")
 }
 
 // testTimelineDuringErasure reads pages that begin between messages of the erased generation.
 func testTimelineDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "old", numbered("m", 20)...)
-	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Second)
 	newSession(t, s, coach, "new", "a", "b", "c")
 	for _, descending := range []bool{false, true} {
@@ -241,16 +228,12 @@ func testTimelineDuringErasure(t *testing.T, s *fixture) {
 // testSameIDDuringErasure creates a session with the id of one that is being erased.
 func testSameIDDuringErasure(t *testing.T, s *fixture) {
 	newSession(t, s, coach, "a", "1", "2")
-	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Minute)
 	newSession(t, s, coach, "a", "new")
 	check := func() {
 		t.Helper()
-		if diff := cmp.Diff([]string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10)); diff != "" {
-			t.Errorf("sessions (-want +got):\n%s", diff)
-		}
+		checkSame(t, []string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10), "sessions")
 		checkSeqs(t, s, "a", 1)
 	}
 	check()
@@ -267,18 +250,12 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	m := s.extractMemory(t, messages...)
 	saved := s.savePrompt(t, "a")
 	p, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	checkRefused := func(when string) {
 		t.Helper()
-		if err := s.Prompts.SavePrompt(t.Context(), alice, saved); !fault.Is(err, fault.Conflict) {
-			t.Errorf("%s: save a prompt: %v", when, err)
-		}
+		checkFault(t, s.Prompts.SavePrompt(t.Context(), alice, saved), fault.Conflict, "%s: save a prompt", when)
 		_, err := s.Memories.Update(t.Context(), alice, m, func(m *longterm.Memory) error { m.Pinned = true; return nil })
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: change a memory: %v", when, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s: change a memory", when)
 	}
 	checkRefused("while it runs")
 	s.advance(time.Minute)
@@ -294,9 +271,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
 		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)),
 	} {
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %v", op, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s", op)
 	}
 	if settled, err := s.Summaries.Settle(t.Context(), alice, session); settled || err != nil {
 		t.Errorf("settle: %v, %v", settled, err)
@@ -304,9 +279,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, s.clock()); ok || err != nil {
 		t.Errorf("claim: %v, %v", ok, err)
 	}
-	if diff := cmp.Diff(none, s.visible(t)); diff != "" {
-		t.Errorf("visible after the late writes (-want +got):\n%s", diff)
-	}
+	checkSame(t, none, s.visible(t), "visible after the late writes")
 	if due := listDue(t, s, sweep.Sessions, s.clock().Add(farAhead)); len(due) != 0 {
 		t.Errorf("due are %v", due)
 	}
@@ -342,9 +315,7 @@ func testKeysAreFreeAfterErasure(t *testing.T, s *fixture) {
 		}
 	}
 	write()
-	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Minute)
 	write()
 	for range 2 { // the one that has begun, and another one

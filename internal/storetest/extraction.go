@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
@@ -42,9 +40,7 @@ func (s *fixture) leased(t *testing.T, owner string, session conversation.Sessio
 func (s *fixture) known(t *testing.T, session conversation.Session) extraction.Known {
 	t.Helper()
 	known, err := s.Extraction.Known(t.Context(), alice, session.Generation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return known
 }
 
@@ -83,9 +79,7 @@ func testLeaseExtraction(t *testing.T, s *fixture) {
 	}
 	release := func(owner string) {
 		t.Helper()
-		if err := s.Extraction.ReleaseExtraction(t.Context(), alice, s.lease(owner)); err != nil {
-			t.Error(err)
-		}
+		must(t, s.Extraction.ReleaseExtraction(t.Context(), alice, s.lease(owner)))
 	}
 	take("a", true)
 	take("b", false)
@@ -97,24 +91,19 @@ func testLeaseExtraction(t *testing.T, s *fixture) {
 	s.advance(time.Minute)
 	take("c", true)
 	readForMemories(t, s, "a")
-	if _, err := s.Extraction.LeaseExtraction(t.Context(), alice, session, s.lease("c")); !fault.Is(err, fault.Conflict) {
-		t.Errorf("the lease for a session that is read meanwhile: %v", err)
-	}
+	checkFault(t, errorOf(s.Extraction.LeaseExtraction(t.Context(), alice, session, s.lease("c"))), fault.Conflict,
+		"the lease for a session that is read meanwhile")
 }
 
 // testSaveExtraction stores new and changed records, and reads all of them back.
 func testSaveExtraction(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1", "2", "3")
 	old, _, err := s.Memories.Create(t.Context(), alice, newFact("old", Now.Add(-time.Hour)), noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{
 		Content: "call", CoachID: "c1", Status: longterm.Pending,
 	}, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := extraction.Batch{
 		Lease: s.leased(t, "w", session), Through: conversation.Watermark{Seq: 2, At: session.LastMessageAt},
 		Known: s.known(t, session),
@@ -140,24 +129,20 @@ func testSaveExtraction(t *testing.T, s *fixture) {
 		}
 		return err
 	}
-	if err := saved(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, saved())
 	session = readSession(t, s, "a")
 	if session.Extracted != b.Through {
 		t.Errorf("the session is read through %+v", session.Extracted)
 	}
 	for _, want := range []longterm.Memory{fact, old} {
 		got, err := s.Memories.Get(t.Context(), alice, want.ID)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
-		}
+		must(t, err)
+		checkSame(t, want, got, "memory %s", want.ID)
 	}
 	for _, want := range []longterm.Todo{opened, todo} {
 		got, err := s.Todos.Get(t.Context(), alice, want.ID)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Errorf("%v (-want +got):\n%s", err, diff)
-		}
+		must(t, err)
+		checkSame(t, want, got, "todo %s", want.ID)
 	}
 	if live := s.known(t, session); len(live.Memories) != 1 || live.Memories[0].ID != fact.ID {
 		t.Errorf("live memories are %+v", live.Memories)
@@ -167,9 +152,7 @@ func testSaveExtraction(t *testing.T, s *fixture) {
 	}
 	b.Through.Seq, b.Last, b.Known = 3, true, s.known(t, session)
 	b.Memories, b.Todos = extraction.Changes[longterm.Memory]{}, extraction.Changes[longterm.Todo]{}
-	if err := saved(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, saved())
 	newSession(t, s, coach, "b", "1")
 	s.leased(t, "another", readSession(t, s, "b")) // the last batch has given the lease back
 }
@@ -179,9 +162,7 @@ func testLateExtractions(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1", "2")
 	fact := newFact("fact", Now)
 	known, _, err := s.Memories.Create(t.Context(), alice, newFact("known", Now), noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := extraction.Batch{
 		Lease: s.leased(t, "w", session), Through: conversation.Watermark{Seq: 2}, Known: s.known(t, session),
 		Memories: extraction.Changes[longterm.Memory]{New: []longterm.Memory{fact}, Changed: []longterm.Memory{known}},
@@ -192,36 +173,25 @@ func testLateExtractions(t *testing.T, s *fixture) {
 		if !errors.Is(err, want) && !fault.Is(err, fault.CodeOf(want)) || err == nil {
 			t.Errorf("%s: %v, want %v", what, err, want)
 		}
-		if _, err := s.Memories.Get(t.Context(), alice, fact.ID); !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: the fact is stored: %v", what, err)
-		}
+		checkFault(t, errorOf(s.Memories.Get(t.Context(), alice, fact.ID)), fault.NotFound, "%s: the fact is stored",
+			what)
 	}
 	conflict := fault.New(fault.Conflict, "")
 	pin := func(m *longterm.Memory) error { m.Pinned = true; return nil }
-	if _, err := s.Memories.Update(t.Context(), alice, known.ID, pin); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Memories.Update(t.Context(), alice, known.ID, pin)))
 	save(conflict, "a known record that has changed")
 	b.Known = s.known(t, session)
-	if _, err := s.Preferences.Put(t.Context(), alice, longterm.Preferences{CrossContext: true}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Preferences.Put(t.Context(), alice, longterm.Preferences{CrossContext: true})))
 	save(conflict, "a user who wants no memories")
-	if _, err := s.Preferences.Put(t.Context(), alice, longterm.DefaultPreferences()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Preferences.Put(t.Context(), alice, longterm.DefaultPreferences())))
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now)))
 	save(conflict, "a session that has lost a message")
 	session = readSession(t, s, "a")
 	s.advance(time.Minute)
 	s.leased(t, "another", session)
 	save(extraction.ErrLeaseLost, "a worker that has lost the lease")
 	b.Lease.Owner = "another"
-	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", Now)))
 	save(fault.Missing(""), "a session that is gone")
 }
 
@@ -235,9 +205,7 @@ func testForgottenRecords(t *testing.T, s *fixture) {
 		if err == nil {
 			err = memories.Delete(t.Context(), alice, m.ID)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	forget("Is allergic to nuts.", s.Memories)
 	forget("Lives in Porto.", s.DrawnMemories)
@@ -245,9 +213,7 @@ func testForgottenRecords(t *testing.T, s *fixture) {
 	if err == nil {
 		err = s.Todos.Delete(t.Context(), alice, todo.ID)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, todo := newFact("is  allergic to NUTS", Now), longterm.Todo{
 		ID:      longterm.NewTodoID(Now, repeated("x")),
 		Content: "call", CoachID: "c1", Status: longterm.Pending, CreatedAt: Now,
@@ -259,9 +225,8 @@ func testForgottenRecords(t *testing.T, s *fixture) {
 	}
 	forgotten, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b)
 	slices.Sort(forgotten)
-	if diff := cmp.Diff([]string{again.ID, todo.ID}, forgotten); diff != "" || err != nil {
-		t.Fatalf("forgotten, %v (-want +got):\n%s", err, diff)
-	}
+	must(t, err)
+	checkSame(t, []string{again.ID, todo.ID}, forgotten, "forgotten")
 	b.Memories.New, b.Todos.New = b.Memories.New[1:], nil
 	if forgotten, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b); len(forgotten) > 0 || err != nil {
 		t.Errorf("forgotten are %v, %v", forgotten, err)
@@ -311,9 +276,7 @@ func testSkipExtraction(t *testing.T, s *fixture) {
 		t.Fatal("messages of the user need no extraction")
 	}
 	for range 2 {
-		if err := s.Extraction.SkipExtraction(t.Context(), alice, session); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Extraction.SkipExtraction(t.Context(), alice, session))
 	}
 	want := conversation.Watermark{Seq: 2, At: session.LastMessageAt}
 	if got := readSession(t, s, "a"); got.NeedsExtraction() || got.Extracted != want {
@@ -328,16 +291,13 @@ func testExtractionAfterErasure(t *testing.T, s *fixture) {
 		Lease: s.leased(t, "w", session), Last: true, Through: conversation.Watermark{Seq: 1},
 		Memories: extraction.Changes[longterm.Memory]{New: []longterm.Memory{newFact("fact", Now)}},
 	}
-	if _, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))))
 	if _, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b); err == nil {
 		t.Error("a batch of before the erasure is stored")
 	}
 	s.advance(time.Minute)
-	if _, err := s.Extraction.LeaseExtraction(t.Context(), alice, session, s.lease("x")); !fault.Is(err, fault.Conflict) {
-		t.Errorf("a lease of before the erasure: %v", err)
-	}
+	checkFault(t, errorOf(s.Extraction.LeaseExtraction(t.Context(), alice, session, s.lease("x"))), fault.Conflict,
+		"a lease of before the erasure")
 	list, _, err := s.Memories.List(t.Context(), alice, conversation.Page{Limit: 10})
 	if len(list) > 0 || err != nil {
 		t.Errorf("memories are %v, %v", list, err)

@@ -1,13 +1,15 @@
 package storetest
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 )
 
 const (
@@ -39,6 +41,32 @@ func (s *fixture) advance(d time.Duration) {
 }
 
 func errorOf[T any](_ T, err error) error { return err }
+
+func errorOf3[T, U any](_ T, _ U, err error) error { return err }
+
+// must ends the test on an error.
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkSame compares what a store answers with what is wanted. The format says what is compared.
+func checkSame(t *testing.T, want, got any, format string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
+	}
+}
+
+// checkFault checks the code of an error. The format says what was tried.
+func checkFault(t *testing.T, err error, code fault.Code, format string, args ...any) {
+	t.Helper()
+	if !fault.Is(err, code) {
+		t.Errorf("%s: %v, want %s", fmt.Sprintf(format, args...), err, code)
+	}
+}
 
 func createSession(t *testing.T, s *fixture, user conversation.UserID, context, id string) conversation.Session {
 	t.Helper()
@@ -106,9 +134,7 @@ func allPages[T any](t *testing.T, page conversation.Page, list listFunc[T]) []T
 	var all []T
 	for {
 		items, next, err := list(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(items) > page.Limit {
 			t.Fatalf("a page of %d, at most %d were asked for", len(items), page.Limit)
 		}
@@ -123,21 +149,12 @@ func allPages[T any](t *testing.T, page conversation.Page, list listFunc[T]) []T
 }
 
 // allMessages reads all pages of a session's messages.
-func allMessages(
-	ctx context.Context, s conversation.MessageStore, user conversation.UserID, id string, page conversation.Page,
-) ([]conversation.Message, error) {
-	var all []conversation.Message
-	for {
-		messages, next, err := s.Messages(ctx, user, id, page)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, messages...)
-		if next == "" {
-			return all, nil
-		}
-		page.After = next
-	}
+func allMessages(t *testing.T, s *fixture, user conversation.UserID, id string, page conversation.Page,
+) []conversation.Message {
+	t.Helper()
+	return allPages(t, page, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+		return s.Messages.Messages(t.Context(), user, id, p)
+	})
 }
 
 // checkComplete checks that the messages are seq 1 to n in order, with strictly increasing times.

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
@@ -25,17 +23,13 @@ func testSingletons(t *testing.T, s *fixture) {
 		},
 		longterm.DefaultPreferences(), false)
 	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := longterm.Snapshot{
 		Profile: &longterm.Profile{Name: "B"}, Seed: &longterm.Seed{Content: "swims"},
 		UserSummary: &longterm.UserSummary{Struggles: []string{"d"}, StoredAt: Now},
 		Spines:      map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{},
 	}
-	if diff := cmp.Diff(want, snap); diff != "" {
-		t.Errorf("snapshot (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, snap, "snapshot")
 }
 
 // checkSingleton gets a missing record, puts two records one after the other, and gets the record of another user.
@@ -47,16 +41,10 @@ func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T,
 	}
 	for _, want := range []T{first, then} {
 		put, err := s.Put(t.Context(), alice, want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := s.Get(t.Context(), alice)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]T{want, want}, []T{put, got}); diff != "" {
-			t.Errorf("put and read back (-want +got):\n%s", diff)
-		}
+		must(t, err)
+		checkSame(t, []T{want, want}, []T{put, got}, "put and read back")
 	}
 	if _, err := s.Get(t.Context(), bob); fault.Is(err, fault.NotFound) != missing {
 		t.Errorf("get another user's: %v", err)
@@ -67,22 +55,15 @@ func testPreferencesHaveDefaults(t *testing.T, s *fixture) {
 	check := func(user conversation.UserID, want longterm.Preferences) {
 		t.Helper()
 		got, err := s.Preferences.Get(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		access, err := s.Recall.Access(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]longterm.Preferences{want, want}, []longterm.Preferences{got, access.Preferences}); diff != "" {
-			t.Errorf("%s, by themselves and with the generation (-want +got):\n%s", user, diff)
-		}
+		must(t, err)
+		checkSame(t, []longterm.Preferences{want, want}, []longterm.Preferences{got, access.Preferences},
+			"%s, by themselves and with the generation", user)
 	}
 	check(alice, longterm.DefaultPreferences())
 	set := longterm.Preferences{Timezone: "Pacific/Auckland"}
-	if _, err := s.Preferences.Put(t.Context(), alice, set); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Preferences.Put(t.Context(), alice, set)))
 	check(alice, set)
 	check(bob, longterm.DefaultPreferences())
 }
@@ -91,14 +72,11 @@ func testCoaches(t *testing.T, s *fixture) {
 	var c longterm.Coach
 	for _, id := range []string{"b", "c", "a"} {
 		c = longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}
-		if _, err := s.Coaches.PutCoach(t.Context(), alice, c); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, c)))
 	}
 	got, err := s.Coaches.Coach(t.Context(), alice, "a")
-	if diff := cmp.Diff(c, got); diff != "" || err != nil {
-		t.Errorf("coach (-want +got):\n%s%v", diff, err)
-	}
+	must(t, err)
+	checkSame(t, c, got, "coach")
 	for _, limit := range []int{1, 2, 3, 50} {
 		var ids []string
 		coaches := func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
@@ -119,28 +97,17 @@ func testCoaches(t *testing.T, s *fixture) {
 
 func checkCoachErrors(t *testing.T, s *fixture) {
 	t.Helper()
-	if _, err := s.Coaches.Coach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another user's coach: %v", err)
-	}
-	if err := s.Coaches.DeleteCoach(t.Context(), bob, "a"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete another user's coach: %v", err)
-	}
-	if err := s.Coaches.DeleteCoach(t.Context(), alice, "a"); err != nil {
-		t.Error(err)
-	}
-	if err := s.Coaches.DeleteCoach(t.Context(), alice, "a"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("delete a coach twice: %v", err)
-	}
+	checkFault(t, errorOf(s.Coaches.Coach(t.Context(), bob, "a")), fault.NotFound, "another user's coach")
+	checkFault(t, s.Coaches.DeleteCoach(t.Context(), bob, "a"), fault.NotFound, "delete another user's coach")
+	must(t, s.Coaches.DeleteCoach(t.Context(), alice, "a"))
+	checkFault(t, s.Coaches.DeleteCoach(t.Context(), alice, "a"), fault.NotFound, "delete a coach twice")
 	_, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "a#b"})
 	checkField(t, err, "coachId")
 	for i := range 98 { // b and c are there
-		if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)})))
 	}
-	if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"}); !fault.Is(err, fault.Conflict) {
-		t.Errorf("one coach more than the cap: %v", err)
-	}
+	checkFault(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"})), fault.Conflict,
+		"one coach more than the cap")
 	if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "b", Name: "again"}); err != nil {
 		t.Errorf("replace a coach at the cap: %v", err)
 	}

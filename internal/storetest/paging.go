@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -20,15 +18,9 @@ func testPaging(t *testing.T, s *fixture) {
 		appendMessages(t, s, alice, "p", userMessages(numbered("m", min(50, n-i))...)...)
 	}
 	for _, limit := range []int{1, 7, 50, 107, 200} {
-		got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: limit})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := allMessages(t, s, alice, "p", conversation.Page{Limit: limit})
 		checkComplete(t, got, n)
-		got, err = allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: limit, Descending: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got = allMessages(t, s, alice, "p", conversation.Page{Limit: limit, Descending: true})
 		slices.Reverse(got)
 		checkComplete(t, got, n)
 	}
@@ -37,9 +29,7 @@ func testPaging(t *testing.T, s *fixture) {
 		checkField(t, err, "cursor")
 	}
 	_, _, err := s.Messages.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1})
-	if !fault.Is(err, fault.NotFound) {
-		t.Errorf("messages of a missing session: %v", err)
-	}
+	checkFault(t, err, fault.NotFound, "messages of a missing session")
 }
 
 func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
@@ -60,9 +50,9 @@ func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {
 		page := conversation.Page{Limit: 50, Descending: desc}
 		check(s.Messages.Messages(t.Context(), alice, "b", page))
 		check(s.Messages.Timeline(t.Context(), alice, conversation.Range{}, page))
-		got, err := allMessages(t.Context(), s.Messages, alice, "b", page)
-		if err != nil || len(got) != n {
-			t.Errorf("all pages hold %d, %v", len(got), err)
+		got := allMessages(t, s, alice, "b", page)
+		if len(got) != n {
+			t.Errorf("all pages hold %d", len(got))
 		}
 	}
 	checkMessagesAfter(t, s, n, conversation.MaxPageBytes/size)
@@ -110,10 +100,7 @@ func testPagingDuringWrites(t *testing.T, s *fixture) {
 		})
 	}
 	for _, desc := range []bool{true, false} {
-		got, err := allMessages(t.Context(), s.Messages, alice, "p", conversation.Page{Limit: 9, Descending: desc})
-		if err != nil {
-			t.Error(err)
-		}
+		got := allMessages(t, s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
 		if desc {
 			slices.Reverse(got)
 		}
@@ -177,9 +164,7 @@ func testTimeline(t *testing.T, s *fixture) {
 	for _, c := range cases {
 		for _, limit := range []int{1, 3, 10, 50} {
 			got := contents(timeline(t, s, c.r, conversation.Page{Limit: limit, Descending: c.desc}))
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s in pages of %d (-want +got):\n%s", c.name, limit, diff)
-			}
+			checkSame(t, c.want, got, "%s in pages of %d", c.name, limit)
 		}
 	}
 	_, _, err := s.Messages.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 1, After: "msg#x"})

@@ -18,31 +18,19 @@ import (
 func testOpen(t *testing.T, s *fixture) {
 	want, _ := newSession(t, s, "program_designer", "a", "1")
 	p := longterm.Preferences{CrossContext: true, Timezone: "Pacific/Auckland"}
-	if _, err := s.Preferences.Put(t.Context(), alice, p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Preferences.Put(t.Context(), alice, p)))
 	session, access, err := s.PromptSource.Open(t.Context(), alice, "program_designer", "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, session); diff != "" {
-		t.Errorf("session (-want +got):\n%s", diff)
-	}
+	must(t, err)
+	checkSame(t, want, session, "session")
 	wantAccess := longterm.Access{Preferences: p, NotMigrated: s.Adopted != nil}
-	if diff := cmp.Diff(wantAccess, access); diff != "" {
-		t.Errorf("access (-want +got):\n%s", diff)
-	}
+	checkSame(t, wantAccess, access, "access")
 	for _, at := range [][2]string{{"program_designer", "b"}, {coach, "a"}, {"none", "a"}} {
-		if _, _, err := s.PromptSource.Open(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
-			t.Errorf("open %v: %v", at, err)
-		}
-		if _, err := s.Summaries.SessionIn(t.Context(), alice, at[0], at[1]); !fault.Is(err, fault.NotFound) {
-			t.Errorf("session in %v: %v", at, err)
-		}
+		checkFault(t, errorOf3(s.PromptSource.Open(t.Context(), alice, at[0], at[1])), fault.NotFound, "open %v", at)
+		checkFault(t, errorOf(s.Summaries.SessionIn(t.Context(), alice, at[0], at[1])), fault.NotFound, "session in %v",
+			at)
 	}
-	if _, _, err := s.PromptSource.Open(t.Context(), bob, "program_designer", "a"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("open another user's: %v", err)
-	}
+	checkFault(t, errorOf3(s.PromptSource.Open(t.Context(), bob, "program_designer", "a")), fault.NotFound,
+		"open another user's")
 }
 
 func testRecentSessions(t *testing.T, s *fixture) {
@@ -65,9 +53,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 		t.Helper()
 		recent.Since = Now.Add(-48 * time.Hour)
 		got, next, err := s.Recall.RecentSessions(t.Context(), alice, recent, conversation.Page{Limit: limit, After: after})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, x := range got {
 			if x.ID == "s2" && (x.Summary == nil || x.Summary.Text != sum.Text) {
 				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
@@ -96,9 +82,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 		t.Errorf("recent workouts are %v, then %q", got, next)
 	}
 	_, _, err := s.Recall.RecentSessions(t.Context(), alice, of, conversation.Page{Limit: 1, After: "x"})
-	if !fault.Is(err, fault.Invalid) {
-		t.Errorf("a broken position: %v", err)
-	}
+	checkFault(t, err, fault.Invalid, "a broken position")
 }
 
 // testCoachSessions lists a coach's sessions beside those of another coach, of an unwanted context, and without
@@ -107,9 +91,7 @@ func testCoachSessions(t *testing.T, s *fixture) {
 	session := func(context, coachID, id string, ago time.Duration) {
 		t.Helper()
 		in := conversation.NewSession{ID: id, Context: context, CoachID: coachID}
-		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
 		if ago > 0 {
 			m := userMessages("x")
 			m[0].Timestamp = Now.Add(-ago)
@@ -137,18 +119,12 @@ func testCoachSessions(t *testing.T, s *fixture) {
 				return s.PromptSource.CoachSessions(t.Context(), user, of, p)
 			}
 			ids := idsOf(allPages(t, conversation.Page{Limit: limit}, list), sessionID)
-			if diff := cmp.Diff(want, ids); diff != "" {
-				t.Errorf("%s, in pages of %d (-want +got):\n%s", user, limit, diff)
-			}
+			checkSame(t, want, ids, "%s, in pages of %d", user, limit)
 		}
 	}
 	gone, _, err := s.Messages.Messages(t.Context(), alice, "wanted0", conversation.Page{Limit: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.sweeper().DeleteMessage(t.Context(), alice, "wanted0", gone[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "wanted0", gone[0].ID))
 	all, next, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
 	if diff := cmp.Diff(want[1:], idsOf(all, sessionID)); diff != "" || next != "" || err != nil {
 		t.Errorf("without the session that has no messages any more (-want +got), next %q, %v:\n%s", next, err, diff)
@@ -168,17 +144,13 @@ func testMessagesBefore(t *testing.T, s *fixture) {
 	if s.Adopted != nil && s.Adopted.HasCopies() { // the array has the message still
 		_, err = s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[4], nil, Now)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	session = readSession(t, s, session.ID)
 	var before conversation.Message
 	var got []int
 	for {
 		read, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, before, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(read) == 0 {
 			break
 		}
@@ -187,9 +159,7 @@ func testMessagesBefore(t *testing.T, s *fixture) {
 		}
 		before = read[0]
 	}
-	if diff := cmp.Diff([]int{9, 8, 7, 6, 4, 3, 2, 1}, got); diff != "" {
-		t.Errorf("read backwards (-want +got):\n%s", diff)
-	}
+	checkSame(t, []int{9, 8, 7, 6, 4, 3, 2, 1}, got, "read backwards")
 }
 
 // testMessagesAfter reads ranges of a session whose messages are not evenly spread in time.
@@ -214,9 +184,7 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 			for _, at := range []time.Time{{}, times[min(after, n)]} {
 				watermark := conversation.Watermark{Seq: after, At: at}
 				got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, watermark, limit)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if len(got) != want || want > 0 && (got[0].Seq != after+1 || got[want-1].Seq != after+want) {
 					t.Errorf("after %d at %v, at most %d: %d messages", after, at, limit, len(got))
 				}
@@ -246,9 +214,7 @@ func testMessagesAfterADeletedOne(t *testing.T, s *fixture) {
 		t.Fatalf("%d messages, cursor %q, %v", len(page), cursor, err)
 	}
 	for _, m := range appended[1:] {
-		if err := s.sweeper().DeleteMessage(t.Context(), alice, "a", m.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m.ID))
 	}
 	next := userMessages("4")
 	next[0].Timestamp = appended[0].Timestamp.Add(time.Minute)
@@ -274,9 +240,7 @@ func testResolve(t *testing.T, s *fixture) {
 		m := longterm.Memory{Content: "fact", CreatedAt: Now, UpdatedAt: Now}
 		change(&m)
 		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return stored.ID
 	}
 	valid := memory(func(*longterm.Memory) {})
@@ -284,12 +248,8 @@ func testResolve(t *testing.T, s *fixture) {
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = Now })
 	slept := longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}
 	checkIn, _, err := s.CheckIns.Create(t.Context(), alice, slept, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]))
 	ids := []string{
 		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID,
 		sum.ID() + "#1", "msg_bob_1_000123456789",
@@ -297,16 +257,12 @@ func testResolve(t *testing.T, s *fixture) {
 	want := []string{valid + "#2", messages[0].ID, checkIn.ID + "#p1", sum.ID() + "#1"}
 	for user, want := range map[conversation.UserID][]string{alice: want, bob: nil} {
 		hits, err := s.PromptSource.Resolve(t.Context(), user, 0, ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var got []string
 		for _, h := range hits {
 			got = append(got, h.ID)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s resolves (-want +got):\n%s", user, diff)
-		}
+		checkSame(t, want, got, "%s resolves", user)
 		if len(hits) == 4 && (hits[0].Memory == nil || hits[1].Message == nil ||
 			hits[1].Message.Content != "hello" || hits[2].CheckIn == nil || hits[3].Summary == nil) {
 			t.Errorf("resolved %+v", hits)
@@ -329,14 +285,10 @@ func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.Recall.Access(t.Context(), alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k := promptAt(s.clock(), "r")
 	k.SessionID, k.Generation = session, access.Generation
-	if err := s.Prompts.SavePrompt(t.Context(), alice, k); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Prompts.SavePrompt(t.Context(), alice, k))
 	return k
 }
 
@@ -362,31 +314,20 @@ func testSavedPrompts(t *testing.T, s *fixture) {
 	saved[4] = short
 	for _, want := range saved {
 		got, err := s.Prompts.StoredPrompt(t.Context(), alice, want.ID)
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("saved prompt (-want +got), %v:\n%s", err, diff)
-		}
+		must(t, err)
+		checkSame(t, want, got, "saved prompt")
 	}
 	for _, limit := range []int{1, 2, 50} {
-		if diff := cmp.Diff(saved, listPrompts(t, s, "", limit)); diff != "" {
-			t.Errorf("listed in pages of %d (-want +got):\n%s", limit, diff)
-		}
-		if diff := cmp.Diff([]prompt.StoredPrompt{saved[1], saved[3]}, listPrompts(t, s, "s1", limit)); diff != "" {
-			t.Errorf("of one session in pages of %d (-want +got):\n%s", limit, diff)
-		}
+		checkSame(t, saved, listPrompts(t, s, "", limit), "listed in pages of %d", limit)
+		checkSame(t, []prompt.StoredPrompt{saved[1], saved[3]}, listPrompts(t, s, "s1", limit),
+			"of one session in pages of %d", limit)
 	}
 	s.advance(time.Hour)
-	if _, err := s.Prompts.StoredPrompt(t.Context(), alice, short.ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("an expired prompt: %v", err)
-	}
-	if diff := cmp.Diff(saved[:4], listPrompts(t, s, "", 50)); diff != "" {
-		t.Errorf("listed after one expired (-want +got):\n%s", diff)
-	}
-	if _, err := s.Prompts.StoredPrompt(t.Context(), bob, saved[0].ID); !fault.Is(err, fault.NotFound) {
-		t.Errorf("another user's prompt: %v", err)
-	}
+	checkFault(t, errorOf(s.Prompts.StoredPrompt(t.Context(), alice, short.ID)), fault.NotFound, "an expired prompt")
+	checkSame(t, saved[:4], listPrompts(t, s, "", 50), "listed after one expired")
+	checkFault(t, errorOf(s.Prompts.StoredPrompt(t.Context(), bob, saved[0].ID)), fault.NotFound,
+		"another user's prompt")
 	late := saved[0]
 	late.Generation = 1
-	if err := s.Prompts.SavePrompt(t.Context(), alice, late); !fault.Is(err, fault.Conflict) {
-		t.Errorf("save a prompt of another generation: %v", err)
-	}
+	checkFault(t, s.Prompts.SavePrompt(t.Context(), alice, late), fault.Conflict, "save a prompt of another generation")
 }

@@ -36,9 +36,7 @@ func testReopen(t *testing.T, s *fixture) {
 	}
 	in := appendWithKey("r", "k")
 	first, err := s.Messages.Append(t.Context(), alice, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	stored := readSession(t, s, "r")
 	isDue := !stored.DueAt.IsZero() || !stored.IsMigrated() // which the migration's index action finds
 	if first.Session.Status != conversation.Active || stored.Status != conversation.Active ||

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -18,24 +16,16 @@ func testCreate(t *testing.T, s *fixture) {
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
 	}
 	created, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: "c1", Mode: "program_design", Status: conversation.Active,
 		Title: "Plan", Attributes: in.Attributes, CreatedAt: Now, Adopted: s.Adopted,
 		Version: created.Session.Version,
 	}
-	if diff := cmp.Diff(want, created.Session); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, created.Session, "created")
 	got, err := s.Sessions.Session(t.Context(), alice, in.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("read back (-want +got):\n%s", diff)
-	}
+	must(t, err)
+	checkSame(t, want, got, "read back")
 	in = conversation.NewSession{Context: coach, CoachID: "c1"}
 	fresh, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil || !conversation.ValidID(fresh.Session.ID) {
@@ -47,9 +37,7 @@ func testCreateReplays(t *testing.T, s *fixture) {
 	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
 	in := conversation.NewSession{Context: coach, CoachID: "c1"}
 	first, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	appendMessages(t, s, alice, first.Session.ID, userMessages("hello")...)
 	again, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
 	if err != nil || !again.Replayed {
@@ -59,9 +47,8 @@ func testCreateReplays(t *testing.T, s *fixture) {
 		t.Errorf("the repeat answers %+v, the first call %+v", again.Session, first.Session)
 	}
 	idem.BodyHash = "h2"
-	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, idem); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("another body: %v", err)
-	}
+	checkFault(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, idem)), fault.IdempotencyMismatch,
+		"another body")
 	other, err := s.Sessions.CreateSession(t.Context(), bob, in, idem)
 	if err != nil || other.Replayed {
 		t.Errorf("another user's same key: replayed %v, %v", other.Replayed, err)
@@ -72,9 +59,8 @@ func testCreateConflicts(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "one")
 	for _, context := range conversation.Contexts() {
 		in := conversation.NewSession{ID: "one", Context: context, CoachID: "c1"}
-		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); !fault.Is(err, fault.Conflict) {
-			t.Errorf("the same id in %s: %v", context, err)
-		}
+		checkFault(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)), fault.Conflict,
+			"the same id in %s", context)
 	}
 	invalid := map[string]conversation.NewSession{
 		"context":   {ID: "x", Context: "nowhere", CoachID: "c1"},
@@ -125,21 +111,16 @@ func checkField(t *testing.T, err error, field string) {
 func testOtherUsersData(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "same")
 	appendMessages(t, s, alice, "same", userMessages("alice's secret")...)
-	if _, err := s.Sessions.Session(t.Context(), bob, "same"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("read another user's session: %v", err)
-	}
-	if _, err := s.Messages.Append(t.Context(), bob, newAppend("same", "x")); !fault.Is(err, fault.NotFound) {
-		t.Errorf("append to another user's session: %v", err)
-	}
+	checkFault(t, errorOf(s.Sessions.Session(t.Context(), bob, "same")), fault.NotFound, "read another user's session")
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), bob, newAppend("same", "x"))), fault.NotFound,
+		"append to another user's session")
 	_, _, err := s.Messages.Messages(t.Context(), bob, "same", conversation.Page{Limit: 10})
-	if !fault.Is(err, fault.NotFound) {
-		t.Errorf("read another user's messages: %v", err)
-	}
+	checkFault(t, err, fault.NotFound, "read another user's messages")
 	createSession(t, s, bob, coach, "same")
 	appendMessages(t, s, bob, "same", userMessages("bob's word")...)
-	got, err := allMessages(t.Context(), s.Messages, bob, "same", conversation.Page{Limit: 10})
-	if err != nil || len(got) != 1 || got[0].Content != "bob's word" {
-		t.Errorf("bob reads %v, %v", got, err)
+	got := allMessages(t, s, bob, "same", conversation.Page{Limit: 10})
+	if len(got) != 1 || got[0].Content != "bob's word" {
+		t.Errorf("bob reads %v", got)
 	}
 	messages, _, err := s.Messages.Timeline(t.Context(), bob, conversation.Range{}, conversation.Page{Limit: 10})
 	if err != nil || len(messages) != 1 || messages[0].Content != "bob's word" {
@@ -160,18 +141,12 @@ func testListSessions(t *testing.T, s *fixture) {
 	}
 	createSession(t, s, bob, coach, "bobs")
 	for _, limit := range []int{1, 5, 200} {
-		if diff := cmp.Diff(want, listIDs(t, s, conversation.SessionFilter{}, limit)); diff != "" {
-			t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
-		}
+		checkSame(t, want, listIDs(t, s, conversation.SessionFilter{}, limit), "pages of %d", limit)
 	}
 	done := conversation.Completed
 	change := conversation.SessionChange{Status: &done}
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "s03", change); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2)); diff != "" {
-		t.Errorf("completed (-want +got):\n%s", diff)
-	}
+	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "s03", change)))
+	checkSame(t, []string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2), "completed")
 	evens := listIDs(t, s, conversation.SessionFilter{Context: coach}, 2)
 	if len(evens) != n/2 {
 		t.Errorf("one context lists %v", evens)
@@ -190,27 +165,20 @@ func listIDs(t *testing.T, s *fixture, filter conversation.SessionFilter, limit 
 
 func testUpdateSession(t *testing.T, s *fixture) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
-	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
 	title, status := "Leg day", conversation.Completed
 	change := conversation.SessionChange{Title: &title, Status: &status, Attributes: map[string]any{"b": nil, "c": 3}}
 	got, err := s.Sessions.UpdateSession(t.Context(), alice, "e", change)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got.Title != title || got.Status != status {
 		t.Errorf("changed to %q, %q", got.Title, got.Status)
 	}
-	if diff := cmp.Diff(map[string]any{"a": "1", "c": 3.0}, got.Attributes); diff != "" {
-		t.Errorf("attributes (-want +got):\n%s", diff)
-	}
+	checkSame(t, map[string]any{"a": "1", "c": 3.0}, got.Attributes, "attributes")
 	bad := conversation.Status("paused")
 	_, err = s.Sessions.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
 	checkField(t, err, "status")
-	if _, err := s.Sessions.UpdateSession(t.Context(), alice, "none", change); !fault.Is(err, fault.NotFound) {
-		t.Errorf("change a missing session: %v", err)
-	}
+	checkFault(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "none", change)), fault.NotFound,
+		"change a missing session")
 	// Concurrent changes and appends are all stored.
 	var wg sync.WaitGroup
 	for i := range 5 {
@@ -232,14 +200,10 @@ func testUpdateSession(t *testing.T, s *fixture) {
 func testLeaveSession(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "l")
 	at := Now.Add(-time.Minute)
-	if err := s.Sessions.LeaveSession(t.Context(), alice, "l", at); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Sessions.LeaveSession(t.Context(), alice, "l", at))
 	got, err := s.Sessions.Session(t.Context(), alice, "l")
 	if err != nil || !got.LeftAt.Equal(at) {
 		t.Errorf("left at %v, %v", got.LeftAt, err)
 	}
-	if err := s.Sessions.LeaveSession(t.Context(), bob, "l", at); !fault.Is(err, fault.NotFound) {
-		t.Errorf("leave another user's session: %v", err)
-	}
+	checkFault(t, s.Sessions.LeaveSession(t.Context(), bob, "l", at), fault.NotFound, "leave another user's session")
 }

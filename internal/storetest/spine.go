@@ -18,9 +18,7 @@ import (
 func (s *fixture) dueSpine(t *testing.T) summary.DueSpine {
 	t.Helper()
 	due, err := s.Spines.SpineDue(t.Context(), onlyDue(t, s, sweep.Spines))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return due
 }
 
@@ -33,9 +31,7 @@ func (s *fixture) saveSpine(t *testing.T, text string) longterm.Spine {
 		Struggles: []string{text + " struggle"}, Contexts: []string{coach}, Unshared: []string{"workout_log"},
 		CoveredTo: s.clock(), UpdatedAt: s.clock(), Model: "m", PromptVersion: "v1", Version: due.Version,
 	}
-	if err := s.Spines.SaveSpine(t.Context(), alice, due.Generation, spine); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Spines.SaveSpine(t.Context(), alice, due.Generation, spine))
 	spine.Version++
 	return spine
 }
@@ -54,9 +50,8 @@ func (s *fixture) checkListedSpines(t *testing.T, when string, want ...string) l
 	for _, one := range spines {
 		texts = append(texts, one.Text)
 	}
-	if diff := cmp.Diff(want, texts); diff != "" || err != nil {
-		t.Errorf("spines listed %s, %v (-want +got)\n%s", when, err, diff)
-	}
+	must(t, err)
+	checkSame(t, want, texts, "spines listed %s", when)
 	return preferences
 }
 
@@ -67,9 +62,7 @@ func testSummariesMakeSpinesDue(t *testing.T, s *fixture) {
 	save := func(covered int, kind conversation.SummaryKind, inProgress bool) {
 		t.Helper()
 		sum := newSummary(readSession(t, s, "a"), covered, kind, inProgress)
-		if err := s.Summaries.SaveSummary(t.Context(), alice, readSession(t, s, "a"), sum); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Summaries.SaveSummary(t.Context(), alice, readSession(t, s, "a"), sum))
 	}
 	save(2, conversation.Extractive, true)
 	if due() != 0 {
@@ -84,16 +77,12 @@ func testSummariesMakeSpinesDue(t *testing.T, s *fixture) {
 	other, _ := newSession(t, s, "program_designer", "b", "1")
 	sum := newSummary(other, 1, conversation.ByModel, true)
 	sum.RecordType = conversation.ProgramDesignerSummary
-	if err := s.Summaries.SaveSummary(t.Context(), alice, other, sum); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Summaries.SaveSummary(t.Context(), alice, other, sum))
 	if again := onlyDue(t, s, sweep.Spines); !again.DueAt.Equal(first.DueAt) {
 		t.Errorf("another session delays the spine from %v to %v", first.DueAt, again.DueAt)
 	}
 	claim, _, err := s.Due.Claim(t.Context(), first, first.DueAt.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	save(2, conversation.ByModel, false) // the same text
 	if err := s.Due.Remove(t.Context(), claim); err != nil || due() != 0 {
 		t.Errorf("a summary of the same text keeps the spine due: %v", err)
@@ -101,9 +90,7 @@ func testSummariesMakeSpinesDue(t *testing.T, s *fixture) {
 	appendMessages(t, s, alice, "a", userMessages("3")...)
 	save(3, conversation.ByModel, false)
 	claim, _, err = s.Due.Claim(t.Context(), onlyDue(t, s, sweep.Spines), first.DueAt.Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	appendMessages(t, s, alice, "a", userMessages("4")...)
 	save(4, conversation.ByModel, false)
 	if err := s.Due.Remove(t.Context(), claim); err != nil || due() != 1 {
@@ -124,27 +111,19 @@ func testSaveSpine(t *testing.T, s *fixture) {
 	}
 	want := s.saveSpine(t, "first")
 	stored := []longterm.Spine{s.dueSpine(t).Spine, s.storedSpine(t)}
-	if diff := cmp.Diff([]longterm.Spine{want, want}, stored); diff != "" {
-		t.Errorf("stored (-want +got):\n%s", diff)
-	}
+	checkSame(t, []longterm.Spine{want, want}, stored, "stored")
 	s.checkListedSpines(t, "after a save", "first")
-	if err := s.Spines.SaveSpine(t.Context(), alice, 0, due.Spine); !fault.Is(err, fault.Conflict) {
-		t.Errorf("save what another worker has written: %v", err)
-	}
+	checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 0, due.Spine), fault.Conflict,
+		"save what another worker has written")
 	want.Text = "second"
-	if err := s.Spines.SaveSpine(t.Context(), alice, 0, want); err != nil {
-		t.Error(err)
-	}
-	if err := s.Spines.SaveSpine(t.Context(), alice, 7, s.storedSpine(t)); !fault.Is(err, fault.NotFound) {
-		t.Errorf("save a spine of another generation: %v", err)
-	}
+	must(t, s.Spines.SaveSpine(t.Context(), alice, 0, want))
+	checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 7, s.storedSpine(t)), fault.NotFound,
+		"save a spine of another generation")
 	p := longterm.DefaultPreferences()
 	p.Memory = false
 	for _, memory := range []bool{false, true} {
 		p.Memory = memory
-		if _, err := s.Preferences.Put(t.Context(), alice, p); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Preferences.Put(t.Context(), alice, p)))
 		if got := s.checkListedSpines(t, "with preferences", "second"); got.Memory != memory {
 			t.Errorf("listed with memory %v, want %v", got.Memory, memory)
 		}
@@ -153,9 +132,8 @@ func testSaveSpine(t *testing.T, s *fixture) {
 			t.Errorf("save with memory %v: %v", memory, err)
 		}
 	}
-	if _, err := s.Spines.SpineDue(t.Context(), onlyDue(t, s, sweep.Sessions)); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the spine of a session: %v", err)
-	}
+	checkFault(t, errorOf(s.Spines.SpineDue(t.Context(), onlyDue(t, s, sweep.Sessions))), fault.NotFound,
+		"the spine of a session")
 }
 
 // testUserSummaryOfSpines checks that the user summary has the app's own remarks and those of spines, and that the app
@@ -166,19 +144,13 @@ func testUserSummaryOfSpines(t *testing.T, s *fixture) {
 	check := func(wins ...string) {
 		t.Helper()
 		got, err := s.UserSummaries.Get(t.Context(), alice)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(wins, got.Wins); diff != "" {
-			t.Errorf("wins (-want +got):\n%s", diff)
-		}
+		must(t, err)
+		checkSame(t, wins, got.Wins, "wins")
 	}
 	s.saveSpine(t, "seen")
 	check("seen win")
 	s.advance(time.Second)
-	if _, err := s.UserSummaries.Put(t.Context(), alice, longterm.UserSummary{Wins: []string{"own"}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.UserSummaries.Put(t.Context(), alice, longterm.UserSummary{Wins: []string{"own"}})))
 	check("own")
 	if at := s.dueSpine(t).ReplacedAt; !at.Equal(s.clock()) {
 		t.Errorf("replaced at %v, want %v", at, s.clock())
@@ -224,20 +196,15 @@ func testDeletionsClearSpines(t *testing.T, s *fixture) {
 		}
 		after := s.storedSpine(t)
 		if !step.clears {
-			if diff := cmp.Diff(before, after); diff != "" {
-				t.Errorf("delete %s (-before +after):\n%s", step.name, diff)
-			}
+			checkSame(t, before, after, "delete %s", step.name)
 			s.makeSpineDue(t)
 			continue
 		}
 		cleared := longterm.Spine{CoachID: "c1", UpdatedAt: s.clock(), Version: before.Version + 1}
-		if diff := cmp.Diff(cleared, s.dueSpine(t).Spine); diff != "" {
-			t.Errorf("delete %s (-cleared +got):\n%s", step.name, diff)
-		}
+		checkSame(t, cleared, s.dueSpine(t).Spine, "delete %s", step.name)
 		s.checkListedSpines(t, "after it was cleared")
-		if err := s.Spines.SaveSpine(t.Context(), alice, 0, before); !fault.Is(err, fault.Conflict) {
-			t.Errorf("delete %s: a worker that comes late: %v", step.name, err)
-		}
+		checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 0, before), fault.Conflict,
+			"delete %s: a worker that comes late", step.name)
 	}
 }
 
@@ -248,9 +215,7 @@ func (s *fixture) removeDueSpine(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("claim: %v, %v", ok, err)
 	}
-	if err := s.Due.Remove(t.Context(), claim); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Due.Remove(t.Context(), claim))
 }
 
 // makeSpineDue makes the spine due by a session of its own.
@@ -271,20 +236,14 @@ func testErasedSpines(t *testing.T, s *fixture) {
 		t.Fatalf("erase: %+v, %v", out, err)
 	}
 	s.checkListedSpines(t, "after an erasure")
-	if _, err := s.Spines.SpineDue(t.Context(), due); !fault.Is(err, fault.NotFound) {
-		t.Errorf("the spine of an erased user is due: %v", err)
-	}
+	checkFault(t, errorOf(s.Spines.SpineDue(t.Context(), due)), fault.NotFound, "the spine of an erased user is due")
 	for _, version := range []int64{0, spine.Version} {
 		spine.Version = version
-		if err := s.Spines.SaveSpine(t.Context(), alice, 0, spine); !fault.Is(err, fault.NotFound) {
-			t.Errorf("a worker that comes late: %v", err)
-		}
+		checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 0, spine), fault.NotFound, "a worker that comes late")
 	}
 	session, _ = newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	if diff := cmp.Diff(longterm.Spine{CoachID: "c1"}, s.dueSpine(t).Spine); diff != "" {
-		t.Errorf("a user who came back (-want +got):\n%s", diff)
-	}
+	checkSame(t, longterm.Spine{CoachID: "c1"}, s.dueSpine(t).Spine, "a user who came back")
 	s.saveSpine(t, "new")
 }
 
@@ -294,9 +253,7 @@ func testOldSpinesGo(t *testing.T, s *fixture) {
 	for i := range limit + 3 {
 		s.advance(time.Second)
 		spine := longterm.Spine{CoachID: fmt.Sprint("coach", i), Text: "so far", UpdatedAt: s.clock()}
-		if err := s.Spines.SaveSpine(t.Context(), alice, 0, spine); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Spines.SaveSpine(t.Context(), alice, 0, spine))
 	}
 	spines := snapshot(t, s).Spines
 	_, oldest := spines["coach2"]

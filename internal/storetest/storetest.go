@@ -181,9 +181,7 @@ func reducePropertyChecks(t *testing.T) {
 	if err == nil {
 		err = flag.Set(name, strconv.Itoa(max(1, n/part)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = flag.Set(name, asked) })
 }
 

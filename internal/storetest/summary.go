@@ -90,9 +90,7 @@ func testSaveSummary(t *testing.T, s *fixture) {
 func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int) {
 	t.Helper()
 	session, err := s.Summaries.SessionIn(t.Context(), alice, want.Context, want.SessionID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	copied := &conversation.SessionSummary{
 		Text: want.Text, Tokens: want.Tokens, Tags: want.Tags, Kind: want.Kind, InProgress: want.InProgress,
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
@@ -110,9 +108,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	}
 	// Only the session has these.
 	want.OwnFields, want.Digest, want.SessionVersion, want.CoveredAt, want.Days = nil, "", 0, time.Time{}, nil
-	if diff := cmp.Diff(want, *hits[0].Summary); diff != "" {
-		t.Errorf("the record (-want +got):\n%s", diff)
-	}
+	checkSame(t, want, *hits[0].Summary, "the record")
 }
 
 // testSaveSummaryOfAttributes saves summaries that cover the same messages and were made with different attributes.
@@ -140,9 +136,8 @@ func testSaveSummaryOfAttributes(t *testing.T, s *fixture) {
 			session = edited
 			var err error
 			change := conversation.SessionChange{Attributes: map[string]any{"step": float64(i)}}
-			if edited, err = s.Sessions.UpdateSession(t.Context(), alice, "a", change); err != nil {
-				t.Fatal(err)
-			}
+			edited, err = s.Sessions.UpdateSession(t.Context(), alice, "a", change)
+			must(t, err)
 		}
 		from := edited
 		if step.stale {
@@ -166,9 +161,7 @@ func testSummariesOfOneSubject(t *testing.T, s *fixture) {
 		session, _ := newSession(t, s, coach, id, "1")
 		sum := newSummary(session, 1, conversation.ByModel, true)
 		sum.SubjectID = "program 1"
-		if err := s.Summaries.SaveSummary(t.Context(), alice, session, sum); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Summaries.SaveSummary(t.Context(), alice, session, sum))
 		checkSummary(t, s, sum, 1)
 	}
 	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
@@ -186,9 +179,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	change := func(id string, status *conversation.Status, attributes map[string]any, due int) conversation.Session {
 		t.Helper()
 		in := conversation.SessionChange{Status: status, Attributes: attributes}
-		if _, err := s.Sessions.UpdateSession(t.Context(), alice, id, in); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, id, in)))
 		if got := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(got) != due {
 			t.Errorf("%s with %v: due %v, want %d", id, attributes, got, due)
 		}
@@ -206,9 +197,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	sum := newSummary(form, 0, conversation.ByModel, false)
 	sum.RecordType = conversation.WorkoutSummary
 	sum.Digest = "attributes:x" // not that of the attributes
-	if err := s.Summaries.SaveSummary(t.Context(), alice, form, sum); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Summaries.SaveSummary(t.Context(), alice, form, sum))
 	edited := change("form", nil, map[string]any{"workoutName": "Grace"}, 1)
 	for i, settled := range []conversation.Session{form, edited} { // the first one was read before the edit
 		if ok, err := s.Summaries.Settle(t.Context(), alice, settled); err != nil || ok != (i == 1) {
@@ -241,17 +230,11 @@ func testLateSummaries(t *testing.T, s *fixture) {
 		"another generation": gone, "made anew": reborn, "none": {ID: "x", Context: "workout_log"},
 	} {
 		err := s.Summaries.SaveSummary(t.Context(), alice, x, newSummary(session, 9, conversation.ByModel, false))
-		if !fault.Is(err, fault.NotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
+		checkFault(t, err, fault.NotFound, "%s", name)
 	}
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, Now)))
 	err := s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 2, conversation.ByModel, false))
-	if !fault.Is(err, fault.Conflict) {
-		t.Errorf("a summary made of a message that was deleted: %v", err)
-	}
+	checkFault(t, err, fault.Conflict, "a summary made of a message that was deleted")
 	if got := readSession(t, s, "a"); got.Summary != nil || got.Summarized.Seq != 0 {
 		t.Errorf("late summaries stored %+v through %d", got.Summary, got.Summarized.Seq)
 	}
@@ -330,7 +313,6 @@ func testSessionsAt(t *testing.T, s *fixture) {
 	old, elsewhere, none, other := here, here, here, here
 	old.Generation, elsewhere.Context, none.SessionID, other.User = 1, coach, "none", bob
 	got, err := s.Indexing.SessionsAt(t.Context(), []indexing.SessionRef{old, here, elsewhere, none, other, here})
-	if diff := cmp.Diff(map[indexing.SessionRef]conversation.Session{here: session}, got); err != nil || diff != "" {
-		t.Errorf("%v, sessions (-want +got)\n%s", err, diff)
-	}
+	must(t, err)
+	checkSame(t, map[indexing.SessionRef]conversation.Session{here: session}, got, "sessions")
 }

@@ -17,9 +17,7 @@ func tombstonesDue(t *testing.T, s *fixture, at time.Time) []erasure.Tombstone {
 	var out []erasure.Tombstone
 	for _, d := range listDue(t, s, sweep.Deletions, at) {
 		tombstone, err := s.Tombstones.Tombstone(t.Context(), d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, tombstone)
 	}
 	return out
@@ -38,9 +36,7 @@ func testTombstones(t *testing.T, s *fixture) {
 		}
 		want = append([]string{deleted.ID}, want...)
 	}
-	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "b", Now.Add(10*time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "b", Now.Add(10*time.Minute))))
 	due := func(minutes int) (ids []string, tombstones []erasure.Tombstone) {
 		t.Helper()
 		tombstones = tombstonesDue(t, s, Now.Add(time.Duration(minutes)*time.Minute))
@@ -57,17 +53,13 @@ func testTombstones(t *testing.T, s *fixture) {
 	_, tombstones := due(9)
 	first := tombstones[0]
 	first.Emptied, first.Sweeps = true, 1
-	if err := s.Tombstones.SaveTombstone(t.Context(), first, Now.Add(5*time.Minute)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Tombstones.SaveTombstone(t.Context(), first, Now.Add(5*time.Minute)))
 	got, tombstones := due(9)
 	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Sweeps != 1 {
 		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
 	for range 2 {
-		if err := s.Tombstones.DeleteTombstone(t.Context(), first); err != nil {
-			t.Error(err)
-		}
+		must(t, s.Tombstones.DeleteTombstone(t.Context(), first))
 	}
 	if got, _ := due(9); len(got) != 1 {
 		t.Errorf("due after one was closed: %v", got)
@@ -80,18 +72,14 @@ func testVectorTombstones(t *testing.T, s *fixture) {
 	other := deleted
 	other.Generation, other.Vectors = 7, []string{"v3"}
 	for _, left := range []erasure.Tombstone{deleted, deleted, other} {
-		if err := s.Tombstones.SaveVectorTombstone(t.Context(), left, Now); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Tombstones.SaveVectorTombstone(t.Context(), left, Now))
 	}
 	due := tombstonesDue(t, s, Now.Add(time.Hour))
 	if len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied ||
 		due[0].User != alice {
 		t.Fatalf("due are %+v", due)
 	}
-	if err := s.Tombstones.DeleteTombstone(t.Context(), due[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Tombstones.DeleteTombstone(t.Context(), due[0]))
 	if due = tombstonesDue(t, s, Now.Add(time.Hour)); len(due) != 0 {
 		t.Errorf("due after it was closed: %+v", due)
 	}

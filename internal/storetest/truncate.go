@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
@@ -35,17 +33,11 @@ func testTruncate(t *testing.T, s *fixture) {
 		SessionID: "c", LastN: &last, Expected: idsOfMessages(first[1:3]), Replacement: userMessages("new"),
 		Idempotency: appendWithKey("c", "k").Idempotency,
 	}
-	if _, err := truncate(t, s, in); !fault.Is(err, fault.Conflict) {
-		t.Errorf("another suffix than the expected one: %v", err)
-	}
+	checkFault(t, errorOf(truncate(t, s, in)), fault.Conflict, "another suffix than the expected one")
 	in.Expected = idsOfMessages(first[2:])
 	out, err := truncate(t, s, in)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(in.Expected, out.Deleted); diff != "" {
-		t.Errorf("deleted (-want +got)\n%s", diff)
-	}
+	must(t, err)
+	checkSame(t, in.Expected, out.Deleted, "deleted")
 	if out.Session.MessageCount != 3 || out.Session.LastSeq != 5 || out.Messages[0].Seq != 5 {
 		t.Errorf("session %+v", out.Session)
 	}
@@ -54,17 +46,9 @@ func testTruncate(t *testing.T, s *fixture) {
 		again.Messages[0].ID != out.Messages[0].ID {
 		t.Errorf("a repeat: %+v, %v", again, err)
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var contents []string
-	for _, m := range got {
-		contents = append(contents, m.Content)
-	}
-	if diff := cmp.Diff([]string{"1", "2", "new"}, contents); diff != "" {
-		t.Errorf("messages (-want +got)\n%s", diff)
-	}
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
+	contents := idsOf(got, func(m conversation.Message) string { return m.Content })
+	checkSame(t, []string{"1", "2", "new"}, contents, "messages")
 	if got[2].Timestamp.Before(got[1].Timestamp) {
 		t.Error("times decrease")
 	}
@@ -73,9 +57,8 @@ func testTruncate(t *testing.T, s *fixture) {
 	if err != nil || len(out.Deleted) != 3 {
 		t.Errorf("all after 0: %+v, %v", out, err)
 	}
-	if _, err := truncate(t, s, conversation.Truncation{SessionID: "c"}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("neither afterSeq nor lastN: %v", err)
-	}
+	checkFault(t, errorOf(truncate(t, s, conversation.Truncation{SessionID: "c"})), fault.Invalid,
+		"neither afterSeq nor lastN")
 }
 
 // testTruncateLong refuses to delete more at once than a transaction takes.
@@ -85,9 +68,8 @@ func testTruncateLong(t *testing.T, s *fixture) {
 		appendMessages(t, s, alice, "c", userMessages(slices.Repeat([]string{"x"}, 50)...)...)
 	}
 	seq := 19
-	if _, err := truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &seq}); !fault.Is(err, fault.Invalid) {
-		t.Errorf("81 messages: %v", err)
-	}
+	checkFault(t, errorOf(truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &seq})), fault.Invalid,
+		"81 messages")
 	seq = 20
 	out, err := truncate(t, s, conversation.Truncation{SessionID: "c", AfterSeq: &seq})
 	if err != nil || len(out.Deleted) != 80 {
@@ -115,12 +97,8 @@ func testClear(t *testing.T, s *fixture) {
 	if out := appendMessages(t, s, alice, "c", withID("x", "3")); out.Messages[0].Seq != 1 || out.Messages[0].Duplicate {
 		t.Errorf("the first message after it: %+v", out.Messages[0])
 	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "c", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
 	checkComplete(t, got, 1)
-	if _, err := service.ClearSession(t.Context(), alice, "missing"); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a session that is missing: %v", err)
-	}
+	checkFault(t, errorOf(service.ClearSession(t.Context(), alice, "missing")), fault.NotFound,
+		"a session that is missing")
 }

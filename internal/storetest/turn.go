@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -32,19 +30,13 @@ func testTurn(t *testing.T, s *fixture) {
 	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
 		t.Errorf("a repeat while the turn runs: %v", err)
 	}
-	if err := s.Turns.RenewTurn(t.Context(), alice, begun, -time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Turns.RenewTurn(t.Context(), alice, begun, -time.Second))
 	taken, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || taken.Lease == begun.Lease {
 		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
 	}
-	if diff := cmp.Diff(begun.Message, taken.Message); diff != "" {
-		t.Errorf("the message taken over (-first +second):\n%s", diff)
-	}
-	if err := s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute); !fault.Is(err, fault.Conflict) {
-		t.Errorf("renew a lost lease: %v", err)
-	}
+	checkSame(t, begun.Message, taken.Message, "the message taken over")
+	checkFault(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute), fault.Conflict, "renew a lost lease")
 	taken = releaseAndTake(t, s, taken)
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "fine"}
 	done, err := s.Turns.FinishTurn(t.Context(), alice, taken, answer)
@@ -56,24 +48,17 @@ func testTurn(t *testing.T, s *fixture) {
 	}
 	answer.Content = "late"
 	late, err := s.Turns.FinishTurn(t.Context(), alice, begun, answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(done, late); diff != "" {
-		t.Errorf("the second FinishTurn returns (-first +second):\n%s", diff)
-	}
+	must(t, err)
+	checkSame(t, done, late, "the second FinishTurn returns")
 	checkFinished(t, s, begun.Message, done)
 }
 
 // releaseAndTake releases a turn and takes it again. A renewal that was on its way meanwhile must not reserve the turn.
 func releaseAndTake(t *testing.T, s *fixture, turn conversation.Turn) conversation.Turn {
 	t.Helper()
-	if err := s.Turns.ReleaseTurn(t.Context(), alice, turn); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Turns.RenewTurn(t.Context(), alice, turn, time.Minute); !fault.Is(err, fault.Conflict) {
-		t.Errorf("a renewal after the release: %v", err)
-	}
+	must(t, s.Turns.ReleaseTurn(t.Context(), alice, turn))
+	checkFault(t, s.Turns.RenewTurn(t.Context(), alice, turn, time.Minute), fault.Conflict,
+		"a renewal after the release")
 	again, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || again.Lease == turn.Lease {
 		t.Fatalf("a repeat after the release: %+v, %v", again, err)
@@ -88,18 +73,12 @@ func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Messag
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
 	first, again := []conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}
-	if diff := cmp.Diff(first, again); diff != "" {
-		t.Errorf("the replayed turn (-first +replay):\n%s", diff)
-	}
+	checkSame(t, first, again, "the replayed turn")
 	other := turnWithKey("k")
 	other.Idempotency.BodyHash = "h2"
-	if _, err := s.Turns.BeginTurn(t.Context(), alice, other, time.Minute); !fault.Is(err, fault.IdempotencyMismatch) {
-		t.Errorf("another body: %v", err)
-	}
-	got, err := allMessages(t.Context(), s.Messages, alice, "t", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkFault(t, errorOf(s.Turns.BeginTurn(t.Context(), alice, other, time.Minute)), fault.IdempotencyMismatch,
+		"another body")
+	got := allMessages(t, s, alice, "t", conversation.Page{Limit: 50})
 	checkComplete(t, got, 2)
 }
 
@@ -108,13 +87,9 @@ func testPlannedAnswer(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "t")
 	for i, between := range []int{0, 1, 0} {
 		begun, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey(fmt.Sprint("k", i)), time.Minute)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range between {
-			if _, err := s.Messages.Append(t.Context(), alice, newAppend("t", "by the way")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("t", "by the way"))))
 		}
 		s.advance(time.Second)
 		done, err := s.Turns.FinishTurn(t.Context(), alice, begun, conversation.NewMessage{
@@ -139,12 +114,8 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 	if err != nil || begun.Lease != "" {
 		t.Fatalf("begin: %+v, %v", begun, err)
 	}
-	if err := s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute); err != nil {
-		t.Error(err)
-	}
-	if _, err := s.Turns.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0]); err != nil {
-		t.Error(err)
-	}
+	must(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute))
+	must(t, errorOf(s.Turns.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0])))
 	in.Messages = userMessages("two", "at once")
 	if two, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute); err != nil || two.Message.Content != "at once" {
 		t.Errorf("two messages: %+v, %v", two, err)
