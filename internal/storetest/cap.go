@@ -15,7 +15,7 @@ func testGoalsAtTheirCap(t *testing.T, s *fixture) {
 	const maxLive = 50
 	for i := range maxLive + 1 {
 		g := longterm.Goal{Status: longterm.GoalActive, CreatedAt: Now.Add(time.Duration(i) * time.Minute)}
-		must(t, errorOf3(s.Goals.Create(t.Context(), alice, g, noKey)))
+		create(t, s.Goals, g)
 	}
 	snap := snapshot(t, s)
 	if len(snap.Goals) != maxLive {
@@ -44,7 +44,7 @@ func testTodosAtTheirCap(t *testing.T, s *fixture) {
 		if i == 0 {
 			todo.CoachID = "mia"
 		}
-		must(t, errorOf3(s.Todos.Create(t.Context(), alice, todo, noKey)))
+		create(t, s.Todos, todo)
 	}
 	snap := snapshot(t, s)
 	if len(snap.Todos) != maxLive {

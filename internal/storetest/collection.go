@@ -87,6 +87,14 @@ func checkCollection[T any](
 	checkReplay(t, kind, c, want, 0)
 }
 
+// create stores a record of alice and returns it as it is stored.
+func create[T any](t *testing.T, c longterm.Collection[T], record T) T {
+	t.Helper()
+	stored, _, err := c.Create(t.Context(), alice, record, noKey)
+	must(t, err)
+	return stored
+}
+
 func idempotencyKey(scope, key string) conversation.Idempotency {
 	return conversation.Idempotency{Scope: scope, Key: key, BodyHash: "h"}
 }
@@ -138,8 +146,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 		if i%2 == 1 {
 			g.Status = longterm.GoalPaused
 		}
-		stored, _, err := s.Goals.Create(t.Context(), alice, g, noKey)
-		must(t, err)
+		stored := create(t, s.Goals, g)
 		want = append([]string{stored.ID}, want...)
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
@@ -151,8 +158,7 @@ func testCollectionPages(t *testing.T, s *fixture) {
 }
 
 func testConcurrentUpdates(t *testing.T, s *fixture) {
-	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", CreatedAt: Now}, noKey)
-	must(t, err)
+	m := create(t, s.Memories, longterm.Memory{Content: "x", CreatedAt: Now})
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -185,8 +191,7 @@ func snapshot(t *testing.T, s *fixture) longterm.Snapshot {
 
 func testGoalsBecomePast(t *testing.T, s *fixture) {
 	in := longterm.Goal{Title: "x", Status: longterm.GoalActive, CreatedAt: Now, UpdatedAt: Now}
-	g, _, err := s.Goals.Create(t.Context(), alice, in, noKey)
-	must(t, err)
+	g := create(t, s.Goals, in)
 	for status, want := range map[longterm.GoalStatus]int{
 		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
 	} {
@@ -204,11 +209,9 @@ func testGoalsBecomePast(t *testing.T, s *fixture) {
 func testTodosBecomePast(t *testing.T, s *fixture) {
 	add := func(status longterm.TodoStatus, completed time.Time) string {
 		t.Helper()
-		todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{
+		return create(t, s.Todos, longterm.Todo{
 			CoachID: "c", Content: "x", Status: status, CompletedAt: completed, CreatedAt: Now, UpdatedAt: Now,
-		}, noKey)
-		must(t, err)
-		return todo.ID
+		}).ID
 	}
 	open, won := add(longterm.Pending, time.Time{}), add(longterm.TodoCompleted, Now.Add(-time.Hour))
 	add(longterm.TodoCompleted, Now.Add(-49*time.Hour))
@@ -239,7 +242,7 @@ func checkTodos(t *testing.T, s *fixture, want ...string) {
 func testLatestCheckIn(t *testing.T, s *fixture) {
 	for _, d := range []time.Duration{-time.Hour, 0, -time.Minute, -40 * 365 * 24 * time.Hour * 2} {
 		c := longterm.CheckIn{Timestamp: Now.Add(d), Note: d.String(), Tokens: 3}
-		must(t, errorOf3(s.CheckIns.Create(t.Context(), alice, c, noKey)))
+		create(t, s.CheckIns, c)
 	}
 	if got := snapshot(t, s).LatestCheckIn; got == nil || got.Note != "0s" {
 		t.Fatalf("latest check-in %+v", got)
@@ -257,8 +260,7 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	create := func(m longterm.Memory) longterm.Memory {
 		t.Helper()
 		m.CreatedAt, m.UpdatedAt = Now, Now
-		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-		must(t, err)
+		stored := create(t, s.Memories, m)
 		return stored
 	}
 	pinned := create(longterm.Memory{Content: "knee", Pinned: true, Source: longterm.Extracted})
@@ -294,8 +296,7 @@ func testMemoryExpires(t *testing.T, s *fixture) {
 		Type: longterm.ProfileMemory, Content: "of the hour", Source: longterm.Seeded, CreatedAt: Now, UpdatedAt: Now,
 		ExpiresAt: Now.Add(time.Hour).Truncate(time.Second),
 	}
-	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-	must(t, err)
+	stored := create(t, s.Memories, m)
 	must(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)))
 	s.advance(time.Hour + time.Second)
 	checkFault(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)), fault.NotFound, "after an hour")

@@ -35,8 +35,7 @@ func (s *fixture) extractMemory(t *testing.T, messages ...conversation.Message) 
 	for _, x := range messages {
 		m.MessageIDs = append(m.MessageIDs, x.ID)
 	}
-	stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-	must(t, err)
+	stored := create(t, s.Memories, m)
 	return stored.ID
 }
 

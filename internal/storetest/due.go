@@ -29,6 +29,14 @@ func listDue(t *testing.T, s *fixture, q sweep.Queue, at time.Time) []sweep.Due 
 	return all
 }
 
+// checkDue checks how many records are due in a queue, now or later.
+func checkDue(t *testing.T, s *fixture, q sweep.Queue, want int) {
+	t.Helper()
+	if due := listDue(t, s, q, s.clock().Add(farAhead)); len(due) != want {
+		t.Errorf("due are %+v, want %d", due, want)
+	}
+}
+
 // onlyDue returns what is due in a queue, which has to be one record.
 func onlyDue(t *testing.T, s *fixture, q sweep.Queue) sweep.Due {
 	t.Helper()
@@ -122,9 +130,7 @@ func testSettleKeepsNewMessagesDue(t *testing.T, s *fixture) {
 		if err != nil || settled != (want == 0) {
 			t.Fatalf("settled: %v, %v", settled, err)
 		}
-		if got := len(listDue(t, s, sweep.Sessions, Now.Add(farAhead))); got != want {
-			t.Errorf("%d due, want %d", got, want)
-		}
+		checkDue(t, s, sweep.Sessions, want)
 	}
 	settle(1)
 	saveSummary(t, s, session)
@@ -183,9 +189,7 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 	if settled, err := s.Summaries.Settle(t.Context(), alice, readSession(t, s, "a")); err != nil || !settled {
 		t.Fatal(settled, err)
 	}
-	completed := conversation.Completed
-	change := conversation.SessionChange{Status: &completed}
-	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "a", change)))
+	complete(t, s, "a")
 	if due := dueIDs(t, s, Now.Add(farAhead)); len(due) != 1 || due[0] != "a" {
 		t.Errorf("due after completing: %v", due)
 	}
@@ -193,8 +197,7 @@ func testCompletedSessionsAreDue(t *testing.T, s *fixture) {
 
 // testRecordsAreDue checks that a memory or check-in is due from each write until that version is indexed.
 func testRecordsAreDue(t *testing.T, s *fixture) {
-	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
-	must(t, err)
+	m := create(t, s.Memories, longterm.Memory{Content: "x", Source: longterm.Seeded})
 	d := onlyDue(t, s, sweep.Records)
 	ref, err := s.Indexing.RecordDue(t.Context(), d)
 	if err != nil || ref.ID != m.ID || ref.Past || !d.DueAt.After(s.clock()) {
@@ -205,9 +208,7 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 	mark := func(ref indexing.RecordRef, want int) {
 		t.Helper()
 		must(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, ref))
-		if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != want {
-			t.Errorf("due after version %d is indexed: %v", ref.Version, due)
-		}
+		checkDue(t, s, sweep.Records, want)
 	}
 	mark(ref, 1) // it has another version now
 	now, err := s.Indexing.RecordDue(t.Context(), onlyDue(t, s, sweep.Records))
@@ -226,7 +227,7 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 	onlyDue(t, s, sweep.Records) // it changed after the claim
 	checkIns := []longterm.CheckIn{{Note: "a", Timestamp: Now}, {Note: "b", Timestamp: Now.Add(time.Second)}}
 	for _, c := range checkIns {
-		must(t, errorOf3(s.CheckIns.Create(t.Context(), alice, c, noKey)))
+		create(t, s.CheckIns, c)
 	}
 	left, past := 3, 0
 	for _, d := range listDue(t, s, sweep.Records, Now.Add(farAhead)) {
@@ -244,17 +245,14 @@ func testRecordsAreDue(t *testing.T, s *fixture) {
 
 // testDeletedRecordsAreDue checks that a deleted memory leaves a tombstone of its vector, and no record that is due.
 func testDeletedRecordsAreDue(t *testing.T, s *fixture) {
-	m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{Content: "x", Source: longterm.Seeded}, noKey)
-	must(t, err)
+	m := create(t, s.Memories, longterm.Memory{Content: "x", Source: longterm.Seeded})
 	record := onlyDue(t, s, sweep.Records)
 	must(t, s.Memories.Delete(t.Context(), alice, m.ID))
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || !slices.Equal(tombstone.Vectors, []string{m.ID}) || !tombstone.Emptied {
 		t.Errorf("the tombstone is %+v, %v", tombstone, err)
 	}
-	if due := listDue(t, s, sweep.Records, Now.Add(farAhead)); len(due) != 0 {
-		t.Errorf("due are %v", due)
-	}
+	checkDue(t, s, sweep.Records, 0)
 	checkFault(t, errorOf(s.Indexing.RecordDue(t.Context(), record)), fault.NotFound, "the record that is gone")
 }
 
@@ -289,7 +287,5 @@ func testErasuresAreDue(t *testing.T, s *fixture) {
 		t.Errorf("the erasure is %+v, %v", p, err)
 	}
 	checkSame(t, none, s.visible(t), "visible afterwards")
-	if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 0 {
-		t.Errorf("due are %v", due)
-	}
+	checkDue(t, s, sweep.Sessions, 0)
 }

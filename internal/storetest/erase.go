@@ -30,25 +30,17 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	s.extractMemory(t, messages...)
 	s.savePrompt(t, name)
 	active := longterm.Goal{Title: name, Status: longterm.GoalActive, CreatedAt: s.clock()}
-	_, _, goal := s.Goals.Create(ctx, alice, active, noKey)
+	create(t, s.Goals, active)
 	active.Status = longterm.GoalPaused
-	_, _, paused := s.Goals.Create(ctx, alice, active, noKey)
-	_, _, checkIn := s.CheckIns.Create(ctx, alice, longterm.CheckIn{Note: name, Timestamp: s.clock()}, noKey)
+	create(t, s.Goals, active)
+	create(t, s.CheckIns, longterm.CheckIn{Note: name, Timestamp: s.clock()})
 	s.put(t, alice, name, name, `{"name":"`+name+`"}`)
-	pending := longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()}
-	_, _, todo := s.Todos.Create(ctx, alice, pending, noKey)
-	for what, err := range map[string]error{
-		"profile":      errorOf(s.Profiles.Put(ctx, alice, longterm.Profile{Name: name})),
-		"seed":         errorOf(s.Seeds.Put(ctx, alice, longterm.Seed{Content: name})),
-		"user summary": errorOf(s.UserSummaries.Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})),
-		"preferences":  errorOf(s.Preferences.Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})),
-		"coach":        errorOf(s.Coaches.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})),
-		"goal":         goal, "paused goal": paused, "check-in": checkIn, "todo": todo,
-	} {
-		if err != nil {
-			t.Fatalf("%s: %v", what, err)
-		}
-	}
+	create(t, s.Todos, longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()})
+	must(t, errorOf(s.Profiles.Put(ctx, alice, longterm.Profile{Name: name})))
+	must(t, errorOf(s.Seeds.Put(ctx, alice, longterm.Seed{Content: name})))
+	must(t, errorOf(s.UserSummaries.Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})))
+	must(t, errorOf(s.Preferences.Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})))
+	must(t, errorOf(s.Coaches.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})))
 }
 
 // visible counts the records of alice that each read returns. The reads include those that an export makes.
@@ -280,9 +272,7 @@ func testLateWritesAreRejected(t *testing.T, s *fixture) {
 		t.Errorf("claim: %v, %v", ok, err)
 	}
 	checkSame(t, none, s.visible(t), "visible after the late writes")
-	if due := listDue(t, s, sweep.Sessions, s.clock().Add(farAhead)); len(due) != 0 {
-		t.Errorf("due are %v", due)
-	}
+	checkDue(t, s, sweep.Sessions, 0)
 }
 
 // testKeysAreFreeAfterErasure checks that a user who comes back may use the same ids and idempotency keys, while the

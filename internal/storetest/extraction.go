@@ -98,12 +98,8 @@ func testLeaseExtraction(t *testing.T, s *fixture) {
 // testSaveExtraction stores new and changed records, and reads all of them back.
 func testSaveExtraction(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1", "2", "3")
-	old, _, err := s.Memories.Create(t.Context(), alice, newFact("old", Now.Add(-time.Hour)), noKey)
-	must(t, err)
-	todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{
-		Content: "call", CoachID: "c1", Status: longterm.Pending,
-	}, noKey)
-	must(t, err)
+	old := create(t, s.Memories, newFact("old", Now.Add(-time.Hour)))
+	todo := create(t, s.Todos, longterm.Todo{Content: "call", CoachID: "c1", Status: longterm.Pending})
 	b := extraction.Batch{
 		Lease: s.leased(t, "w", session), Through: conversation.Watermark{Seq: 2, At: session.LastMessageAt},
 		Known: s.known(t, session),
@@ -161,8 +157,7 @@ func testSaveExtraction(t *testing.T, s *fixture) {
 func testLateExtractions(t *testing.T, s *fixture) {
 	session, messages := newSession(t, s, coach, "a", "1", "2")
 	fact := newFact("fact", Now)
-	known, _, err := s.Memories.Create(t.Context(), alice, newFact("known", Now), noKey)
-	must(t, err)
+	known := create(t, s.Memories, newFact("known", Now))
 	b := extraction.Batch{
 		Lease: s.leased(t, "w", session), Through: conversation.Watermark{Seq: 2}, Known: s.known(t, session),
 		Memories: extraction.Changes[longterm.Memory]{New: []longterm.Memory{fact}, Changed: []longterm.Memory{known}},
@@ -201,19 +196,12 @@ func testForgottenRecords(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	forget := func(content string, memories longterm.Collection[longterm.Memory]) {
 		t.Helper()
-		m, _, err := s.Memories.Create(t.Context(), alice, newFact(content, Now), noKey)
-		if err == nil {
-			err = memories.Delete(t.Context(), alice, m.ID)
-		}
-		must(t, err)
+		must(t, memories.Delete(t.Context(), alice, create(t, s.Memories, newFact(content, Now)).ID))
 	}
 	forget("Is allergic to nuts.", s.Memories)
 	forget("Lives in Porto.", s.DrawnMemories)
-	todo, _, err := s.Todos.Create(t.Context(), alice, longterm.Todo{Content: "Call", CoachID: "c1"}, noKey)
-	if err == nil {
-		err = s.Todos.Delete(t.Context(), alice, todo.ID)
-	}
-	must(t, err)
+	todo := create(t, s.Todos, longterm.Todo{Content: "Call", CoachID: "c1"})
+	must(t, s.Todos.Delete(t.Context(), alice, todo.ID))
 	again, todo := newFact("is  allergic to NUTS", Now), longterm.Todo{
 		ID:      longterm.NewTodoID(Now, repeated("x")),
 		Content: "call", CoachID: "c1", Status: longterm.Pending, CreatedAt: Now,

@@ -239,16 +239,14 @@ func testResolve(t *testing.T, s *fixture) {
 		t.Helper()
 		m := longterm.Memory{Content: "fact", CreatedAt: Now, UpdatedAt: Now}
 		change(&m)
-		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-		must(t, err)
+		stored := create(t, s.Memories, m)
 		return stored.ID
 	}
 	valid := memory(func(*longterm.Memory) {})
 	superseded := memory(func(m *longterm.Memory) { m.SupersededBy = valid })
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = Now })
 	slept := longterm.CheckIn{Timestamp: Now.Add(-time.Hour), Note: "slept"}
-	checkIn, _, err := s.CheckIns.Create(t.Context(), alice, slept, noKey)
-	must(t, err)
+	checkIn := create(t, s.CheckIns, slept)
 	must(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]))
 	ids := []string{
 		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID,

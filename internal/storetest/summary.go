@@ -180,9 +180,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 		t.Helper()
 		in := conversation.SessionChange{Status: status, Attributes: attributes}
 		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, id, in)))
-		if got := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(got) != due {
-			t.Errorf("%s with %v: due %v, want %d", id, attributes, got, due)
-		}
+		checkDue(t, s, sweep.Sessions, due)
 		return readSession(t, s, id)
 	}
 	createSession(t, s, alice, "workout_log", "empty")
@@ -203,9 +201,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 		if ok, err := s.Summaries.Settle(t.Context(), alice, settled); err != nil || ok != (i == 1) {
 			t.Fatalf("settled as of version %d: %v, %v", settled.Version, ok, err)
 		}
-		if due := listDue(t, s, sweep.Sessions, Now.Add(farAhead)); len(due) != 1-i {
-			t.Errorf("settled as of version %d: due %v", settled.Version, due)
-		}
+		checkDue(t, s, sweep.Sessions, 1-i)
 	}
 	since := conversation.RecentSessions{Since: s.clock().Add(-time.Hour)}
 	recent, _, err := s.Recall.RecentSessions(t.Context(), alice, since, conversation.Page{Limit: 10})
