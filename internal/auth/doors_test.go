@@ -189,17 +189,17 @@ func (c *callers) Query(context.Context, conversation.UserID, recall.ContextQuer
 
 func (c *callers) Messages(
 	_ context.Context, user conversation.UserID, _ recall.MessageQuery,
-) (recall.Messages, error) {
+) (recall.Records, error) {
 	c.user = string(user)
-	return recall.Messages{}, nil
+	return recall.Records{}, nil
 }
 
-func (c *callers) Memories(context.Context, conversation.UserID, recall.MemoryQuery) (recall.Memories, error) {
-	return recall.Memories{}, nil
+func (c *callers) Memories(context.Context, conversation.UserID, recall.MemoryQuery) (recall.Records, error) {
+	return recall.Records{}, nil
 }
 
-func (c *callers) Documents(context.Context, conversation.UserID, recall.DocumentQuery) (recall.Documents, error) {
-	return recall.Documents{}, nil
+func (c *callers) Documents(context.Context, conversation.UserID, recall.DocumentQuery) (recall.Records, error) {
+	return recall.Records{}, nil
 }
 
 func (c *callers) Records(context.Context, conversation.UserID, recall.RecordQuery) (recall.Records, error) {

@@ -83,7 +83,7 @@ type Streamer interface {
 
 // Recaller answers the model's search_conversations tool.
 type Recaller interface {
-	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
+	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Records, error)
 }
 
 // Forgetter answers the model's forget tool.

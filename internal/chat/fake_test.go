@@ -34,7 +34,7 @@ type fake struct {
 	promptErr, finishErr error
 	model                func(ctx context.Context, r llm.Request, emit func(string) error) (llm.Completion, error)
 	asked                []llm.Request
-	found                recall.Messages
+	found                recall.Records
 	searched             []recall.MessageQuery
 	built                []prompt.Request
 	memories             []longterm.Memory
@@ -131,7 +131,7 @@ func (f *fake) Stream(ctx context.Context, r llm.Request, emit func(string) erro
 	return f.model(ctx, r, emit)
 }
 
-func (f *fake) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Messages, error) {
+func (f *fake) Messages(_ context.Context, _ conversation.UserID, q recall.MessageQuery) (recall.Records, error) {
 	f.searched = append(f.searched, q)
 	return f.found, nil
 }

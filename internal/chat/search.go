@@ -73,15 +73,16 @@ func (g *answerRun) search(ctx context.Context, query string, left *int) string 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
 // safe as in a prompt. Times are to the minute. Stored system messages are left out, and so is what passes the tokens
 // that are left.
-func (g *answerRun) renderFound(query string, found recall.Messages, left *int) string {
+func (g *answerRun) renderFound(query string, found recall.Records, left *int) string {
 	type line struct {
 		When    string `json:"when"`
 		Context string `json:"context"`
 		Role    string `json:"role"`
 		Content string `json:"content"`
 	}
-	lines := make([]line, 0, len(found.Messages))
-	for _, m := range found.Messages {
+	lines := make([]line, 0, len(found.Records))
+	for _, r := range found.Records {
+		m := r.Message
 		if m.Role == conversation.RoleSystem {
 			continue
 		}

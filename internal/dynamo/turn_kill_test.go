@@ -129,8 +129,8 @@ func (m killedModel) Stream(_ context.Context, _ llm.Request, emit func(string) 
 	return llm.Completion{FinishReason: llm.FinishStop, Usage: llm.Usage{TotalTokens: 8}}, nil
 }
 
-func (m killedModel) Messages(context.Context, conversation.UserID, recall.MessageQuery) (recall.Messages, error) {
-	return recall.Messages{}, dynamotest.ErrNoAnswer
+func (m killedModel) Messages(context.Context, conversation.UserID, recall.MessageQuery) (recall.Records, error) {
+	return recall.Records{}, dynamotest.ErrNoAnswer
 }
 
 func (m killedModel) Embed(context.Context, string) *recall.Embedding { return nil }

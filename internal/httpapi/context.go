@@ -12,15 +12,15 @@ import (
 // Recaller finds summaries, messages and memories across contexts.
 type Recaller interface {
 	Query(ctx context.Context, user conversation.UserID, q recall.ContextQuery) (recall.Summaries, error)
-	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Messages, error)
+	Messages(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recall.Records, error)
 	Searcher
 }
 
 // Searcher finds memories, documents, and records of all kinds in one order.
 type Searcher interface {
-	Memories(ctx context.Context, user conversation.UserID, q recall.MemoryQuery) (recall.Memories, error)
+	Memories(ctx context.Context, user conversation.UserID, q recall.MemoryQuery) (recall.Records, error)
 	Records(ctx context.Context, user conversation.UserID, q recall.RecordQuery) (recall.Records, error)
-	Documents(ctx context.Context, user conversation.UserID, q recall.DocumentQuery) (recall.Documents, error)
+	Documents(ctx context.Context, user conversation.UserID, q recall.DocumentQuery) (recall.Records, error)
 }
 
 type contextBody struct {
@@ -146,9 +146,9 @@ func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]
 	if err != nil {
 		return nil, err
 	}
-	out := recallAnswer{Messages: make([]recalled, len(found.Messages)), Degraded: found.Degraded}
-	for i, m := range found.Messages {
-		out.Messages[i] = recalled{toMessage(m.Message), m.Score}
+	out := recallAnswer{Messages: make([]recalled, len(found.Records)), Degraded: found.Degraded}
+	for i, r := range found.Records {
+		out.Messages[i] = recalled{toMessage(*r.Message), r.Score}
 	}
 	return &docOutput[recallAnswer]{Body: out}, nil
 }
@@ -167,9 +167,9 @@ func (s contexts) searchMemories(
 	if err != nil {
 		return nil, err
 	}
-	out := memorySearchAnswer{Items: make([]foundMemory, len(found.Memories)), Degraded: found.Degraded}
-	for i, m := range found.Memories {
-		out.Items[i] = foundMemory{toMemory(m.Memory), m.Score}
+	out := memorySearchAnswer{Items: make([]foundMemory, len(found.Records)), Degraded: found.Degraded}
+	for i, r := range found.Records {
+		out.Items[i] = foundMemory{toMemory(*r.Memory), r.Score}
 	}
 	return &docOutput[memorySearchAnswer]{Body: out}, nil
 }

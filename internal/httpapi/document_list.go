@@ -80,9 +80,9 @@ func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuer
 	if err != nil {
 		return nil, err
 	}
-	out := foundDocuments{Items: make([]foundDocument, len(found.Documents)), Degraded: found.Degraded}
-	for i, d := range found.Documents {
-		out.Items[i] = foundDocument{toDocument(d.Document), &found.Documents[i].Score}
+	out := foundDocuments{Items: make([]foundDocument, len(found.Records)), Degraded: found.Degraded}
+	for i, r := range found.Records {
+		out.Items[i] = foundDocument{toDocument(*r.Document), &r.Score}
 	}
 	return &docOutput[foundDocuments]{Body: out}, nil
 }

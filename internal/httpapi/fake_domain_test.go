@@ -120,10 +120,10 @@ func (f *fakeRecaller) Records(
 	documents, _ := f.Documents(ctx, user, recall.DocumentQuery{})
 	return recall.Records{
 		Records: []recall.Record{
-			{Score: 0.75, Message: &messages.Messages[0].Message},
+			{Score: 0.75, Message: messages.Records[0].Message},
 			{Score: 0.5, Summary: &summaries.Summaries[0]},
-			{Score: 0.25, Memory: &memories.Memories[0].Memory},
-			{Score: 0.125, Document: &documents.Documents[0].Document},
+			{Score: 0.25, Memory: memories.Records[0].Memory},
+			{Score: 0.125, Document: documents.Records[0].Document},
 		},
 		Degraded: messages.Degraded,
 	}, nil
@@ -131,9 +131,9 @@ func (f *fakeRecaller) Records(
 
 // Documents finds one document, which has the query.
 func (f *fakeRecaller) Documents(_ context.Context, _ conversation.UserID, q recall.DocumentQuery,
-) (recall.Documents, error) {
-	return recall.Documents{
-		Documents: []recall.ScoredDocument{{Document: appdata.Document{
+) (recall.Records, error) {
+	return recall.Records{
+		Records: []recall.Record{{Document: &appdata.Document{
 			Namespace: appdata.Namespace{"a"}, Key: "k", Value: []byte(`{"query":"` + q.Query + `"}`),
 			CreatedAt: noon(), UpdatedAt: noon(),
 		}, Score: 0.5}},
@@ -143,10 +143,10 @@ func (f *fakeRecaller) Documents(_ context.Context, _ conversation.UserID, q rec
 
 func (f *fakeRecaller) Memories(
 	_ context.Context, _ conversation.UserID, q recall.MemoryQuery,
-) (recall.Memories, error) {
+) (recall.Records, error) {
 	f.memories = q
-	return recall.Memories{
-		Memories: []recall.ScoredMemory{{Memory: longterm.Memory{
+	return recall.Records{
+		Records: []recall.Record{{Memory: &longterm.Memory{
 			ID: "memory_1", Type: longterm.ProfileMemory, Content: "x", Source: longterm.Seeded, CreatedAt: noon(),
 			UpdatedAt: noon(),
 		}, Score: 0.5}},
@@ -170,10 +170,10 @@ func (f *fakeRecaller) Query(
 
 func (f *fakeRecaller) Messages(
 	_ context.Context, _ conversation.UserID, q recall.MessageQuery,
-) (recall.Messages, error) {
+) (recall.Records, error) {
 	f.messages = q
-	return recall.Messages{
-		Messages: []recall.ScoredMessage{{Message: conversation.Message{
+	return recall.Records{
+		Records: []recall.Record{{Message: &conversation.Message{
 			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.RoleUser,
 			Content:   "x",
 			Timestamp: noon(), Mode: "chat",

@@ -91,8 +91,10 @@ func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]
 		return nil, err
 	}
 	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{
-		Query: string(b.Query), Kinds: toStrings(b.Kinds), Contexts: toStrings(b.Contexts), From: from, To: to,
-		Limit: b.Limit, Tokens: b.Tokens,
+		MessageQuery: recall.MessageQuery{
+			Query: string(b.Query), Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
+		},
+		Kinds: toStrings(b.Kinds),
 	})
 	if err != nil {
 		return nil, err

@@ -122,7 +122,8 @@ func (h *handler) search(ctx context.Context, c Caller, in searchInput) (searchO
 	}
 	limit := valueOr(in.Limit, defaultFound)
 	got, err := h.Search.Records(ctx, c.User, recall.RecordQuery{
-		Query: in.Query, Kinds: in.Kinds, Contexts: in.Contexts, From: from, To: to, Limit: &limit,
+		MessageQuery: recall.MessageQuery{Query: in.Query, Contexts: in.Contexts, From: from, To: to, Limit: &limit},
+		Kinds:        in.Kinds,
 	})
 	if err != nil {
 		return searchOutput{}, err

@@ -22,19 +22,6 @@ type DocumentQuery struct {
 	Limit int
 }
 
-// ScoredDocument is a document and the estimated probability that it helps to answer the query.
-type ScoredDocument struct {
-	document.Document
-
-	Score float64
-}
-
-// Documents is the answer to a search of documents, most relevant first.
-type Documents struct {
-	Documents []ScoredDocument
-	Degraded  []Degradation
-}
-
 const (
 	// nearDocuments is how many documents the index is asked for.
 	nearDocuments = 100
@@ -46,29 +33,23 @@ const (
 // page of the table are ranked whether or not the index has vectors of them, so that a new document is found at once.
 // Of more documents, the index finds the others. When it does not answer, the answer is degraded. Its errors are
 // Invalid, with the field, and those of the store.
-func (s *Service) Documents(ctx context.Context, user conversation.UserID, q DocumentQuery) (Documents, error) {
+func (s *Service) Documents(ctx context.Context, user conversation.UserID, q DocumentQuery) (Records, error) {
 	if strings.TrimSpace(q.Query) == "" {
-		return Documents{}, fault.InvalidField("query", "must be a text to search for")
+		return Records{}, fault.InvalidField("query", "must be a text to search for")
 	}
 	found, visible, err := s.search(ctx, user, Search{
 		Text: q.Query, RecordTypes: []string{vector.DocumentRecord}, Limit: nearDocuments, under: q.Under,
 	})
 	if err != nil {
-		return Documents{}, err
+		return Records{}, err
 	}
 	hits, err := visible.withDocuments(ctx, s.store, user, q.Filter, found.Hits)
 	if err != nil {
-		return Documents{}, err
+		return Records{}, err
 	}
 	hits = slices.DeleteFunc(hits, func(h Hit) bool { return !q.Filter.Matches(h.Document.Value) })
 	hits = boundDocuments(s.rankHits(hits, visible.asked))
-	out := Documents{
-		Documents: make([]ScoredDocument, min(q.Limit, len(hits))), Degraded: nonNil(found.Degraded),
-	}
-	for i := range out.Documents {
-		out.Documents[i] = ScoredDocument{*hits[i].Document, hits[i].Rank}
-	}
-	return out, nil
+	return visible.answer(hits[:min(q.Limit, len(hits))], nonNil(found.Degraded)), nil
 }
 
 // placeOf names a document within its user's.

@@ -73,10 +73,10 @@ func (s *fixture) documents(q recall.DocumentQuery) (keys []string, degraded int
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for i, d := range got.Documents {
-		keys = append(keys, d.Key)
-		if d.Score <= 0 || d.Score > 1 || i > 0 && d.Score > got.Documents[i-1].Score {
-			s.t.Errorf("%s has the score %g", d.Key, d.Score)
+	for i, d := range got.Records {
+		keys = append(keys, d.Document.Key)
+		if d.Score <= 0 || d.Score > 1 || i > 0 && d.Score > got.Records[i-1].Score {
+			s.t.Errorf("%s has the score %g", d.Document.Key, d.Score)
 		}
 	}
 	return keys, len(got.Degraded)
@@ -133,7 +133,7 @@ func TestDocumentsAmongRecords(t *testing.T) {
 	t.Parallel()
 	s := kneeHistory(t)
 	s.put("notes", "n", `{"text":"The knee hurts when squatting deep."}`)
-	only := recall.RecordQuery{Query: "knee", Kinds: []string{recall.DocumentKind}}
+	only := about("knee", recall.DocumentKind)
 	count := func(q recall.RecordQuery) (n int) {
 		t.Helper()
 		got, err := s.Records(t.Context(), "ann", q)
@@ -147,14 +147,16 @@ func TestDocumentsAmongRecords(t *testing.T) {
 		}
 		return n
 	}
-	if count(only) != 1 || count(recall.RecordQuery{Query: "knee"}) != 0 {
+	if count(only) != 1 || count(about("knee")) != 0 {
 		t.Error("a document that is not indexed is found by its kind alone")
 	}
 	s.sweepRecords()
-	if n := count(recall.RecordQuery{Query: "knee"}); n != 1 {
+	if n := count(about("knee")); n != 1 {
 		t.Errorf("found %d documents among all", n)
 	}
-	if n := count(recall.RecordQuery{Query: "knee", Contexts: []string{"workout_log"}}); n != 0 {
+	if n := count(recall.RecordQuery{
+		MessageQuery: recall.MessageQuery{Query: "knee", Contexts: []string{"workout_log"}},
+	}); n != 0 {
 		t.Errorf("found %d documents in a context", n)
 	}
 	found, err := s.Search(t.Context(), "ann", recall.Search{Text: "knee", Limit: 20})

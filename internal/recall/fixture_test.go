@@ -166,7 +166,7 @@ func (s *fixture) prefer(user conversation.UserID, change func(p *preferences)) 
 	}
 }
 
-func (s *fixture) recall(user conversation.UserID, q recall.MessageQuery) recall.Messages {
+func (s *fixture) recall(user conversation.UserID, q recall.MessageQuery) recall.Records {
 	s.t.Helper()
 	got, err := s.Messages(s.t.Context(), user, q)
 	if err != nil {
@@ -184,10 +184,10 @@ func (s *fixture) query(user conversation.UserID, q recall.ContextQuery) recall.
 	return got
 }
 
-func contents(m recall.Messages) []string {
+func contents(found recall.Records) []string {
 	out := []string{}
-	for _, hit := range m.Messages {
-		out = append(out, hit.Content)
+	for _, hit := range found.Records {
+		out = append(out, hit.Message.Content)
 	}
 	return out
 }

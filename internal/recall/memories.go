@@ -25,19 +25,6 @@ type MemoryQuery struct {
 	IncludeEnded bool
 }
 
-// ScoredMemory is a fact and the estimated probability that it helps to answer the query.
-type ScoredMemory struct {
-	longterm.Memory
-
-	Score float64
-}
-
-// Memories is the answer to a search of facts, most relevant first.
-type Memories struct {
-	Memories []ScoredMemory
-	Degraded []Degradation
-}
-
 const (
 	defaultMemories = 10
 	// nearMemories is how many memories the index is asked for. The others are ranked by their words.
@@ -48,32 +35,26 @@ const (
 // all of them, so none is missing where the index has no vector of it yet, or does not answer. Without preferences that
 // allow them, extracted facts are left out.
 // Its errors are Invalid, with the field, and those of the store.
-func (s *Service) Memories(ctx context.Context, user conversation.UserID, q MemoryQuery) (Memories, error) {
+func (s *Service) Memories(ctx context.Context, user conversation.UserID, q MemoryQuery) (Records, error) {
 	if strings.TrimSpace(q.Query) == "" {
-		return Memories{}, fault.InvalidField("query", "must be a text to search for")
+		return Records{}, fault.InvalidField("query", "must be a text to search for")
 	}
 	found, visible, err := s.search(ctx, user, Search{
 		Text: q.Query, RecordTypes: []string{vector.MemoryRecord}, Limit: nearMemories,
 	})
 	if err != nil {
-		return Memories{}, err
+		return Records{}, err
 	}
 	withPast := q.IncludeEnded || !q.AsOf.IsZero()
 	stored, err := s.store.Memories(ctx, user, visible.generation, withPast)
 	if err != nil {
-		return Memories{}, err
+		return Records{}, err
 	}
 	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool {
 		return !q.wants(m, visible.now) || !visible.Memory && m.Source == longterm.Extracted
 	})
 	hits := s.rankHits(factHits(stored, found.Hits), visible.asked)
-	out := Memories{
-		Memories: make([]ScoredMemory, min(q.limit(), len(hits))), Degraded: visible.degradations(found.Degraded),
-	}
-	for i := range out.Memories {
-		out.Memories[i] = ScoredMemory{*hits[i].Memory, hits[i].Rank}
-	}
-	return out, nil
+	return visible.answer(hits[:min(q.limit(), len(hits))], visible.degradations(found.Degraded)), nil
 }
 
 func (q MemoryQuery) limit() int {

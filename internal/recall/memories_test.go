@@ -34,8 +34,8 @@ func (s *fixture) found(q recall.MemoryQuery) []string {
 		s.t.Fatal(err)
 	}
 	var contents []string
-	for _, m := range got.Memories {
-		contents = append(contents, m.Content)
+	for _, m := range got.Records {
+		contents = append(contents, m.Memory.Content)
 	}
 	return contents
 }
@@ -102,7 +102,7 @@ func TestMemories(t *testing.T) {
 	s.index.fault = func(context.Context) error { return errors.New("down") }
 	check(t)
 	got, err := s.Memories(t.Context(), "ann", recall.MemoryQuery{Query: work})
-	if err != nil || len(got.Degraded) != 1 || got.Memories[0].Score <= got.Memories[len(got.Memories)-1].Score {
+	if err != nil || len(got.Degraded) != 1 || got.Records[0].Score <= got.Records[len(got.Records)-1].Score {
 		t.Errorf("without the index: %+v, %v", got, err)
 	}
 	s.prefer("ann", func(p *preferences) { p.Memory = false })

@@ -3,7 +3,6 @@ package recall
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -29,108 +28,66 @@ const (
 	fallbackLimit = 200
 )
 
-// MessageQuery is the body of POST /v1/recall.
+// MessageQuery asks for the messages that help to answer a text.
 type MessageQuery struct {
-	Query string `json:"query"`
+	Query string
 	// SessionID is the session that asks. Its own messages may be found whatever the preferences say about others.
-	SessionID        string `json:"sessionId,omitempty"`
-	ExcludeSessionID string `json:"excludeSessionId,omitempty"`
+	SessionID, ExcludeSessionID string
 	// Contexts, From and To limit what is found; From is inclusive, To is exclusive.
-	Contexts []string  `json:"contexts,omitempty"`
-	From     time.Time `json:"from,omitzero"`
-	To       time.Time `json:"to,omitzero"`
+	Contexts []string
+	From, To time.Time
 	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
-	Limit *int `json:"limit,omitempty"`
-	// Tokens is the maximum number of tokens in the contents of all messages together. Messages are taken by their value
-	// for their tokens.
-	Tokens *int `json:"tokens,omitempty"`
-}
-
-// ScoredMessage is a message with the estimated probability that it helps to answer the query. In JSON it is the API's
-// message with a score. The note of a check-in is returned as a message of the user in the context "check_in", with the
-// check-in's id and without session, coach and seq.
-type ScoredMessage struct {
-	conversation.Message
-	Score float64
-}
-
-// MarshalJSON writes the message in the form of the API.
-func (m ScoredMessage) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		MessageID string         `json:"messageId"`
-		Seq       int            `json:"seq"`
-		SessionID string         `json:"sessionId"`
-		Context   string         `json:"context"`
-		CoachID   string         `json:"coachId"`
-		AgentID   string         `json:"agentId,omitempty"`
-		Role      string         `json:"role"`
-		Content   string         `json:"content"`
-		Timestamp string         `json:"timestamp"`
-		Mode      string         `json:"mode"`
-		Metadata  map[string]any `json:"metadata,omitempty"`
-		Score     float64        `json:"score"`
-	}{
-		m.ID, m.Seq, m.SessionID, m.Context, m.CoachID, m.AgentID, string(m.Role), m.Content,
-		conversation.FormatTime(m.Timestamp), m.Mode, m.Metadata, m.Score,
-	})
-}
-
-// Messages is the answer to a recall, most relevant message first.
-type Messages struct {
-	Messages []ScoredMessage `json:"messages"`
-	Degraded []Degradation   `json:"degraded"`
+	Limit *int
+	// Tokens is the maximum number of tokens in the texts of all records together. Records are taken by their value for
+	// their tokens.
+	Tokens *int
 }
 
 // Messages returns the user's messages and check-in notes that are most relevant to a query, of every role and age
 // unless the query limits them. A limit to contexts leaves out the notes. When the embedding or the index does not
 // answer, the newest messages are ranked by their words and the answer is degraded.
 // Its errors are Invalid, with the fields, NotFound for an unknown SessionID, and those of the store.
-func (s *Service) Messages(ctx context.Context, user conversation.UserID, q MessageQuery) (Messages, error) {
+func (s *Service) Messages(ctx context.Context, user conversation.UserID, q MessageQuery) (Records, error) {
 	search, err := q.search()
 	if err != nil {
-		return Messages{}, err
+		return Records{}, err
 	}
 	found, visible, err := s.search(ctx, user, search)
 	if err != nil {
-		return Messages{}, err
+		return Records{}, err
 	}
 	if len(found.Degraded) > 0 && !visible.allowsNothing() {
 		if found.Hits, err = s.newestMessages(ctx, user, visible); err != nil {
-			return Messages{}, err
+			return Records{}, err
 		}
 	}
-	messages := make([]ScoredMessage, len(found.Hits))
-	for i, h := range found.Hits {
-		messages[i] = ScoredMessage{h.message(), h.Value()}
-	}
-	messages = fit(messages, q.Tokens, func(m ScoredMessage) (float64, int) { return m.Score, m.Tokens })
-	return Messages{Messages: messages, Degraded: visible.degradations(found.Degraded)}, nil
+	return visible.answer(fit(found.Hits, q.Tokens), visible.degradations(found.Degraded)), nil
 }
 
-// fit takes what fits a token budget, if there is one. The budget is filled by what items are worth for their tokens,
-// so that one of 900 tokens does not keep out ten of 20 that are nearly as likely. The items stay in their order, best
-// first. of returns an item's score and its tokens.
-func fit[T any](items []T, budget *int, of func(T) (score float64, tokens int)) []T {
+// fit takes the hits that fit a token budget, if there is one. The budget is filled by what hits are worth for their
+// tokens, so that one of 900 tokens does not keep out ten of 20 that are nearly as likely. The hits stay in their
+// order, best first.
+func fit(hits []Hit, budget *int) []Hit {
 	if budget == nil {
-		return items
+		return hits
 	}
-	order := make([]int, len(items))
+	order := make([]int, len(hits))
 	for i := range order {
 		order[i] = i
 	}
-	value := func(i int) float64 { return rank.Value(of(items[i])) }
+	value := func(i int) float64 { return rank.Value(hits[i].Value(), hits[i].tokens()) }
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(value(b), value(a)) })
 	taken, used := order[:0], 0
 	for _, i := range order {
-		if _, tokens := of(items[i]); used+tokens <= *budget {
+		if tokens := hits[i].tokens(); used+tokens <= *budget {
 			used += tokens
 			taken = append(taken, i)
 		}
 	}
 	slices.Sort(taken)
-	out := make([]T, len(taken))
+	out := make([]Hit, len(taken))
 	for n, i := range taken {
-		out[n] = items[i]
+		out[n] = hits[i]
 	}
 	return out
 }

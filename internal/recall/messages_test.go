@@ -2,7 +2,6 @@ package recall_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -115,9 +114,9 @@ func TestMessagesWithinLimits(t *testing.T) {
 			if diff := cmp.Diff(sorted(tt.want), sorted(contents(got))); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
 			}
-			for i := 1; i < len(got.Messages); i++ {
-				if got.Messages[i].Score > got.Messages[i-1].Score {
-					t.Errorf("%q comes after a worse one", got.Messages[i].Content)
+			for i := 1; i < len(got.Records); i++ {
+				if got.Records[i].Score > got.Records[i-1].Score {
+					t.Errorf("%q comes after a worse one", got.Records[i].Message.Content)
 				}
 			}
 		})
@@ -143,10 +142,10 @@ func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
 	} {
 		s.prefer("ann", prefer)
 		got := s.recall("ann", query)
-		if len(got.Messages) != 1 {
+		if len(got.Records) != 1 {
 			t.Fatalf("%s: found %v", name, contents(got))
 		}
-		if diff := cmp.Diff(want, got.Messages[0].Message); diff != "" {
+		if diff := cmp.Diff(want, *got.Records[0].Message); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -166,11 +165,11 @@ func TestMessagesFitTheBudget(t *testing.T) {
 	query := recall.MessageQuery{Query: "glute bridges", Tokens: new((len(bridges) + len("Done, bridges it is.")) / 4)}
 	got := s.recall("ann", query)
 	used := 0
-	for _, m := range got.Messages {
-		used += m.Tokens
+	for _, m := range got.Records {
+		used += m.Message.Tokens
 	}
-	if used > *query.Tokens || len(got.Messages) < 2 {
-		t.Errorf("%d tokens of %d in %d messages: %v", used, *query.Tokens, len(got.Messages), contents(got))
+	if used > *query.Tokens || len(got.Records) < 2 {
+		t.Errorf("%d tokens of %d in %d messages: %v", used, *query.Tokens, len(got.Records), contents(got))
 	}
 	query.Tokens = new(6) // the best one does not fit; a shorter one does
 	if got := contents(s.recall("ann", query)); len(got) != 1 || got[0] == bridges {
@@ -219,9 +218,9 @@ func TestOnlyRecordsOfTheTableAreReturned(t *testing.T) {
 	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, []conversation.Message{ghost}); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range s.recall("ann", recall.MessageQuery{Query: bridges}).Messages {
-		if m.ID == ghost.ID || strings.Contains(m.Content, "nobody's business") {
-			t.Errorf("recall has %+v", m)
+	for _, m := range s.recall("ann", recall.MessageQuery{Query: bridges}).Records {
+		if m.Message.ID == ghost.ID || strings.Contains(m.Message.Content, "nobody's business") {
+			t.Errorf("recall has %+v", m.Message)
 		}
 	}
 }
@@ -233,14 +232,14 @@ func TestForgottenMessagesAreNotFound(t *testing.T) {
 	s.addIndexed("ann", "coach_conversation", "a", time.Hour, "I was in prison for a year")
 	s.addIndexed("ann", "coach_conversation", "b", time.Hour, "I was in prison, says the film")
 	query := recall.MessageQuery{Query: "Was I in prison for a year?"}
-	found := s.recall("ann", query).Messages
+	found := s.recall("ann", query).Records
 	if len(found) != 2 {
 		t.Fatalf("%d messages are found", len(found))
 	}
-	if _, _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].ID); err != nil {
+	if _, _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID); err != nil {
 		t.Fatal(err)
 	}
-	if again := s.recall("ann", query).Messages; len(again) != 1 || again[0].ID != found[1].ID {
+	if again := s.recall("ann", query).Records; len(again) != 1 || again[0].Message.ID != found[1].Message.ID {
 		t.Errorf("found after it was forgotten: %+v", again)
 	}
 }
@@ -265,9 +264,9 @@ func TestMessagesOutsideOfTheIndex(t *testing.T) {
 	query := recall.MessageQuery{Query: "What is the code of the safe?"}
 	check := func() {
 		t.Helper()
-		for _, m := range s.recall("ann", query).Messages {
-			if m.ID == appended.Messages[0].ID {
-				t.Errorf("found %+v", m)
+		for _, m := range s.recall("ann", query).Records {
+			if m.Message.ID == appended.Messages[0].ID {
+				t.Errorf("found %+v", m.Message)
 			}
 		}
 	}
@@ -278,7 +277,7 @@ func TestMessagesOutsideOfTheIndex(t *testing.T) {
 	}
 	s.index.fault = func(context.Context) error { return errors.New("down") }
 	check()
-	if len(s.recall("ann", query).Messages) != 1 {
+	if len(s.recall("ann", query).Records) != 1 {
 		t.Error("the other message is not found")
 	}
 }
@@ -294,11 +293,11 @@ func TestLongMessagesAreOneHit(t *testing.T) {
 		t.Fatalf("parts %v", parts)
 	}
 	got := s.recall("ann", recall.MessageQuery{Query: "what is the secret word, aubergine?"})
-	if len(got.Messages) == 0 || got.Messages[0].ID != stored[0].ID || got.Messages[0].Content != long {
-		t.Fatalf("found %d messages, the long one is not the first", len(got.Messages))
+	if len(got.Records) == 0 || got.Records[0].Message.ID != stored[0].ID || got.Records[0].Message.Content != long {
+		t.Fatalf("found %d messages, the long one is not the first", len(got.Records))
 	}
-	for _, m := range got.Messages[1:] {
-		if m.ID == stored[0].ID {
+	for _, m := range got.Records[1:] {
+		if m.Message.ID == stored[0].ID {
 			t.Error("the long message was found twice")
 		}
 	}
@@ -364,22 +363,7 @@ func TestMessagesRejectsInvalidInput(t *testing.T) {
 	if !fault.Is(err, fault.NotFound) {
 		t.Errorf("a session that is not there: %v", err)
 	}
-	if got := s.recall("nobody", recall.MessageQuery{Query: "anything"}); got.Messages == nil || got.Degraded == nil {
+	if got := s.recall("nobody", recall.MessageQuery{Query: "anything"}); got.Records == nil || got.Degraded == nil {
 		t.Errorf("an empty answer has null lists: %+v", got)
-	}
-}
-
-func TestScoredMessageAsJSON(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
-	got, err := json.Marshal(recall.ScoredMessage{Score: 0.5, Message: conversation.Message{
-		ID: "m", Seq: 3, SessionID: "s", Context: "workout_log", CoachID: "c", Role: conversation.RoleUser,
-		Content: "hi", Timestamp: at, Mode: "chat", Tokens: 1, Generation: 2,
-	}})
-	want := `{"messageId":"m","seq":3,"sessionId":"s","context":"workout_log","coachId":"c","role":"user",` +
-		`"content":"hi",` +
-		`"timestamp":"2026-02-05T18:30:00.000Z","mode":"chat","score":0.5}`
-	if err != nil || string(got) != want {
-		t.Errorf("%s (%v)\nwant %s", got, err, want)
 	}
 }

@@ -25,22 +25,16 @@ const (
 // Kinds returns the kinds of records.
 func Kinds() []string { return []string{MessageKind, SummaryKind, MemoryKind, DocumentKind} }
 
-// RecordQuery asks for the messages, summaries, facts and documents that help to answer a text, in one order.
+// RecordQuery asks for the messages, summaries, facts and documents that help to answer a text, in one order. With
+// Contexts, what belongs to no context is left out: facts, check-ins and documents.
 type RecordQuery struct {
-	Query string
+	MessageQuery
 	// Kinds, where set, limits the records to those of Kinds.
 	Kinds []string
-	// Contexts, From and To limit what is found. From is inclusive, To is exclusive. With Contexts, what belongs to no
-	// context is left out: facts, check-ins and documents.
-	Contexts []string
-	From, To time.Time
-	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
-	Limit *int
-	// Tokens is the maximum number of tokens in the texts of all records together.
-	Tokens *int
 }
 
-// Record is what a search of all kinds has found. Exactly one of the pointers is set.
+// Record is what a search has found. Exactly one of the pointers is set. The note of a check-in is a message of the
+// user in the context "check_in", with the check-in's id and without session, coach and seq.
 type Record struct {
 	// Score is the estimated probability that the record helps to answer the query. With the intercept, the
 	// contributions add up to the logarithm of its odds.
@@ -53,7 +47,7 @@ type Record struct {
 	Document *document.Document
 }
 
-// Records is the answer to a search of all kinds, most relevant first.
+// Records is the answer to a search, most relevant first.
 type Records struct {
 	Records  []Record
 	Degraded []Degradation
@@ -66,9 +60,7 @@ type Records struct {
 // and the newest messages are ranked by their words, and the answer is degraded. Its errors are Invalid, with the
 // fields, and those of the store.
 func (s *Service) Records(ctx context.Context, user conversation.UserID, q RecordQuery) (Records, error) {
-	search, err := MessageQuery{
-		Query: q.Query, Contexts: q.Contexts, From: q.From, To: q.To, Limit: q.Limit, Tokens: q.Tokens,
-	}.search()
+	search, err := q.search()
 	if err != nil {
 		return Records{}, err
 	}
@@ -98,26 +90,24 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 		hits = nil
 	}
 	hits = boundDocuments(hits)
-	hits = fit(hits[:min(limit, len(hits))], q.Tokens, func(h Hit) (float64, int) { return h.Rank, h.tokens() })
-	out := Records{Records: make([]Record, len(hits)), Degraded: visible.degradations(found.Degraded)}
-	for i, h := range hits {
-		out.Records[i] = visible.record(h)
-	}
-	return out, nil
+	hits = fit(hits[:min(limit, len(hits))], q.Tokens)
+	return visible.answer(hits, visible.degradations(found.Degraded)), nil
 }
 
-// record converts a hit to the form of the answer.
-func (v visibility) record(h Hit) Record {
-	r := Record{Score: h.Rank, Contributions: h.Contributions, Memory: h.Memory, Document: h.Document}
-	switch {
-	case h.Summary != nil:
-		summary := v.summaryHit(h)
-		r.Summary = &summary
-	case h.Memory == nil && h.Document == nil:
-		message := h.message()
-		r.Message = &message
+// answer converts hits to the form of the answer.
+func (v visibility) answer(hits []Hit, degraded []Degradation) Records {
+	out := Records{Records: make([]Record, len(hits)), Degraded: degraded}
+	for i, h := range hits {
+		r := Record{Score: h.Value(), Contributions: h.Contributions, Memory: h.Memory, Document: h.Document}
+		switch {
+		case h.Summary != nil:
+			r.Summary = new(v.summaryHit(h))
+		case h.Memory == nil && h.Document == nil:
+			r.Message = new(h.message())
+		}
+		out.Records[i] = r
 	}
-	return r
+	return out
 }
 
 // recordTypes are the index's types of the kinds.

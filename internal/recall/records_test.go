@@ -37,6 +37,11 @@ func (s *fixture) records(q recall.RecordQuery) []string {
 	return found
 }
 
+// about asks for what is about a text, of some kinds.
+func about(query string, kinds ...string) recall.RecordQuery {
+	return recall.RecordQuery{MessageQuery: recall.MessageQuery{Query: query}, Kinds: kinds}
+}
+
 const (
 	kneeMessage = "message My knee hurts when I squat deep."
 	kneeSummary = "summary The user's knee pain was treated with lighter squats."
@@ -61,7 +66,7 @@ func kneeHistory(t *testing.T) *fixture {
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	s := kneeHistory(t)
-	all := s.records(recall.RecordQuery{Query: "knee"})
+	all := s.records(about("knee"))
 	for _, want := range []string{kneeMessage, kneeSummary, kneeFact} {
 		if i := slices.Index(all, want); i < 0 || i > 2 {
 			t.Errorf("%q is not among the first three of %q", want, all)
@@ -70,7 +75,7 @@ func TestRecords(t *testing.T) {
 	if slices.ContainsFunc(all, func(text string) bool { return strings.Contains(text, "too") }) {
 		t.Errorf("found another user's message: %q", all)
 	}
-	if got := s.records(recall.RecordQuery{Query: "hello"}); len(got) > 0 {
+	if got := s.records(about("hello")); len(got) > 0 {
 		t.Errorf("a greeting finds %q", got)
 	}
 	one := 1
@@ -86,14 +91,17 @@ func TestRecords(t *testing.T) {
 			[]string{kneeSummary, kneeFact, breadFact},
 		},
 		"of a context": {
-			recall.RecordQuery{Contexts: []string{"workout_log"}},
+			recall.RecordQuery{MessageQuery: recall.MessageQuery{Contexts: []string{"workout_log"}}},
 			[]string{kneeSummary, "message Five sets", "message Logged"},
 		},
 		"of a time": {
-			recall.RecordQuery{From: s.now.Add(-30 * time.Hour), To: s.now.Add(-time.Hour), Kinds: []string{recall.MessageKind}},
+			recall.RecordQuery{
+				MessageQuery: recall.MessageQuery{From: s.now.Add(-30 * time.Hour), To: s.now.Add(-time.Hour)},
+				Kinds:        []string{recall.MessageKind},
+			},
 			[]string{kneeMessage, "message Noted", "message And I like", "message Good"},
 		},
-		"one": {recall.RecordQuery{Limit: &one}, all[:1]},
+		"one": {recall.RecordQuery{MessageQuery: recall.MessageQuery{Limit: &one}}, all[:1]},
 	} {
 		tt.q.Query = "knee"
 		got := s.records(tt.q)
@@ -109,12 +117,12 @@ func TestRecords(t *testing.T) {
 		}
 	}
 	tokens := 12
-	got := s.records(recall.RecordQuery{Query: "knee", Tokens: &tokens})
+	got := s.records(recall.RecordQuery{MessageQuery: recall.MessageQuery{Query: "knee", Tokens: &tokens}})
 	if len(got) == 0 || len(got) >= len(all) {
 		t.Errorf("within %d tokens: %q", tokens, got)
 	}
 	s.prefer("ann", func(p *preferences) { p.Memory = false })
-	got = s.records(recall.RecordQuery{Query: "knee"})
+	got = s.records(about("knee"))
 	if slices.Contains(got, breadFact) || !slices.Contains(got, kneeFact) {
 		t.Errorf("without memory: %q", got)
 	}
@@ -126,7 +134,7 @@ func TestRecordsWithoutTheIndex(t *testing.T) {
 	t.Parallel()
 	s := kneeHistory(t)
 	best := func() recall.Record {
-		facts := recall.RecordQuery{Query: "knee", Kinds: []string{recall.MemoryKind}}
+		facts := about("knee", recall.MemoryKind)
 		answer, err := s.Records(t.Context(), "ann", facts)
 		if err != nil || "memory "+answer.Records[0].Memory.Content != kneeFact {
 			t.Fatalf("found %+v, %v", answer.Records, err)
@@ -138,16 +146,16 @@ func TestRecordsWithoutTheIndex(t *testing.T) {
 	if near.Score == best().Score {
 		t.Errorf("a fact has the score %g with the index and without", near.Score)
 	}
-	got := s.records(recall.RecordQuery{Query: "knee"})
+	got := s.records(about("knee"))
 	if !slices.Contains(got, kneeMessage) || !slices.Contains(got, kneeFact) {
 		t.Errorf("found %q", got)
 	}
-	answer, err := s.Records(t.Context(), "ann", recall.RecordQuery{Query: "knee"})
+	answer, err := s.Records(t.Context(), "ann", about("knee"))
 	if err != nil || len(answer.Degraded) != 1 {
 		t.Errorf("degraded: %+v, %v", answer.Degraded, err)
 	}
-	for _, wrong := range []recall.RecordQuery{{Query: " "}, {Query: "x", Contexts: []string{"nowhere"}}} {
-		if _, err := s.Records(t.Context(), "ann", wrong); !fault.Is(err, fault.Invalid) {
+	for _, wrong := range []recall.MessageQuery{{Query: " "}, {Query: "x", Contexts: []string{"nowhere"}}} {
+		if _, err := s.Records(t.Context(), "ann", recall.RecordQuery{MessageQuery: wrong}); !fault.Is(err, fault.Invalid) {
 			t.Errorf("%+v: %v", wrong, err)
 		}
 	}
@@ -163,7 +171,7 @@ func TestRecordsHaveTheNewestOfEachSubject(t *testing.T) {
 		s.addIndexed("ann", "training_program", session, time.Duration(48-24*i)*time.Hour, "More squats, please.")
 		s.summarise("ann", "training_program", session, text, false)
 	}
-	got := s.records(recall.RecordQuery{Query: "squats in the program", Kinds: []string{recall.SummaryKind}})
+	got := s.records(about("squats in the program", recall.SummaryKind))
 	if !slices.Equal(got, []string{"summary The program has squats at 90%."}) {
 		t.Errorf("found %q", got)
 	}

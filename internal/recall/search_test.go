@@ -196,8 +196,8 @@ func TestAGreetingBringsNothing(t *testing.T) {
 			}
 		}
 	}
-	if got := s.recall("ann", recall.MessageQuery{Query: "How many squats did I do?"}); len(got.Messages) != 10 {
-		t.Errorf("a question brings %d messages", len(got.Messages))
+	if got := s.recall("ann", recall.MessageQuery{Query: "How many squats did I do?"}); len(got.Records) != 10 {
+		t.Errorf("a question brings %d messages", len(got.Records))
 	}
 }
 

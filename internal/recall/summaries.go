@@ -38,22 +38,20 @@ const (
 	maxRecentPages = 10
 )
 
-// ContextQuery is the body of POST /v1/context/query.
+// ContextQuery asks for summaries of the user's other sessions that matter in a context.
 type ContextQuery struct {
-	Context   string `json:"context"`
-	CoachID   string `json:"coachId,omitempty"`
-	SessionID string `json:"sessionId,omitempty"`
-	Query     string `json:"query,omitempty"`
+	Context, CoachID, SessionID string
+	Query                       string
 	// RecordTypes defaults to what the registry says that the context reads.
-	RecordTypes []string `json:"recordTypes,omitempty"`
+	RecordTypes []string
 	// Within is the maximum age of a summary, in days, hours, minutes and seconds such as "2d", "1d12h" or "90m". The
 	// default is 48 hours.
-	Within string `json:"within,omitempty"`
+	Within string
 	// Limit is 1 to 10; the default is 3.
-	Limit *int `json:"limit,omitempty"`
+	Limit *int
 	// Filter limits summaries by their own fields: {"discipline": "crossfit", "adherenceRate": {"$gte": 0.8}}. Fields of
 	// nested objects have dotted names.
-	Filter map[string]any `json:"filter,omitempty"`
+	Filter map[string]any
 }
 
 // SummaryHit is one summary of another session, as the API shows it.

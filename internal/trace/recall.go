@@ -56,36 +56,38 @@ func countSummaries(s recall.Summaries) (int, []recall.Degradation) {
 // Messages finds messages.
 func (r *Recall) Messages(
 	ctx context.Context, user conversation.UserID, q recall.MessageQuery,
-) (recall.Messages, error) {
-	return searched(ctx, r, storeMessages, q.Query, func(ctx context.Context) (recall.Messages, error) {
+) (recall.Records, error) {
+	return searched(ctx, r, storeMessages, q.Query, func(ctx context.Context) (recall.Records, error) {
 		return r.Service.Messages(ctx, user, q)
-	}, func(m recall.Messages) (int, []recall.Degradation) { return len(m.Messages), m.Degraded })
+	}, countRecords)
 }
 
 // Memories finds memories.
 func (r *Recall) Memories(
 	ctx context.Context, user conversation.UserID, q recall.MemoryQuery,
-) (recall.Memories, error) {
-	return searched(ctx, r, storeMemories, q.Query, func(ctx context.Context) (recall.Memories, error) {
+) (recall.Records, error) {
+	return searched(ctx, r, storeMemories, q.Query, func(ctx context.Context) (recall.Records, error) {
 		return r.Service.Memories(ctx, user, q)
-	}, func(m recall.Memories) (int, []recall.Degradation) { return len(m.Memories), m.Degraded })
+	}, countRecords)
 }
 
 // Records finds records of all kinds.
 func (r *Recall) Records(ctx context.Context, user conversation.UserID, q recall.RecordQuery) (recall.Records, error) {
 	return searched(ctx, r, storeRecords, q.Query, func(ctx context.Context) (recall.Records, error) {
 		return r.Service.Records(ctx, user, q)
-	}, func(f recall.Records) (int, []recall.Degradation) { return len(f.Records), f.Degraded })
+	}, countRecords)
 }
 
 // Documents finds documents.
 func (r *Recall) Documents(
 	ctx context.Context, user conversation.UserID, q recall.DocumentQuery,
-) (recall.Documents, error) {
-	return searched(ctx, r, storeDocuments, q.Query, func(ctx context.Context) (recall.Documents, error) {
+) (recall.Records, error) {
+	return searched(ctx, r, storeDocuments, q.Query, func(ctx context.Context) (recall.Records, error) {
 		return r.Service.Documents(ctx, user, q)
-	}, func(d recall.Documents) (int, []recall.Degradation) { return len(d.Documents), d.Degraded })
+	}, countRecords)
 }
+
+func countRecords(r recall.Records) (int, []recall.Degradation) { return len(r.Records), r.Degraded }
 
 // searched makes a span of a search.
 func searched[T any](
