@@ -22,11 +22,6 @@ func (in input) isKept(at time.Time) bool {
 
 func (in input) isSameDay(a, b time.Time) bool { return conversation.CalendarDays(a, b, in.zone) == 0 }
 
-// endsDay reports whether a local day ends between two messages of which the second is of a kept day.
-func (in input) endsDay(m, next conversation.Message) bool {
-	return in.isKept(next.Timestamp) && !in.isSameDay(m.Timestamp, next.Timestamp)
-}
-
 // firstDay returns the input cut at the end of its first day, so that one answer of the model says what the session and
 // what its day came to. Days that are too old to be kept are one. The input is not cut where a fallback summary covers
 // more already: a summary that covers less would not replace it. whole is then what it was cut from.
@@ -35,7 +30,7 @@ func (in input) firstDay(session conversation.Session, messages []conversation.M
 		if m.Seq >= in.through.Seq {
 			break
 		}
-		if !in.endsDay(m, messages[i+1]) {
+		if next := messages[i+1].Timestamp; !in.isKept(next) || in.isSameDay(m.Timestamp, next) {
 			continue
 		}
 		if session.Summary != nil && session.Summary.CoveredThrough > m.Seq {

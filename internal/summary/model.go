@@ -3,6 +3,7 @@ package summary
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -117,12 +118,13 @@ func summarizesAttributes(session conversation.Session) bool {
 	return madeOfAttributes(session) && (IsOutdated(session) || session.Summary.Kind == conversation.Extractive)
 }
 
-// draft is a summary of the input. day is what the model says of its last day, if it does.
-func (in input) draft(text, day string, kind conversation.SummaryKind) draft {
+// draft is the summary of the input that an answer makes.
+func (in input) draft(a answer, kind conversation.SummaryKind) draft {
 	return draft{
-		days: in.nextDays(day),
-		text: text, tags: in.tags, kind: kind, reason: in.reason, through: in.through, at: in.through.At, kept: in.kept,
-		ofAttributes: len(in.attributes) > 0,
+		SessionSummary: conversation.SessionSummary{
+			Text: a.text, Tags: a.tags, Kind: kind, Model: a.model, Fields: in.kept, Days: in.nextDays(a.day),
+		},
+		written: a.fields, reason: in.reason, through: in.through, at: in.through.At, ofAttributes: len(in.attributes) > 0,
 	}
 }
 
@@ -140,8 +142,7 @@ type answer struct {
 	day    string
 	tags   []string
 	model  string
-	rating *rating           // where the record type has one
-	fields map[string]string // what the model says of the fields that it writes, and knows of
+	fields map[string]any // those of the summary that the model writes, and knows of
 	err    error
 }
 
@@ -178,12 +179,11 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		return answer{err: fmt.Errorf("find a text in the summary: %w", llm.ErrMalformed)}
 	}
 	day := truncate.Prose(untrusted.OneLine(parsed.Day), maxDayChars)
-	a := answer{text: text, day: day, tags: cleanTags(parsed.Tags), model: model}
-	a.fields = writtenFields(in.of, parsed.Fields)
+	fields := writtenFields(in.of, parsed.Fields)
 	if in.of.Rated {
-		a.rating = &parsed.rating
+		maps.Copy(fields, parsed.rating.fields())
 	}
-	return a
+	return answer{text: text, day: day, tags: cleanTags(parsed.Tags), model: model, fields: fields}
 }
 
 // maxTags limits the tags of a summary, maxTagBytes the length of one (maas-context-format, v0.2).

@@ -72,8 +72,8 @@ func strictObject(properties []property) string {
 }
 
 // writtenFields are the values of a model's answer that say something, of the fields that it is to write.
-func writtenFields(of registry.Summary, given map[string]*string) map[string]string {
-	out := map[string]string{}
+func writtenFields(of registry.Summary, given map[string]*string) map[string]any {
+	out := map[string]any{}
 	for _, f := range of.Written() {
 		if value := given[f.Name]; value != nil {
 			if text := truncate.Prose(untrusted.OneLine(*value), maxFieldChars); strings.TrimSpace(text) != "" {

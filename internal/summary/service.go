@@ -142,11 +142,8 @@ func covered(s conversation.Session) conversation.Watermark {
 	return conversation.Watermark{Seq: s.Summary.CoveredThrough}
 }
 
-// stale reports whether messages are missing from a session's summary, the summary of a completed session is still
-// marked as in progress, or the session's attributes have changed since.
-func stale(s conversation.Session) bool { return staleThrough(s, s.LastSeq) }
-
-// staleThrough is stale for the messages through one of them.
+// staleThrough reports whether messages through one of them are missing from a session's summary, the summary of a
+// completed session is still marked as in progress, or the session's attributes have changed since.
 func staleThrough(s conversation.Session, seq int) bool {
 	return covered(s).Seq < seq || unfinished(s) || IsOutdated(s)
 }

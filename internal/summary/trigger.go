@@ -113,7 +113,7 @@ func (s *Service) triggers(c conversation.Change) (reason TriggerReason, extract
 	reason = reasonOf(c, s.EveryMessages)
 	isAtRest := reason == Completed || reason == Left
 	extracts = c.After.NeedsExtraction() && (isAtRest || becomesOverdue(c, s.Memories))
-	if !stale(*c.After) {
+	if !staleThrough(*c.After, c.After.LastSeq) {
 		reason = ""
 	}
 	return reason, extracts

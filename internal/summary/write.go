@@ -71,7 +71,7 @@ func (s *Service) step(
 	if reason == AttributesChanged && session.Summary != nil && !madeOfAttributes(session) {
 		// The messages have their own triggers: only the fields are brought up to date.
 		d := carryOver(session, covered(session), reason)
-		d.kind = session.Summary.Kind
+		d.Kind = session.Summary.Kind
 		return s.save(ctx, user, session, d)
 	}
 	in, err := s.readInput(ctx, user, session, reason)
@@ -169,9 +169,7 @@ func (s *Service) saveAnswer(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input, a answer,
 ) (conversation.Session, error) {
 	if a.err == nil {
-		d := in.draft(a.text, a.day, conversation.ByModel)
-		d.tags, d.model, d.rating, d.written = a.tags, a.model, a.rating, a.fields
-		return s.save(ctx, user, session, d)
+		return s.save(ctx, user, session, in.draft(a, conversation.ByModel))
 	}
 	s.Report(ctx, "summarize session", a.err)
 	in = in.uncut()
@@ -189,27 +187,21 @@ func (s *Service) saveFallback(
 		!unfinished(session) && !IsOutdated(session) {
 		return session, nil
 	}
-	return s.save(ctx, user, session, in.draft(in.fallback(), "", conversation.Extractive))
+	return s.save(ctx, user, session, in.draft(answer{text: in.fallback(), tags: in.tags}, conversation.Extractive))
 }
 
-// draft is a summary's text with what it covers, and how it came about.
+// draft is what a session's next summary says, with what it covers and how it came about. Its Fields are those of the
+// summary before.
 type draft struct {
-	text    string
-	tags    []string
-	kind    conversation.SummaryKind
-	model   string
+	conversation.SessionSummary
+	// written are the fields that the model wrote.
+	written map[string]any
 	reason  TriggerReason
 	through conversation.Watermark
 	// at is the time of the summary. Zero takes that of its session.
 	at time.Time
-	// rating is the model's, or else kept is that of the summary before.
-	rating *rating
-	kept   map[string]any
-	// written are the fields that the model wrote.
-	written map[string]string
 	// ofAttributes is true if the text was made from the session's attributes.
 	ofAttributes bool
-	days         []conversation.DaySummary
 }
 
 // nothingRecorded is the text of a summary that was made from attributes which the app has removed since.
@@ -217,17 +209,17 @@ const nothingRecorded = "Nothing is recorded."
 
 // carryOver is the draft that keeps a session's text and covers messages through a watermark.
 func carryOver(session conversation.Session, through conversation.Watermark, reason TriggerReason) draft {
-	d := draft{kind: conversation.ByModel, reason: reason, through: through, at: session.LastMessageAt}
-	if old := session.Summary; old != nil {
-		d.text, d.tags, d.model = old.Text, old.Tags, old.Model
-		d.kept, d.ofAttributes, d.days = old.Fields, madeOfAttributes(session), old.Days
-		switch {
-		case d.ofAttributes && len(describe(session.Attributes, time.UTC)) == 0:
-			d.text, d.tags, d.model = nothingRecorded, nil, "" // the text was made of attributes that are gone
-		case session.Summarized.Seq >= through.Seq:
-			d.kind = old.Kind
-		}
+	d := draft{reason: reason, through: through, at: session.LastMessageAt}
+	if session.Summary != nil {
+		d.SessionSummary, d.ofAttributes = *session.Summary, madeOfAttributes(session)
 	}
+	switch {
+	case d.ofAttributes && len(describe(session.Attributes, time.UTC)) == 0:
+		d.Text, d.Tags, d.Model = nothingRecorded, nil, "" // the text was made of attributes that are gone
+	case session.Summary != nil && session.Summarized.Seq >= through.Seq:
+		return d
+	}
+	d.Kind = conversation.ByModel
 	return d
 }
 
@@ -238,17 +230,11 @@ func (d draft) ownFields(session conversation.Session, appContext conversation.A
 		return nil
 	}
 	out := map[string]any{}
-	maps.Copy(out, d.kept)
-	for name, value := range d.written {
-		out[name] = value
+	maps.Copy(out, d.Fields)
+	maps.Copy(out, d.written)
+	if of.Rated {
+		out["messageCount"], out["triggerReason"] = float64(session.MessageCount), string(d.reason)
 	}
-	if !of.Rated {
-		return out
-	}
-	if d.rating != nil {
-		maps.Copy(out, d.rating.fields())
-	}
-	out["messageCount"], out["triggerReason"] = float64(session.MessageCount), string(d.reason)
 	return out
 }
 
@@ -257,24 +243,25 @@ func (d draft) ownFields(session conversation.Session, appContext conversation.A
 func (s *Service) save(
 	ctx context.Context, user conversation.UserID, session conversation.Session, d draft,
 ) (conversation.Session, error) {
-	record, err := s.record(session, d)
+	summarized, err := s.withDraft(session, d)
 	if err != nil {
 		return session, err
+	}
+	record, _ := Of(summarized)
+	record.CoveredAt, record.PromptVersion, record.Days = d.through.At, promptVersion, summarized.Summary.Days
+	if !d.at.IsZero() {
+		record.OccurredAt = d.at
 	}
 	if err := s.Store.SaveSummary(ctx, user, session, record); err != nil {
 		return session, err
 	}
 	if record.Kind == conversation.ByModel && record.CoveredThrough > session.Summarized.Seq {
-		session.Summarized = conversation.Watermark{Seq: record.CoveredThrough, At: record.CoveredAt}
+		session.Summarized = d.through
 	}
 	if record.Text == "" {
 		return session, nil
 	}
-	session.Summary = &conversation.SessionSummary{
-		Text: record.Text, Tokens: record.Tokens, Tags: record.Tags, Kind: record.Kind, InProgress: record.InProgress,
-		CoveredThrough: record.CoveredThrough, UpdatedAt: record.UpdatedAt,
-		Model: record.Model, Fields: record.OwnFields, Digest: record.Digest, Days: record.Days,
-	}
+	session.Summary = summarized.Summary
 	if err := s.Index.IndexSummary(ctx, user, record); err != nil {
 		return session, indexError{err}
 	}
@@ -282,24 +269,17 @@ func (s *Service) save(
 	return session, nil
 }
 
-// record completes a draft to a record of the session's context.
-func (s *Service) record(session conversation.Session, d draft) (Summary, error) {
+// withDraft returns a session with the summary of a draft.
+func (s *Service) withDraft(session conversation.Session, d draft) (conversation.Session, error) {
 	appContext, err := conversation.AppContextOf(session.Context)
 	if err != nil {
-		return Summary{}, err
+		return session, err
 	}
-	own := d.ownFields(session, appContext)
-	at := d.at
-	if at.IsZero() {
-		at = occurredAt(session, appContext)
-	}
-	return Summary{
-		RecordType: appContext.Summary.Type, SubjectID: subject(session, appContext), SessionID: session.ID,
-		Context: session.Context, CoachID: session.CoachID, Text: d.text, Tokens: s.Tokens.Count(d.text),
-		Tags: d.tags, Kind: d.kind, InProgress: session.Status != conversation.Completed, CoveredThrough: d.through.Seq,
-		CoveredAt:  d.through.At,
-		OccurredAt: at, UpdatedAt: conversation.Milliseconds(s.Now()), Fields: fields(session, appContext, own),
-		OwnFields: own, Digest: digestOf(session, appContext, d.ofAttributes), SessionVersion: session.Version,
-		Model: d.model, PromptVersion: promptVersion, Generation: session.Generation, Days: s.countDays(d.days),
-	}, nil
+	next := d.SessionSummary
+	next.Tokens, next.InProgress, next.Indexed = s.Tokens.Count(next.Text), session.Status != conversation.Completed, false
+	next.CoveredThrough, next.UpdatedAt = d.through.Seq, conversation.Milliseconds(s.Now())
+	next.Fields, next.Digest = d.ownFields(session, appContext), digestOf(session, appContext, d.ofAttributes)
+	next.Days = s.countDays(d.Days)
+	session.Summary = &next
+	return session, nil
 }
