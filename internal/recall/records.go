@@ -174,7 +174,7 @@ func (v visibility) currentSummaries(hits []Hit) []Hit {
 		}
 	}
 	newest := newestOfSubjects(summaries)
-	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Summary != nil && newest[subjectOf(h)] != h.ID })
+	return slices.DeleteFunc(hits, func(h Hit) bool { return h.Summary != nil && newest[h.Summary.Subject()] != h.ID })
 }
 
 // rankHits orders hits of all kinds by how likely each helps.

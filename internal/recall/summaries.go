@@ -193,24 +193,16 @@ func (v visibility) stored(sessions []conversation.Session) []Hit {
 	return hits
 }
 
-// subject is what a summary is about: a program, a workout or a session.
-type subject struct {
-	recordType conversation.RecordType
-	id         string
-}
-
-func subjectOf(h Hit) subject { return subject{h.Summary.RecordType, h.Summary.SubjectID} }
-
 // newestOfSubjects returns the id of the newest summary of each subject.
-func newestOfSubjects(hits []Hit) map[subject]string {
-	newest := map[subject]Hit{}
+func newestOfSubjects(hits []Hit) map[summary.Subject]string {
+	newest := map[summary.Subject]Hit{}
 	for _, h := range hits {
-		last, ok := newest[subjectOf(h)]
+		last, ok := newest[h.Summary.Subject()]
 		if !ok || last.OccurredAt().Before(h.OccurredAt()) {
-			newest[subjectOf(h)] = h
+			newest[h.Summary.Subject()] = h
 		}
 	}
-	ids := map[subject]string{}
+	ids := map[summary.Subject]string{}
 	for s, h := range newest {
 		ids[s] = h.ID
 	}
@@ -219,9 +211,9 @@ func newestOfSubjects(hits []Hit) map[subject]string {
 
 // current returns the hits that are the newest of their subjects and whose fields pass the query's filter. A summary
 // that is not the newest of its subject never passes, even if the newest one does not.
-func (v visibility) current(hits []Hit, newest map[subject]string) []Hit {
+func (v visibility) current(hits []Hit, newest map[summary.Subject]string) []Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h Hit) bool {
-		return newest[subjectOf(h)] != h.ID || !v.fields.matches(h.Summary.Fields)
+		return newest[h.Summary.Subject()] != h.ID || !v.fields.matches(h.Summary.Fields)
 	})
 }
 

@@ -81,13 +81,22 @@ func (s Summary) IsNewForSpine(session conversation.Session) bool {
 	return old == nil || old.Kind != conversation.ByModel || old.Text != s.Text || old.Digest != s.Digest
 }
 
+// Subject is what a summary is about: a program, a workout or a session.
+type Subject struct {
+	RecordType conversation.RecordType
+	ID         string
+}
+
+// Subject returns what the summary is about.
+func (s Summary) Subject() Subject { return Subject{s.RecordType, s.SubjectID} }
+
 // SubjectOf returns what a session's summary is about, as Of does; ok is false where there is no summary.
-func SubjectOf(s conversation.Session) (of conversation.RecordType, id string, ok bool) {
+func SubjectOf(s conversation.Session) (of Subject, ok bool) {
 	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil || s.Summary == nil {
-		return "", "", false
+		return Subject{}, false
 	}
-	return appContext.Summary.Type, subject(s, appContext), true
+	return Subject{appContext.Summary.Type, subject(s, appContext)}, true
 }
 
 // Of returns the summary record of a session, as far as the session's own copy has it; ok is false where there is no

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/quote"
+	"github.com/throughline/throughline/internal/summary"
 )
 
 // A Selector returns a block's candidates, the most valuable first. It also returns those that its cap or its rules
@@ -137,7 +138,7 @@ type chooser struct {
 	// safety are the facts that safety has, settled those of them that came up before the sitting began.
 	safety, settled []quote.Statement
 	// newest is the newest summary of each subject.
-	newest map[subject]newestSummary
+	newest map[summary.Subject]newestSummary
 	// sittingBegan is when the sitting of the current message began.
 	sittingBegan time.Time
 }

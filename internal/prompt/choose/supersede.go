@@ -8,12 +8,6 @@ import (
 	"github.com/throughline/throughline/internal/summary"
 )
 
-// subject is what a summary is about: a program, a workout or a session.
-type subject struct {
-	recordType conversation.RecordType
-	id         string
-}
-
 // newestSummary is the session with the newest summary of a subject, and the time of its last message.
 type newestSummary struct {
 	sessionID string
@@ -22,10 +16,10 @@ type newestSummary struct {
 
 // newestSummaries finds the newest summary of each subject: among this session, the other ones, and what the search
 // found.
-func newestSummaries(src *gather.Sources) map[subject]newestSummary {
-	newest := map[subject]newestSummary{}
+func newestSummaries(src *gather.Sources) map[summary.Subject]newestSummary {
+	newest := map[summary.Subject]newestSummary{}
 	add := func(s *conversation.Session) {
-		if of, ok := subjectOf(s); ok && s.LastMessageAt.After(newest[of].at) {
+		if of, ok := summary.SubjectOf(*s); ok && s.LastMessageAt.After(newest[of].at) {
 			newest[of] = newestSummary{s.ID, s.LastMessageAt}
 		}
 	}
@@ -42,15 +36,10 @@ func newestSummaries(src *gather.Sources) map[subject]newestSummary {
 	return newest
 }
 
-func subjectOf(s *conversation.Session) (subject, bool) {
-	recordType, id, ok := summary.SubjectOf(*s)
-	return subject{recordType, id}, ok
-}
-
 // isSuperseded reports whether another session has a newer summary of the same program or workout. The summary of this
 // session is not superseded, because it replaces what the prompt leaves out of the conversation itself.
 func (c *chooser) isSuperseded(s *conversation.Session) bool {
-	of, ok := subjectOf(s)
+	of, ok := summary.SubjectOf(*s)
 	newest := c.newest[of]
 	return ok && s.ID != c.Session.ID && newest.sessionID != s.ID && newest.at.After(s.LastMessageAt)
 }
