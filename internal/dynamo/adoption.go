@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -44,8 +42,8 @@ type AdoptedMessages interface {
 	// Remove adds the removal of a message from the array to the update of the session, and the condition that the app has
 	// not replaced the entry. before is the session as it was read, after the session without the message, which comes
 	// back as its record then has it. It returns a NotFound error where the array has no such message.
-	Remove(u expression.UpdateBuilder, record table.Item, before, after conversation.Session, m conversation.Message,
-	) (expression.UpdateBuilder, expression.ConditionBuilder, conversation.Session, error)
+	Remove(u table.Update, record table.Item, before, after conversation.Session, m conversation.Message,
+	) (table.Update, table.Condition, conversation.Session, error)
 }
 
 // AdoptedWrites changes adopted sessions.

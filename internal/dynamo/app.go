@@ -3,8 +3,6 @@ package dynamo
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -25,8 +23,8 @@ func appKey(version string) table.Key { return table.NewKey(appPK, "registry#"+v
 
 // Put stores a file under its version. To store it again changes nothing.
 func (s *AppStore) Put(ctx context.Context, version, file string) error {
-	u := expression.Set(table.Field(attrAppFile), table.Value(table.StringAttr(file)))
-	_, err := s.db.UpdateItem(ctx, appKey(version), u, expression.AttributeNotExists(table.Field(attrAppFile)))
+	u := table.Set(attrAppFile, table.StringAttr(file))
+	_, err := s.db.UpdateItem(ctx, appKey(version), u, table.Lacks(attrAppFile))
 	if _, stored := table.ConditionFailed(err); stored {
 		err = nil
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -201,11 +199,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	try := appendAttempt{
 		tx: a.db.Transaction(), result: conversation.Appended{Messages: messages, Session: after}, recordPlace: -1,
 	}
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return try, table.ErrInvalidKey
-	}
-	k := table.UserKey(a.user, sk)
+	k := table.KeyOfSession(a.user, session)
 	u, isAsRead, err := write.Update(a.user, after, messages, a.db.DueAfterIdle())
 	if err != nil {
 		return try, err
@@ -248,16 +242,15 @@ func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
 // askForSummary marks a session whose messages since its summary reach their number with an append, and removes the
 // mark with the next one. The stream's filter passes the change that marks it. Another function may have stored a
 // summary since this one read the session: then the mark is early or late by fewer messages than that number.
-func (a *appender) askForSummary(u expression.UpdateBuilder, before, after conversation.Session,
-) expression.UpdateBuilder {
+func (a *appender) askForSummary(u table.Update, before, after conversation.Session) table.Update {
 	if !after.IsMigrated() {
 		return u
 	}
 	times := func(s conversation.Session) int { return (s.LastSeq - before.Summarized.Seq) / a.db.summaryEvery }
 	if times(after) > times(before) {
-		return u.Set(table.Field(table.AttrSummaryAskedAt), table.Value(table.TimeAttr(a.now)))
+		return u.Set(table.AttrSummaryAskedAt, table.TimeAttr(a.now))
 	}
-	return u.Remove(table.Field(table.AttrSummaryAskedAt))
+	return u.Remove(table.AttrSummaryAskedAt)
 }
 
 // isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the

@@ -3,8 +3,6 @@ package dynamo
 import (
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
@@ -18,7 +16,7 @@ type SessionWrite interface {
 	// Update returns the update of the record, and the condition that it is as it was read. due is when the session falls
 	// due, unless it is due already.
 	Update(user conversation.UserID, after conversation.Session, messages []conversation.Message, due time.Time,
-	) (expression.UpdateBuilder, expression.ConditionBuilder, error)
+	) (table.Update, table.Condition, error)
 }
 
 // PlainWrite is the write of a session whose counters are at the top of its record.
@@ -36,13 +34,8 @@ func (plainWrite) After(s conversation.Session, messages []conversation.NewMessa
 // Update also says that the user is back: the stream's filter lets a leave pass only where no time of one was there.
 func (w plainWrite) Update(user conversation.UserID, after conversation.Session, _ []conversation.Message,
 	due time.Time,
-) (expression.UpdateBuilder, expression.ConditionBuilder, error) {
-	sk, ok := table.SessionSK(after.Context, after.ID)
-	if !ok {
-		return expression.UpdateBuilder{}, expression.ConditionBuilder{}, table.ErrInvalidKey
-	}
-	u := table.SetDueIfNone(table.SetCounters(user, after).Remove(table.Field(table.AttrLeftAt)), table.UserKey(user, sk),
-		due)
+) (table.Update, table.Condition, error) {
+	u := table.SetCounters(user, after).Remove(table.AttrLeftAt).SetDueIfNone(table.KeyOfSession(user, after), due)
 	if after.Status != w.session.Status {
 		u = table.LayoutOf(w.session).SetOwn(u, w.session, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}

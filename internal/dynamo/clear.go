@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
@@ -63,19 +61,13 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 
 // clearing is the update of a session's record to that of a session without messages. What the app has in the record
 // stays.
-func clearing(user conversation.UserID, s conversation.Session) expression.UpdateBuilder {
+func clearing(user conversation.UserID, s conversation.Session) table.Update {
 	own := func(name string) string { return name }
-	u := removeSessionSummary(table.RemoveDue(table.SetCounters(user, s)), own).
-		Set(table.Field(table.AttrSessionCreatedAt), table.Value(table.IntAttr(s.CreatedAt.UnixMilli())))
-	for _, name := range []string{table.AttrSummarizedSeq, table.AttrIndexedSeq, table.AttrExtractedSeq} {
-		u = u.Set(table.Field(name), table.Value(table.IntAttr(0)))
-	}
-	for _, name := range []string{
-		table.AttrSummarizedAt, table.AttrIndexedAt, table.AttrExtractedAt, table.AttrReading, table.AttrDeletedSeqs,
-		table.AttrLeftAt, table.AttrIndexingUntil,
-		table.AttrOutgrown,
-	} {
-		u = u.Remove(table.Field(name))
-	}
-	return u
+	var none conversation.Watermark
+	return removeSessionSummary(table.SetCounters(user, s).RemoveDue(), own).
+		Set(table.AttrSessionCreatedAt, table.IntAttr(s.CreatedAt.UnixMilli())).
+		SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, none).
+		SetWatermark(table.AttrIndexedSeq, table.AttrIndexedAt, none).
+		SetWatermark(table.AttrExtractedSeq, table.AttrExtractedAt, none).
+		Remove(table.AttrReading, table.AttrDeletedSeqs, table.AttrLeftAt, table.AttrIndexingUntil, table.AttrOutgrown)
 }

@@ -25,7 +25,7 @@ func (a *appender) addClientIDs(t *table.Transaction, k table.Key, done conversa
 		it[table.AttrMessageSK] = table.StringAttr(sk)
 		it[table.AttrGeneration] = table.IntAttr(done.Session.Generation)
 		places[i] = t.Put(it, table.NotExists().
-			Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(done.Session.Generation)))))
+			Or(table.IsBelow(table.AttrGeneration, table.IntAttr(done.Session.Generation))))
 	}
 	return places
 }

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -224,8 +222,8 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 }
 
 // isVersion is the condition that nobody has written a record since it was read.
-func isVersion(version int64) expression.ConditionBuilder {
-	return table.Field(table.AttrVersion).Equal(table.Value(table.IntAttr(version)))
+func isVersion(version int64) table.Condition {
+	return table.Is(table.AttrVersion, table.IntAttr(version))
 }
 
 // List returns one page of live and past records, newest first.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"maps"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
@@ -73,8 +72,8 @@ func (c *creation) build(generation int64) (*table.Transaction, int) {
 		return t, -1
 	}
 	it[table.AttrCreation] = table.StringAttr(c.token)
-	free := table.NotExists().Or(expression.AttributeExists(table.Field(table.AttrPlacement)).
-		And(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(generation)))))
+	free := table.NotExists().Or(table.Has(table.AttrPlacement).
+		And(table.IsBelow(table.AttrGeneration, table.IntAttr(generation))))
 	c.sessionPlace, c.idemPlace = t.Put(it, free), -1
 	for _, k := range table.SessionKeys(c.user, c.session.ID) {
 		if k != own {
@@ -120,8 +119,7 @@ func (c *creation) isOwn(it table.Item) bool { return it.String(table.AttrCreati
 
 // isStored reports whether an attempt that had no answer created the session.
 func (c *creation) isStored(ctx context.Context) bool {
-	sk, _ := table.SessionSK(c.session.Context, c.session.ID)
-	k := table.UserKey(c.user, sk)
+	k := table.KeyOfSession(c.user, c.session)
 	records, err := c.db.Settle(ctx, "create session", k)
 	return err == nil && c.isOwn(records[k])
 }
@@ -138,12 +136,11 @@ func (c *creation) replay(record table.Item) conversation.Created {
 // encodeSession returns the record of a new session. Every later write updates single attributes, so that attributes of
 // the app's own stay in the record.
 func (db *DB) encodeSession(user conversation.UserID, s conversation.Session) (table.Item, table.Key, error) {
-	sk, ok := table.SessionSK(s.Context, s.ID)
+	k := table.KeyOfSession(user, s)
 	appContext, err := conversation.AppContextOf(s.Context)
-	if err != nil || !ok {
-		return nil, table.Key{}, table.ErrInvalidKey
+	if err != nil {
+		return nil, k, err
 	}
-	k := table.UserKey(user, sk)
 	it := k.Attributes()
 	if err := it.SetDocument(table.AttrAttributes, s.Attributes); err != nil {
 		return nil, k, err

@@ -122,16 +122,15 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	}
 	d := messageDeletion{tx: s.db.Transaction(), after: before.Without(m, first, last), tombstone: tombstone}
 	layout := table.LayoutOf(before)
-	u := layout.SetOwn(expression.UpdateBuilder{}, before, d.after, table.AttrVersion, table.AttrDeletedSeqs)
+	u := layout.SetOwn(table.Update{}, before, d.after, table.AttrVersion, table.AttrDeletedSeqs)
 	if before.IsMigrated() {
-		u = table.SetCounters(user, d.after).
-			Set(table.Field(table.AttrDeletedSeqs), table.Value(table.StringAttr(d.after.Deleted.String())))
+		u = table.SetCounters(user, d.after).Set(table.AttrDeletedSeqs, table.StringAttr(d.after.Deleted.String()))
 		if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left
-			u = table.SetDue(u, sessionKey, s.db.Now())
+			u = u.SetDue(sessionKey, s.db.Now())
 		}
 	}
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
-		u = table.SetWatermark(u, path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
+		u = u.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
 		if before.Summary != nil && d.after.Summary == nil {
 			u = removeSessionSummary(u, path)
 			d.addSummaryDeletion(user, before)
@@ -144,7 +143,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 		d.messagePlace = d.tx.Delete(k, table.IsOf(before))
 	} else {
 		d.messagePlace = d.tx.Remove(k)
-		var isSame expression.ConditionBuilder
+		var isSame table.Condition
 		if u, isSame, d.after, err = s.db.adoption.Remove(u, record, before, d.after, m); err != nil {
 			return d, err
 		}
@@ -175,7 +174,7 @@ func summaryOf(user conversation.UserID, session conversation.Session) (k table.
 
 // hasSameSummary is the condition that nobody has saved a summary since the session was read, because a new summary
 // may cover the message.
-func hasSameSummary(s conversation.Session) expression.ConditionBuilder {
+func hasSameSummary(s conversation.Session) table.Condition {
 	covered := table.Field(table.LayoutOf(s).Path(table.AttrSummaryCoveredSeq))
 	if s.Summary == nil {
 		return expression.AttributeNotExists(covered)

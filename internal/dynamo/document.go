@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -87,12 +85,12 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 }
 
 // isAsRead is the condition that a record is the one that was read, or that there is none.
-func isAsRead(there table.Item) expression.ConditionBuilder {
+func isAsRead(there table.Item) table.Condition {
 	switch {
 	case there == nil:
 		return table.NotExists()
 	case !there.Has(table.AttrVersion):
-		return table.Exists().And(expression.AttributeNotExists(table.Field(table.AttrVersion)))
+		return table.Exists().And(table.Lacks(table.AttrVersion))
 	}
 	return isVersion(there.Int64(table.AttrVersion))
 }

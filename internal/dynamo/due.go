@@ -53,21 +53,21 @@ func (db *DB) DueAfterIdle() time.Time { return conversation.Milliseconds(db.Now
 // newClaim returns the update that claims a record, which is due at a time, until another. It counts a failure, which
 // the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
 // the record shows later whether the worker has seen a change.
-func newClaim(due, until time.Time) expression.UpdateBuilder {
-	return expression.Set(table.Field(table.AttrDueAt), table.Value(table.TimeAttr(until))).
-		Set(table.Field(table.AttrClaimedVersion), table.Field(table.AttrVersion).IfNotExists(table.Value(table.IntAttr(0)))).
-		Set(table.Field(table.AttrDueSince), table.Field(table.AttrDueSince).IfNotExists(table.Value(table.TimeAttr(due)))).
-		Add(table.Field(table.AttrFailures), table.Value(table.IntAttr(1)))
+func newClaim(due, until time.Time) table.Update {
+	return table.Set(table.AttrDueAt, table.TimeAttr(until)).
+		SetTo(table.AttrClaimedVersion, table.Field(table.AttrVersion).IfNotExists(table.Value(table.IntAttr(0)))).
+		SetIfNone(table.AttrDueSince, table.TimeAttr(due)).
+		Add(table.AttrFailures, table.IntAttr(1))
 }
 
 // isDueAt is the condition that a record is due at a time.
-func isDueAt(at time.Time) expression.ConditionBuilder {
-	return table.Field(table.AttrDueAt).Equal(table.Value(table.TimeAttr(at)))
+func isDueAt(at time.Time) table.Condition {
+	return table.Is(table.AttrDueAt, table.TimeAttr(at))
 }
 
 // isClaimed is the condition that nobody has written the record since it was claimed.
-func isClaimed(c sweep.Claim) expression.ConditionBuilder {
-	return isDueAt(c.Until).And(expression.AttributeExists(table.Field(table.AttrClaimedVersion)))
+func isClaimed(c sweep.Claim) table.Condition {
+	return isDueAt(c.Until).And(table.Has(table.AttrClaimedVersion))
 }
 
 func dueKey(d sweep.Due) table.Key { return table.NewKey(d.Partition, d.ID) }
@@ -80,12 +80,11 @@ func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c s
 
 // claim carries out the update u of a claim. A random token distinguishes this claim from one that another worker made
 // for the same time while this one's answer was lost.
-func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u expression.UpdateBuilder,
-	isAsRead expression.ConditionBuilder,
+func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u table.Update, isAsRead table.Condition,
 ) (c sweep.Claim, ok bool, err error) {
 	token := table.NewRandomDigits(s.db.Random)
 	it, err := s.db.UpdateItem(ctx, dueKey(d),
-		u.Set(table.Field(table.AttrClaimedBy), table.Value(table.StringAttr(token))), isAsRead)
+		u.Set(table.AttrClaimedBy, table.StringAttr(token)), isAsRead)
 	if existing, moved := table.ConditionFailed(err); moved {
 		if !table.IsAmbiguous(err) || existing.String(table.AttrClaimedBy) != token {
 			return sweep.Claim{}, false, nil
@@ -103,7 +102,7 @@ func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u ex
 // Extend changes the time until which a record is claimed.
 func (s *DueStore) Extend(ctx context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
 	until = conversation.Milliseconds(until)
-	u := expression.Set(table.Field(table.AttrDueAt), table.Value(table.TimeAttr(until)))
+	u := table.Set(table.AttrDueAt, table.TimeAttr(until))
 	if err := s.endOf(ctx, "extend claim", c, u); err != nil {
 		return c, err
 	}
@@ -116,24 +115,22 @@ func (s *DueStore) Postpone(ctx context.Context, c sweep.Claim, at time.Time, su
 	return s.endOf(ctx, "postpone", c, postponed(at, succeeded))
 }
 
-func postponed(at time.Time, succeeded bool) expression.UpdateBuilder {
-	u := table.EndClaim(expression.Set(table.Field(table.AttrDueAt),
-		table.Value(table.TimeAttr(conversation.Milliseconds(at)))))
+func postponed(at time.Time, succeeded bool) table.Update {
+	u := table.Set(table.AttrDueAt, table.TimeAttr(conversation.Milliseconds(at))).EndClaim()
 	if succeeded {
-		u = table.EndFailures(u)
+		u = u.EndFailures()
 	}
 	return u
 }
 
 // Remove takes a claimed record out of the index.
 func (s *DueStore) Remove(ctx context.Context, c sweep.Claim) error {
-	return s.endOf(ctx, "remove from what is due", c, table.RemoveDue(expression.UpdateBuilder{}))
+	return s.endOf(ctx, "remove from what is due", c, table.Update{}.RemoveDue())
 }
 
 // endOf changes a claimed record, unless somebody has written it since.
-func (s *DueStore) endOf(ctx context.Context, op string, c sweep.Claim, u expression.UpdateBuilder) error {
-	_, err := s.db.UpdateItem(ctx, dueKey(c.Due), u, isClaimed(c))
-	return table.Failed(op, table.IgnoreConditionFailed(err))
+func (s *DueStore) endOf(ctx context.Context, op string, c sweep.Claim, u table.Update) error {
+	return s.db.UpdateWhere(ctx, op, dueKey(c.Due), u, isClaimed(c))
 }
 
 // leaseKey is the key of the lease of a shard, which belongs to no user.
@@ -143,10 +140,8 @@ func leaseKey(shard sweep.Shard) table.Key {
 
 // Lease gives a shard to an owner until a time, unless another owner has it.
 func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, until time.Time) (bool, error) {
-	u := expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(owner))).
-		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(until)))
-	isFree := table.NotExists().
-		Or(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))))
+	u := table.Set(table.AttrLease, table.StringAttr(owner)).Set(table.AttrLeaseUntil, table.TimeAttr(until))
+	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())))
 	_, err := s.db.UpdateItem(ctx, leaseKey(shard), u, isFree)
 	if existing, taken := table.ConditionFailed(err); taken {
 		return table.IsAmbiguous(err) && existing.String(table.AttrLease) == owner, nil
@@ -156,8 +151,7 @@ func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, u
 
 // Release gives a shard back.
 func (s *DueStore) Release(ctx context.Context, shard sweep.Shard, owner string) error {
-	err := s.db.DeleteItem(ctx, leaseKey(shard), table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(owner))))
-	return table.Failed("release shard", table.IgnoreConditionFailed(err))
+	return s.db.DeleteWhere(ctx, "release shard", leaseKey(shard), table.Is(table.AttrLease, table.StringAttr(owner)))
 }
 
 // SessionDue reads the session of a due record.
@@ -173,18 +167,14 @@ func (s *DueStore) SessionDue(ctx context.Context, d sweep.Due) (conversation.Se
 func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (c sweep.Claim, ok bool, err error) {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return sweep.Claim{}, false, fault.Missing("session")
-	}
-	k := table.UserKey(user, sk)
+	k := table.KeyOfSession(user, session)
 	shard := table.DueShard(k)
 	until = conversation.Milliseconds(until)
-	isAsRead, due := expression.AttributeNotExists(table.Field(table.AttrDueAt)), s.db.Now()
+	isAsRead, due := table.Lacks(table.AttrDueAt), s.db.Now()
 	if !session.DueAt.IsZero() {
 		isAsRead, due = isDueAt(session.DueAt), session.DueAt
 	}
-	u := newClaim(due, until).Set(table.Field(table.AttrDueShard), table.Value(table.IntAttr(shard)))
+	u := newClaim(due, until).Set(table.AttrDueShard, table.IntAttr(shard))
 	d := sweep.Due{Partition: k.PK, ID: k.SK, User: user, Shard: shard, DueAt: session.DueAt}
 	return s.claim(ctx, d, until, u, table.IsIncarnation(session).And(isAsRead))
 }
@@ -193,17 +183,13 @@ func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, s
 // of the user are read for memories, and that neither the session nor its summary has changed. After an append, an edit
 // or another summary in between it does nothing.
 func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session conversation.Session) (bool, error) {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return false, fault.Missing("session")
-	}
 	isCovered := table.IsUnchanged(session).
 		And(table.Field(table.AttrSummarizedSeq).GreaterThanEqual(table.Field(table.AttrLastSeq)),
 			table.Field(table.AttrIndexedSeq).GreaterThanEqual(table.Field(table.AttrLastSeq)), hasSummaryOf(session),
-			expression.AttributeNotExists(table.Field(table.AttrUserSeq)).
+			table.Lacks(table.AttrUserSeq).
 				Or(table.Field(table.AttrExtractedSeq).GreaterThanEqual(table.Field(table.AttrUserSeq))))
-	u := setSummaryIndexed(table.RemoveDue(expression.UpdateBuilder{}), session)
-	_, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, isCovered)
+	u := setSummaryIndexed(table.Update{}.RemoveDue(), session)
+	_, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, isCovered)
 	if existing, changed := table.ConditionFailed(err); changed {
 		return table.IsAmbiguous(err) && existing != nil && !existing.Has(table.AttrDueAt), nil
 	}
@@ -216,11 +202,10 @@ func (s *DueStore) EndClaim(ctx context.Context, c sweep.Claim, session conversa
 	succeeded bool,
 ) error {
 	const op = "end claim"
-	u := postponed(at, succeeded)
-	cond := isClaimed(c)
-	it, err := s.db.UpdateItem(ctx, dueKey(c.Due), setSummaryIndexed(u, session), cond.And(hasSummaryOf(session)))
+	u := setSummaryIndexed(postponed(at, succeeded), session)
+	it, err := s.db.UpdateItem(ctx, dueKey(c.Due), u, isClaimed(c).And(hasSummaryOf(session)))
 	if _, changed := table.ConditionFailed(err); changed { // another summary, or another worker's claim
-		return s.endOf(ctx, op, c, u)
+		return s.endOf(ctx, op, c, postponed(at, succeeded))
 	}
 	if err != nil {
 		return table.Failed(op, err)
@@ -239,17 +224,17 @@ func (s *DueStore) settleCovered(ctx context.Context, user conversation.UserID, 
 }
 
 // hasSummaryOf is the condition that the session's record has the summary that the session has.
-func hasSummaryOf(session conversation.Session) expression.ConditionBuilder {
+func hasSummaryOf(session conversation.Session) table.Condition {
 	if session.Summary == nil {
-		return expression.AttributeNotExists(table.Field(table.AttrSummaryUpdatedAt))
+		return table.Lacks(table.AttrSummaryUpdatedAt)
 	}
-	return table.Field(table.AttrSummaryUpdatedAt).Equal(table.Value(table.TimeAttr(session.Summary.UpdatedAt)))
+	return table.Is(table.AttrSummaryUpdatedAt, table.TimeAttr(session.Summary.UpdatedAt))
 }
 
 // setSummaryIndexed stores that the session's summary is indexed, if it is. A later summary has another time.
-func setSummaryIndexed(u expression.UpdateBuilder, session conversation.Session) expression.UpdateBuilder {
+func setSummaryIndexed(u table.Update, session conversation.Session) table.Update {
 	if session.Summary == nil || !session.Summary.Indexed {
 		return u
 	}
-	return u.Set(table.Field(table.AttrSummaryIndexedAt), table.Value(table.TimeAttr(session.Summary.UpdatedAt)))
+	return u.Set(table.AttrSummaryIndexedAt, table.TimeAttr(session.Summary.UpdatedAt))
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
@@ -61,14 +60,14 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 	if lease.isHeld(existing) { // an earlier attempt began the erasure, and its answer was lost
 		return decodeProgress(existing), true, nil
 	}
-	u := table.SetDue(expression.UpdateBuilder{}, table.GenerationKey(user), lease.until)
+	u := table.Update{}.SetDue(table.GenerationKey(user), lease.until)
 	return s.acquireErasure(ctx, user, existing, lease, u)
 }
 
 // ResumeErasure goes on with an erasure that is not done. Its place in the due index stays as the sweep has set it.
 func (s *ErasureStore) ResumeErasure(ctx context.Context, user conversation.UserID, until time.Time,
 ) (p erasure.Progress, held bool, err error) {
-	return s.acquireErasure(ctx, user, nil, s.newLease(until), expression.UpdateBuilder{})
+	return s.acquireErasure(ctx, user, nil, s.newLease(until), table.Update{})
 }
 
 // Erasure returns the progress of the user's last erasure. It is NotFound when the user was never erased.
@@ -94,9 +93,8 @@ func (s *ErasureStore) newLease(until time.Time) erasureLease {
 	return erasureLease{token: table.NewRandomDigits(s.db.Random), until: until.Add(leaseReserve)}
 }
 
-func (l erasureLease) set(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return u.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(l.token))).
-		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(l.until)))
+func (l erasureLease) set(u table.Update) table.Update {
+	return u.Set(table.AttrLease, table.StringAttr(l.token)).Set(table.AttrLeaseUntil, table.TimeAttr(l.until))
 }
 
 func (l erasureLease) isHeld(generation table.Item) bool {
@@ -106,18 +104,15 @@ func (l erasureLease) isHeld(generation table.Item) bool {
 // raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
 // of the new generation among the live long-term records, so that whoever reads those need not read the generation. The
 // mark is deleted when the erasure is done.
-func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time,
-	lease erasureLease,
+func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time, lease erasureLease,
 ) (t *table.Transaction, place int) {
 	next := table.IntAttr(generation + 1)
-	begin := table.SetDue(expression.Set(table.Field(table.AttrGeneration), table.Value(next)), table.GenerationKey(user),
-		lease.until).
-		Set(table.Field(table.AttrErasing), table.Value(table.BoolAttr(true))).
-		Set(table.Field(table.AttrErasedAt), table.Value(table.TimeAttr(now))).
-		Set(table.Field(table.AttrCounts), table.Value(&types.AttributeValueMemberM{})).
-		Set(table.Field(table.AttrVectorCount), table.Value(table.IntAttr(0)))
-	isIdle := expression.AttributeNotExists(table.Field(table.AttrErasing)).
-		Or(table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(false))))
+	begin := table.Set(table.AttrGeneration, next).SetDue(table.GenerationKey(user), lease.until).
+		Set(table.AttrErasing, table.BoolAttr(true)).
+		Set(table.AttrErasedAt, table.TimeAttr(now)).
+		Set(table.AttrCounts, &types.AttributeValueMemberM{}).
+		Set(table.AttrVectorCount, table.IntAttr(0))
+	isIdle := table.Lacks(table.AttrErasing).Or(table.Is(table.AttrErasing, table.BoolAttr(false)))
 	t = s.db.Transaction()
 	place = t.Update(table.GenerationKey(user), lease.set(begin), table.IsGeneration(generation).And(isIdle))
 	mark := table.UserKey(user, table.ErasingSK).Attributes()
@@ -129,11 +124,11 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 // acquireErasure takes over an erasure whose lease has expired, and returns its progress. existing is the record of
 // that erasure, whose progress is returned with an error too.
 func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing table.Item,
-	lease erasureLease, u expression.UpdateBuilder,
+	lease erasureLease, u table.Update,
 ) (erasure.Progress, bool, error) {
-	isExpired := table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(true))).
-		And(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))).
-			Or(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(lease.token)))))
+	isExpired := table.Is(table.AttrErasing, table.BoolAttr(true)).
+		And(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())).
+			Or(table.Is(table.AttrLease, table.StringAttr(lease.token))))
 	it, err := s.db.UpdateItem(ctx, table.GenerationKey(user), lease.set(u), isExpired)
 	if _, held := table.ConditionFailed(err); held {
 		return decodeProgress(existing), false, nil
@@ -176,19 +171,18 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 	const op = "save erasure"
 	k := table.GenerationKey(user)
 	if p.Done {
-		err := s.db.DeleteItem(ctx, table.UserKey(user, table.ErasingSK), table.IsGeneration(p.Generation))
-		if err := table.Failed(op, table.IgnoreConditionFailed(err)); err != nil {
+		mark := table.UserKey(user, table.ErasingSK)
+		if err := s.db.DeleteWhere(ctx, op, mark, table.IsGeneration(p.Generation)); err != nil {
 			return err
 		}
 	}
-	u := expression.Set(table.Field(table.AttrErasing), table.Value(table.BoolAttr(!p.Done))).
-		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(s.db.Now()))).
-		Set(table.Field(table.AttrCounts), table.Value(countsAttr(p.Counts))).
-		Set(table.Field(table.AttrVectorCount), table.Value(table.IntAttr(p.Vectors)))
-	u = table.SetOrRemove(u, table.AttrLeft, countsAttr(p.Left), p.Left != nil)
+	u := table.Set(table.AttrErasing, table.BoolAttr(!p.Done)).
+		Set(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())).
+		Set(table.AttrCounts, countsAttr(p.Counts)).
+		Set(table.AttrVectorCount, table.IntAttr(p.Vectors))
+	u = u.SetOrRemove(table.AttrLeft, countsAttr(p.Left), p.Left != nil)
 	if p.Done {
-		u = table.EndFailures(table.EndClaim(table.SetDue(u.Set(table.Field(table.AttrSweeps),
-			table.Value(table.IntAttr(0))), k, due)))
+		u = u.Set(table.AttrSweeps, table.IntAttr(0)).SetDue(k, due).EndClaim().EndFailures()
 	}
 	_, err := s.db.UpdateItem(ctx, k, u, table.IsGeneration(p.Generation))
 	if _, other := table.ConditionFailed(err); other {
@@ -344,10 +338,10 @@ func (e *eraser) delete(listing context.Context, k table.Key, n int, remove func
 
 // deleteEarlier deletes a record on condition that it is still of an earlier generation.
 func (e *eraser) deleteEarlier(ctx context.Context, k table.Key) error {
-	isEarlier := expression.AttributeNotExists(table.Field(table.AttrGeneration)).
-		Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(e.generation))))
+	isEarlier := table.Lacks(table.AttrGeneration).
+		Or(table.IsBelow(table.AttrGeneration, table.IntAttr(e.generation)))
 	if IsSessionKey(k.SK) {
-		isEarlier = isEarlier.Or(expression.AttributeNotExists(table.Field(table.AttrPlacement)))
+		isEarlier = isEarlier.Or(table.Lacks(table.AttrPlacement))
 	}
 	if _, ours := table.KindOf(k.SK); !ours { // Throughline writes nothing at such a key
 		isEarlier = table.Exists()

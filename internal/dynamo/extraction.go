@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/extraction"
@@ -93,18 +91,13 @@ func extractionKey(user conversation.UserID) table.Key {
 func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 	l extraction.Lease,
 ) (bool, error) {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return false, fault.Missing("session")
-	}
 	t := s.db.Transaction()
-	u := expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(l.Owner))).
-		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(l.Until))).
-		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
-	isFree := table.NotExists().
-		Or(table.Field(table.AttrLeaseUntil).LessThanEqual(table.Value(table.TimeAttr(s.db.Now()))), isLeasedBy(l))
+	u := table.Set(table.AttrLease, table.StringAttr(l.Owner)).
+		Set(table.AttrLeaseUntil, table.TimeAttr(l.Until)).
+		Set(table.AttrGeneration, table.IntAttr(session.Generation))
+	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())), isLeasedBy(l))
 	place := t.Update(extractionKey(user), u, isFree)
-	t.Check(table.UserKey(user, sk), table.IsIncarnation(session).And(isExtractedAs(session)))
+	t.Check(table.KeyOfSession(user, session), table.IsIncarnation(session).And(isExtractedAs(session)))
 	t.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
 	failures, err := s.db.Commit(ctx, "lease extraction", t, s.db.Backoff())
 	if err != nil || failures == nil {
@@ -118,36 +111,32 @@ func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation
 
 // ReleaseExtraction deletes the lease, if the owner still has it.
 func (s *ExtractionStore) ReleaseExtraction(ctx context.Context, user conversation.UserID, l extraction.Lease) error {
-	err := s.db.DeleteItem(ctx, extractionKey(user), isLeasedBy(l))
-	return table.Failed("release extraction", table.IgnoreConditionFailed(err))
+	return s.db.DeleteWhere(ctx, "release extraction", extractionKey(user), isLeasedBy(l))
 }
 
 // isLeasedBy is the condition that the owner has the lease, whether or not its time is over: nobody has taken it over.
-func isLeasedBy(l extraction.Lease) expression.ConditionBuilder {
-	return table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(l.Owner)))
+func isLeasedBy(l extraction.Lease) table.Condition {
+	return table.Is(table.AttrLease, table.StringAttr(l.Owner))
 }
 
 // isExtractedAs is the condition that the session is read as far as it was when the worker read it.
-func isExtractedAs(session conversation.Session) expression.ConditionBuilder {
-	return table.Field(table.AttrExtractedSeq).Equal(table.Value(table.IntAttr(session.Extracted.Seq)))
+func isExtractedAs(session conversation.Session) table.Condition {
+	return table.Is(table.AttrExtractedSeq, table.IntAttr(session.Extracted.Seq))
 }
 
-func setExtracted(through conversation.Watermark, r conversation.Reading) expression.UpdateBuilder {
-	u := table.SetWatermark(expression.UpdateBuilder{}, table.AttrExtractedSeq, table.AttrExtractedAt, through)
+func setExtracted(through conversation.Watermark, r conversation.Reading) table.Update {
+	u := table.Update{}.SetWatermark(table.AttrExtractedSeq, table.AttrExtractedAt, through)
 	text, _ := json.Marshal(r) // numbers and strings always are JSON
-	return table.SetOrRemove(u, table.AttrReading, table.StringAttr(string(text)), !r.IsZero())
+	return u.SetOrRemove(table.AttrReading, table.StringAttr(string(text)), !r.IsZero())
 }
 
 // SkipExtraction raises the session's watermark to its end, unless another worker has raised it.
 func (s *ExtractionStore) SkipExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) error {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return fault.Missing("session")
-	}
 	end := conversation.Watermark{Seq: session.LastSeq, At: session.LastMessageAt}
 	u := setExtracted(end, conversation.Reading{}) // what was skipped is not asked again, either
-	it, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, table.IsIncarnation(session).And(isExtractedAs(session)))
+	it, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u,
+		table.IsIncarnation(session).And(isExtractedAs(session)))
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
 	}
@@ -199,28 +188,22 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 
 func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session conversation.Session, b extraction.Batch,
 ) (extractionWrite, error) {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return extractionWrite{}, fault.Missing("session")
-	}
+	k := table.KeyOfSession(user, session)
 	w := extractionWrite{tx: s.db.Transaction(), forgotten: map[string]int{}}
-	w.sessionPlace = w.tx.Update(table.UserKey(user, sk), setExtracted(b.Through, b.Reading),
+	w.sessionPlace = w.tx.Update(k, setExtracted(b.Through, b.Reading),
 		table.IsIncarnation(session).And(isExtractedAs(session), isDeletedSeqs(session)))
 	if b.Last {
 		w.leasePlace = w.tx.Delete(extractionKey(user), isLeasedBy(b.Lease))
 	} else {
-		u := expression.Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(b.Lease.Until)))
+		u := table.Set(table.AttrLeaseUntil, table.TimeAttr(b.Lease.Until))
 		w.leasePlace = w.tx.Update(extractionKey(user), u, isLeasedBy(b.Lease))
 	}
 	w.tx.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
-	s.addSkipped(w.tx, user, session, sk, b.Reading)
+	s.addSkipped(w.tx, user, session, k.SK, b.Reading)
 	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed)+len(b.Forgotten) == 0 {
 		return w, nil
 	}
-	allowsMemory := expression.AttributeNotExists(table.Field(table.AttrMemory)).Or(
-		table.Field(table.AttrMemory).Equal(table.Value(table.BoolAttr(true))), table.Field(table.AttrGeneration).
-			LessThan(table.Value(table.IntAttr(session.Generation))))
-	w.tx.Check(preferencesKey(user), allowsMemory)
+	w.tx.Check(preferencesKey(user), allowsMemory(session.Generation))
 	at := recordsAt{user, session.Generation}
 	known := slices.Clone(b.Known.Memories)
 	for _, m := range b.Forgotten {
@@ -232,6 +215,12 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
+}
+
+// allowsMemory is the condition that a user of a generation has not turned memory off.
+func allowsMemory(generation int64) table.Condition {
+	return table.Lacks(table.AttrMemory).Or(table.Is(table.AttrMemory, table.BoolAttr(true)),
+		table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
 }
 
 // skippedKey is the key of the record by which a skipped message of a session is due again.
@@ -250,14 +239,13 @@ func parseSkippedSK(sk string) (context, sessionID string, seq int, ok bool) {
 
 // addSkipped makes the messages due again that a batch skips, and removes the records of those that it has read.
 func (s *ExtractionStore) addSkipped(t *table.Transaction, user conversation.UserID, session conversation.Session,
-	sk string,
-	after conversation.Reading,
+	sk string, after conversation.Reading,
 ) {
 	for _, m := range after.Skipped {
 		if !session.Reading.Skips(m.Seq) {
 			k := skippedKey(user, sk, m.Seq)
-			u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
-			t.Update(k, table.SetDue(u, k, s.db.Now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
+			u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation))
+			t.Update(k, u.SetDue(k, s.db.Now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
 		}
 	}
 	for _, m := range session.Reading.Skipped {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
@@ -117,16 +115,15 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 	d := messageDeletion{tx: s.db.Transaction(), after: before.Forgetting(m.Seq), tombstone: erasure.Tombstone{
 		User: user, Generation: m.Generation, Message: &m, DeletedAt: s.db.Now(),
 	}}
-	d.tx.Update(k, expression.Set(table.Field(table.AttrForgotten), table.Value(table.BoolAttr(true))), table.IsOf(before))
+	d.tx.Update(k, table.Set(table.AttrForgotten, table.BoolAttr(true)), table.IsOf(before))
 	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before))
 	if d.after.Summary != nil || before.Summary == nil || before.Version == 0 {
 		d.tx.Check(sessionKey, isAsRead)
 		return d, nil
 	}
 	path := table.LayoutOf(before).Path
-	u := table.SetWatermark(expression.UpdateBuilder{}, path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt),
-		d.after.Summarized)
-	u = removeSessionSummary(table.SetDue(u, sessionKey, s.db.Now()), path)
+	u := table.Update{}.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
+	u = removeSessionSummary(u.SetDue(sessionKey, s.db.Now()), path)
 	d.addSummaryDeletion(user, before)
 	clearSpine(d.tx, user, before, s.db.Now())
 	d.tx.Update(sessionKey, u, isAsRead)

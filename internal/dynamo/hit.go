@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -86,16 +84,12 @@ func (s IndexingSource) SessionsAt(ctx context.Context, refs []indexing.SessionR
 func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserID, session conversation.Session,
 	through conversation.Watermark,
 ) error {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return fault.Missing("session")
-	}
-	u := table.SetWatermark(expression.UpdateBuilder{}, table.AttrIndexedSeq, table.AttrIndexedAt, through)
+	u := table.Update{}.SetWatermark(table.AttrIndexedSeq, table.AttrIndexedAt, through)
 	indexed := table.Field(table.AttrIndexedSeq)
 	cond := table.IsIncarnation(session).
 		And(indexed.GreaterThanEqual(table.Value(table.IntAttr(session.Indexed.Seq))),
 			indexed.LessThan(table.Value(table.IntAttr(through.Seq))))
-	it, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, cond)
+	it, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, cond)
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
 	}
@@ -118,9 +112,8 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	now, until time.Time,
 ) (conversation.Session, bool, error) {
-	free := expression.AttributeNotExists(table.Field(table.AttrIndexingUntil)).
-		Or(table.Field(table.AttrIndexingUntil).LessThan(table.Value(table.TimeAttr(now))))
-	u := expression.Set(table.Field(table.AttrIndexingUntil), table.Value(table.TimeAttr(until)))
+	free := table.Lacks(table.AttrIndexingUntil).Or(table.IsBelow(table.AttrIndexingUntil, table.TimeAttr(now)))
+	u := table.Set(table.AttrIndexingUntil, table.TimeAttr(until))
 	return s.updateClaim(ctx, user, session, u, free, func(existing table.Item, err error) bool {
 		return table.IsAmbiguous(err) && existing.Time(table.AttrIndexingUntil).Equal(conversation.Milliseconds(until))
 	})
@@ -130,8 +123,8 @@ func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.Use
 func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (conversation.Session, error) {
-	isOwn := table.Field(table.AttrIndexingUntil).Equal(table.Value(table.TimeAttr(until)))
-	u := expression.Remove(table.Field(table.AttrIndexingUntil))
+	isOwn := table.Is(table.AttrIndexingUntil, table.TimeAttr(until))
+	u := table.Remove(table.AttrIndexingUntil)
 	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(table.Item, error) bool { return false })
 	return now, err
 }
@@ -139,13 +132,9 @@ func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserI
 // updateClaim changes a session's claim on a condition, which wasMet finds to have been met by an attempt whose answer
 // was lost. It returns the session as it is now, and whether the claim was changed.
 func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
-	u expression.UpdateBuilder, cond expression.ConditionBuilder, wasMet func(existing table.Item, err error) bool,
+	u table.Update, cond table.Condition, wasMet func(existing table.Item, err error) bool,
 ) (conversation.Session, bool, error) {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return session, false, fault.Missing("session")
-	}
-	stored, err := s.db.UpdateItem(ctx, table.UserKey(user, sk), u, table.IsIncarnation(session).And(cond))
+	stored, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, table.IsIncarnation(session).And(cond))
 	changed := err == nil
 	if existing, conflict := table.ConditionFailed(err); conflict {
 		stored, changed, err = existing, wasMet(existing, err), nil
@@ -171,17 +160,16 @@ func (s IndexingSource) MarkRecordIndexed(ctx context.Context, user conversation
 	if _, ok := conversation.TimeOfID(table.CheckInKind, r.ID); ok {
 		kind = table.CheckInKind
 	}
-	isDue := isVersion(r.Version).And(expression.AttributeExists(table.Field(table.AttrDueAt)))
+	isDue := isVersion(r.Version).And(table.Has(table.AttrDueAt))
 	k := table.UserKey(user, table.RecordSK(prefix, kind, r.ID))
 	if table.IsDocumentSK(r.ID) {
 		k.SK = r.ID
 	}
-	u := table.RemoveDue(expression.UpdateBuilder{})
+	u := table.Update{}.RemoveDue()
 	if !r.ExpiresAt.IsZero() {
-		u = table.EndFailures(table.EndClaim(table.SetDue(expression.UpdateBuilder{}, k, r.ExpiresAt)))
+		u = table.Update{}.SetDue(k, r.ExpiresAt).EndClaim().EndFailures()
 	}
-	_, err := s.db.UpdateItem(ctx, k, u, isDue)
-	return table.Failed("mark indexed", table.IgnoreConditionFailed(err))
+	return s.db.UpdateWhere(ctx, "mark indexed", k, u, isDue)
 }
 
 // RecordDue returns the memory, check-in or document of a due record. A document may have expired: its vectors are

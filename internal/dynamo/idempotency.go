@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -35,10 +33,10 @@ func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotenc
 
 // isFreeKey is the condition that no call has used the key: the record is absent, has expired, or is from
 // before the user was erased.
-func isFreeKey(generation int64, now time.Time) expression.ConditionBuilder {
+func isFreeKey(generation int64, now time.Time) table.Condition {
 	return table.NotExists().
-		Or(table.Field(table.TTLAttribute).LessThanEqual(table.Value(table.IntAttr(now.Unix()))),
-			table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(generation))))
+		Or(table.IsAtMost(table.TTLAttribute, table.IntAttr(now.Unix())),
+			table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
 }
 
 // readIdempotencyRecord reads the record of an append to a session that is gone, because a repeat is answered even

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -34,9 +32,9 @@ func newMark(user conversation.UserID, turn conversation.Turn, sessionSK string,
 }
 
 // markOf returns the key of a turn's mark, and the condition that the mark is of this turn and this holder of it.
-func markOf(user conversation.UserID, turn conversation.Turn) (table.Key, expression.ConditionBuilder) {
+func markOf(user conversation.UserID, turn conversation.Turn) (table.Key, table.Condition) {
 	sk, _ := table.SessionSK(turn.Session.Context, turn.Session.ID)
-	return markKey(user, sk), table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(turn.Lease)))
+	return markKey(user, sk), table.Is(table.AttrLease, table.StringAttr(turn.Lease))
 }
 
 // unmarking deletes a turn's mark beside an append. The mark of a turn that began later stays.
@@ -60,7 +58,7 @@ func (s *TurnStore) unmark(ctx context.Context, user conversation.UserID, turn c
 		return nil
 	}
 	k, isOwn := markOf(user, turn)
-	return table.Failed("release turn", table.IgnoreConditionFailed(s.db.DeleteItem(ctx, k, isOwn)))
+	return s.db.DeleteWhere(ctx, "release turn", k, isOwn)
 }
 
 // SaveProgress stores the text so far in the turn's mark. It writes nothing when the turn is no longer this holder's.
@@ -68,20 +66,15 @@ func (s *TurnStore) SaveProgress(ctx context.Context, user conversation.UserID, 
 	p conversation.Progress,
 ) error {
 	k, isOwn := markOf(user, turn)
-	u := expression.Set(table.Field(table.AttrText), table.Value(table.StringAttr(p.Text))).
-		Set(table.Field(table.AttrPromptID), table.Value(table.StringAttr(p.PromptID)))
-	_, err := s.db.UpdateItem(ctx, k, u, isOwn)
-	return table.Failed("save progress", table.IgnoreConditionFailed(err))
+	u := table.Set(table.AttrText, table.StringAttr(p.Text)).Set(table.AttrPromptID, table.StringAttr(p.PromptID))
+	return s.db.UpdateWhere(ctx, "save progress", k, u, isOwn)
 }
 
 // CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased.
 // Otherwise it reports whether somebody has joined the turn.
 func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) (bool, error) {
-	sk, ok := table.SessionSK(turn.Session.Context, turn.Session.ID)
-	if !ok {
-		return false, table.ErrInvalidKey
-	}
-	sessionKey, mark := table.UserKey(user, sk), markKey(user, sk)
+	sessionKey := table.KeyOfSession(user, turn.Session)
+	mark := markKey(user, sessionKey.SK)
 	records, err := s.db.ReadCurrent(ctx, "read session", user, sessionKey, mark)
 	if err != nil {
 		return false, err
@@ -133,9 +126,8 @@ func (s *TurnStore) JoinTurn(ctx context.Context, user conversation.UserID, sess
 // AskForProgress asks the holder of a turn to go on storing its text.
 func (s *TurnStore) AskForProgress(ctx context.Context, user conversation.UserID, j conversation.Joined) error {
 	k, isOwn := markOf(user, conversation.Turn{Session: j.Session, Lease: j.Lease})
-	u := expression.Set(table.Field(table.AttrJoinedUntil), table.Value(table.TimeAttr(s.db.Now().Add(joinedFor))))
-	_, err := s.db.UpdateItem(ctx, k, u, isOwn)
-	return table.Failed("join turn", table.IgnoreConditionFailed(err))
+	u := table.Set(table.AttrJoinedUntil, table.TimeAttr(s.db.Now().Add(joinedFor)))
+	return s.db.UpdateWhere(ctx, "join turn", k, u, isOwn)
 }
 
 // FollowTurn returns how far the answer of a turn is. It returns a NotFound error when the session is gone.

@@ -6,7 +6,6 @@ import (
 	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -36,22 +35,14 @@ func CreateLedgerInput(name string) *dynamodb.CreateTableInput {
 
 // RecordErased stores an entry, unless the ledger has one of a later erasure of the user.
 func (s *LedgerStore) RecordErased(ctx context.Context, e erasure.Erased) error {
-	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(e.Generation))).
-		Set(table.Field(table.AttrErasedAt), table.Value(table.TimeAttr(e.At))).
-		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())))
-	if e.SessionID != "" {
-		u = u.Set(table.Field(table.AttrSessionID), table.Value(table.StringAttr(e.SessionID)))
-	}
-	if e.MessageID != "" {
-		u = u.Set(table.Field(table.AttrMessageID), table.Value(table.StringAttr(e.MessageID)))
-	}
-	if !e.CreatedAt.IsZero() {
-		u = u.Set(table.Field(table.AttrCreatedAt), table.Value(table.TimeAttr(e.CreatedAt)))
-	}
-	isNewest := table.NotExists().
-		Or(table.Field(table.AttrGeneration).LessThanEqual(table.Value(table.IntAttr(e.Generation))))
-	_, err := s.db.UpdateItem(ctx, table.UserKey(e.User, table.LedgerSK(e)), u, isNewest)
-	return table.Failed("record erasure", table.IgnoreConditionFailed(err))
+	u := table.Set(table.AttrGeneration, table.IntAttr(e.Generation)).
+		Set(table.AttrErasedAt, table.TimeAttr(e.At)).
+		Set(table.TTLAttribute, table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())).
+		SetOrRemove(table.AttrSessionID, table.StringAttr(e.SessionID), e.SessionID != "").
+		SetOrRemove(table.AttrMessageID, table.StringAttr(e.MessageID), e.MessageID != "").
+		SetOrRemove(table.AttrCreatedAt, table.TimeAttr(e.CreatedAt), !e.CreatedAt.IsZero())
+	isNewest := table.NotExists().Or(table.IsAtMost(table.AttrGeneration, table.IntAttr(e.Generation)))
+	return s.db.UpdateWhere(ctx, "record erasure", table.UserKey(e.User, table.LedgerSK(e)), u, isNewest)
 }
 
 // Entries reads the whole ledger, without what has expired. Only an operator's command may scan.

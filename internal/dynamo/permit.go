@@ -94,16 +94,15 @@ func (p *permit) key() table.Key { return table.UserKey(p.user, table.PermitsSK)
 func (p *permit) attribute(n int) string { return p.kind + strconv.Itoa(n) }
 
 // isHeld is the condition that the permit is that of a token.
-func (p *permit) isHeld(token string) expression.ConditionBuilder {
+func (p *permit) isHeld(token string) table.Condition {
 	return expression.Contains(table.Field(p.attribute(p.n)), token)
 }
 
 // taking returns the update that takes the permit, and the condition that it is free.
-func (p *permit) taking(generation int64) (expression.UpdateBuilder, expression.ConditionBuilder) {
-	a := table.Field(p.attribute(p.n))
-	u := expression.Set(a, table.Value(table.StringAttr(conversation.FormatTime(p.until)+"#"+p.token))).
-		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(generation))).
-		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(p.until.Add(permitLife).Unix())))
+func (p *permit) taking(generation int64) (table.Update, table.Condition) {
+	u := table.Set(p.attribute(p.n), table.StringAttr(conversation.FormatTime(p.until)+"#"+p.token)).
+		Set(table.AttrGeneration, table.IntAttr(generation)).
+		Set(table.TTLAttribute, table.IntAttr(p.until.Add(permitLife).Unix()))
 	isFree := p.hasLapsed(p.n).Or(p.isHeld(p.token))
 	if p.before != "" {
 		isFree = isFree.Or(p.isHeld(p.before))
@@ -117,10 +116,9 @@ func (p *permit) taking(generation int64) (expression.UpdateBuilder, expression.
 }
 
 // hasLapsed is the condition that nobody has a permit.
-func (p *permit) hasLapsed(n int) expression.ConditionBuilder {
-	a := table.Field(p.attribute(n))
-	return expression.AttributeNotExists(a).
-		Or(a.LessThanEqual(table.Value(table.StringAttr(conversation.FormatTime(p.db.Now())))))
+func (p *permit) hasLapsed(n int) table.Condition {
+	name := p.attribute(n)
+	return table.Lacks(name).Or(table.IsAtMost(name, table.TimeAttr(p.db.Now())))
 }
 
 // take adds the write that takes the permit, and returns its place in the transaction, or -1.
@@ -175,7 +173,7 @@ func (p *permit) returning() guard {
 			if lapsed {
 				return -1
 			}
-			return t.Update(p.key(), expression.Remove(table.Field(p.attribute(p.n))), p.isHeld(p.token))
+			return t.Update(p.key(), table.Remove(p.attribute(p.n)), p.isHeld(p.token))
 		},
 		refused: func(table.Item) error { lapsed = true; return nil },
 	}
@@ -186,8 +184,7 @@ func (p *permit) releaseNow(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	_, err := p.db.UpdateItem(ctx, p.key(), expression.Remove(table.Field(p.attribute(p.n))), p.isHeld(p.token))
-	return table.Failed("release permit", table.IgnoreConditionFailed(err))
+	return p.db.UpdateWhere(ctx, "release permit", p.key(), table.Remove(p.attribute(p.n)), p.isHeld(p.token))
 }
 
 // ExportLimit lets a user have one export at a time. It is safe for concurrent use.

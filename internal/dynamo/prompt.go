@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -148,12 +147,12 @@ func (s *PromptStore) DeletePrompts(ctx context.Context, user conversation.UserI
 			others = append(others, table.KeyOf(it))
 		}
 	}
-	hasText := expression.AttributeExists(table.Field(table.AttrText))
+	hasText := table.Has(table.AttrText)
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(parallelTextDeletions)
 	for _, k := range others {
 		work.Go(func() error {
-			_, err := s.db.UpdateItem(workCtx, k, expression.Remove(table.Field(table.AttrText)), hasText)
+			_, err := s.db.UpdateItem(workCtx, k, table.Remove(table.AttrText), hasText)
 			return table.IgnoreConditionFailed(err)
 		})
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -148,11 +147,11 @@ func vectorID(sk string) (string, bool) {
 }
 
 // isIndex is the condition that an attribute of a user's generation names an index, or none where name is empty.
-func isIndex(attribute, name string) expression.ConditionBuilder {
+func isIndex(attribute, name string) table.Condition {
 	if name == "" {
-		return expression.AttributeNotExists(table.Field(attribute))
+		return table.Lacks(attribute)
 	}
-	return table.Field(attribute).Equal(table.Value(table.StringAttr(name)))
+	return table.Is(attribute, table.StringAttr(name))
 }
 
 // Place changes where a user is, on condition that the user is placed like from, is not being erased, and has no sweep
@@ -160,18 +159,16 @@ func isIndex(attribute, name string) expression.ConditionBuilder {
 func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
 ) error {
 	k := table.GenerationKey(user)
-	isFree := expression.AttributeNotExists(table.Field(table.AttrErasing)).
-		Or(table.Field(table.AttrErasing).Equal(table.Value(table.BoolAttr(false)))).
-		And(expression.AttributeNotExists(table.Field(table.AttrClaimedVersion)).
-			Or(table.Field(table.AttrDueAt).LessThanEqual(table.Value(table.TimeAttr(s.db.Now())))))
+	isFree := table.Lacks(table.AttrErasing).
+		Or(table.Is(table.AttrErasing, table.BoolAttr(false))).
+		And(table.Lacks(table.AttrClaimedVersion).
+			Or(table.IsAtMost(table.AttrDueAt, table.TimeAttr(s.db.Now()))))
 	asRead := isFree.And(isIndex(table.AttrVectorIndex, from.Serving), isIndex(table.AttrTargetIndex, from.Target),
 		isIndex(table.AttrRetiredIndex, from.Retired))
-	u := expression.Set(table.Field(table.AttrVectorIndex), table.Value(table.StringAttr(to.Serving))).
-		Remove(table.Field(table.AttrMovedThrough))
+	u := table.Set(table.AttrVectorIndex, table.StringAttr(to.Serving)).Remove(table.AttrMovedThrough)
 	u = setIndex(setIndex(u, table.AttrTargetIndex, to.Target), table.AttrRetiredIndex, to.Retired)
 	if to.Retired != "" {
-		u = table.EndFailures(table.EndClaim(table.SetDue(u, k, due).
-			Set(table.Field(table.AttrSweeps), table.Value(table.IntAttr(0)))))
+		u = u.SetDue(k, due).Set(table.AttrSweeps, table.IntAttr(0)).EndClaim().EndFailures()
 	}
 	_, err := s.db.UpdateItem(ctx, k, u, asRead)
 	existing, refused := table.ConditionFailed(err)
@@ -185,18 +182,17 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 	return fault.New(fault.Conflict, "the user is being erased, or somebody else moves the user")
 }
 
-func setIndex(u expression.UpdateBuilder, attribute, name string) expression.UpdateBuilder {
+func setIndex(u table.Update, attribute, name string) table.Update {
 	if name == "" {
-		return u.Remove(table.Field(attribute))
+		return u.Remove(attribute)
 	}
-	return u.Set(table.Field(attribute), table.Value(table.StringAttr(name)))
+	return u.Set(attribute, table.StringAttr(name))
 }
 
 // SaveProgress stores how far the move of a user has come, unless that has ended.
 func (s *ReindexStore) SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error {
-	u := expression.Set(table.Field(table.AttrMovedThrough), table.Value(table.StringAttr(through)))
-	_, err := s.db.UpdateItem(ctx, table.GenerationKey(user), u, isIndex(table.AttrTargetIndex, to))
-	return table.Failed("save progress", table.IgnoreConditionFailed(err))
+	u := table.Set(table.AttrMovedThrough, table.StringAttr(through))
+	return s.db.UpdateWhere(ctx, "save progress", table.GenerationKey(user), u, isIndex(table.AttrTargetIndex, to))
 }
 
 // checkpointKey is the key of the progress of a segment, which belongs to no user.

@@ -4,11 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/ratelimit"
@@ -31,25 +26,9 @@ const requestsLife = 10 * time.Minute
 func (s *RequestCounter) CountRequests(ctx context.Context, user conversation.UserID, minute time.Time, n int,
 ) (int, error) {
 	k := table.UserKey(user, table.RequestsPrefix+conversation.FormatTime(minute))
-	u := expression.Add(table.Field(table.AttrRequests), table.Value(table.IntAttr(n))).
-		Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(s.db.cache.generation(user)))).
-		Set(table.Field(table.TTLAttribute), table.Value(table.IntAttr(minute.Add(requestsLife).Unix())))
-	e, err := expression.NewBuilder().WithUpdate(u).Build()
-	if err != nil {
-		return 0, err
-	}
-	in := &dynamodb.UpdateItemInput{
-		TableName: aws.String(s.db.Name), Key: k.Attributes(), UpdateExpression: e.Update(),
-		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
-		ReturnValues: types.ReturnValueUpdatedNew,
-	}
-	var counted table.Item
-	err = s.db.WriteItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
-		out, err := s.db.Client.UpdateItem(ctx, in, once...)
-		if err == nil {
-			counted = out.Attributes
-		}
-		return err
-	})
+	u := table.Add(table.AttrRequests, table.IntAttr(n)).
+		Set(table.AttrGeneration, table.IntAttr(s.db.cache.generation(user))).
+		Set(table.TTLAttribute, table.IntAttr(minute.Add(requestsLife).Unix()))
+	counted, err := s.db.UpdateAlways(ctx, k, u)
 	return int(counted.Int64(table.AttrRequests)), table.Failed("count requests", err)
 }

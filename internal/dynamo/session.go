@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -187,25 +185,19 @@ func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.User
 func (s *SessionStore) edit(user conversation.UserID, before, after conversation.Session,
 	change conversation.SessionChange,
 ) (*table.Transaction, error) {
-	sk, ok := table.SessionSK(after.Context, after.ID)
-	if !ok {
-		return nil, table.ErrInvalidKey
-	}
-	k := table.UserKey(user, sk)
+	k := table.KeyOfSession(user, after)
 	layout := table.LayoutOf(before)
-	u := layout.SetOwn(expression.UpdateBuilder{}, before, after, table.AttrVersion, table.AttrStatus, table.AttrMode,
-		table.AttrTitle,
-		table.AttrSessionCompletedAt)
+	u := layout.SetOwn(table.Update{}, before, after, table.AttrVersion, table.AttrStatus, table.AttrMode,
+		table.AttrTitle, table.AttrSessionCompletedAt)
 	u, err := layout.SetAttributes(u, before, after, change.Attributes)
 	if err != nil {
 		return nil, err
 	}
 	if after.IsMigrated() {
-		u = u.Set(table.Field(table.AttrActiveAt), table.Value(table.TimeAttr(after.ListedAt()))).
-			Remove(table.Field(table.AttrOrigin))
+		u = u.Set(table.AttrActiveAt, table.TimeAttr(after.ListedAt())).Remove(table.AttrOrigin)
 		isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
 		if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {
-			u = table.SetDueIfNone(u, k, s.db.DueAfterIdle())
+			u = u.SetDueIfNone(k, s.db.DueAfterIdle())
 		}
 	}
 	t := s.db.Transaction()
@@ -225,21 +217,16 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 	if !session.IsMigrated() {
 		return nil
 	}
-	u := expression.Set(table.Field(table.AttrLeftAt), table.Value(table.TimeAttr(at))).
-		Remove(table.Field(table.AttrOrigin))
+	u := table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin)
 	return s.db.updateSession(ctx, "leave session", user, session, u)
 }
 
 // updateSession changes a session's record on condition that it is still the same session. A session that is gone is a
 // NotFound error.
 func (db *DB) updateSession(ctx context.Context, op string, user conversation.UserID, session conversation.Session,
-	u expression.UpdateBuilder,
+	u table.Update,
 ) error {
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if !ok {
-		return fault.Missing("session")
-	}
-	_, err := db.UpdateItem(ctx, table.UserKey(user, sk), u, table.IsIncarnation(session))
+	_, err := db.UpdateItem(ctx, table.KeyOfSession(user, session), u, table.IsIncarnation(session))
 	if _, gone := table.ConditionFailed(err); gone {
 		return fault.Missing("session")
 	}

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -34,8 +32,8 @@ func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db)
 // any more, because it may not have seen what made it due.
 func addSpineDue(t *table.Transaction, user conversation.UserID, session conversation.Session, at time.Time) {
 	k := table.SpineMarkKey(user, session.CoachID)
-	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation)))
-	t.Update(k, table.EndClaim(table.SetDueIfNone(u, k, at)), isNotLater(session.Generation))
+	u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation))
+	t.Update(k, u.SetDueIfNone(k, at).EndClaim(), isNotLater(session.Generation))
 }
 
 // clearSpine removes the text and the remarks of the spine of a session's coach, which may be drawn from what is being
@@ -45,23 +43,18 @@ func clearSpine(t *table.Transaction, user conversation.UserID, session conversa
 	if session.CoachID == "" {
 		return // an app's own session may have none
 	}
-	u := expression.Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(session.Generation))).
-		Set(table.Field(table.AttrUpdatedAt), table.Value(table.TimeAttr(now))).
-		Add(table.Field(table.AttrVersion), table.Value(table.IntAttr(1)))
-	for _, name := range []string{
-		table.AttrContent, table.AttrTokens, table.AttrPatterns, table.AttrWins, table.AttrStruggles, table.AttrContexts,
-		table.AttrUnshared, table.AttrCoveredTo,
-		table.AttrModel, table.AttrPromptVersion,
-	} {
-		u = u.Remove(table.Field(name))
-	}
+	u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation)).
+		Set(table.AttrUpdatedAt, table.TimeAttr(now)).
+		Add(table.AttrVersion, table.IntAttr(1)).
+		Remove(table.AttrContent, table.AttrTokens, table.AttrPatterns, table.AttrWins, table.AttrStruggles,
+			table.AttrContexts, table.AttrUnshared, table.AttrCoveredTo, table.AttrModel, table.AttrPromptVersion)
 	t.Update(table.SpineKey(user, session.CoachID), u, isNotLater(session.Generation))
 	addSpineDue(t, user, session, now)
 }
 
 // isNotLater is the condition that a record is not of a later generation.
-func isNotLater(generation int64) expression.ConditionBuilder {
-	return table.NotExists().Or(table.Field(table.AttrGeneration).LessThanEqual(table.Value(table.IntAttr(generation))))
+func isNotLater(generation int64) table.Condition {
+	return table.NotExists().Or(table.IsAtMost(table.AttrGeneration, table.IntAttr(generation)))
 }
 
 // SpineDue reads the spine of a due record, with the preferences and the user summary of its user, in one call.
@@ -94,11 +87,10 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 ) error {
 	const op = "save spine"
 	db := s.DueStore.db
-	isAsRead := isVersion(spine.Version).
-		And(table.Field(table.AttrGeneration).Equal(table.Value(table.IntAttr(generation))))
+	isAsRead := isVersion(spine.Version).And(table.Is(table.AttrGeneration, table.IntAttr(generation)))
 	isFirst := spine.Version == 0
 	if isFirst {
-		isAsRead = table.NotExists().Or(table.Field(table.AttrGeneration).LessThan(table.Value(table.IntAttr(generation))))
+		isAsRead = table.NotExists().Or(table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
 	}
 	spine.Version++
 	it := encodeSpine(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
@@ -106,10 +98,7 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 	t := db.Transaction()
 	place := t.Put(it, isAsRead)
 	generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(generation))
-	allowsMemory := expression.AttributeNotExists(table.Field(table.AttrMemory)).
-		Or(table.Field(table.AttrMemory).Equal(table.Value(table.BoolAttr(true))), table.Field(table.AttrGeneration).
-			LessThan(table.Value(table.IntAttr(generation))))
-	t.Check(preferencesKey(user), allowsMemory)
+	t.Check(preferencesKey(user), allowsMemory(generation))
 	failures, err := db.Commit(ctx, op, t, db.Backoff())
 	if err != nil {
 		return err
@@ -156,9 +145,8 @@ func (s *SpineStore) deleteOldSpines(ctx context.Context, user conversation.User
 	}
 	slices.SortFunc(spines, func(a, b longterm.Spine) int { return a.UpdatedAt.Compare(b.UpdatedAt) })
 	for _, old := range spines[:len(spines)-longterm.MaxSpines] {
-		err := db.DeleteItem(ctx, table.SpineKey(user, old.CoachID), isVersion(old.Version))
-		if err := table.IgnoreConditionFailed(err); err != nil {
-			return table.Failed(op, err)
+		if err := db.DeleteWhere(ctx, op, table.SpineKey(user, old.CoachID), isVersion(old.Version)); err != nil {
+			return err
 		}
 	}
 	return nil

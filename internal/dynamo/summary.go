@@ -42,16 +42,15 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	const op = "save summary"
 	sum.Generation = session.Generation
 	it, err := encodeSummary(user, sum, session)
-	sk, ok := table.SessionSK(session.Context, session.ID)
-	if err != nil || !ok {
-		return table.Failed(op, table.ErrInvalidKey)
+	if err != nil {
+		return table.Failed(op, err)
 	}
 	u, err := setSessionSummary(user, sum)
 	if err != nil {
 		return table.Failed(op, err)
 	}
 	t := s.db.Transaction()
-	place := t.Update(table.UserKey(user, sk), u,
+	place := t.Update(table.KeyOfSession(user, session), u,
 		table.IsIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session)))
 	if sum.Text != "" {
 		t.Replace(it)
@@ -85,70 +84,69 @@ func isSaved(sum summary.Summary, in conversation.Session) bool {
 
 // setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its
 // coach.
-func setSessionSummary(user conversation.UserID, sum summary.Summary) (expression.UpdateBuilder, error) {
-	watermark := table.SetWatermark(expression.UpdateBuilder{}, table.AttrSummarizedSeq, table.AttrSummarizedAt,
-		conversation.Watermark{Seq: sum.CoveredThrough, At: sum.CoveredAt})
+func setSessionSummary(user conversation.UserID, sum summary.Summary) (table.Update, error) {
+	covered := conversation.Watermark{Seq: sum.CoveredThrough, At: sum.CoveredAt}
+	watermark := table.Update{}.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, covered)
 	if sum.Text == "" {
-		return watermark.Remove(table.Field(table.AttrSummaryAskedAt)), nil
+		return watermark.Remove(table.AttrSummaryAskedAt), nil
 	}
 	own := table.Item{}
 	if err := own.SetDocument(table.AttrSummaryFields, sum.OwnFields); err != nil {
-		return expression.UpdateBuilder{}, err
+		return table.Update{}, err
 	}
-	var u expression.UpdateBuilder
+	var u table.Update
 	if sum.Kind == conversation.ByModel {
 		u = watermark
 	}
-	u = table.SetOrRemove(u, table.AttrSummaryModel, table.StringAttr(sum.Model), sum.Model != "")
-	u = table.SetOrRemove(u, table.AttrSummaryDigest, table.StringAttr(sum.Digest), sum.Digest != "")
-	u = table.SetOrRemove(u, table.AttrSummaryFields, own[table.AttrSummaryFields], own.Has(table.AttrSummaryFields))
-	u = table.SetOrRemove(u, table.AttrSummaryDays, table.DaysAttr(sum.Days), len(sum.Days) > 0)
-	u = u.Remove(table.Field(table.AttrSummaryIndexedAt)).Remove(table.Field(table.AttrSummaryAskedAt))
-	return u.Set(table.Field(table.AttrCoachKey), table.Value(table.StringAttr(table.CoachKey(user, sum.CoachID)))).
-		Set(table.Field(table.AttrSummary), table.Value(table.StringAttr(sum.Text))).
-		Set(table.Field(table.AttrSummaryTokens), table.Value(table.IntAttr(sum.Tokens))).
-		Set(table.Field(table.AttrSummaryTags), table.Value(table.ListAttr(sum.Tags))).
-		Set(table.Field(table.AttrSummaryKind), table.Value(table.StringAttr(string(sum.Kind)))).
-		Set(table.Field(table.AttrSummaryInProgress), table.Value(table.BoolAttr(sum.InProgress))).
-		Set(table.Field(table.AttrSummaryCoveredSeq), table.Value(table.IntAttr(sum.CoveredThrough))).
-		Set(table.Field(table.AttrSummaryUpdatedAt), table.Value(table.TimeAttr(sum.UpdatedAt))), nil
+	u = u.SetOrRemove(table.AttrSummaryModel, table.StringAttr(sum.Model), sum.Model != "")
+	u = u.SetOrRemove(table.AttrSummaryDigest, table.StringAttr(sum.Digest), sum.Digest != "")
+	u = u.SetOrRemove(table.AttrSummaryFields, own[table.AttrSummaryFields], own.Has(table.AttrSummaryFields))
+	u = u.SetOrRemove(table.AttrSummaryDays, table.DaysAttr(sum.Days), len(sum.Days) > 0)
+	u = u.Remove(table.AttrSummaryIndexedAt, table.AttrSummaryAskedAt)
+	return u.Set(table.AttrCoachKey, table.StringAttr(table.CoachKey(user, sum.CoachID))).
+		Set(table.AttrSummary, table.StringAttr(sum.Text)).
+		Set(table.AttrSummaryTokens, table.IntAttr(sum.Tokens)).
+		Set(table.AttrSummaryTags, table.ListAttr(sum.Tags)).
+		Set(table.AttrSummaryKind, table.StringAttr(string(sum.Kind))).
+		Set(table.AttrSummaryInProgress, table.BoolAttr(sum.InProgress)).
+		Set(table.AttrSummaryCoveredSeq, table.IntAttr(sum.CoveredThrough)).
+		Set(table.AttrSummaryUpdatedAt, table.TimeAttr(sum.UpdatedAt)), nil
 }
 
 // removeSessionSummary removes the session's copy of its summary. path returns where its attributes are.
-func removeSessionSummary(u expression.UpdateBuilder, path func(name string) string) expression.UpdateBuilder {
+func removeSessionSummary(u table.Update, path func(name string) string) table.Update {
 	for _, name := range []string{
 		table.AttrSummary, table.AttrSummaryTokens, table.AttrSummaryTags, table.AttrSummaryKind,
-		table.AttrSummaryInProgress, table.AttrSummaryCoveredSeq,
-		table.AttrSummaryUpdatedAt, table.AttrSummaryModel, table.AttrSummaryDigest, table.AttrSummaryFields,
-		table.AttrSummaryDays,
-		table.AttrSummaryIndexedAt, table.AttrSummaryAskedAt,
+		table.AttrSummaryInProgress, table.AttrSummaryCoveredSeq, table.AttrSummaryUpdatedAt, table.AttrSummaryModel,
+		table.AttrSummaryDigest, table.AttrSummaryFields, table.AttrSummaryDays, table.AttrSummaryIndexedAt,
+		table.AttrSummaryAskedAt,
 	} {
-		u = u.Remove(table.Field(path(name)))
+		u = u.Remove(path(name))
 	}
 	return u
 }
 
 // isReplacedBy is summary.Summary.Replaces as a condition on the session's record.
-func isReplacedBy(sum summary.Summary) expression.ConditionBuilder {
+func isReplacedBy(sum summary.Summary) table.Condition {
 	covered, through := table.Field(table.AttrSummaryCoveredSeq), table.Value(table.IntAttr(sum.CoveredThrough))
 	replaced := expression.AttributeNotExists(covered).Or(covered.LessThan(through))
 	if sum.Text == "" {
 		return table.Field(table.AttrSummarizedSeq).LessThan(through)
 	}
 	equal := covered.Equal(through)
-	sameAttributes := expression.AttributeNotExists(table.Field(table.AttrSummaryDigest))
+	sameAttributes := table.Lacks(table.AttrSummaryDigest)
 	if sum.Digest != "" {
-		sameAttributes = table.Field(table.AttrSummaryDigest).Equal(table.Value(table.StringAttr(sum.Digest)))
+		sameAttributes = table.Is(table.AttrSummaryDigest, table.StringAttr(sum.Digest))
 	}
 	replaced = replaced.Or(equal.And(expression.Not(sameAttributes),
-		table.Field(table.AttrVersion).Equal(table.Value(table.IntAttr(sum.SessionVersion)))))
+		table.Is(table.AttrVersion, table.IntAttr(sum.SessionVersion))))
 	kind := table.Field(table.AttrSummaryKind)
-	var better []expression.ConditionBuilder
+	var better []table.Condition
 	if sum.Kind == conversation.ByModel {
 		better = append(better, kind.Equal(table.Value(table.StringAttr(string(conversation.Extractive)))))
 	}
 	if !sum.InProgress {
-		better = append(better, table.Field(table.AttrSummaryInProgress).Equal(table.Value(table.BoolAttr(true))).
+		better = append(better, table.Is(table.AttrSummaryInProgress, table.BoolAttr(true)).
 			And(kind.Equal(table.Value(table.StringAttr(string(sum.Kind))))))
 	}
 	for _, b := range better {
@@ -159,11 +157,11 @@ func isReplacedBy(sum summary.Summary) expression.ConditionBuilder {
 
 // isDeletedSeqs is the condition that the session has lost no message since it was read. A summary that was made of a
 // message must not be stored after that message is deleted.
-func isDeletedSeqs(session conversation.Session) expression.ConditionBuilder {
+func isDeletedSeqs(session conversation.Session) table.Condition {
 	if len(session.Deleted) == 0 {
-		return expression.AttributeNotExists(table.Field(table.AttrDeletedSeqs))
+		return table.Lacks(table.AttrDeletedSeqs)
 	}
-	return table.Field(table.AttrDeletedSeqs).Equal(table.Value(table.StringAttr(session.Deleted.String())))
+	return table.Is(table.AttrDeletedSeqs, table.StringAttr(session.Deleted.String()))
 }
 
 func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.Session) (table.Item, error) {

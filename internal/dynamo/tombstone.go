@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
@@ -83,13 +81,12 @@ func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
 // SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
 // erased.
 func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	u := table.EndFailures(table.EndClaim(expression.Set(table.Field(table.AttrSweeps),
-		table.Value(table.IntAttr(t.Sweeps)))))
+	u := table.Set(table.AttrSweeps, table.IntAttr(t.Sweeps)).EndClaim().EndFailures()
 	for name, v := range encodeTombstone(t, due) {
 		switch name {
 		case table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrSweeps:
 		default:
-			u = u.Set(table.Field(name), table.Value(v))
+			u = u.Set(name, v)
 		}
 	}
 	return s.update(ctx, "save tombstone", t, u)
@@ -110,21 +107,19 @@ func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tomb
 func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
 	const op = "delete tombstone"
 	if t.Namespace {
-		return s.update(ctx, op, t, table.RemoveDue(expression.Remove(table.Field(table.AttrRetiredIndex))))
+		return s.update(ctx, op, t, table.Remove(table.AttrRetiredIndex).RemoveDue())
 	}
-	err := s.db.DeleteItem(ctx, table.UserKey(t.User, t.ID), table.Exists())
-	return table.Failed(op, table.IgnoreConditionFailed(err))
+	return s.db.DeleteWhere(ctx, op, table.UserKey(t.User, t.ID), table.Exists())
 }
 
 // update changes a tombstone on condition that it is of the same generation: another erasure has one of its own. The
 // one of a user must be of the same move, too.
-func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u expression.UpdateBuilder) error {
-	isSame := table.Field(table.AttrGeneration).Equal(table.Value(table.IntAttr(t.Generation)))
+func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u table.Update) error {
+	isSame := table.Is(table.AttrGeneration, table.IntAttr(t.Generation))
 	if t.Namespace {
 		isSame = table.Exists().And(table.IsGeneration(t.Generation), isIndex(table.AttrRetiredIndex, t.RetiredIndex))
 	}
-	_, err := s.db.UpdateItem(ctx, table.UserKey(t.User, t.ID), u, isSame)
-	return table.Failed(op, table.IgnoreConditionFailed(err))
+	return s.db.UpdateWhere(ctx, op, table.UserKey(t.User, t.ID), u, isSame)
 }
 
 // Tombstone reads the tombstone of a due record.

@@ -173,23 +173,21 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 	messages []conversation.Message, due time.Time,
 ) error {
 	now := s.db.Now()
-	sk, _ := table.SessionSK(after.Context, after.ID)
-	k := table.UserKey(c.user, sk)
+	k := table.KeyOfSession(c.user, after)
 	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
 	after, err := s.replace(c, k, in, after, now)
 	if err != nil {
 		return err
 	}
-	u := table.SetCounters(c.user, after).
-		Set(table.Field(table.AttrDeletedSeqs), table.Value(table.StringAttr(after.Deleted.String())))
+	u := table.SetCounters(c.user, after).Set(table.AttrDeletedSeqs, table.StringAttr(after.Deleted.String()))
 	switch {
 	case uncovered:
-		u = table.SetDue(u, k, now)
+		u = u.SetDue(k, now)
 	case len(in.Replacement) > 0:
-		u = table.SetDueIfNone(u, k, s.db.DueAfterIdle())
+		u = u.SetDueIfNone(k, s.db.DueAfterIdle())
 	}
-	u = table.SetWatermark(u, table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized)
+	u = u.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized)
 	if after.Status != c.before.Status {
 		u = table.LayoutOf(after).SetOwn(u, c.before, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}
@@ -248,8 +246,7 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 // isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of
 // those in their place is stored.
 func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
-	sk, _ := table.SessionSK(c.before.Context, c.before.ID)
-	k := table.UserKey(c.user, sk)
+	k := table.KeyOfSession(c.user, c.before)
 	keys := []table.Key{k}
 	if len(c.result.Messages) > 0 {
 		first, _ := table.ParseMessageID(c.user, c.result.Messages[0].ID)

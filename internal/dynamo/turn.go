@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -120,18 +119,18 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
-	isExpired := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
-		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(record.String(table.AttrLease)))),
-			table.Field(table.AttrLeaseUntil).Equal(table.Value(table.StringAttr(record.String(table.AttrLeaseUntil)))))
+	isExpired := table.Is(table.AttrState, table.StringAttr(stateRunning)).
+		And(table.Is(table.AttrLease, table.StringAttr(record.String(table.AttrLease))),
+			table.Is(table.AttrLeaseUntil, table.StringAttr(record.String(table.AttrLeaseUntil))))
 	permit := newAnswerPermit(s.db, user, lease)
 	permit.takeOver(record.String(table.AttrPermit))
 	quota := newAnswerQuota(s.db, user, permit)
 	turn.AnswerID = s.planAnswer(user, askedAt(record))
 	for {
 		t := s.db.Transaction()
-		u := s.setLease(turn.Lease, lease).Set(table.Field(table.AttrAnswerSK), table.Value(answerSK(user, turn)))
+		u := s.setLease(turn.Lease, lease).Set(table.AttrAnswerSK, answerSK(user, turn))
 		if permit != nil {
-			u = u.Set(table.Field(table.AttrPermit), table.Value(table.StringAttr(permit.id())))
+			u = u.Set(table.AttrPermit, table.StringAttr(permit.id()))
 		}
 		turnPlace := t.Update(table.KeyOf(record), u, isExpired)
 		permitPlace := permit.take(t, record.Int64(table.AttrGeneration))
@@ -164,9 +163,9 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 	}
 }
 
-func (s *TurnStore) setLease(token string, lease time.Duration) expression.UpdateBuilder {
-	return expression.Set(table.Field(table.AttrLease), table.Value(table.StringAttr(token))).
-		Set(table.Field(table.AttrLeaseUntil), table.Value(table.TimeAttr(s.db.Now().Add(lease))))
+func (s *TurnStore) setLease(token string, lease time.Duration) table.Update {
+	return table.Set(table.AttrLease, table.StringAttr(token)).
+		Set(table.AttrLeaseUntil, table.TimeAttr(s.db.Now().Add(lease)))
 }
 
 // replay returns the turn of an idempotency record, with its answer when it is done.
@@ -260,8 +259,8 @@ func (s *TurnStore) replaceLease(ctx context.Context, user conversation.UserID, 
 		return nil
 	}
 	k := table.UserKey(user, table.IdempotencySK(turn.Idempotency))
-	isHeld := table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))).
-		And(table.Field(table.AttrLease).Equal(table.Value(table.StringAttr(turn.Lease))))
+	isHeld := table.Is(table.AttrState, table.StringAttr(stateRunning)).
+		And(table.Is(table.AttrLease, table.StringAttr(turn.Lease)))
 	_, err := s.db.UpdateItem(ctx, k, s.setLease(token, lease), isHeld)
 	if existing, lost := table.ConditionFailed(err); lost {
 		if token == releasedLease && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
@@ -321,14 +320,13 @@ func (s *TurnStore) recordAnswer(user conversation.UserID, idem conversation.Ide
 	k := table.UserKey(user, table.IdempotencySK(idem))
 	return func(t *table.Transaction, _ table.Key, done conversation.Appended) int {
 		sk, _ := table.ParseMessageID(user, done.Messages[0].ID)
-		u := expression.Set(table.Field(table.AttrState), table.Value(table.StringAttr(stateDone))).
-			Set(table.Field(table.AttrAnswerSK), table.Value(table.StringAttr(sk)))
+		u := table.Set(table.AttrState, table.StringAttr(stateDone)).Set(table.AttrAnswerSK, table.StringAttr(sk))
 		for name, v := range newIdempotencyRecord(user, idem, done.Session.Generation, s.db.Now()) {
 			if name != table.AttrPK && name != table.AttrSK && name != table.AttrState {
-				u = u.Set(table.Field(name), table.Field(name).IfNotExists(table.Value(v)))
+				u = u.SetIfNone(name, v)
 			}
 		}
-		isOpen := table.NotExists().Or(table.Field(table.AttrState).Equal(table.Value(table.StringAttr(stateRunning))))
+		isOpen := table.NotExists().Or(table.Is(table.AttrState, table.StringAttr(stateRunning)))
 		return t.Update(k, u, isOpen)
 	}
 }

@@ -51,9 +51,8 @@ func (s *TurnStore) KeepPrompt(ctx context.Context, user conversation.UserID, tu
 	it[table.AttrPromptData] = &types.AttributeValueMemberB{Value: p.Data}
 	it[table.AttrGeneration] = table.IntAttr(turn.Session.Generation)
 	it[table.TTLAttribute] = table.IntAttr(p.Until.Unix())
-	sk, _ := table.SessionSK(turn.Session.Context, turn.Session.ID)
 	t := s.db.Transaction()
-	sessionPlace := t.Check(table.UserKey(user, sk), table.IsIncarnation(turn.Session))
+	sessionPlace := t.Check(table.KeyOfSession(user, turn.Session), table.IsIncarnation(turn.Session))
 	t.Put(it, isFreeKey(turn.Session.Generation, s.db.Now()))
 	failures, err := s.db.Commit(ctx, "keep prompt", t, s.db.Backoff())
 	if err != nil || failures == nil {

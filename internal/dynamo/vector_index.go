@@ -3,8 +3,6 @@ package dynamo
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/vector"
@@ -37,9 +35,9 @@ func decodeLocation(generation table.Item) vector.Location {
 // AssignIndex records the index of a user on condition that the record names none, and returns what it says then.
 func (d *IndexDirectory) AssignIndex(ctx context.Context, user conversation.UserID, name string,
 ) (vector.Location, error) {
-	u := expression.Set(table.Field(table.AttrVectorIndex), table.Value(table.StringAttr(name)))
+	u := table.Set(table.AttrVectorIndex, table.StringAttr(name))
 	it, err := d.db.UpdateItem(ctx, table.GenerationKey(user), u,
-		expression.AttributeNotExists(table.Field(table.AttrVectorIndex)))
+		table.Lacks(table.AttrVectorIndex))
 	if existing, assigned := table.ConditionFailed(err); assigned {
 		it, err = existing, nil
 	}

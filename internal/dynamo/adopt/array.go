@@ -3,8 +3,6 @@ package adopt
 import (
 	"fmt"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
@@ -74,38 +72,37 @@ func (a Array) Path(name string) string {
 }
 
 // IsUnchanged is the condition that the session is as the writer has read it. The app changes the length of its array.
-func (a Array) IsUnchanged(s conversation.Session) expression.ConditionBuilder {
+func (a Array) IsUnchanged(s conversation.Session) table.Condition {
 	switch {
 	case isAppsOwn(s):
 		return a.IsIncarnation(s).And(a.hasEntries())
 	case a.Placement == migration.InArray:
-		return table.Field(ownPath(table.AttrVersion)).Equal(table.Value(table.IntAttr(s.Version))).
-			And(table.Field(table.AttrPlacement).Equal(table.Value(table.StringAttr(string(a.Placement)))), a.IsIncarnation(s),
+		return table.Is(ownPath(table.AttrVersion), table.IntAttr(s.Version)).
+			And(table.Is(table.AttrPlacement, table.StringAttr(string(a.Placement))), a.IsIncarnation(s),
 				a.hasEntries())
 	}
 	return table.IsUnchangedIn(string(a.Placement), s).And(a.hasEntries())
 }
 
 // IsIncarnation is the condition that the record still is this session. An app's own record has nothing to tell by.
-func (a Array) IsIncarnation(s conversation.Session) expression.ConditionBuilder {
+func (a Array) IsIncarnation(s conversation.Session) table.Condition {
 	switch {
 	case isAppsOwn(s):
-		return table.Exists().And(expression.AttributeNotExists(table.Field(table.AttrPlacement)))
+		return table.Exists().And(table.Lacks(table.AttrPlacement))
 	case a.Placement == migration.InArray:
-		return table.Field(table.AttrGeneration).Equal(table.Value(table.IntAttr(s.Generation))).
-			And(table.Field(ownPath(table.AttrSessionCreatedAt)).Equal(table.Value(table.IntAttr(s.CreatedAt.UnixMilli()))))
+		return table.Is(table.AttrGeneration, table.IntAttr(s.Generation)).
+			And(table.Is(ownPath(table.AttrSessionCreatedAt), table.IntAttr(s.CreatedAt.UnixMilli())))
 	}
 	return table.SharedLayout{}.IsIncarnation(s)
 }
 
 // hasEntries is the condition that the array of a session is as long as it was.
-func (a Array) hasEntries() expression.ConditionBuilder {
+func (a Array) hasEntries() table.Condition {
 	switch a.Entries {
 	case noAttributes:
-		return expression.AttributeNotExists(table.Field(table.AttrAttributes))
+		return table.Lacks(table.AttrAttributes)
 	case noMessages:
-		return expression.AttributeNotExists(table.Field(arrayPath)).
-			And(expression.AttributeExists(table.Field(table.AttrAttributes)))
+		return table.Lacks(arrayPath).And(table.Has(table.AttrAttributes))
 	case notAnArray:
 		return table.Exists()
 	}
@@ -114,24 +111,23 @@ func (a Array) hasEntries() expression.ConditionBuilder {
 
 // SetOwn sets those of OwnAttributes that have changed. With the first one of its own, an app's record becomes one that
 // Throughline has changed, and gets them all.
-func (a Array) SetOwn(u expression.UpdateBuilder, before, after conversation.Session, names ...string,
-) expression.UpdateBuilder {
+func (a Array) SetOwn(u table.Update, before, after conversation.Session, names ...string) table.Update {
 	own := table.OwnAttributes(after)
 	if isAppsOwn(before) {
-		return u.Set(table.Field(attrOwn), table.Value(own.Attribute())).
-			Set(table.Field(table.AttrPlacement), table.Value(table.StringAttr(string(migration.InArray)))).
-			Set(table.Field(table.AttrGeneration), table.Value(table.IntAttr(after.Generation)))
+		return u.Set(attrOwn, own.Attribute()).
+			Set(table.AttrPlacement, table.StringAttr(string(migration.InArray))).
+			Set(table.AttrGeneration, table.IntAttr(after.Generation))
 	}
 	for _, name := range names {
-		u = table.SetOrRemove(u, a.Path(name), own[name], own.Has(name))
+		u = u.SetOrRemove(a.Path(name), own[name], own.Has(name))
 	}
 	return u
 }
 
 // SetAttributes changes the attributes of a session one by one, so that the array and what else the app has in them
 // stay as they are.
-func (a Array) SetAttributes(u expression.UpdateBuilder, _, after conversation.Session, changed map[string]any,
-) (expression.UpdateBuilder, error) {
+func (a Array) SetAttributes(u table.Update, _, after conversation.Session, changed map[string]any,
+) (table.Update, error) {
 	if len(changed) == 0 {
 		return u, nil
 	}
@@ -141,7 +137,7 @@ func (a Array) SetAttributes(u expression.UpdateBuilder, _, after conversation.S
 	}
 	switch {
 	case a.Entries == noAttributes:
-		return u.Set(table.Field(table.AttrAttributes), table.Value(all[table.AttrAttributes])), nil
+		return u.Set(table.AttrAttributes, all[table.AttrAttributes]), nil
 	case a.Entries == notAnArray:
 		return u, errNotAnArray()
 	case len(changed) > table.MaxPaths:

@@ -187,8 +187,7 @@ func errNotAnArray() error {
 }
 
 // appendEntries adds messages to the array of a session.
-func appendEntries(u expression.UpdateBuilder, s conversation.Session, messages []conversation.Message,
-) (expression.UpdateBuilder, error) {
+func appendEntries(u table.Update, s conversation.Session, messages []conversation.Message) (table.Update, error) {
 	entries := make([]types.AttributeValue, len(messages))
 	for i, m := range messages {
 		fields, err := attributevalue.MarshalMap(migration.Encode(m))
@@ -202,9 +201,9 @@ func appendEntries(u expression.UpdateBuilder, s conversation.Session, messages 
 	case notAnArray:
 		return u, errNotAnArray()
 	case noAttributes:
-		return u.Set(table.Field(table.AttrAttributes), table.Value(table.Item{attrMessages: list}.Attribute())), nil
+		return u.Set(table.AttrAttributes, table.Item{attrMessages: list}.Attribute()), nil
 	case noMessages:
-		return u.Set(table.Field(arrayPath), table.Value(list)), nil
+		return u.Set(arrayPath, list), nil
 	}
-	return u.Set(table.Field(arrayPath), expression.ListAppend(table.Field(arrayPath), table.Value(list))), nil
+	return u.SetTo(arrayPath, expression.ListAppend(table.Field(arrayPath), table.Value(list))), nil
 }

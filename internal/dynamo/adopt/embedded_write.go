@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -19,8 +18,7 @@ import (
 // up to EmbeddedSeq.
 func (a *Adopter) Messages(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, []conversation.Message, error) {
-	sk, _ := table.SessionSK(session.Context, session.ID)
-	k := table.UserKey(user, sk)
+	k := table.KeyOfSession(user, session)
 	records, err := a.db.ReadCurrent(ctx, "read messages", user, k)
 	if err != nil {
 		return session, nil, err
@@ -53,19 +51,18 @@ func (a *Adopter) Array(record table.Item, s conversation.Session) []conversatio
 // Remove takes a message out of the array of a session. An entry after it whose id would become another gets its
 // id as an attribute. The condition is that the app has not replaced the entry. It returns a NotFound error where the
 // array has no such message.
-func (a *Adopter) Remove(u expression.UpdateBuilder, record table.Item, before, after conversation.Session,
-	m conversation.Message,
-) (expression.UpdateBuilder, expression.ConditionBuilder, conversation.Session, error) {
+func (a *Adopter) Remove(u table.Update, record table.Item, before, after conversation.Session, m conversation.Message,
+) (table.Update, table.Condition, conversation.Session, error) {
 	array := arrayOf(after)
 	array.Entries--
 	after.Adopted = array
 	list, messages, index := entriesIn(record), decodeArray(before, record), indexOf(before, m.Seq)
 	isMessage := func(other conversation.Message) bool { return other.ID == m.ID && other.Seq == m.Seq }
 	if index >= len(list) || !slices.ContainsFunc(messages, isMessage) {
-		return u, expression.ConditionBuilder{}, after, fault.Missing("message")
+		return u, table.Condition{}, after, fault.Missing("message")
 	}
 	path := fmt.Sprintf("%s[%d]", arrayPath, index)
-	isSame := table.Field(path).Equal(table.Value(list[index]))
+	isSame := table.Is(path, list[index])
 	rest := slices.Delete(slices.Clone(list), index, index+1)
 	ids := map[int]string{}
 	for _, m := range messages {
@@ -81,9 +78,9 @@ func (a *Adopter) Remove(u expression.UpdateBuilder, record table.Item, before, 
 		}
 	}
 	if changed {
-		return u.Set(table.Field(arrayPath), table.Value(&types.AttributeValueMemberL{Value: rest})), isSame, after, nil
+		return u.Set(arrayPath, &types.AttributeValueMemberL{Value: rest}), isSame, after, nil
 	}
-	return u.Remove(table.Field(path)), isSame, after, nil
+	return u.Remove(path), isSame, after, nil
 }
 
 // indexOf returns the place of a message in its session's array.

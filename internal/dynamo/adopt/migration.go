@@ -76,12 +76,12 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 }
 
 // filterOf selects the records that an action may have to do with.
-func filterOf(a migration.Action) expression.ConditionBuilder {
+func filterOf(a migration.Action) table.Condition {
 	inUser := table.Field(table.AttrPK).BeginsWith(table.UserPrefix)
 	if a == migration.Cleanup {
 		return inUser.And(table.Field(table.AttrSK).BeginsWith(table.ParkedPrefix))
 	}
-	var isSession expression.ConditionBuilder
+	var isSession table.Condition
 	for i, s := range conversation.AppContexts() {
 		if c := table.Field(table.AttrSK).BeginsWith(s.Prefix); i == 0 {
 			isSession = c
@@ -148,7 +148,7 @@ func (s *MigrationStore) SaveRun(ctx context.Context, r migration.Run) error {
 	if err != nil {
 		return table.Failed("save checkpoint", err)
 	}
-	u := expression.Set(table.Field(string(r.Action)), table.Value(table.StringAttr(string(text))))
+	u := table.Set(string(r.Action), table.StringAttr(string(text)))
 	_, err = s.db.UpdateItem(ctx, segmentKey(r.Number), u, table.Exists().Or(table.NotExists()))
 	return table.Failed("save checkpoint", err)
 }
@@ -183,8 +183,7 @@ func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration
 		work, err = makeDue(ctx, db, r)
 	case migration.Cleanup:
 		work.Writes = 1
-		err = db.DeleteItem(ctx, table.UserKey(r.User, r.Key), table.Exists())
-		err = table.Failed("delete parked array", table.IgnoreConditionFailed(err))
+		err = db.DeleteWhere(ctx, "delete parked array", table.UserKey(r.User, r.Key), table.Exists())
 	default:
 		err = m.move(ctx, to)
 		work = m.work
@@ -196,7 +195,7 @@ func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration
 // makeDue lets the sweep work on a session that the job has moved.
 func makeDue(ctx context.Context, db *dynamo.DB, r migration.Record) (migration.Work, error) {
 	k := table.UserKey(r.User, r.Key)
-	u := table.SetDueIfNone(expression.Remove(table.Field(table.AttrOrigin)), k, db.Now())
+	u := table.Remove(table.AttrOrigin).SetDueIfNone(k, db.Now())
 	cond := table.Field(table.AttrPlacement).In(table.Value(table.StringAttr(string(migration.InBoth))),
 		table.Value(table.StringAttr(string(migration.InStore))))
 	_, err := db.UpdateItem(ctx, k, u, cond)

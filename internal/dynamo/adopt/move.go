@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -186,7 +185,7 @@ func (m *mover) step(ctx context.Context, it table.Item, s conversation.Session,
 	}
 	if to == migration.InBoth {
 		t = m.db.Transaction()
-		t.Update(table.KeyOf(it), m.marked(m.versioned(s).Remove(table.Field(attrEmbeddedSeq))), table.IsUnchanged(s))
+		t.Update(table.KeyOf(it), m.marked(m.versioned(s).Remove(attrEmbeddedSeq)), table.IsUnchanged(s))
 		return t, true, nil
 	}
 	return m.park(it, s), true, nil
@@ -201,13 +200,13 @@ func (m *mover) decode(it table.Item, s conversation.Session) ([]conversation.Me
 }
 
 // versioned returns the update that raises the session's version.
-func (m *mover) versioned(s conversation.Session) expression.UpdateBuilder {
-	return expression.Set(table.Field(table.AttrVersion), table.Value(table.IntAttr(s.Version+1)))
+func (m *mover) versioned(s conversation.Session) table.Update {
+	return table.Set(table.AttrVersion, table.IntAttr(s.Version+1))
 }
 
 // marked adds the mark of the job to an update of the session.
-func (m *mover) marked(u expression.UpdateBuilder) expression.UpdateBuilder {
-	return table.SetOrRemove(u, table.AttrOrigin, table.StringAttr(originBackfill), m.byJob)
+func (m *mover) marked(u table.Update) table.Update {
+	return u.SetOrRemove(table.AttrOrigin, table.StringAttr(originBackfill), m.byJob)
 }
 
 // errLacking refuses a session with messages of the shared store that cannot be put into its array.
@@ -266,7 +265,7 @@ func (m *mover) complete(it table.Item, s conversation.Session, lacking []conver
 	if !lacking[0].Timestamp.After(s.LastMessageAt) {
 		return nil, errLacking
 	}
-	u, err := appendEntries(expression.UpdateBuilder{}, s, lacking)
+	u, err := appendEntries(table.Update{}, s, lacking)
 	if err != nil {
 		return nil, err
 	}
@@ -279,28 +278,27 @@ func (m *mover) complete(it table.Item, s conversation.Session, lacking []conver
 // Throughline knows of the session moves into one attribute, and the app's values go back to their places.
 func (m *mover) toEmbedded(it table.Item, s conversation.Session) *table.Transaction {
 	own, apps := table.Item{}, it.Nested(attrAppValues).With(nil)
-	u := expression.Set(table.Field(table.AttrPlacement), table.Value(table.StringAttr(string(migration.InArray))))
+	u := table.Set(table.AttrPlacement, table.StringAttr(string(migration.InArray)))
 	for _, name := range slices.Concat(keptAttributes, derivedAttributes) {
 		if it.Has(name) && slices.Contains(keptAttributes, name) {
 			own[name] = it[name]
 		}
 		if apps.Has(name) {
-			u = u.Set(table.Field(name), table.Value(apps[name]))
+			u = u.Set(name, apps[name])
 			delete(apps, name)
 		} else if it.Has(name) {
-			u = u.Remove(table.Field(name))
+			u = u.Remove(name)
 		}
 	}
 	switch {
 	case apps.Has(table.AttrEntityType):
-		u = u.Set(table.Field(table.AttrEntityType), table.Value(apps[table.AttrEntityType]))
+		u = u.Set(table.AttrEntityType, apps[table.AttrEntityType])
 		delete(apps, table.AttrEntityType)
 	case !it.Has(table.AttrCreation): // the app's record had none
-		u = u.Remove(table.Field(table.AttrEntityType))
+		u = u.Remove(table.AttrEntityType)
 	}
 	own[table.AttrVersion] = table.IntAttr(s.Version + 1)
-	u = table.SetOrRemove(u, attrAppValues, apps.Attribute(), len(apps) > 0).
-		Set(table.Field(attrOwn), table.Value(own.Attribute()))
+	u = u.SetOrRemove(attrAppValues, apps.Attribute(), len(apps) > 0).Set(attrOwn, own.Attribute())
 	t := m.db.Transaction()
 	t.Update(table.KeyOf(it), u, table.IsUnchanged(s))
 	return t
@@ -309,17 +307,16 @@ func (m *mover) toEmbedded(it table.Item, s conversation.Session) *table.Transac
 // park returns the transaction that makes a dual session shared.
 func (m *mover) park(it table.Item, s conversation.Session) *table.Transaction {
 	t := m.db.Transaction()
-	u := m.parkArray(t, m.versioned(s).Remove(table.Field(attrEmbeddedSeq)), it, s).
-		Set(table.Field(table.AttrPlacement), table.Value(table.StringAttr(string(migration.InStore))))
+	u := m.parkArray(t, m.versioned(s).Remove(attrEmbeddedSeq), it, s).
+		Set(table.AttrPlacement, table.StringAttr(string(migration.InStore)))
 	t.Update(table.KeyOf(it), m.marked(u), table.IsUnchanged(s))
 	return t
 }
 
 // parkArray moves the array of a session to a record of its own, so that later writes of the session do not rewrite it.
-func (m *mover) parkArray(t *table.Transaction, u expression.UpdateBuilder, it table.Item, s conversation.Session,
-) expression.UpdateBuilder {
+func (m *mover) parkArray(t *table.Transaction, u table.Update, it table.Item, s conversation.Session) table.Update {
 	if m.outgrown {
-		u = u.Set(table.Field(table.AttrOutgrown), table.Value(table.BoolAttr(true)))
+		u = u.Set(table.AttrOutgrown, table.BoolAttr(true))
 	}
 	if array := entriesIn(it); len(array) > 0 {
 		parked := parkedKey(table.KeyOf(it)).Attributes()
@@ -330,7 +327,7 @@ func (m *mover) parkArray(t *table.Transaction, u expression.UpdateBuilder, it t
 		t.Replace(parked)
 	}
 	if arrayOf(s).Entries >= 0 {
-		u = u.Remove(table.Field(arrayPath))
+		u = u.Remove(arrayPath)
 	}
 	return u
 }

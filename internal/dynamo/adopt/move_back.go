@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -47,8 +46,8 @@ func (m *mover) unpark(ctx context.Context, it table.Item, s conversation.Sessio
 		return nil, err
 	}
 	u := m.marked(m.versioned(s)).
-		Set(table.Field(table.AttrPlacement), table.Value(table.StringAttr(string(migration.InBoth)))).
-		Remove(table.Field(table.AttrOutgrown)).Remove(table.Field(attrEmbeddedSeq))
+		Set(table.AttrPlacement, table.StringAttr(string(migration.InBoth))).
+		Remove(table.AttrOutgrown).Remove(attrEmbeddedSeq)
 	t := m.db.Transaction()
 	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
 	t.Remove(parkedKey(k))
@@ -56,12 +55,12 @@ func (m *mover) unpark(ctx context.Context, it table.Item, s conversation.Sessio
 }
 
 // setEntries sets the array of a record.
-func setEntries(u expression.UpdateBuilder, it table.Item, entries []types.AttributeValue) expression.UpdateBuilder {
+func setEntries(u table.Update, it table.Item, entries []types.AttributeValue) table.Update {
 	array := &types.AttributeValueMemberL{Value: entries}
 	if it.Nested(table.AttrAttributes) == nil {
-		return u.Set(table.Field(table.AttrAttributes), table.Value(table.Item{attrMessages: array}.Attribute()))
+		return u.Set(table.AttrAttributes, table.Item{attrMessages: array}.Attribute())
 	}
-	return u.Set(table.Field(arrayPath), table.Value(array))
+	return u.Set(arrayPath, array)
 }
 
 // storedAfter returns the messages of the shared store after a seq, in order. It returns errTooLarge where they are
@@ -141,8 +140,8 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 	}
 	k := table.KeyOf(it)
 	after.Version++
-	u := table.SetDueIfNone(table.SetCounters(m.user, after), k, m.db.DueAfterIdle()).
-		Set(table.Field(table.AttrDeletedSeqs), table.Value(table.StringAttr(after.Deleted.String())))
+	u := table.SetCounters(m.user, after).SetDueIfNone(k, m.db.DueAfterIdle()).
+		Set(table.AttrDeletedSeqs, table.StringAttr(after.Deleted.String()))
 	t := m.db.Transaction()
 	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
 	for _, message := range added {

@@ -86,10 +86,9 @@ func isSameMessage(stored, copied table.Item) bool {
 // deleteCopies deletes messages on condition that the session is as it was read: another mover could have made them the
 // session's own.
 func (m *mover) deleteCopies(ctx context.Context, s conversation.Session, gone []table.Key) error {
-	sk, _ := table.SessionSK(s.Context, s.ID)
 	for chunk := range slices.Chunk(gone, maxCopies) {
 		t := m.db.Transaction()
-		t.Check(table.UserKey(m.user, sk), table.IsUnchanged(s))
+		t.Check(table.KeyOfSession(m.user, s), table.IsUnchanged(s))
 		for _, k := range chunk {
 			t.Remove(k)
 		}
@@ -210,8 +209,7 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 // id, and returns how many they are.
 func (m *mover) addLast(t *table.Transaction, s conversation.Session) int {
 	sk, _ := table.SessionSK(s.Context, s.ID)
-	free := table.NotExists().
-		Or(table.Field(table.AttrSourceID).Equal(table.Value(table.StringAttr(table.SourceID(m.user, sk)))))
+	free := table.NotExists().Or(table.Is(table.AttrSourceID, table.StringAttr(table.SourceID(m.user, sk))))
 	n := len(m.last)
 	for _, it := range m.last {
 		t.Put(it, free)

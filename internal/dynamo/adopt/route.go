@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -60,8 +58,7 @@ func (a *Adopter) Route(ctx context.Context, user conversation.UserID, session c
 // one with messages in the shared store, because the array may lack some of them.
 func (a *Adopter) toDual(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (w dynamo.SessionWrite, ok bool, err error) {
-	sk, _ := table.SessionSK(session.Context, session.ID)
-	k := table.UserKey(user, sk)
+	k := table.KeyOfSession(user, session)
 	records, err := a.db.ReadCurrent(ctx, "append messages", user, k)
 	if err != nil {
 		return nil, false, err
@@ -122,11 +119,11 @@ func (r route) After(s conversation.Session, messages []conversation.NewMessage)
 // Update returns the update of the session's record with the entries of the messages, and its condition.
 func (r route) Update(user conversation.UserID, after conversation.Session, messages []conversation.Message,
 	due time.Time,
-) (u expression.UpdateBuilder, isAsRead expression.ConditionBuilder, err error) {
+) (u table.Update, isAsRead table.Condition, err error) {
 	isAsRead = table.IsUnchanged(r.session)
 	switch {
 	case r.record != nil:
-		var isSame expression.ConditionBuilder
+		var isSame table.Condition
 		top, k := attributesAtTop(user, after), table.KeyOf(r.record)
 		top[table.AttrDueAt], top[table.AttrDueShard] = table.TimeAttr(due), table.IntAttr(table.DueShard(k))
 		if u, isSame, err = leaveArray(r.record, after, top); err != nil {
@@ -138,7 +135,7 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 			return u, isAsRead, err
 		}
 	case after.Version > 0:
-		u = u.Set(table.Field(ownPath(table.AttrVersion)), table.Value(table.IntAttr(after.Version)))
+		u = u.Set(ownPath(table.AttrVersion), table.IntAttr(after.Version))
 	}
 	if r.to == migration.InArray && after.Status != r.session.Status {
 		u = arrayOf(r.session).SetOwn(u, r.session, after, table.AttrStatus, table.AttrSessionCompletedAt)
@@ -151,7 +148,7 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 // is at the top from then on. top is that, as far as it is known; the rest comes from the record. The app's values
 // of the same names are kept. The condition is that the app has not changed these.
 func leaveArray(record table.Item, after conversation.Session, top table.Item,
-) (u expression.UpdateBuilder, isAsRead expression.ConditionBuilder, err error) {
+) (u table.Update, isAsRead table.Condition, err error) {
 	appContext, err := conversation.AppContextOf(after.Context)
 	if err != nil {
 		return u, isAsRead, err
@@ -168,23 +165,23 @@ func leaveArray(record table.Item, after conversation.Session, top table.Item,
 			return
 		}
 		apps[name] = was
-		isAsRead = isAsRead.And(table.Field(name).Equal(table.Value(was)))
+		isAsRead = isAsRead.And(table.Is(name, was))
 	}
 	for name, v := range all {
-		u = u.Set(table.Field(name), table.Value(v))
+		u = u.Set(name, v)
 		keep(name)
 	}
 	for _, name := range slices.Concat(keptAttributes, derivedAttributes) {
 		if record.Has(name) && !all.Has(name) { // a later write could set it
-			u = u.Remove(table.Field(name))
+			u = u.Remove(name)
 			keep(name)
 		}
 	}
 	if record.Has(attrOwn) {
-		u = u.Remove(table.Field(attrOwn))
+		u = u.Remove(attrOwn)
 	}
 	if len(apps) > 0 {
-		u = u.Set(table.Field(attrAppValues), table.Value(apps.Attribute()))
+		u = u.Set(attrAppValues, apps.Attribute())
 	}
 	return u, isAsRead, nil
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -235,12 +234,4 @@ func (it Item) With(other Item) Item {
 // leave them out.
 func (it Item) Expired(now time.Time) bool {
 	return it.Has(TTLAttribute) && it.Int64(TTLAttribute) <= now.Unix()
-}
-
-// SetOrRemove sets an attribute or removes it.
-func SetOrRemove(u expression.UpdateBuilder, name string, v types.AttributeValue, set bool) expression.UpdateBuilder {
-	if set {
-		return u.Set(Field(name), Value(v))
-	}
-	return u.Remove(Field(name))
 }

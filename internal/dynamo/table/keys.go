@@ -93,6 +93,12 @@ func SessionSK(context, id string) (string, bool) {
 	return s.Prefix + id, true
 }
 
+// KeyOfSession is the key of a session that was read or created, so that its context and its id are valid.
+func KeyOfSession(user conversation.UserID, s conversation.Session) Key {
+	sk, _ := SessionSK(s.Context, s.ID)
+	return UserKey(user, sk)
+}
+
 // ParseSessionSK is the inverse of SessionSK. ok is false for every other kind of record.
 func ParseSessionSK(sk string) (context, id string, ok bool) {
 	for _, s := range conversation.AppContexts() {

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 )
 
@@ -16,10 +14,10 @@ type Layout interface {
 // recordConditions are the conditions by which a writer of a session knows its record again.
 type recordConditions interface {
 	// IsUnchanged is the condition that a session is as the writer has read it, but for its summary and watermarks.
-	IsUnchanged(s conversation.Session) expression.ConditionBuilder
+	IsUnchanged(s conversation.Session) Condition
 	// IsIncarnation is the condition that the record still is this session, whatever was written to it since, and not a
 	// later one of the same id.
-	IsIncarnation(s conversation.Session) expression.ConditionBuilder
+	IsIncarnation(s conversation.Session) Condition
 }
 
 // recordUpdates change what Throughline knows of a session.
@@ -27,11 +25,11 @@ type recordUpdates interface {
 	// Path returns where an attribute of Throughline's is in the record.
 	Path(name string) string
 	// SetOwn sets attributes of Throughline's, as OwnAttributes has them of the session after the change.
-	SetOwn(u expression.UpdateBuilder, before, after conversation.Session, names ...string) expression.UpdateBuilder
+	SetOwn(u Update, before, after conversation.Session, names ...string) Update
 	// SetAttributes sets those of the client's attributes that were changed. It returns an Invalid or a Conflict error
 	// where the record does not allow that.
-	SetAttributes(u expression.UpdateBuilder, before, after conversation.Session, changed map[string]any,
-	) (expression.UpdateBuilder, error)
+	SetAttributes(u Update, before, after conversation.Session, changed map[string]any,
+	) (Update, error)
 }
 
 // LayoutOf returns the layout of a session's record.
@@ -49,38 +47,35 @@ type SharedLayout struct{}
 func (SharedLayout) Path(name string) string { return name }
 
 // IsUnchanged implements Layout.
-func (SharedLayout) IsUnchanged(s conversation.Session) expression.ConditionBuilder {
+func (SharedLayout) IsUnchanged(s conversation.Session) Condition {
 	return IsUnchangedIn(SharedPlacement, s)
 }
 
 // IsUnchangedIn is the condition that a session with its attributes at the top of its record is as it was read. Appends
 // and edits raise the version, and an erasure or a deletion makes it another incarnation. A step of the migration
 // changes the placement.
-func IsUnchangedIn(placement string, s conversation.Session) expression.ConditionBuilder {
-	return Field(AttrVersion).Equal(Value(IntAttr(s.Version))).
-		And(Field(AttrPlacement).Equal(Value(StringAttr(placement))), SharedLayout{}.IsIncarnation(s))
+func IsUnchangedIn(placement string, s conversation.Session) Condition {
+	return Is(AttrVersion, IntAttr(s.Version)).
+		And(Is(AttrPlacement, StringAttr(placement)), SharedLayout{}.IsIncarnation(s))
 }
 
 // IsIncarnation implements Layout.
-func (SharedLayout) IsIncarnation(s conversation.Session) expression.ConditionBuilder {
-	return Field(AttrGeneration).Equal(Value(IntAttr(s.Generation))).
-		And(Field(AttrSessionCreatedAt).Equal(Value(IntAttr(s.CreatedAt.UnixMilli()))))
+func (SharedLayout) IsIncarnation(s conversation.Session) Condition {
+	return Is(AttrGeneration, IntAttr(s.Generation)).And(Is(AttrSessionCreatedAt, IntAttr(s.CreatedAt.UnixMilli())))
 }
 
 // SetOwn implements Layout.
-func (l SharedLayout) SetOwn(u expression.UpdateBuilder, _, after conversation.Session, names ...string,
-) expression.UpdateBuilder {
+func (l SharedLayout) SetOwn(u Update, _, after conversation.Session, names ...string) Update {
 	own := OwnAttributes(after)
 	for _, name := range names {
-		u = SetOrRemove(u, name, own[name], own.Has(name))
+		u = u.SetOrRemove(name, own[name], own.Has(name))
 	}
 	return u
 }
 
 // SetAttributes implements Layout.
-func (SharedLayout) SetAttributes(u expression.UpdateBuilder, before, after conversation.Session,
-	changed map[string]any,
-) (expression.UpdateBuilder, error) {
+func (SharedLayout) SetAttributes(u Update, before, after conversation.Session, changed map[string]any,
+) (Update, error) {
 	if len(changed) == 0 {
 		return u, nil
 	}
@@ -89,7 +84,7 @@ func (SharedLayout) SetAttributes(u expression.UpdateBuilder, before, after conv
 		return u, err
 	}
 	if before.Attributes == nil || len(changed) > MaxPaths {
-		return u.Set(Field(AttrAttributes), Value(all[AttrAttributes])), nil
+		return u.Set(AttrAttributes, all[AttrAttributes]), nil
 	}
 	return SetEach(u, all.Nested(AttrAttributes), changed), nil
 }
@@ -98,25 +93,25 @@ func (SharedLayout) SetAttributes(u expression.UpdateBuilder, before, after conv
 const MaxPaths = 100
 
 // SetEach changes the attributes of a session one by one, so that what else the app has in them stays as it is.
-func SetEach(u expression.UpdateBuilder, attributes Item, changed map[string]any) expression.UpdateBuilder {
+func SetEach(u Update, attributes Item, changed map[string]any) Update {
 	for name := range changed {
 		path := Field(AttrAttributes).AppendName(literal(name))
 		if v, ok := attributes[name]; ok {
-			u = u.Set(path, Value(v))
+			u.built = u.built.Set(path, Value(v))
 		} else {
-			u = u.Remove(path)
+			u.built = u.built.Remove(path)
 		}
 	}
 	return u
 }
 
 // IsUnchanged is the condition that a session is as the writer has read it (Layout).
-func IsUnchanged(s conversation.Session) expression.ConditionBuilder {
+func IsUnchanged(s conversation.Session) Condition {
 	return LayoutOf(s).IsUnchanged(s)
 }
 
 // IsIncarnation is the condition that a record still is this session (Layout).
-func IsIncarnation(s conversation.Session) expression.ConditionBuilder {
+func IsIncarnation(s conversation.Session) Condition {
 	return LayoutOf(s).IsIncarnation(s)
 }
 

@@ -1,8 +1,6 @@
 package table
 
 import (
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 )
 
@@ -64,8 +62,8 @@ func DecodeMessage(it Item) (m conversation.Message, ok bool) {
 }
 
 // IsOf is the condition that a record belongs to this session, and not to an earlier or later one of the same id.
-func IsOf(s conversation.Session) expression.ConditionBuilder {
-	return Field(AttrSessionCreatedAt).Equal(Value(IntAttr(s.CreatedAt.UnixMilli())))
+func IsOf(s conversation.Session) Condition {
+	return Is(AttrSessionCreatedAt, IntAttr(s.CreatedAt.UnixMilli()))
 }
 
 // IsMessageOf reports whether a message's record is of this session, and not of an earlier one of the same id.

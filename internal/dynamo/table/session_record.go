@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-
 	"github.com/throughline/throughline/internal/conversation"
 )
 
@@ -97,27 +95,22 @@ func decodeSessionSummary(it Item) *conversation.SessionSummary {
 	}
 }
 
-// SetWatermark sets a watermark in the attributes of its seq and its time.
-func SetWatermark(u expression.UpdateBuilder, seq, at string, w conversation.Watermark) expression.UpdateBuilder {
-	return SetOrRemove(u.Set(Field(seq), Value(IntAttr(w.Seq))), at, TimeAttr(w.At), !w.At.IsZero())
-}
-
 // SetCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
 // as it has messages or a summary. The write is one of the session's own, and not of the migration.
-func SetCounters(user conversation.UserID, s conversation.Session) expression.UpdateBuilder {
-	u := expression.Set(Field(AttrVersion), Value(IntAttr(s.Version))).
-		Set(Field(AttrMessageCount), Value(IntAttr(s.MessageCount))).
-		Set(Field(AttrLastSeq), Value(IntAttr(s.LastSeq))).
-		Set(Field(AttrActiveAt), Value(TimeAttr(s.ListedAt()))).
-		Set(Field(AttrUserSeq), Value(IntAttr(s.UserSeq))).
-		Set(Field(AttrUrgentSeq), Value(IntAttr(s.UrgentSeq))).
-		Remove(Field(AttrOrigin))
+func SetCounters(user conversation.UserID, s conversation.Session) Update {
+	u := Set(AttrVersion, IntAttr(s.Version)).
+		Set(AttrMessageCount, IntAttr(s.MessageCount)).
+		Set(AttrLastSeq, IntAttr(s.LastSeq)).
+		Set(AttrActiveAt, TimeAttr(s.ListedAt())).
+		Set(AttrUserSeq, IntAttr(s.UserSeq)).
+		Set(AttrUrgentSeq, IntAttr(s.UrgentSeq)).
+		Remove(AttrOrigin)
 	if s.MessageCount == 0 {
-		return u.Remove(Field(AttrStartedAt)).Remove(Field(AttrLastMessageAt)).Remove(Field(AttrCoachKey))
+		return u.Remove(AttrStartedAt, AttrLastMessageAt, AttrCoachKey)
 	}
-	return u.Set(Field(AttrStartedAt), Value(TimeAttr(s.StartedAt))).
-		Set(Field(AttrLastMessageAt), Value(TimeAttr(s.LastMessageAt))).
-		Set(Field(AttrCoachKey), Value(StringAttr(CoachKey(user, s.CoachID))))
+	return u.Set(AttrStartedAt, TimeAttr(s.StartedAt)).
+		Set(AttrLastMessageAt, TimeAttr(s.LastMessageAt)).
+		Set(AttrCoachKey, StringAttr(CoachKey(user, s.CoachID)))
 }
 
 // SessionCreatedAt returns when the session of a record, or of what belongs to it, was created.

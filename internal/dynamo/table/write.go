@@ -15,20 +15,30 @@ import (
 const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
 // UpdateItem changes one record and returns it as stored. See ConditionFailed for a condition that fails.
-func (t *Table) UpdateItem(ctx context.Context, k Key, u expression.UpdateBuilder, cond expression.ConditionBuilder,
-) (Item, error) {
-	e, err := expression.NewBuilder().WithUpdate(u).WithCondition(cond).Build()
+func (t *Table) UpdateItem(ctx context.Context, k Key, u Update, cond Condition) (Item, error) {
+	b := expression.NewBuilder().WithUpdate(u.built).WithCondition(cond)
+	return t.update(ctx, k, b, dynamodb.UpdateItemInput{
+		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: returnOld,
+	})
+}
+
+// UpdateAlways changes a record, whether or not there is one. It returns the attributes that it changes and no others.
+func (t *Table) UpdateAlways(ctx context.Context, k Key, u Update) (Item, error) {
+	b := expression.NewBuilder().WithUpdate(u.built)
+	return t.update(ctx, k, b, dynamodb.UpdateItemInput{ReturnValues: types.ReturnValueUpdatedNew})
+}
+
+func (t *Table) update(ctx context.Context, k Key, b expression.Builder, in dynamodb.UpdateItemInput) (Item, error) {
+	e, err := b.Build()
 	if err != nil {
 		return nil, err
 	}
-	in := &dynamodb.UpdateItemInput{
-		TableName: aws.String(t.Name), Key: k.Attributes(), UpdateExpression: e.Update(),
-		ConditionExpression: e.Condition(), ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
-		ReturnValues: types.ReturnValueAllNew, ReturnValuesOnConditionCheckFailure: returnOld,
-	}
+	in.TableName, in.Key, in.UpdateExpression = aws.String(t.Name), k.Attributes(), e.Update()
+	in.ConditionExpression, in.ExpressionAttributeNames = e.Condition(), e.Names()
+	in.ExpressionAttributeValues = e.Values()
 	var stored Item
-	err = t.WriteItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
-		out, err := t.Client.UpdateItem(ctx, in, once...)
+	err = t.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+		out, err := t.Client.UpdateItem(ctx, &in, once...)
 		if err == nil {
 			stored = out.Attributes
 		}
@@ -37,8 +47,19 @@ func (t *Table) UpdateItem(ctx context.Context, k Key, u expression.UpdateBuilde
 	return stored, err
 }
 
+// UpdateWhere changes one record if it meets the condition. Otherwise it does nothing.
+func (t *Table) UpdateWhere(ctx context.Context, op string, k Key, u Update, cond Condition) error {
+	_, err := t.UpdateItem(ctx, k, u, cond)
+	return Failed(op, IgnoreConditionFailed(err))
+}
+
+// DeleteWhere deletes one record if it meets the condition. Otherwise it does nothing.
+func (t *Table) DeleteWhere(ctx context.Context, op string, k Key, cond Condition) error {
+	return Failed(op, IgnoreConditionFailed(t.DeleteItem(ctx, k, cond)))
+}
+
 // DeleteItem deletes one record on a condition.
-func (t *Table) DeleteItem(ctx context.Context, k Key, cond expression.ConditionBuilder) error {
+func (t *Table) DeleteItem(ctx context.Context, k Key, cond Condition) error {
 	e, err := expression.NewBuilder().WithCondition(cond).Build()
 	if err != nil {
 		return err
@@ -48,14 +69,14 @@ func (t *Table) DeleteItem(ctx context.Context, k Key, cond expression.Condition
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValuesOnConditionCheckFailure: returnOld,
 	}
-	return t.WriteItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+	return t.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
 		_, err := t.Client.DeleteItem(ctx, in, once...)
 		return err
 	})
 }
 
-// WriteItem makes attempts of a write of one item. It returns a conditionError when the condition failed.
-func (t *Table) WriteItem(ctx context.Context, attempt func(context.Context, ...func(*dynamodb.Options)) error) error {
+// writeItem makes attempts of a write of one item. It returns a conditionError when the condition failed.
+func (t *Table) writeItem(ctx context.Context, attempt func(context.Context, ...func(*dynamodb.Options)) error) error {
 	ctx, cancel := context.WithTimeout(ctx, OperationTimeout)
 	defer cancel()
 	b := t.Backoff()
@@ -109,19 +130,19 @@ func IgnoreConditionFailed(err error) error {
 }
 
 // Exists is the condition that there is a record.
-func Exists() expression.ConditionBuilder { return expression.AttributeExists(Field(AttrPK)) }
+func Exists() Condition { return Has(AttrPK) }
 
 // NotExists is the condition that there is no record.
-func NotExists() expression.ConditionBuilder { return expression.AttributeNotExists(Field(AttrPK)) }
+func NotExists() Condition { return Lacks(AttrPK) }
 
 // Always is a condition that holds whether or not there is a record.
-func Always() expression.ConditionBuilder { return Exists().Or(NotExists()) }
+func Always() Condition { return Exists().Or(NotExists()) }
 
 // IsGeneration is the condition that the user's generation is g. A user who was never erased has no record of it.
-func IsGeneration(g int64) expression.ConditionBuilder {
-	is := Field(AttrGeneration).Equal(Value(IntAttr(g)))
+func IsGeneration(g int64) Condition {
+	is := Is(AttrGeneration, IntAttr(g))
 	if g == 0 {
-		return expression.AttributeNotExists(Field(AttrGeneration)).Or(is)
+		return Lacks(AttrGeneration).Or(is)
 	}
 	return is
 }
@@ -149,7 +170,7 @@ func (t *Transaction) build(b expression.Builder) expression.Expression {
 }
 
 // Put adds a record on a condition.
-func (t *Transaction) Put(it Item, cond expression.ConditionBuilder) int {
+func (t *Transaction) Put(it Item, cond Condition) int {
 	e := t.build(expression.NewBuilder().WithCondition(cond))
 	return t.add(types.TransactWriteItem{Put: &types.Put{
 		TableName: t.table, Item: it, ConditionExpression: e.Condition(), ExpressionAttributeNames: e.Names(),
@@ -163,8 +184,8 @@ func (t *Transaction) Replace(it Item) int {
 }
 
 // Update adds a change of a record on a condition.
-func (t *Transaction) Update(k Key, u expression.UpdateBuilder, cond expression.ConditionBuilder) int {
-	e := t.build(expression.NewBuilder().WithUpdate(u).WithCondition(cond))
+func (t *Transaction) Update(k Key, u Update, cond Condition) int {
+	e := t.build(expression.NewBuilder().WithUpdate(u.built).WithCondition(cond))
 	return t.add(types.TransactWriteItem{Update: &types.Update{
 		TableName: t.table, Key: k.Attributes(), UpdateExpression: e.Update(), ConditionExpression: e.Condition(),
 		ExpressionAttributeNames: literalNames(e.Names()), ExpressionAttributeValues: e.Values(),
@@ -173,7 +194,7 @@ func (t *Transaction) Update(k Key, u expression.UpdateBuilder, cond expression.
 }
 
 // Check adds a condition on a record that stays as it is.
-func (t *Transaction) Check(k Key, cond expression.ConditionBuilder) int {
+func (t *Transaction) Check(k Key, cond Condition) int {
 	e := t.build(expression.NewBuilder().WithCondition(cond))
 	return t.add(types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName: t.table, Key: k.Attributes(), ConditionExpression: e.Condition(),
@@ -183,7 +204,7 @@ func (t *Transaction) Check(k Key, cond expression.ConditionBuilder) int {
 }
 
 // Delete adds the deletion of a record on a condition.
-func (t *Transaction) Delete(k Key, cond expression.ConditionBuilder) int {
+func (t *Transaction) Delete(k Key, cond Condition) int {
 	e := t.build(expression.NewBuilder().WithCondition(cond))
 	return t.add(types.TransactWriteItem{Delete: &types.Delete{
 		TableName: t.table, Key: k.Attributes(), ConditionExpression: e.Condition(),
