@@ -2,7 +2,6 @@ package lambdaapi
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // latest is the version of a function that a name without a qualifier means. Here it is the alias live, too.
@@ -51,13 +51,14 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 	}
 	switch kind {
 	case "", "RequestResponse":
-		ctx, err := withClientContext(req.Context(), req.Header.Get("X-Amz-Client-Context"))
+		client, err := clientContext(req.Header.Get("X-Amz-Client-Context"))
 		if err != nil {
 			writeAPIError(w, http.StatusBadRequest, "InvalidRequestContentException",
 				"Client context must be a valid Base64-encoded JSON object.")
 			return
 		}
-		r.serveSync(w, req.WithContext(ctx), name, payload)
+		out, err := r.invoke(req.Context(), name, payload, client)
+		writeResult(w, out, err)
 	case "Event":
 		r.invokeAsync(name, payload)
 		w.WriteHeader(http.StatusAccepted)
@@ -69,32 +70,20 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-type clientContextKey struct{}
-
-// withClientContext returns a context with the caller's client context. The service passes it to the function in
-// synchronous invocations only.
-func withClientContext(ctx context.Context, header string) (context.Context, error) {
+// clientContext reads the caller's client context. The service passes it to the function in synchronous invocations
+// only.
+func clientContext(header string) (client lambdacontext.ClientContext, err error) {
 	if header == "" {
-		return ctx, nil
+		return client, nil
 	}
 	text, err := base64.StdEncoding.DecodeString(header)
 	if err != nil {
-		return nil, err
+		return client, err
 	}
-	var client lambdacontext.ClientContext
-	if err := json.Unmarshal(text, &client); err != nil {
-		return nil, err
-	}
-	return context.WithValue(ctx, clientContextKey{}, client), nil
+	return client, json.Unmarshal(text, &client)
 }
 
-func clientContextOf(ctx context.Context) lambdacontext.ClientContext {
-	client, _ := ctx.Value(clientContextKey{}).(lambdacontext.ClientContext)
-	return client
-}
-
-func (r *Runtime) serveSync(w http.ResponseWriter, req *http.Request, name string, payload []byte) {
-	out, err := r.Invoke(req.Context(), name, payload)
+func writeResult(w http.ResponseWriter, out []byte, err error) {
 	w.Header().Set("X-Amz-Executed-Version", latest)
 	var failure *FunctionError
 	switch {
@@ -124,19 +113,11 @@ func (r *Runtime) invokeAsync(name string, payload []byte) {
 		defer r.active.Add(-1)
 		for attempt := 0; ; attempt++ {
 			_, err := r.Invoke(r.base, name, payload)
-			if err == nil || attempt == asyncRetries || !r.pause(asyncPause) {
+			if err == nil || attempt == asyncRetries || delay.Sleep(r.base, asyncPause) != nil {
 				return
 			}
 		}
 	})
-}
-
-// pause waits, and reports false if the runtime closed meanwhile.
-func (r *Runtime) pause(d time.Duration) bool {
-	ctx, cancel := context.WithTimeout(r.base, d)
-	defer cancel()
-	<-ctx.Done()
-	return r.base.Err() == nil
 }
 
 // readPayload reads the event. It has to be JSON and within the service's limits. An empty body is an empty object.
@@ -164,12 +145,9 @@ func readPayload(w http.ResponseWriter, req *http.Request, kind string) ([]byte,
 }
 
 func writeAPIError(w http.ResponseWriter, status int, errorType, message string) {
-	body, err := json.Marshal(map[string]string{"Type": "User", "Message": message, "message": message})
-	if err != nil {
-		body = []byte("{}")
-	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Amzn-Errortype", errorType)
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	body := map[string]string{"Type": "User", "Message": message, "message": message}
+	_ = json.NewEncoder(w).Encode(body) // an error means that the client is gone
 }

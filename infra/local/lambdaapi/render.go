@@ -23,10 +23,7 @@ func functionError(err error) *FunctionError {
 	if !ok {
 		response = messages.InvokeResponse_Error{Type: typeName(err), Message: err.Error()}
 	}
-	payload, marshalErr := json.Marshal(response)
-	if marshalErr != nil {
-		payload = []byte(`{"errorMessage":"error not serialisable","errorType":"Runtime.SerializationError"}`)
-	}
+	payload, _ := json.Marshal(response) // texts and numbers always marshal
 	return &FunctionError{Type: response.Type, Message: response.Message, Payload: payload}
 }
 

@@ -27,12 +27,8 @@ const (
 	maxResponse     = 6<<20 + 100
 )
 
-var (
-	// ErrNotFound is the error for a function that is not registered.
-	ErrNotFound = errors.New("function not found")
-	// ErrStopping is the error for a function that was cut off or not started because the runtime closed.
-	ErrStopping = errors.New("the stack is stopping")
-)
+// ErrStopping is the error for a function that was cut off or not started because the runtime closed.
+var ErrStopping = errors.New("the stack is stopping")
 
 // shutdown is the error type of a function that a closing runtime cut off.
 const shutdown = "Extension.Shutdown"
@@ -143,23 +139,26 @@ func (r *Runtime) Close(ctx context.Context) error {
 	}
 }
 
-// invoke uses a new handler for each invocation. One handler's responses share memory, because a real Lambda
-// environment has one invocation at a time. Here there are many at once.
-func (c *call) invoke(payload []byte) ([]byte, error) {
-	return lambda.NewHandler(c.handler).Invoke(c.ctx, payload)
+// Invoke calls a function and returns its response. It returns a *FunctionError if the function fails, and the error
+// of ctx when ctx ends, while the function goes on.
+func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
+	return r.invoke(ctx, name, payload, lambdacontext.ClientContext{})
 }
 
-// Invoke calls a function and returns its response. It returns a *FunctionError if the function fails, ErrNotFound if
-// there is no such function, and the error of ctx when ctx ends, while the function goes on.
-func (r *Runtime) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
-	call, err := r.begin(name, clientContextOf(ctx))
+func (r *Runtime) invoke(
+	ctx context.Context, name string, payload []byte, client lambdacontext.ClientContext,
+) ([]byte, error) {
+	call, err := r.begin(name, client)
 	if err != nil {
 		return nil, err
 	}
 	answers := make(chan answer, 1)
 	go func() {
 		defer call.end()
-		out, err := call.guard(func() ([]byte, error) { return call.invoke(payload) })
+		// One handler's responses share memory, because a real Lambda environment has one invocation at a time. Here there
+		// are many at once, so each has a handler of its own.
+		handler := lambda.NewHandler(call.handler)
+		out, err := call.guard(func() ([]byte, error) { return handler.Invoke(call.ctx, payload) })
 		out, err = call.finish(out, err)
 		answers <- answer{out, err}
 	}()
@@ -199,7 +198,7 @@ func (r *Runtime) begin(name string, client lambdacontext.ClientContext) (*call,
 	defer r.mu.Unlock()
 	f, ok := r.functions[name]
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrNotFound, name)
+		return nil, fmt.Errorf("function not found: %s", name)
 	}
 	if r.closed {
 		return nil, ErrStopping

@@ -1,7 +1,6 @@
 package lambdaapi
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,15 +36,8 @@ func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error)
 		call.end()
 		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
 	}
-	begun, gone := make(chan opened), make(chan struct{})
-	go func() {
-		o := call.open(request)
-		select {
-		case begun <- o:
-		case <-gone:
-			call.abandon(o)
-		}
-	}()
+	begun := make(chan opened, 1)
+	go func() { begun <- call.open(request) }()
 	select {
 	case o := <-begun:
 		if o.err != nil {
@@ -54,7 +46,13 @@ func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error)
 		}
 		return o.response, nil
 	case <-call.ctx.Done(): // the timeout; the handler may still run
-		close(gone)
+		go func() {
+			if late := <-begun; late.err != nil {
+				call.end()
+			} else {
+				_ = late.response.Close()
+			}
+		}()
 		_, err := call.finish(nil, nil)
 		return nil, err
 	}
@@ -82,15 +80,6 @@ func (c *call) open(request *URLRequest) (o opened) {
 		o.response.Body = &streamBody{reader: o.response.Body, call: c}
 	}
 	return o
-}
-
-// abandon ends an invocation whose caller has stopped waiting.
-func (c *call) abandon(o opened) {
-	if o.err != nil {
-		c.end()
-		return
-	}
-	_ = o.response.Close()
 }
 
 // streamBody ends its invocation when it is closed.
@@ -124,5 +113,5 @@ func throughJSON[T any](v *T) (*T, error) {
 		return nil, err
 	}
 	out := new(T)
-	return out, json.NewDecoder(bytes.NewReader(raw)).Decode(out)
+	return out, json.Unmarshal(raw, out)
 }
