@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -121,26 +122,6 @@ func (i *Issuer) Register(mux *http.ServeMux) {
 	mux.HandleFunc("POST /dev/tokens/{user}", i.serveText)
 }
 
-// serveText answers with the token of a user alone, for a shell.
-func (i *Issuer) serveText(w http.ResponseWriter, r *http.Request) {
-	user := r.PathValue("user")
-	err := validate(user, nil, "")
-	var token string
-	if err == nil {
-		token, _, err = i.Mint(Claims{UserID: user})
-	}
-	if err != nil {
-		httpapi.WriteProblem(w, err)
-		return
-	}
-	writeText(w, token)
-}
-
-func writeText(w http.ResponseWriter, token string) {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, _ = w.Write([]byte(token))
-}
-
 func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
 	encode := base64.RawURLEncoding.EncodeToString
 	devapi.Write(w, map[string]any{"keys": []any{map[string]string{
@@ -185,36 +166,47 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 			in.Scopes = serverScopes
 		}
 	}
-	if err := validate(in.UserID, in.Scopes, in.Audience); err != nil {
-		httpapi.WriteProblem(w, err)
-		return
-	}
-	token, expiresAt, err := i.Mint(Claims{
+	i.answer(w, r.Header.Get("Accept") == "text/plain", Claims{
 		UserID: in.UserID, Scopes: in.Scopes, AudienceClaim: in.Audience, Expiry: time.Duration(in.ExpiresIn) * time.Second,
 	})
-	if err != nil {
-		httpapi.WriteProblem(w, err)
-		return
-	}
-	if r.Header.Get("Accept") == "text/plain" {
-		writeText(w, token)
-		return
-	}
-	devapi.Write(w, map[string]any{"token": token, "expiresAt": expiresAt})
 }
 
-func validate(userID string, scopes []string, audience string) error {
+// serveText answers with the token of a user alone, for a shell.
+func (i *Issuer) serveText(w http.ResponseWriter, r *http.Request) {
+	i.answer(w, true, Claims{UserID: r.PathValue("user")})
+}
+
+// answer writes a token in JSON, or alone.
+func (i *Issuer) answer(w http.ResponseWriter, alone bool, c Claims) {
+	err := validate(c)
+	var token string
+	var expiresAt time.Time
+	if err == nil {
+		token, expiresAt, err = i.Mint(c)
+	}
+	switch {
+	case err != nil:
+		httpapi.WriteProblem(w, err)
+	case alone:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte(token))
+	default:
+		devapi.Write(w, map[string]any{"token": token, "expiresAt": expiresAt})
+	}
+}
+
+func validate(c Claims) error {
 	var wrong []fault.Field
 	notPrintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if n := utf8.RuneCountInString(userID); n < 1 || n > maxUserIDRunes || strings.ContainsFunc(userID, notPrintable) {
+	if n := utf8.RuneCountInString(c.UserID); n < 1 || n > maxUserIDRunes || strings.ContainsFunc(c.UserID, notPrintable) {
 		wrong = append(wrong, fault.Field{Field: "userId", Message: "must be 1 to 128 printable characters"})
 	}
-	for n, scope := range scopes {
+	for n, scope := range c.Scopes {
 		if scope == "" || strings.ContainsAny(scope, " \t\r\n") {
 			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("scopes[%d]", n), Message: "must be one word"})
 		}
 	}
-	if audience != "" && audience != inAudience && audience != inClientID {
+	if !slices.Contains([]string{"", inAudience, inClientID}, c.AudienceClaim) {
 		wrong = append(wrong, fault.Field{Field: "audience", Message: `must be "aud" or "client_id"`})
 	}
 	if len(wrong) > 0 {
@@ -225,51 +217,30 @@ func validate(userID string, scopes []string, audience string) error {
 
 // loadKey reads the key file. If there is none, it makes a key and writes the file. An empty path has no file.
 func loadKey(path string) (*rsa.PrivateKey, error) {
-	if path == "" {
-		return generateKey()
-	}
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return createKey(path)
+	if err == nil {
+		key, err := jwt.ParseRSAPrivateKeyFromPEM(raw)
+		if err != nil {
+			return nil, fmt.Errorf("read signing key %s: %w", path, err)
+		}
+		return key, nil
 	}
-	if err != nil {
+	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read signing key: %w", err)
 	}
-	block, _ := pem.Decode(raw)
-	if block == nil {
-		return nil, fmt.Errorf("read signing key: %s holds no PEM block", path)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("read signing key: %w", err)
-	}
-	private, ok := key.(*rsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("read signing key: %s holds no RSA key", path)
-	}
-	return private, nil
-}
-
-func createKey(path string) (*rsa.PrivateKey, error) {
-	key, err := generateKey()
-	if err != nil {
-		return nil, err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("encode signing key: %w", err)
-	}
-	block := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
-	if err := os.WriteFile(path, block, 0o600); err != nil {
-		return nil, fmt.Errorf("write signing key: %w", err)
-	}
-	return key, nil
-}
-
-func generateKey() (*rsa.PrivateKey, error) {
 	key, err := rsa.GenerateKey(rand.Reader, keyBits)
 	if err != nil {
 		return nil, fmt.Errorf("make signing key: %w", err)
+	}
+	if path == "" {
+		return key, nil
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err == nil {
+		err = os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write signing key: %w", err)
 	}
 	return key, nil
 }
