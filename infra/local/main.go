@@ -8,9 +8,10 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/caarlos0/env/v11"
 
 	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/stack"
@@ -32,7 +33,7 @@ func run() error {
 	start := time.Now()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg, err := stack.Parse(environment())
+	cfg, err := stack.Parse(env.ToMap(os.Environ()))
 	if err != nil {
 		return err
 	}
@@ -72,15 +73,6 @@ func logger() *slog.Logger {
 		_ = level.UnmarshalText([]byte(text)) // the functions refuse a wrong one
 	}
 	return slog.New(httpapi.LogHandler(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level})))
-}
-
-func environment() map[string]string {
-	out := map[string]string{}
-	for _, variable := range os.Environ() {
-		name, value, _ := strings.Cut(variable, "=")
-		out[name] = value
-	}
-	return out
 }
 
 // useApp makes a file the registry of this process, if it is named.

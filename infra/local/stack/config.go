@@ -267,28 +267,21 @@ func (t *Triggers) UnmarshalText(text []byte) error {
 }
 
 func (t *Triggers) set(name, value string) (err error) {
-	var positive bool
-	switch name {
-	case "messages":
-		t.Messages, err = strconv.Atoi(value)
-		positive = t.Messages > 0
-	case "memories":
-		t.Memories, err = strconv.Atoi(value)
-		positive = t.Memories > 0
-	case "idle":
-		t.Idle, err = time.ParseDuration(value)
-		positive = t.Idle > 0
-	case "sweep":
-		t.Sweep, err = time.ParseDuration(value)
-		positive = t.Sweep > 0
-	case "canary":
-		t.Canary, err = time.ParseDuration(value)
-		positive = t.Canary > 0
+	count := map[string]*int{"messages": &t.Messages, "memories": &t.Memories}[name]
+	period := map[string]*time.Duration{"idle": &t.Idle, "sweep": &t.Sweep, "canary": &t.Canary}[name]
+	var isPositive bool
+	switch {
+	case count != nil:
+		*count, err = strconv.Atoi(value)
+		isPositive = *count > 0
+	case period != nil:
+		*period, err = time.ParseDuration(value)
+		isPositive = *period > 0
 	default:
 		return fmt.Errorf("TRIGGERS knows messages, memories, idle, sweep and canary, as in messages=20,idle=15m,sweep=1m, "+
 			"not %q", name)
 	}
-	if err != nil || !positive {
+	if err != nil || !isPositive {
 		return fmt.Errorf("TRIGGERS: %s=%q is not a positive value such as messages=20,idle=15m,sweep=1m", name, value)
 	}
 	return nil

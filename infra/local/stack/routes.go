@@ -1,9 +1,11 @@
 package stack
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"time"
@@ -93,29 +95,20 @@ func (rt *routes) ready(next http.HandlerFunc) http.HandlerFunc {
 
 // serveOwn answers problem+json where the mux has no such path or method.
 func (rt *routes) serveOwn(w http.ResponseWriter, r *http.Request) {
-	if _, pattern := rt.mux.Handler(r); pattern != "" {
+	refuse, pattern := rt.mux.Handler(r)
+	if pattern != "" {
 		rt.mux.ServeHTTP(w, r)
 		return
 	}
-	allowed := rt.allowedMethods(r)
-	if len(allowed) == 0 {
+	refusal := httptest.NewRecorder()
+	refuse.ServeHTTP(refusal, r)
+	allowed := refusal.Header().Get("Allow")
+	if allowed == "" {
 		httpapi.WriteProblem(w, fault.New(fault.NotFound, "the local stack has no such route"))
 		return
 	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
-	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+strings.Join(allowed, ", ")))
-}
-
-// allowedMethods lists the methods that the mux serves at a request's path.
-func (rt *routes) allowedMethods(r *http.Request) (allowed []string) {
-	probe := *r
-	for _, method := range []string{"DELETE", "GET", "HEAD", "POST", "PUT"} {
-		probe.Method = method
-		if _, pattern := rt.mux.Handler(&probe); pattern != "" {
-			allowed = append(allowed, method)
-		}
-	}
-	return allowed
+	w.Header().Set("Allow", allowed)
+	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }
 
 func (rt *routes) serveHealth(w http.ResponseWriter, r *http.Request) {
@@ -147,13 +140,7 @@ func reachable(ctx context.Context, address string) bool {
 	if err != nil {
 		return false
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80"}[u.Scheme]
-	}
-	if port == "" {
-		port = "443"
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443")
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
 		return false

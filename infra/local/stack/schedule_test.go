@@ -26,7 +26,9 @@ func TestScheduleDoesNotWait(t *testing.T) {
 	}, time.Minute)
 	s := newSupervisor()
 	defer func() { close(end); s.cancel(); s.running.Wait() }()
-	timers := triggers{logger: logger, supervisor: s, printer: &printer{out: io.Discard}, runtime: runtime}
+	timers := triggers{
+		host: host{logger: logger, supervisor: s, printer: &printer{out: io.Discard}}, runtime: runtime,
+	}
 	every := template.Schedule{Name: "often", Every: time.Millisecond}
 	timers.startSchedule(template.Function{PhysicalName: "slow"}, every)
 	for range invocationsAtOnce {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -44,10 +43,7 @@ type service struct {
 
 // services are the dependencies of the functions: DynamoDB, Pinecone and OpenAI, local or named by the user.
 type services struct {
-	cfg        Config
-	logger     *slog.Logger
-	supervisor *supervisor
-	printer    *printer
+	host
 
 	dynamodb, pinecone, openai, embedding service
 
@@ -254,11 +250,9 @@ func (s *services) startPinecone(ctx context.Context) error {
 
 // openIndex opens a local index that keeps its vectors in a folder of that name.
 func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Server, error) {
-	dir := s.cfg.dataPath(folder)
-	if dir != "" {
-		if err := makePrivate(dir); err != nil {
-			return nil, err
-		}
+	dir, err := s.cfg.dataFolder(folder)
+	if err != nil {
+		return nil, err
 	}
 	opts := pineconelocal.Options{Dimension: dimension, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces}
 	index, err := pineconelocal.New(opts)

@@ -35,20 +35,25 @@ const (
 
 // Stack is a running local stack. Its methods may be called concurrently.
 type Stack struct {
-	cfg        Config
-	logger     *slog.Logger
-	template   *template.Template
-	supervisor *supervisor
-	printer    *printer
-	services   *services
-	triggers   *triggers
-	runtime    *lambdaapi.Runtime
-	issuer     *issuer.Issuer
-	gateway    atomic.Pointer[gateway.Gateway] // nil until the stack is ready
+	host
+	template *template.Template
+	services *services
+	triggers *triggers
+	runtime  *lambdaapi.Runtime
+	issuer   *issuer.Issuer
+	gateway  atomic.Pointer[gateway.Gateway] // nil until the stack is ready
 
 	url, lambdaURL, queueURL string
 	stop                     func() error
 	unlock                   func() error // frees the data folder; nil where none is locked
+}
+
+// host is what the parts of a stack share.
+type host struct {
+	cfg        Config
+	logger     *slog.Logger
+	supervisor *supervisor
+	printer    *printer
 }
 
 // Start starts everything and returns when it is ready. ctx bounds the start only; Stop ends the stack. The error is
@@ -72,14 +77,11 @@ func newStack(cfg Config) *Stack {
 		cfg.Out = io.Discard
 	}
 	s := &Stack{
-		cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), printer: &printer{out: cfg.Out},
+		host:    host{cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), printer: &printer{out: cfg.Out}},
 		runtime: lambdaapi.NewRuntime(cfg.Logger),
 	}
-	s.services = &services{cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, printer: s.printer}
-	s.triggers = &triggers{
-		cfg: cfg, logger: cfg.Logger, supervisor: s.supervisor, printer: s.printer, services: s.services,
-		runtime: s.runtime,
-	}
+	s.services = &services{host: s.host}
+	s.triggers = &triggers{host: s.host, services: s.services, runtime: s.runtime}
 	s.stop = sync.OnceValue(s.shutDown)
 	return s
 }
@@ -152,12 +154,16 @@ func (s *Stack) openDataDir() (err error) {
 	return err
 }
 
-// makePrivate makes a folder inside the data folder, which only this user may read.
-func makePrivate(path string) error {
-	if err := errors.Join(os.MkdirAll(path, privateFolder), os.Chmod(path, privateFolder)); err != nil {
-		return fmt.Errorf("make data folder: %w", err)
+// dataFolder makes a folder inside the data folder, which only this user may read. It is "" if nothing is stored.
+func (c Config) dataFolder(name string) (string, error) {
+	path := c.dataPath(name)
+	if path == "" {
+		return "", nil
 	}
-	return nil
+	if err := errors.Join(os.MkdirAll(path, privateFolder), os.Chmod(path, privateFolder)); err != nil {
+		return "", fmt.Errorf("make data folder: %w", err)
+	}
+	return path, nil
 }
 
 // acceptedTokens says which tokens are valid: those of an own issuer, or the local ones.

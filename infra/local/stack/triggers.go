@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -37,12 +36,9 @@ const (
 
 // triggers invoke functions: the pollers for what the table's stream brings, the schedules by the clock.
 type triggers struct {
-	cfg        Config
-	logger     *slog.Logger
-	supervisor *supervisor
-	printer    *printer
-	services   *services
-	runtime    *lambdaapi.Runtime
+	host
+	services *services
+	runtime  *lambdaapi.Runtime
 
 	pollers   []*streams.Poller
 	schedules []*schedule
@@ -50,11 +46,9 @@ type triggers struct {
 
 // start starts the stream mappings and schedules of the functions.
 func (t *triggers) start(functions []template.Function) error {
-	checkpoints := t.cfg.dataPath("checkpoints")
-	if checkpoints != "" {
-		if err := makePrivate(checkpoints); err != nil {
-			return err
-		}
+	checkpoints, err := t.cfg.dataFolder("checkpoints")
+	if err != nil {
+		return err
 	}
 	for _, f := range functions {
 		for _, mapping := range f.Streams {
