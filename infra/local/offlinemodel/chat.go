@@ -80,7 +80,6 @@ func (r receipt) sentence() string {
 func (m *model) sentences(p prompt, asked question, found []passage) []string {
 	said := []string{ownMark, echo(p.query)}
 	forward := m.forms.has("planning", p.query)
-	isAny := func(passage) bool { return true }
 	if len(asked.stems) == 0 && len(found) == 0 {
 		found = firstOf(p.passages, maxQuotes, func(q passage) bool { return q.source == fromTool })
 	}
@@ -91,7 +90,7 @@ func (m *model) sentences(p prompt, asked question, found []passage) []string {
 		})
 	}
 	if len(found) == 0 {
-		found, recent = firstOf(recent, maxQuotes, isAny), nil
+		found, recent = recent, nil
 	}
 	switch {
 	case len(found) > 0:

@@ -1,6 +1,7 @@
 package offlinemodel
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ func (at moment) resolve(text string) string {
 		if m[3] != "" {
 			return m[0] // "tomorrow's session"
 		}
-		return orOn(m[1]) + " " + at.day(dayOffsets[strings.ToLower(m[2])])
+		return cmp.Or(strings.ToLower(m[1]), "on") + " " + at.day(dayOffsets[strings.ToLower(m[2])])
 	})
 	text = replace(foreignDay, text, func(m []string) string {
 		article := "am "
@@ -79,14 +80,6 @@ func replace(pattern *regexp.Regexp, text string, write func(groups []string) st
 	return pattern.ReplaceAllStringFunc(text, func(found string) string {
 		return write(pattern.FindStringSubmatch(found))
 	})
-}
-
-// orOn is a preposition that a date goes with: the given one, or "on".
-func orOn(word string) string {
-	if word == "" {
-		return "on"
-	}
-	return strings.ToLower(word)
 }
 
 // day writes the day that is some days away.
@@ -131,10 +124,7 @@ func (at moment) period(m []string) string {
 	case "month":
 		date = at.month(offset)
 	}
-	if m[1] == "" {
-		return "in " + date
-	}
-	return strings.ToLower(m[1]) + " " + date
+	return cmp.Or(strings.ToLower(m[1]), "in") + " " + date
 }
 
 // month names the month that is some months away.

@@ -25,19 +25,18 @@ type extraction struct {
 	from    transcript
 	facts   []*finding
 	opened  []*finding
-	closed  []*finding
-	ended   []any
+	closed  []map[string]any
+	ended   []map[string]any
 	lookups int
 }
 
-// finding is a fact, or the begin or end of an open loop.
+// finding is a fact, or an open loop.
 type finding struct {
 	form
-	id, repeats, supersedes string
-	outcome                 string // of an open loop that ends
-	until                   string // the last day of a fact, as 2026-11-20
-	messages                []any
-	stems                   map[string]bool
+	repeats, supersedes string
+	until               string // the last day of a fact, as 2026-11-20
+	messages            []string
+	stems               map[string]bool
 }
 
 // extract returns the facts and open loops in the user's messages, and the loops that these close. It takes only what
@@ -55,12 +54,11 @@ func (m *model) extract(t transcript) map[string]any {
 			e.message(turn)
 		}
 	}
-	facts, opened, closed := []any{}, []any{}, []any{}
-	ended := append([]any{}, e.ended...)
+	var facts, opened []map[string]any
 	for _, f := range e.facts {
 		facts = append(facts, map[string]any{
 			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages, "about": "",
-			"status": "stated", "until": f.until, "safety": safetyKind(f.safety), "repeats": orNull(f.repeats),
+			"status": "stated", "until": f.until, "safety": f.safety, "repeats": orNull(f.repeats),
 			"supersedes": idList(f.supersedes),
 		})
 	}
@@ -69,26 +67,15 @@ func (m *model) extract(t transcript) map[string]any {
 			"content": o.content, "by": "user", "due": "", "confidence": 0.8, "messageIds": o.messages,
 		})
 	}
-	for _, c := range e.closed {
-		closed = append(closed, map[string]any{"id": c.id, "outcome": c.outcome, "messageIds": c.messages})
-	}
-	return map[string]any{"facts": facts, "ended": ended, "openLoops": opened, "closedLoops": closed}
-}
-
-// safetyKind is the kind of a fact about safety. The forms know those about health.
-func safetyKind(isSafety bool) string {
-	if isSafety {
-		return "health"
-	}
-	return ""
+	return map[string]any{"facts": facts, "ended": e.ended, "openLoops": opened, "closedLoops": e.closed}
 }
 
 // idList is a list of one id, or of none.
-func idList(id string) []any {
+func idList(id string) []string {
 	if id == "" {
-		return []any{}
+		return nil
 	}
-	return []any{id}
+	return []string{id}
 }
 
 // orNull is null for no id. A schema that does not allow null gets an empty text.
@@ -151,7 +138,7 @@ func (e *extraction) clause(statement string, from turn) {
 	}
 	if what, asked := e.forms.apply("forget", statement); asked {
 		if old := e.nearest(e.from.memories, what, sameEnd); old != nil {
-			e.ended = append(e.ended, map[string]any{"id": old.id, "reason": "forgotten", "messageIds": from.ids()})
+			e.ended = append(e.ended, map[string]any{"id": old.id, "reason": "forgotten", "messageIds": idList(from.id)})
 		}
 		return
 	}
@@ -213,7 +200,7 @@ func (e *extraction) add(f *finding, text string, from turn) {
 	}
 	f.content = capitalize(strings.TrimRight(from.at.resolve(clip(f.content, maxContentBytes)), ". ")) + "."
 	f.until = from.at.lastDay(f.content)
-	f.stems, f.messages = e.matter(text), from.ids()
+	f.stems, f.messages = e.matter(text), idList(from.id)
 	for i, earlier := range e.facts {
 		switch {
 		case overlap(earlier.stems, f.stems) >= repeats:
@@ -227,14 +214,6 @@ func (e *extraction) add(f *finding, text string, from turn) {
 		}
 	}
 	e.facts = append(e.facts, f)
-}
-
-// ids is the message that a finding comes from, where the prompt gives its id.
-func (t turn) ids() []any {
-	if t.id == "" {
-		return []any{}
-	}
-	return []any{t.id}
 }
 
 // nearest returns the record that is most like a statement, the first of equals, or nil.
@@ -288,7 +267,7 @@ func (e *extraction) superseded(content, statement string) string {
 
 // open adds what the user promises, unless it is open already or nothing in particular.
 func (e *extraction) open(todo string, from turn) {
-	o := &finding{messages: from.ids(), stems: e.matter(todo)}
+	o := &finding{messages: idList(from.id), stems: e.matter(todo)}
 	o.content = capitalize(clip(strings.TrimRight(todo, ".! "), maxContentBytes))
 	same := func(other *finding) bool { return overlap(other.stems, o.stems) >= repeats }
 	if e.isTask(todo) && e.nearest(e.from.loops, todo, repeats) == nil && !slices.ContainsFunc(e.opened, same) {
@@ -308,9 +287,9 @@ func (e *extraction) close(statement, outcome string, from turn) {
 	stems := e.matter(statement)
 	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return e.sameTask(o.content, o.stems, stems) })
 	loop := e.nearest(e.from.loops, statement, sameMatter)
-	if loop != nil && e.sameTask(loop.text, loop.stems, stems) &&
-		!slices.ContainsFunc(e.closed, func(c *finding) bool { return c.id == loop.id }) {
-		e.closed = append(e.closed, &finding{id: loop.id, outcome: outcome, messages: from.ids()})
+	if loop != nil && !loop.closed && e.sameTask(loop.text, loop.stems, stems) {
+		loop.closed = true
+		e.closed = append(e.closed, map[string]any{"id": loop.id, "outcome": outcome, "messageIds": idList(from.id)})
 	}
 }
 

@@ -14,7 +14,7 @@ var formsFile string
 type form struct {
 	kind       string // of a fact: PROFILE, PEOPLE, PROJECT
 	confidence float64
-	safety     bool // what hurts the user when it is forgotten
+	safety     string // health, for what hurts the user when it is forgotten
 	match      *regexp.Regexp
 	content    string // with the groups of the match; empty for the retold statement
 }
@@ -36,10 +36,13 @@ func loadForms() forms {
 			sets = append(sets, "{"+head[1]+"}", pattern)
 			continue
 		}
-		f := form{match: regexp.MustCompile("(?i)" + pattern), safety: len(head) > 3}
+		f := form{match: regexp.MustCompile("(?i)" + pattern)}
 		if len(head) > 2 {
 			f.kind = head[1]
 			f.confidence, _ = strconv.ParseFloat(head[2], 64) // 0 is below what the product stores
+		}
+		if len(head) > 3 {
+			f.safety = "health" // the forms know no other
 		}
 		if len(columns) > 2 {
 			f.content = strings.TrimSpace(columns[2])

@@ -3,8 +3,6 @@ package offlinemodel_test
 import (
 	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/local/embedder"
-	"github.com/throughline/throughline/infra/local/offlinemodel"
 )
 
 // longest is the length in characters of the longest history that a recipe renders.
@@ -140,33 +137,5 @@ func TestManyCallersGetTheirOwnAnswers(t *testing.T) {
 	}
 	if err := group.Wait(); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestStreamStopsWhenTheClientLeaves(t *testing.T) {
-	ended := make(chan struct{})
-	handler := offlinemodel.Handler(offlinemodel.Options{ChunkDelay: time.Hour})
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer close(ended)
-		handler.ServeHTTP(w, r)
-	}))
-	t.Cleanup(server.Close)
-	config := openai.DefaultConfig("k")
-	config.BaseURL = server.URL + "/v1"
-	stream, err := openai.NewClientWithConfig(config).CreateChatCompletionStream(t.Context(), ask(coachPrompt,
-		"Where do I live?"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); err != nil {
-		t.Fatal(err)
-	}
-	if err := stream.Close(); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-ended:
-	case <-time.After(5 * time.Second):
-		t.Error("the handler still runs 5 s after its client left")
 	}
 }

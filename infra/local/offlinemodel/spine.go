@@ -51,17 +51,13 @@ func (m writer) spine(in map[string][]string) map[string]any {
 			}
 		}
 		if len(added) > 0 {
-			sentences = append(sentences, lead+added[0])
-			sentences = append(sentences, added[1:]...)
+			added[0] = lead + added[0]
 		}
+		sentences = append(sentences, added...)
 	}
 	values := map[string]any{"spine": m.fit(sentences)}
 	for _, list := range []string{"patterns", "wins", "struggles"} {
-		remarks := []any{}
-		for _, r := range in[list] {
-			remarks = append(remarks, r)
-		}
-		values[list] = remarks
+		values[list] = in[list]
 	}
 	return values
 }

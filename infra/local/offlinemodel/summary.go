@@ -275,7 +275,7 @@ func newest(list []string, room int) string {
 }
 
 // tags returns the topics of a text: up to five words that have most weight, in lower case.
-func (m writer) tags(text string) []any {
+func (m writer) tags(text string) []string {
 	const most = 5
 	counts, words := map[string]float64{}, []string{}
 	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -290,9 +290,5 @@ func (m writer) tags(text string) []any {
 		counts[word] += m.lex.Weight(stems[0])
 	}
 	slices.SortStableFunc(words, func(a, b string) int { return cmp.Compare(counts[b], counts[a]) })
-	tags := []any{}
-	for _, word := range words[:min(len(words), most)] {
-		tags = append(tags, word)
-	}
-	return tags
+	return words[:min(len(words), most)]
 }

@@ -26,6 +26,7 @@ type turn struct {
 type known struct {
 	id, kind, text string // the kind of a memory: PROFILE, PEOPLE, PROJECT
 	stems          map[string]bool
+	closed         bool // a message of the batch ends it
 }
 
 var (

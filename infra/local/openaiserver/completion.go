@@ -6,8 +6,6 @@ import (
 	"hash/fnv"
 	"net/http"
 	"strings"
-
-	"github.com/throughline/throughline/internal/delay"
 )
 
 // Why an answer ended.
@@ -37,14 +35,6 @@ type usage struct {
 	} `json:"prompt_tokens_details"`
 }
 
-// completion holds the fields that whole answers and stream chunks share.
-type completion struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	Model   string `json:"model"`
-}
-
 func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	var request chatRequest
 	if err := readStrict(r, &request, chatFields, func(name string) *apiError {
@@ -62,29 +52,18 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	head := completion{ID: "chatcmpl-" + a.id(&request), Created: s.options.Now().Unix(), Model: s.model.ID()}
-	if request.Stream {
-		return s.stream(w, r, head, a, request.StreamOptions.IncludeUsage)
+	head := map[string]any{
+		"id": "chatcmpl-" + a.id(&request), "created": s.options.Now().Unix(), "model": s.model.ID(),
 	}
-	head.Object = "chat.completion"
-	return writeJSON(w, http.StatusOK, plainCompletion{
-		completion: head,
-		Choices:    []choice{{Message: a.message(), FinishReason: a.finish}},
-		Usage:      a.usage,
-	})
-}
-
-type plainCompletion struct {
-	completion
-	Choices []choice `json:"choices"`
-	Usage   usage    `json:"usage"`
-}
-
-type choice struct {
-	Index        int            `json:"index"`
-	Message      map[string]any `json:"message"`
-	LogProbs     any            `json:"logprobs"` // always null
-	FinishReason string         `json:"finish_reason"`
+	if request.Stream {
+		stream(w, head, a, request.StreamOptions.IncludeUsage)
+		return nil
+	}
+	head["object"], head["usage"] = "chat.completion", a.usage
+	head["choices"] = []any{
+		map[string]any{"index": 0, "message": a.message(), "logprobs": nil, "finish_reason": a.finish},
+	}
+	return writeJSON(w, http.StatusOK, head)
 }
 
 func (a answer) message() map[string]any {
@@ -208,68 +187,47 @@ func (s *server) promptTokens(request *chatRequest) int {
 // wordsPerChunk is the length of a chunk of an answer.
 const wordsPerChunk = 3
 
-// chunk is one event of a stream.
-type chunk struct {
-	completion
-	Choices []chunkChoice `json:"choices"`
-	Usage   *usage        `json:"usage,omitempty"`
-}
-
-type chunkChoice struct {
-	Index        int     `json:"index"`
-	Delta        any     `json:"delta"`
-	FinishReason *string `json:"finish_reason"`
-}
-
 // stream sends the answer as server-sent events: its opening, its text in small pieces, its end, its usage where the
-// request asks for it, and the closing mark. It stops when the client goes away.
-func (s *server) stream(w http.ResponseWriter, r *http.Request, head completion, a answer, withUsage bool) error {
-	head.Object = "chat.completion.chunk"
+// request asks for it, and the closing mark.
+func stream(w http.ResponseWriter, chunk map[string]any, a answer, withUsage bool) {
+	chunk["object"] = "chat.completion.chunk"
 	events := newEventWriter(w)
-	for i, delta := range a.deltas() {
-		if i > 0 && delay.Sleep(r.Context(), s.options.ChunkDelay) != nil {
-			return nil //nolint:nilerr // the client is gone
-		}
-		events.send(chunk{completion: head, Choices: []chunkChoice{{Delta: delta}}})
+	send := func(delta, finish any) {
+		chunk["choices"] = []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}
+		events.data(mustMarshal(chunk))
 	}
-	events.send(chunk{completion: head, Choices: []chunkChoice{{Delta: struct{}{}, FinishReason: &a.finish}}})
+	for _, delta := range a.deltas() {
+		send(delta, nil)
+	}
+	send(struct{}{}, a.finish)
 	if withUsage {
-		events.send(chunk{completion: head, Choices: []chunkChoice{}, Usage: &a.usage})
+		chunk["choices"], chunk["usage"] = []any{}, a.usage
+		events.data(mustMarshal(chunk))
 	}
 	events.data([]byte("[DONE]"))
-	return nil
 }
 
 // deltas cuts the answer into what each chunk adds.
 func (a answer) deltas() []any {
-	type text struct {
-		Content string `json:"content"`
-	}
 	if a.call != nil {
 		return a.callDeltas()
 	}
 	deltas := []any{map[string]any{"role": "assistant", "content": ""}}
 	for _, piece := range splitPieces(a.text, wordsPerChunk) {
-		deltas = append(deltas, text{Content: piece})
+		deltas = append(deltas, map[string]any{"content": piece})
 	}
 	return deltas
 }
 
 func (a answer) callDeltas() []any {
-	type call struct {
-		Index    int            `json:"index"`
-		ID       string         `json:"id,omitempty"`
-		Type     string         `json:"type,omitempty"`
-		Function map[string]any `json:"function"`
+	opening := map[string]any{
+		"index": 0, "id": a.call.ID, "type": a.call.Type,
+		"function": map[string]any{"name": a.call.Function.Name, "arguments": ""},
 	}
-	opening := call{ID: a.call.ID, Type: a.call.Type, Function: map[string]any{
-		"name":      a.call.Function.Name,
-		"arguments": "",
-	}}
-	deltas := []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": []call{opening}}}
+	deltas := []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{opening}}}
 	for _, piece := range splitPieces(a.call.Function.Arguments, wordsPerChunk) {
-		more := call{Function: map[string]any{"arguments": piece}}
-		deltas = append(deltas, map[string]any{"tool_calls": []call{more}})
+		more := map[string]any{"index": 0, "function": map[string]any{"arguments": piece}}
+		deltas = append(deltas, map[string]any{"tool_calls": []any{more}})
 	}
 	return deltas
 }
@@ -307,11 +265,9 @@ func newEventWriter(w http.ResponseWriter) *eventWriter {
 	return &eventWriter{w: w, controller: http.NewResponseController(w)}
 }
 
-func (e *eventWriter) send(c chunk) { e.data(mustMarshal(c)) }
-
 // named sends an event that has a name.
 func (e *eventWriter) named(name string, fields map[string]any) {
-	_, _ = e.w.Write([]byte("event: " + name + "\n"))
+	_, _ = fmt.Fprintf(e.w, "event: %s\n", name)
 	e.data(mustMarshal(fields))
 }
 
@@ -324,10 +280,6 @@ func mustMarshal(event any) []byte {
 }
 
 func (e *eventWriter) data(data []byte) {
-	var event strings.Builder
-	event.WriteString("data: ")
-	event.Write(data)
-	event.WriteString("\n\n")
-	_, _ = e.w.Write([]byte(event.String()))
+	_, _ = fmt.Fprintf(e.w, "data: %s\n\n", data)
 	_ = e.controller.Flush()
 }

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-
-	"github.com/throughline/throughline/internal/delay"
 )
 
 // responseRequest is what the endpoint reads of a request of the Responses API.
@@ -98,7 +96,8 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 		"store": request.Store == nil || *request.Store, "usage": nil,
 	}
 	if request.Stream {
-		return s.streamResponse(w, r, head, a)
+		streamResponse(w, head, a)
+		return nil
 	}
 	return writeJSON(w, http.StatusOK, a.finishResponse(head))
 }
@@ -211,8 +210,8 @@ func (a answer) finishResponse(head map[string]any) map[string]any {
 	return head
 }
 
-// streamResponse sends the answer as the events of a response. It stops when the client goes away.
-func (s *server) streamResponse(w http.ResponseWriter, r *http.Request, head map[string]any, a answer) error {
+// streamResponse sends the answer as the events of a response.
+func streamResponse(w http.ResponseWriter, head map[string]any, a answer) {
 	events := newEventWriter(w)
 	sequence := 0
 	send := func(kind string, fields map[string]any) {
@@ -223,7 +222,6 @@ func (s *server) streamResponse(w http.ResponseWriter, r *http.Request, head map
 	send("response.created", map[string]any{"response": head})
 	send("response.in_progress", map[string]any{"response": head})
 	for i, item := range a.output() {
-		at := map[string]any{"output_index": i, "item_id": item["id"]}
 		with := func(name string, value any) map[string]any {
 			return map[string]any{"output_index": i, "content_index": 0, "item_id": item["id"], name: value}
 		}
@@ -237,20 +235,15 @@ func (s *server) streamResponse(w http.ResponseWriter, r *http.Request, head map
 		default:
 			send("response.content_part.added", with("part", map[string]any{"type": "output_text", "text": ""}))
 		}
-		for j, piece := range splitPieces(text, wordsPerChunk) {
-			if j > 0 && delay.Sleep(r.Context(), s.options.ChunkDelay) != nil {
-				return nil //nolint:nilerr // the client is gone
-			}
+		for _, piece := range splitPieces(text, wordsPerChunk) {
 			send(kind+".delta", with("delta", piece))
 		}
 		if item["type"] == "message" {
 			send("response.output_text.done", with("text", a.text))
 			send("response.content_part.done", with("part", a.part()))
 		}
-		at["item"] = item
-		send("response.output_item.done", at)
+		send("response.output_item.done", map[string]any{"output_index": i, "item_id": item["id"], "item": item})
 	}
 	a.finishResponse(head)
 	send(fmt.Sprint("response.", head["status"]), map[string]any{"response": head})
-	return nil
 }

@@ -34,7 +34,7 @@ type Model interface {
 type Writer interface {
 	// Reply answers the last message of a conversation.
 	Reply(c Conversation) Reply
-	// Fill returns values for the properties of the named response format, as [encoding/json] decodes them, and a text
+	// Fill returns values for the properties of the named response format, which [encoding/json] can encode, and a text
 	// for each required string that has none. The server makes an answer of them that the request's schema allows.
 	Fill(c Conversation, format string) (values map[string]any, text string)
 }
@@ -74,8 +74,6 @@ type Options struct {
 	Now func() time.Time
 	// Logger gets a line for each request that made the handler panic, without its contents. Nil discards it.
 	Logger *slog.Logger
-	// ChunkDelay is the pause before each piece of a streamed answer, so that a person can watch it arrive.
-	ChunkDelay time.Duration
 }
 
 // server serves the endpoint. Its fields are read-only but the cache, which has its own lock.
@@ -133,9 +131,10 @@ func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case !ok:
-		return unknownRoute(r)
+		return newError(http.StatusNotFound, "unknown_url", "Invalid URL (%s %s)", r.Method, r.URL.Path)
 	case r.Method != served.method:
-		return methodNotAllowed(r)
+		return newError(http.StatusMethodNotAllowed, "method_not_supported", "Not allowed to %s on %s.",
+			r.Method, r.URL.Path)
 	default:
 		return served.handle(w, r)
 	}
@@ -152,10 +151,7 @@ func (s *server) recoverRequest(w http.ResponseWriter, r *http.Request) {
 	if w.Header().Get("Content-Type") != "" {
 		panic(http.ErrAbortHandler)
 	}
-	writeError(w, &apiError{
-		status: http.StatusInternalServerError, Type: "server_error",
-		Message: "The server had an error while processing your request.",
-	})
+	writeError(w, errors.New("the model panicked"))
 }
 
 func authorize(r *http.Request) error {
@@ -163,25 +159,8 @@ func authorize(r *http.Request) error {
 	if strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(key) != "" {
 		return nil
 	}
-	return &apiError{
-		status: http.StatusUnauthorized, Type: invalidRequest,
-		Message: "You didn't provide an API key. Provide it in an Authorization header using Bearer auth " +
-			"(i.e. Authorization: Bearer YOUR_KEY); this server accepts any.",
-	}
-}
-
-func unknownRoute(r *http.Request) error {
-	return &apiError{
-		status: http.StatusNotFound, Type: invalidRequest, Code: "unknown_url",
-		Message: "Invalid URL (" + r.Method + " " + r.URL.Path + ")",
-	}
-}
-
-func methodNotAllowed(r *http.Request) error {
-	return &apiError{
-		status: http.StatusMethodNotAllowed, Type: invalidRequest, Code: "method_not_supported",
-		Message: "Not allowed to " + r.Method + " on " + r.URL.Path + ".",
-	}
+	return newError(http.StatusUnauthorized, "", "You didn't provide an API key. Provide it in an Authorization header "+
+		"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY); this server accepts any.")
 }
 
 // readJSON decodes a request's body.
@@ -216,10 +195,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &tooLarge):
-		return nil, &apiError{
-			status: http.StatusRequestEntityTooLarge, Type: invalidRequest,
-			Message: "The request body is larger than 16 MiB.",
-		}
+		return nil, newError(http.StatusRequestEntityTooLarge, "", "The request body is larger than 16 MiB.")
 	case err != nil:
 		return nil, badRequest("", "The request body could not be read.")
 	}
@@ -268,8 +244,9 @@ func (s *server) getModel(w http.ResponseWriter, r *http.Request) error {
 	if id == s.model.ID() {
 		return writeJSON(w, http.StatusOK, s.listing())
 	}
-	missing := badRequest("model", "The model '%s' does not exist; there is only '%s'.", id, s.model.ID())
-	missing.status, missing.Code = http.StatusNotFound, "model_not_found"
+	missing := newError(http.StatusNotFound, "model_not_found", "The model '%s' does not exist; there is only '%s'.",
+		id, s.model.ID())
+	missing.Param = "model"
 	return missing
 }
 
@@ -279,19 +256,28 @@ const invalidRequest = "invalid_request_error"
 // apiError is an error in the service's form.
 type apiError struct {
 	status  int
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
-	Param   *string `json:"param"`
-	Code    any     `json:"code"` // a string or null
+	Message string `json:"message"`
+	Type    string `json:"type"`
+	Param   any    `json:"param"` // a string or null, as Code
+	Code    any    `json:"code"`
 }
 
 func (e *apiError) Error() string { return e.Message }
 
+// newError is about the whole request. The code may be empty.
+func newError(status int, code, format string, args ...any) *apiError {
+	e := &apiError{status: status, Type: invalidRequest, Message: fmt.Sprintf(format, args...)}
+	if code != "" {
+		e.Code = code
+	}
+	return e
+}
+
 // badRequest is a 400 about a parameter, or about the whole request where param is empty.
 func badRequest(param, format string, args ...any) *apiError {
-	e := &apiError{status: http.StatusBadRequest, Type: invalidRequest, Message: fmt.Sprintf(format, args...)}
+	e := newError(http.StatusBadRequest, "", format, args...)
 	if param != "" {
-		e.Param = &param
+		e.Param = param
 	}
 	return e
 }
@@ -299,7 +285,8 @@ func badRequest(param, format string, args ...any) *apiError {
 func writeError(w http.ResponseWriter, err error) {
 	var problem *apiError
 	if !errors.As(err, &problem) {
-		problem = &apiError{status: http.StatusInternalServerError, Type: "server_error", Message: "The server had an error."}
+		problem = newError(http.StatusInternalServerError, "", "The server had an error while processing your request.")
+		problem.Type = "server_error"
 	}
 	_ = writeJSON(w, problem.status, map[string]any{"error": problem}) // strings and nulls always marshal
 }

@@ -14,7 +14,11 @@ import (
 // structured answers with JSON that the request's schema allows.
 func (s *server) structured(c Conversation, format jsonSchema) string {
 	values, text := s.model.Fill(c, format.Name)
-	return marshalText(mustFill(format.Schema).fill(values, text))
+	var wish any
+	if err := json.Unmarshal([]byte(marshalText(values)), &wish); err != nil {
+		panic(err) // it was encoded just now
+	}
+	return marshalText(mustFill(format.Schema).fill(wish, text))
 }
 
 // marshalText renders JSON without the escapes that only HTML needs.
