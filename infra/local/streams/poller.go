@@ -61,11 +61,8 @@ type Options struct {
 
 // Stats counts records since the poller was made.
 type Stats struct {
-	Read     int64 // came from the stream
-	Filtered int64 // matched no filter
-	Handled  int64 // were delivered with success
-	Dead     int64 // became dead letters
-	Pending  int64 // are read, and neither handled nor dead
+	Handled int64 // were delivered with success
+	Pending int64 // are read, and neither handled nor dead letters
 	// Invocations counts the calls of the function.
 	Invocations int64
 	// CaughtUp is a time before which every write has been handled. It is zero while records are pending.
@@ -81,7 +78,7 @@ type Poller struct {
 	restart chan chan struct{}
 	room    *semaphore.Weighted // of maxPending
 
-	read, filtered, handled, dead, pending, invocations atomic.Int64
+	handled, pending, invocations atomic.Int64
 	// emptyPass is when the last pass that found no record began, in Unix nanoseconds.
 	emptyPass atomic.Int64
 
@@ -142,10 +139,7 @@ func (p *Poller) Redeliver(ctx context.Context) error {
 // Stats returns the counters.
 func (p *Poller) Stats() Stats {
 	empty := p.emptyPass.Load() // loaded before pending: records read after it belong to a later pass
-	s := Stats{
-		Read: p.read.Load(), Filtered: p.filtered.Load(), Handled: p.handled.Load(), Dead: p.dead.Load(),
-		Pending: p.pending.Load(), Invocations: p.invocations.Load(),
-	}
+	s := Stats{Handled: p.handled.Load(), Pending: p.pending.Load(), Invocations: p.invocations.Load()}
 	if s.Pending == 0 && empty != 0 {
 		s.CaughtUp = time.Unix(0, empty)
 	}
@@ -185,8 +179,6 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 			passed++
 		}
 	}
-	p.read.Add(int64(len(page)))
-	p.filtered.Add(int64(len(page) - passed))
 	p.pending.Add(int64(passed))
 	for i, part := range parts {
 		if len(part) == 0 {
@@ -220,12 +212,8 @@ func (p *Poller) end(records []record) {
 }
 
 func (p *Poller) passes(event any) bool {
-	for _, f := range p.filters {
-		if f.Match(event) {
-			return true
-		}
-	}
-	return len(p.filters) == 0
+	matches := func(f eventpattern.Pattern) bool { return f.Match(event) }
+	return len(p.filters) == 0 || slices.ContainsFunc(p.filters, matches)
 }
 
 // repeats decides at random whether a batch is delivered again.

@@ -63,17 +63,14 @@ func (r *reader) run(ctx context.Context) error {
 			r.poller.opts.Logger.WarnContext(ctx, "read stream", "function", r.poller.opts.Function, "error", err)
 			wait = errorInterval
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		case restarted := <-r.poller.restart:
 			r.startOver()
 			close(restarted)
-		case <-timer.C:
+		case <-time.After(wait):
 		}
-		timer.Stop()
 	}
 }
 

@@ -237,7 +237,6 @@ func (w *worker) giveUp(batch []record, condition string, invocations int, cause
 	p.mu.Lock()
 	p.deadLetters = append(p.deadLetters, letter)
 	p.mu.Unlock()
-	p.dead.Add(int64(len(batch)))
 	p.end(batch)
 }
 

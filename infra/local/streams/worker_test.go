@@ -102,7 +102,7 @@ func TestBisectionLeavesOnlyThePoisonRecord(t *testing.T) {
 		letters[0].Condition != streams.RetriesExhausted || letters[0].Invocations != 3 || letters[0].Error != "poison" {
 		t.Errorf("dead letters %+v", letters)
 	}
-	if stats := s.poller.Stats(); stats.Dead != 1 || stats.Handled != 8 || stats.Pending != 0 {
+	if stats := s.poller.Stats(); stats.Handled != 8 || stats.Pending != 0 {
 		t.Errorf("stats %+v", stats)
 	}
 }
@@ -127,8 +127,9 @@ func TestRetryLimit(t *testing.T) {
 	fail = false
 	put(t, table, numbered(0, 3))
 	s.wait(t)
-	if stats := s.poller.Stats(); stats.Dead != 3 || stats.Handled != 1 {
-		t.Errorf("stats %+v", stats)
+	letters := s.poller.DeadLetters()
+	if stats := s.poller.Stats(); len(letters) != 1 || len(letters[0].Records) != 3 || stats.Handled != 1 {
+		t.Errorf("stats %+v, dead letters %+v", stats, letters)
 	}
 }
 
@@ -155,8 +156,8 @@ func TestProgressRenewsTheRetries(t *testing.T) {
 	if got := s.batches(); !slices.Equal(got, []int{3, 3, 2, 2}) {
 		t.Errorf("batches %v, want two of three records and two of two", got)
 	}
-	if stats := s.poller.Stats(); stats.Handled != 3 || stats.Dead != 0 {
-		t.Errorf("stats %+v", stats)
+	if stats := s.poller.Stats(); stats.Handled != 3 || len(s.poller.DeadLetters()) != 0 {
+		t.Errorf("stats %+v, dead letters %+v", stats, s.poller.DeadLetters())
 	}
 }
 
