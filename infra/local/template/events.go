@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -68,10 +69,10 @@ type streamEvent struct {
 
 func (e streamEvent) stream(name string) (Stream, error) {
 	s := Stream{
-		Name: name, BatchSize: int(firstOf(e.BatchSize, defaultBatchSize)),
+		Name: name, BatchSize: int(cmp.Or(e.BatchSize, defaultBatchSize)),
 		BatchWindow: seconds(e.MaximumBatchingWindowInSeconds),
 		MaxRetries:  Unlimited, MaxAge: Unlimited,
-		Bisect: e.BisectBatchOnFunctionError, Parallel: int(firstOf(e.ParallelizationFactor, 1)),
+		Bisect: e.BisectBatchOnFunctionError, Parallel: int(cmp.Or(e.ParallelizationFactor, 1)),
 		DeadLetters: e.DestinationConfig != nil && e.DestinationConfig.OnFailure.Destination != "",
 		TrimHorizon: e.StartingPosition == "TRIM_HORIZON",
 	}

@@ -218,8 +218,8 @@ func (p functionProperties) function(globals functionProperties) (Function, erro
 	}
 	f := Function{
 		Name: path.Base(p.CodeURI), PhysicalName: p.FunctionName,
-		Timeout:     time.Duration(firstOf(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,
-		MemoryMB:    int(firstOf(p.MemorySize, globals.MemorySize, defaultMemoryMB)),
+		Timeout:     time.Duration(cmp.Or(p.Timeout, globals.Timeout, defaultTimeout)) * time.Second,
+		MemoryMB:    int(cmp.Or(p.MemorySize, globals.MemorySize, defaultMemoryMB)),
 		Environment: map[string]string{},
 	}
 	for _, variables := range []map[string]scalar{globals.Environment.Variables, p.Environment.Variables} {
@@ -262,13 +262,4 @@ func (s *scalar) UnmarshalJSON(raw []byte) error {
 	}
 	*s = scalar(raw)
 	return nil
-}
-
-func firstOf(values ...integer) integer {
-	for _, v := range values {
-		if v != 0 {
-			return v
-		}
-	}
-	return 0
 }
