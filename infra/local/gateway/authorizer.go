@@ -23,7 +23,7 @@ func (g *Gateway) authorize(r *http.Request) (*authorization, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, _, err := g.verifier.Verify(r.Context(), token); err != nil {
+	if _, _, err := g.opts.Verifier.Verify(r.Context(), token); err != nil {
 		return nil, err
 	}
 	claims, err := claimsOf(token)

@@ -34,7 +34,7 @@ func (g *Gateway) event(
 	if err != nil {
 		return nil, err
 	}
-	now := g.now().UTC()
+	now := g.opts.Now().UTC()
 	headers, cookies := eventHeaders(r)
 	return &events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RouteKey: route.key(), RawPath: r.URL.Path, RawQueryString: r.URL.RawQuery,
@@ -57,7 +57,7 @@ func (g *Gateway) urlEvent(r *http.Request) (*events.LambdaFunctionURLRequest, e
 	if err != nil {
 		return nil, err
 	}
-	now := g.now().UTC()
+	now := g.opts.Now().UTC()
 	headers, cookies := eventHeaders(r)
 	return &events.LambdaFunctionURLRequest{
 		Version: "2.0", RawPath: r.URL.EscapedPath(), RawQueryString: r.URL.RawQuery, Cookies: cookies,
@@ -147,7 +147,7 @@ func (g *Gateway) writeResponse(ctx context.Context, w http.ResponseWriter, out 
 	if response.IsBase64Encoded {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(response.Body); err != nil {
-			g.logger.ErrorContext(ctx, "integration: the body is not base64", "error", err)
+			g.opts.Logger.ErrorContext(ctx, "integration: the body is not base64", "error", err)
 			httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
 			return
 		}

@@ -54,20 +54,14 @@ type Options struct {
 
 // Gateway is an http.Handler. It is safe for concurrent use.
 type Gateway struct {
-	api      http.Handler
-	routes   []route
-	urlPaths map[string]string
-	verifier httpapi.Verifier
-	invoker  Invoker
-	logger   *slog.Logger
-	now      func() time.Time
+	opts   Options
+	api    http.Handler
+	routes []route
 }
 
 // New returns a gateway.
 func New(opts Options) *Gateway {
-	g := &Gateway{
-		urlPaths: opts.URLPaths, verifier: opts.Verifier, invoker: opts.Invoker, logger: opts.Logger, now: opts.Now,
-	}
+	g := &Gateway{opts: opts}
 	for _, f := range opts.Functions {
 		for _, r := range f.Routes {
 			g.routes = append(g.routes, newRoute(r, f.PhysicalName))
@@ -111,10 +105,10 @@ func (g *Gateway) Has(r *http.Request) bool {
 
 // urlFunction returns the function whose function URL serves a path.
 func (g *Gateway) urlFunction(path string) (string, bool) {
-	if function, ok := g.urlPaths[path]; ok {
+	if function, ok := g.opts.URLPaths[path]; ok {
 		return function, true
 	}
-	for prefix, function := range g.urlPaths {
+	for prefix, function := range g.opts.URLPaths {
 		if strings.HasSuffix(prefix, "/") && strings.HasPrefix(path, prefix) {
 			return function, true
 		}
@@ -163,7 +157,7 @@ func (g *Gateway) integrate(
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), integrationTimeout)
 	defer cancel()
-	out, err := g.invoker.Invoke(ctx, function, payload.Bytes())
+	out, err := g.opts.Invoker.Invoke(ctx, function, payload.Bytes())
 	switch {
 	case r.Context().Err() != nil: // the client is gone; the function goes on
 	case errors.Is(err, context.DeadlineExceeded):
@@ -171,7 +165,7 @@ func (g *Gateway) integrate(
 	case errors.Is(err, lambdaapi.ErrStopping):
 		httpapi.WriteProblem(w, errStopping)
 	case err != nil:
-		g.logger.ErrorContext(ctx, "integration", "function", function, "error", err)
+		g.opts.Logger.ErrorContext(ctx, "integration", "function", function, "error", err)
 		httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
 	default:
 		g.writeResponse(ctx, w, out)

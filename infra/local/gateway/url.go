@@ -25,13 +25,13 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
-	response, err := g.invoker.Stream(function, event)
+	response, err := g.opts.Invoker.Stream(function, event)
 	switch {
 	case errors.Is(err, lambdaapi.ErrStopping):
 		httpapi.WriteProblem(w, errStopping)
 		return
 	case err != nil:
-		g.logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
+		g.opts.Logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
 		httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
 		return
 	}
@@ -59,7 +59,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, body io.Reader, 
 			return
 		}
 		if err != nil {
-			g.logger.ErrorContext(r.Context(), "function URL: reading the body failed", "function", function, "error", err)
+			g.opts.Logger.ErrorContext(r.Context(), "function URL: reading the body failed", "function", function, "error", err)
 			return
 		}
 	}
