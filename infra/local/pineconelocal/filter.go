@@ -116,12 +116,7 @@ func conjunction(parts []predicate) predicate {
 
 func disjunction(parts []predicate) predicate {
 	return func(fields map[string]*structpb.Value) bool {
-		for _, p := range parts {
-			if p(fields) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(parts, func(p predicate) bool { return p(fields) })
 	}
 }
 

@@ -184,12 +184,8 @@ func storable(v *structpb.Value) bool {
 
 // allOf reports whether every value is of kind K.
 func allOf[K any](values []*structpb.Value) bool {
-	for _, v := range values {
-		if _, ok := v.GetKind().(K); !ok {
-			return false
-		}
-	}
-	return true
+	isOther := func(v *structpb.Value) bool { _, ok := v.GetKind().(K); return !ok }
+	return !slices.ContainsFunc(values, isOther)
 }
 
 // metadataSize returns the length of the metadata as JSON.

@@ -2,7 +2,6 @@ package pineconelocal
 
 import (
 	"cmp"
-	"context"
 	"runtime"
 	"slices"
 	"sort"
@@ -17,7 +16,7 @@ import (
 
 // query finds the records most similar to a vector or to a stored record. A namespace or an id that doesn't exist has
 // no matches.
-func (s *Server) query(_ context.Context, in, out message) error {
+func (s *Server) query(in, out message) error {
 	keep, err := checkQuery(in)
 	if err != nil {
 		return err
@@ -42,9 +41,6 @@ func (s *Server) query(_ context.Context, in, out message) error {
 
 func checkQuery(in message) (predicate, error) {
 	if err := rejectFields(in, "queries"); err != nil {
-		return nil, err
-	}
-	if err := checkNamespace(in.string("namespace")); err != nil {
 		return nil, err
 	}
 	k, byID := in.uint("top_k"), in.string("id") != ""

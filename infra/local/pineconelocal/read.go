@@ -1,17 +1,10 @@
 package pineconelocal
 
-import (
-	"context"
-)
-
 // recordsPerReadUnit is how many fetched records cost one read unit.
 const recordsPerReadUnit = 10
 
 // fetch reads records by id; ids that don't exist are left out.
-func (s *Server) fetch(_ context.Context, in, out message) error {
-	if err := checkNamespace(in.string("namespace")); err != nil {
-		return err
-	}
+func (s *Server) fetch(in, out message) error {
 	ids := in.strings("ids")
 	if err := checkIDCount(len(ids)); err != nil {
 		return err
@@ -33,10 +26,13 @@ func (s *Server) fetch(_ context.Context, in, out message) error {
 
 // list returns the ids of a namespace that begin with a prefix, page by page, in their order. The token of the next
 // page is the last id of this one.
-func (s *Server) list(_ context.Context, in, out message) error {
-	limit, err := checkList(in)
-	if err != nil {
-		return err
+func (s *Server) list(in, out message) error {
+	limit := maxListLimit
+	if in.has("limit") {
+		limit = in.uint("limit")
+	}
+	if limit < 1 || limit > maxListLimit {
+		return invalid("limit must be between 1 and %d, got %d", maxListLimit, limit)
 	}
 	s.index.read(func() {
 		ns := s.index.namespace(in.string("namespace"))
@@ -54,20 +50,8 @@ func (s *Server) list(_ context.Context, in, out message) error {
 	return nil
 }
 
-// checkList returns how many ids a page has.
-func checkList(in message) (limit int, err error) {
-	limit = maxListLimit
-	if in.has("limit") {
-		limit = in.uint("limit")
-	}
-	if limit < 1 || limit > maxListLimit {
-		return 0, invalid("limit must be between 1 and %d, got %d", maxListLimit, limit)
-	}
-	return limit, checkNamespace(in.string("namespace"))
-}
-
 // describeIndexStats counts the records of each namespace.
-func (s *Server) describeIndexStats(_ context.Context, in, out message) error {
+func (s *Server) describeIndexStats(in, out message) error {
 	if err := rejectFields(in, "filter"); err != nil {
 		return err
 	}
@@ -88,7 +72,7 @@ func (s *Server) describeIndexStats(_ context.Context, in, out message) error {
 }
 
 // describeNamespace counts the records of one namespace.
-func (s *Server) describeNamespace(_ context.Context, in, out message) error {
+func (s *Server) describeNamespace(in, out message) error {
 	name := in.string("namespace")
 	if err := checkNamespaceName(name); err != nil {
 		return err

@@ -112,17 +112,27 @@ func (s *Server) Close() error {
 }
 
 // handler answers one call: it reads in and fills out. Its errors are gRPC statuses.
-type handler func(ctx context.Context, in, out message) error
+type handler func(in, out message) error
+
+// inNamespace checks the name of a call's namespace, which may be the default one without a name.
+func inNamespace(h handler) handler {
+	return func(in, out message) error {
+		if err := checkNamespace(in.string("namespace")); err != nil {
+			return err
+		}
+		return h(in, out)
+	}
+}
 
 // handlers returns the served methods by name.
 func (s *Server) handlers() map[string]handler {
 	return map[string]handler{
-		"Upsert":             s.upsert,
-		"Update":             s.update,
-		"Delete":             s.delete,
-		"Fetch":              s.fetch,
-		"List":               s.list,
-		"Query":              s.query,
+		"Upsert":             inNamespace(s.upsert),
+		"Update":             inNamespace(s.update),
+		"Delete":             inNamespace(s.delete),
+		"Fetch":              inNamespace(s.fetch),
+		"List":               inNamespace(s.list),
+		"Query":              inNamespace(s.query),
 		"DescribeIndexStats": s.describeIndexStats,
 		"DescribeNamespace":  s.describeNamespace,
 		"DeleteNamespace":    s.deleteNamespace,
@@ -151,12 +161,12 @@ func serviceDesc(handlers map[string]handler) (*grpc.ServiceDesc, error) {
 // methodDesc adapts h to what generated code would register.
 func methodDesc(m protoreflect.MethodDescriptor, h handler) grpc.MethodDesc {
 	info := &grpc.UnaryServerInfo{FullMethod: "/" + serviceName + "/" + string(m.Name())}
-	run := func(ctx context.Context, req any) (any, error) {
+	run := func(_ context.Context, req any) (any, error) {
 		in, out := req.(proto.Message), newMessage(m.Output().FullName())
 		if err := checkReceived(proto.Size(in)); err != nil {
 			return nil, err
 		}
-		if err := h(ctx, message{in.ProtoReflect()}, out); err != nil {
+		if err := h(message{in.ProtoReflect()}, out); err != nil {
 			return nil, err
 		}
 		return out.Interface(), nil

@@ -1,14 +1,13 @@
 package pineconelocal
 
 import (
-	"context"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
 )
 
 // upsert stores vectors, all or none. When several have one id, the last one stays.
-func (s *Server) upsert(_ context.Context, in, out message) error {
+func (s *Server) upsert(in, out message) error {
 	vectors := in.messages("vectors")
 	if err := checkUpsert(in, len(vectors)); err != nil {
 		return err
@@ -38,9 +37,6 @@ func (s *Server) upsert(_ context.Context, in, out message) error {
 }
 
 func checkUpsert(in message, vectors int) error {
-	if err := checkNamespace(in.string("namespace")); err != nil {
-		return err
-	}
 	switch size := proto.Size(in.Interface()); {
 	case vectors == 0:
 		return invalid("At least one vector must be given")
@@ -54,7 +50,7 @@ func checkUpsert(in message, vectors int) error {
 }
 
 // update replaces the dense values of one record. A record that doesn't exist is left so, without an error.
-func (s *Server) update(_ context.Context, in, _ message) error {
+func (s *Server) update(in, _ message) error {
 	values, id := in.floats("values"), in.string("id")
 	if err := checkUpdate(in, id, values); err != nil {
 		return err
@@ -77,9 +73,6 @@ func checkUpdate(in message, id string, values []float32) error {
 	if err := rejectFields(in, "sparse_values", "set_metadata", "filter", "dry_run"); err != nil {
 		return err
 	}
-	if err := checkNamespace(in.string("namespace")); err != nil {
-		return err
-	}
 	if err := checkID(id); err != nil {
 		return err
 	}
@@ -87,7 +80,7 @@ func checkUpdate(in message, id string, values []float32) error {
 }
 
 // delete removes records by id, by a filter, or all of a namespace, which itself stays.
-func (s *Server) delete(_ context.Context, in, _ message) error {
+func (s *Server) delete(in, _ message) error {
 	keep, err := checkDelete(in)
 	if err != nil {
 		return err
@@ -112,9 +105,6 @@ func (s *Server) delete(_ context.Context, in, _ message) error {
 
 // checkDelete returns the compiled filter, if there is one.
 func checkDelete(in message) (predicate, error) {
-	if err := checkNamespace(in.string("namespace")); err != nil {
-		return nil, err
-	}
 	ids := in.strings("ids")
 	selectors := 0
 	for _, given := range []bool{len(ids) > 0, in.bool("delete_all"), in.has("filter")} {
@@ -135,7 +125,7 @@ func checkDelete(in message) (predicate, error) {
 }
 
 // deleteNamespace removes a namespace with all its records.
-func (s *Server) deleteNamespace(_ context.Context, in, _ message) error {
+func (s *Server) deleteNamespace(in, _ message) error {
 	name := in.string("namespace")
 	if err := checkNamespaceName(name); err != nil {
 		return err
