@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
+	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/config"
 )
 
@@ -28,26 +30,18 @@ const cursorKeyBytes = 32
 // apply is set, and never prints a key.
 type bootstrap struct {
 	secrets *secretsmanager.Client
-	// newPinecone returns a client of Pinecone's control plane for an API key.
-	newPinecone func(apiKey string) (*pinecone.Client, error)
-	out         io.Writer
-	apply       bool
+	control string // the address of Pinecone's control plane; empty means Pinecone's own
+	out     io.Writer
+	apply   bool
 
-	prefix, region string
-	keys           map[config.Secret]string // the given keys
-	// ownEmbeddings says that embeddings come from another service than the chat's.
-	ownEmbeddings bool
-	// ownBackgroundKey says that the background model's calls have a key of their own.
-	ownBackgroundKey bool
-	// otlpHeaders says that the collector of spans asks for headers, which are a secret.
-	otlpHeaders bool
-	index       index
+	stage deployment.Stage
+	index index
 }
 
 // index describes the index that the stack needs.
 type index struct {
-	name, cloud, region string
-	dimension           int32
+	name, region string
+	dimension    int32
 }
 
 // run makes the secrets, then the index.
@@ -70,6 +64,9 @@ func (b *bootstrap) run(ctx context.Context) error {
 	return nil
 }
 
+// ownEmbeddings reports whether embeddings come from another service than the chat's.
+func (b *bootstrap) ownEmbeddings() bool { return b.stage.Value("OpenAIEmbeddingBaseUrl") != "" }
+
 func (b *bootstrap) print(format string, values ...any) { fmt.Fprintf(b.out, format+"\n", values...) }
 
 // makeSecrets makes the secrets that are missing, none if a key for one of them is not given. It returns the keys that
@@ -78,8 +75,8 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 	held := map[config.Secret]string{}
 	var missing []config.Secret
 	var unset []string
-	for _, s := range config.Secrets(b.ownBackgroundKey, b.otlpHeaders) {
-		name := s.Name(b.prefix)
+	for _, s := range config.Secrets(b.stage.Value("BackgroundKey") == "true", b.stage.Value("OtlpHeaders") == "true") {
+		name := s.Name(b.stage.Value("SecretPrefix"))
 		out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 		if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
 			missing = append(missing, s)
@@ -92,7 +89,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 			return nil, fmt.Errorf("read secret %s: %w", name, err)
 		}
 		held[s] = aws.ToString(out.SecretString)
-		b.print("secret %s (%s): is kept", name, b.region)
+		b.print("secret %s (%s): is kept", name, b.stage.Region)
 	}
 	if b.apply && len(unset) > 0 {
 		return nil, fmt.Errorf("%s is not set", strings.Join(slices.Compact(unset), " and "))
@@ -115,7 +112,7 @@ var variables = map[config.Secret]string{
 // variable is the environment variable that a key is given by. The embeddings' key is that of the chat unless another
 // service makes the embeddings.
 func (b *bootstrap) variable(s config.Secret) string {
-	if s == config.EmbeddingKey && !b.ownEmbeddings {
+	if s == config.EmbeddingKey && !b.ownEmbeddings() {
 		s = config.OpenAIKey
 	}
 	return variables[s]
@@ -128,40 +125,40 @@ func (b *bootstrap) value(s config.Secret, held map[config.Secret]string) string
 		random := make([]byte, cursorKeyBytes)
 		_, _ = rand.Read(random) // it never fails
 		return "1:" + base64.StdEncoding.EncodeToString(random)
-	case s == config.EmbeddingKey && !b.ownEmbeddings:
-		return cmp.Or(b.keys[s], held[config.OpenAIKey])
+	case s == config.EmbeddingKey && !b.ownEmbeddings():
+		return cmp.Or(os.Getenv(variables[s]), held[config.OpenAIKey])
 	default:
-		return b.keys[s]
+		return os.Getenv(variables[s])
 	}
 }
 
 // makeSecret makes a secret, or says that it would.
 func (b *bootstrap) makeSecret(ctx context.Context, s config.Secret, value string) error {
-	name := s.Name(b.prefix)
+	name := s.Name(b.stage.Value("SecretPrefix"))
 	switch {
 	case value == "":
-		b.print("secret %s (%s): would be made from %s, which is not set", name, b.region, b.variable(s))
+		b.print("secret %s (%s): would be made from %s, which is not set", name, b.stage.Region, b.variable(s))
 		return nil
 	case !b.apply:
-		b.print("secret %s (%s): would be made", name, b.region)
+		b.print("secret %s (%s): would be made", name, b.stage.Region)
 		return nil
 	}
 	_, err := b.secrets.CreateSecret(ctx, &secretsmanager.CreateSecretInput{Name: &name, SecretString: &value})
 	if err != nil {
 		return fmt.Errorf("make secret %s: %w", name, err)
 	}
-	b.print("secret %s (%s): made", name, b.region)
+	b.print("secret %s (%s): made", name, b.stage.Region)
 	return nil
 }
 
 // makeIndex makes the index, or checks the one that there is.
 func (b *bootstrap) makeIndex(ctx context.Context, apiKey string) error {
-	client, err := b.newPinecone(apiKey)
+	client, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: apiKey, Host: b.control})
 	if err != nil {
 		return fmt.Errorf("make Pinecone client: %w", err)
 	}
 	want := fmt.Sprintf("%s, %d dimensions, dense", pinecone.Dotproduct, b.index.dimension)
-	name := fmt.Sprintf("index %s (%s %s)", b.index.name, b.index.cloud, b.index.region)
+	name := fmt.Sprintf("index %s (%s %s)", b.index.name, pinecone.Aws, b.index.region)
 	existing, err := client.DescribeIndex(ctx, b.index.name)
 	if e, ok := errors.AsType[*pinecone.PineconeError](err); ok && e.Code == http.StatusNotFound {
 		if !b.apply {
@@ -186,7 +183,7 @@ func (b *bootstrap) makeIndex(ctx context.Context, apiKey string) error {
 func (b *bootstrap) createIndex(ctx context.Context, client *pinecone.Client) (*pinecone.Index, error) {
 	metric, protection, vectorType := pinecone.Dotproduct, pinecone.DeletionProtectionEnabled, "dense"
 	return client.CreateServerlessIndex(ctx, &pinecone.CreateServerlessIndexRequest{
-		Name: b.index.name, Cloud: pinecone.Cloud(b.index.cloud), Region: b.index.region, Metric: &metric,
+		Name: b.index.name, Cloud: pinecone.Aws, Region: b.index.region, Metric: &metric,
 		Dimension: &b.index.dimension, VectorType: &vectorType, DeletionProtection: &protection,
 	})
 }

@@ -20,10 +20,8 @@ import (
 
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/internal/config"
 )
 
 const timeout = 2 * time.Minute
@@ -83,18 +81,7 @@ func newBootstrap(s deployment.Stage, name, region, control string) (*bootstrap,
 			return nil, err
 		}
 	}
-	keys := map[config.Secret]string{}
-	for key, variable := range variables {
-		keys[key] = os.Getenv(variable)
-	}
 	return &bootstrap{
-		prefix: s.Value("SecretPrefix"), region: s.Region, keys: keys,
-		ownBackgroundKey: s.Value("BackgroundKey") == "true",
-		otlpHeaders:      s.Value("OtlpHeaders") == "true",
-		ownEmbeddings:    s.Value("OpenAIEmbeddingBaseUrl") != "",
-		index:            index{name: name, cloud: string(pinecone.Aws), region: region, dimension: int32(dimension)},
-		newPinecone: func(apiKey string) (*pinecone.Client, error) {
-			return pinecone.NewClient(pinecone.NewClientParams{ApiKey: apiKey, Host: control})
-		},
+		control: control, stage: s, index: index{name: name, region: region, dimension: int32(dimension)},
 	}, nil
 }
