@@ -28,24 +28,22 @@ const EndpointVariable = "AWS_ENDPOINT_URL_DYNAMODB"
 
 const installTimeout = 5 * time.Minute
 
-// engine is the one engine of the process. The first test that needs it starts it.
-type engine struct {
-	once     sync.Once
-	managed  atomic.Bool // Main will stop it
-	server   *dynamodblocal.Server
-	endpoint string
-	err      error
-}
-
-var shared engine
+var (
+	managed atomic.Bool // Main will stop the engine
+	server  *dynamodblocal.Server
+	// endpoint starts the one engine of the process for the first test that needs it.
+	endpoint = sync.OnceValues(start)
+)
 
 // Main runs a package's tests and stops the engine that they started: call it, alone, from TestMain.
 func Main(m *testing.M) {
-	shared.managed.Store(true)
+	managed.Store(true)
 	code := m.Run()
-	if err := shared.stop(); err != nil {
-		fmt.Fprintln(os.Stderr, "stop DynamoDB Local:", err)
-		code = max(code, 1)
+	if server != nil {
+		if err := server.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, "stop DynamoDB Local:", err)
+			code = max(code, 1)
+		}
 	}
 	os.Exit(code)
 }
@@ -62,21 +60,19 @@ func MainWithChecks(m *testing.M, checks int) {
 // Endpoint returns the URL of the engine, and starts it if needed. Parallel tests may call it.
 func Endpoint(t testing.TB) string {
 	t.Helper()
-	shared.once.Do(shared.start)
-	if shared.err != nil {
-		t.Fatalf("no DynamoDB engine: %v", shared.err)
+	url, err := endpoint()
+	if err != nil {
+		t.Fatalf("no DynamoDB engine: %v", err)
 	}
-	return shared.endpoint
+	return url
 }
 
 // Client returns a client of the engine.
 func Client(t testing.TB) *dynamodb.Client {
 	t.Helper()
-	endpoint := Endpoint(t)
 	return dynamodb.New(dynamodb.Options{
-		Region:       "us-east-1",
-		BaseEndpoint: aws.String(endpoint),
-		Credentials:  credentials.NewStaticCredentialsProvider("local", "local", ""),
+		Region: "us-east-1", BaseEndpoint: aws.String(Endpoint(t)),
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 }
 
@@ -117,24 +113,17 @@ func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
 	return *in.TableName
 }
 
-func (e *engine) start() {
-	if e.endpoint = os.Getenv(EndpointVariable); e.endpoint != "" {
-		return
+func start() (url string, err error) {
+	if url := os.Getenv(EndpointVariable); url != "" {
+		return url, nil
 	}
-	if !e.managed.Load() {
-		e.err = errors.New("the package's TestMain has to call dynamodbtest.Main, which stops the engine")
-		return
+	if !managed.Load() {
+		return "", errors.New("the package's TestMain has to call dynamodbtest.Main, which stops the engine")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
-	if e.server, e.err = dynamodblocal.Start(ctx, dynamodblocal.Options{}); e.err == nil {
-		e.endpoint = e.server.Endpoint()
+	if server, err = dynamodblocal.Start(ctx, dynamodblocal.Options{}); err != nil {
+		return "", err
 	}
-}
-
-func (e *engine) stop() error {
-	if e.server == nil {
-		return nil
-	}
-	return e.server.Stop()
+	return server.Endpoint(), nil
 }
