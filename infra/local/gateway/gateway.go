@@ -64,7 +64,8 @@ func New(opts Options) *Gateway {
 	g := &Gateway{opts: opts}
 	for _, f := range opts.Functions {
 		for _, r := range f.Routes {
-			g.routes = append(g.routes, newRoute(r, f.PhysicalName))
+			segments := strings.Split(strings.Trim(r.Path, "/"), "/")
+			g.routes = append(g.routes, route{Route: r, function: f.PhysicalName, segments: segments})
 		}
 	}
 	g.api = CORS(opts.CORS, http.HandlerFunc(g.serveAPI))

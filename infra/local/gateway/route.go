@@ -13,10 +13,6 @@ type route struct {
 	segments []string
 }
 
-func newRoute(r template.Route, function string) route {
-	return route{Route: r, function: function, segments: strings.Split(strings.Trim(r.Path, "/"), "/")}
-}
-
 // key is the route's name in events: "POST /v1/prompts".
 func (r route) key() string { return r.Method + " " + r.Path }
 

@@ -97,7 +97,9 @@ func (b *builder) array(s *jsonschema.Schema, wish any) any {
 		if i < len(wishes) {
 			wished = wishes[i]
 		}
-		if value := b.build(item, wished); !s.UniqueItems || !contains(built, value) {
+		value := b.build(item, wished)
+		isValue := func(other any) bool { return reflect.DeepEqual(other, value) }
+		if !s.UniqueItems || !slices.ContainsFunc(built, isValue) {
 			built = append(built, value)
 		}
 	}
@@ -139,10 +141,6 @@ func valuesOf(s *jsonschema.Schema) []any {
 		return []any{*s.Const}
 	}
 	return s.Enum
-}
-
-func contains(values []any, value any) bool {
-	return slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, value) })
 }
 
 // variantsOf are the schemas of which a value follows one.

@@ -81,7 +81,9 @@ func (x *index) save(c change) error {
 
 func saveRecords(bucket *bbolt.Bucket, c change) error {
 	for _, r := range c.puts {
-		value, err := encodeRecord(r)
+		m := newMessage("Vector")
+		r.write(m, true, true)
+		value, err := proto.Marshal(m.Interface())
 		if err != nil {
 			return err
 		}
@@ -95,12 +97,6 @@ func saveRecords(bucket *bbolt.Bucket, c change) error {
 		}
 	}
 	return nil
-}
-
-func encodeRecord(r *record) ([]byte, error) {
-	m := newMessage("Vector")
-	r.write(m, true, true)
-	return proto.Marshal(m.Interface())
 }
 
 func decodeRecord(value []byte) (*record, error) {

@@ -52,10 +52,6 @@ func (c *change) isEmpty() bool {
 	return !c.drop && !c.clear && len(c.puts) == 0 && len(c.removes) == 0
 }
 
-func newIndex(dimension int) *index {
-	return &index{dimension: dimension, namespaces: map[string]*namespace{}}
-}
-
 // write plans a change on the present records and makes it: all of it, or nothing when plan or the database fails.
 func (x *index) write(plan func() (change, error)) error {
 	x.mu.Lock()

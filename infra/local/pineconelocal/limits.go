@@ -163,7 +163,7 @@ func checkMetadata(md *structpb.Struct) error {
 				excerpt(v, 16), name)
 		}
 	}
-	if size := metadataSize(md); size > maxMetadataBytes {
+	if size := len(asJSON(md.AsMap())); size > maxMetadataBytes {
 		return invalid("Metadata size is %d bytes, which exceeds the limit of %d bytes per vector", size, maxMetadataBytes)
 	}
 	return nil
@@ -186,11 +186,6 @@ func storable(v *structpb.Value) bool {
 func allOf[K any](values []*structpb.Value) bool {
 	isOther := func(v *structpb.Value) bool { _, ok := v.GetKind().(K); return !ok }
 	return !slices.ContainsFunc(values, isOther)
-}
-
-// metadataSize returns the length of the metadata as JSON.
-func metadataSize(md *structpb.Struct) int {
-	return len(asJSON(md.AsMap()))
 }
 
 // excerpt returns v as JSON, cut after n bytes.

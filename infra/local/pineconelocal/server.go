@@ -52,7 +52,8 @@ func New(opts Options) (*Server, error) {
 	if opts.Dimension < 0 || opts.Dimension > maxDimension {
 		return nil, fmt.Errorf("dimension %d is not between 0 and %d", opts.Dimension, maxDimension)
 	}
-	s := &Server{index: newIndex(opts.Dimension), maxNamespaces: opts.MaxNamespaces}
+	empty := &index{dimension: opts.Dimension, namespaces: map[string]*namespace{}}
+	s := &Server{index: empty, maxNamespaces: opts.MaxNamespaces}
 	var err error
 	if s.desc, err = serviceDesc(s.handlers()); err != nil {
 		return nil, err

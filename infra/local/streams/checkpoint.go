@@ -21,10 +21,6 @@ type checkpointFile struct {
 	Sequences map[string]string `json:"sequences"`
 }
 
-func newCheckpoint(opts Options) *checkpoint {
-	return &checkpoint{path: opts.CheckpointFile, saved: checkpointFile{StreamARN: opts.StreamARN}}
-}
-
 func (c *checkpoint) load() error {
 	if c.path == "" {
 		return nil
@@ -45,10 +41,6 @@ func (c *checkpoint) load() error {
 	}
 	return nil
 }
-
-func (c *checkpoint) sequence(shard string) string { return c.saved.Sequences[shard] }
-
-func (c *checkpoint) clear() { c.saved.Sequences = nil }
 
 // save writes the sequence numbers by shard, when they changed. It renames a new file into place, so that a crash
 // leaves the old one.

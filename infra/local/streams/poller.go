@@ -116,7 +116,10 @@ func (p *Poller) Run(ctx context.Context) error {
 	for _, w := range p.workers {
 		group.Go(func() error { return w.run(ctx) })
 	}
-	group.Go(func() error { return newReader(p).run(ctx) })
+	r := &reader{poller: p, shards: map[string]*shard{}, checkpoint: checkpoint{
+		path: p.opts.CheckpointFile, saved: checkpointFile{StreamARN: p.opts.StreamARN},
+	}}
+	group.Go(func() error { return r.run(ctx) })
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
 		return err
 	}

@@ -28,7 +28,7 @@ const (
 // reader reads the stream's shards, a parent before its children, and submits their records in order.
 type reader struct {
 	poller     *Poller
-	checkpoint *checkpoint
+	checkpoint checkpoint
 	shards     map[string]*shard
 	order      []string
 	listed     bool // false when there may be shards that are not in order
@@ -44,10 +44,6 @@ type shard struct {
 	iterator *string
 	finished bool
 	limit    int32 // how many records to ask for
-}
-
-func newReader(p *Poller) *reader {
-	return &reader{poller: p, checkpoint: newCheckpoint(p.opts), shards: map[string]*shard{}}
 }
 
 func (r *reader) run(ctx context.Context) error {
@@ -77,7 +73,7 @@ func (r *reader) run(ctx context.Context) error {
 // startOver forgets how far the shards are read. They are read again from their beginning, also when the mapping starts
 // at LATEST.
 func (r *reader) startOver() {
-	r.checkpoint.clear()
+	r.checkpoint.saved.Sequences = nil
 	r.shards, r.order, r.listed = map[string]*shard{}, nil, false
 	r.poller.emptyPass.Store(0)
 }
@@ -156,7 +152,7 @@ func (r *reader) listShards(ctx context.Context) error {
 			id := aws.ToString(found.ShardId)
 			if _, known := r.shards[id]; !known {
 				r.shards[id] = &shard{
-					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.sequence(id),
+					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.saved.Sequences[id],
 					limit: firstRecords,
 				}
 				r.order = append(r.order, id)

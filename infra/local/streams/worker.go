@@ -131,7 +131,8 @@ func (w *worker) deliver(ctx context.Context, batch []record) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.finish(batch[:done])
+		w.poller.handled.Add(int64(done))
+		w.poller.end(batch[:done])
 		batch = batch[done:]
 		switch {
 		case len(batch) == 0:
@@ -238,11 +239,6 @@ func (w *worker) giveUp(batch []record, condition string, invocations int, cause
 	p.deadLetters = append(p.deadLetters, letter)
 	p.mu.Unlock()
 	p.end(batch)
-}
-
-func (w *worker) finish(batch []record) {
-	w.poller.handled.Add(int64(len(batch)))
-	w.poller.end(batch)
 }
 
 // backOff waits before the next attempt, or until ctx is done.
