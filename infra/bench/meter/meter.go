@@ -1,5 +1,4 @@
-// Package meter counts what operations use of DynamoDB: calls, capacity units and time. A Meter is a client that
-// counts, a Proxy an engine.
+// Package meter counts what operations use of DynamoDB: calls, capacity units and time.
 package meter
 
 import (
@@ -9,9 +8,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
@@ -25,8 +28,8 @@ type Usage struct {
 	Wall time.Duration
 }
 
-// Meter is a client that counts. One operation may call it concurrently if it reads only; it measures one operation at
-// a time.
+// Meter is a client that counts, and an engine for programs that make their own clients. Concurrent calls may not write
+// the same records. It measures one operation at a time.
 type Meter struct {
 	*dynamodb.Client
 	counter
@@ -49,11 +52,39 @@ func New(client *dynamodb.Client, in *dynamodb.CreateTableInput) *Meter {
 // Measure runs an operation and returns what it took. Its error is the operation's, or that of a call which the meter
 // could not charge. After such a call every later measurement fails too.
 func (m *Meter) Measure(ctx context.Context, operation func(context.Context) error) (Usage, error) {
-	m.usage = Usage{}
+	_, _ = m.Take() // its error is that of the next one, too
 	start := time.Now()
 	err := operation(ctx)
-	m.usage.Wall += time.Since(start)
-	return m.usage, errors.Join(err, m.err)
+	took := time.Since(start)
+	usage, uncounted := m.Take()
+	usage.Wall += took
+	return usage, errors.Join(err, uncounted)
+}
+
+// Take returns the calls and units since it was called before, and the error of a call that could not be charged.
+func (m *Meter) Take() (Usage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	usage := m.usage
+	m.usage = Usage{}
+	return usage, m.err
+}
+
+// Proxy returns the engine behind the meter.
+func (m *Meter) Proxy() (http.Handler, error) {
+	engine, err := url.Parse(aws.ToString(m.Client.Options().BaseEndpoint))
+	if err != nil {
+		return nil, fmt.Errorf("parse the engine's address: %w", err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(engine)
+	proxy.Transport = m
+	return proxy, nil
+}
+
+// RoundTrip makes a request of the proxy and counts it.
+func (m *Meter) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.RequestURI = "" // a client's request has none
+	return m.Do(r)
 }
 
 // Do makes a request of the client and counts it.
@@ -62,7 +93,8 @@ func (m *Meter) Do(r *http.Request) (response *http.Response, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	units, own, uncounted := m.count(r.Context(), operationOf(r), body, func(body []byte) (answer []byte) {
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	units, own, uncounted := m.count(r.Context(), operation, body, func(body []byte) (answer []byte) {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		if response, err = m.next.Do(r); err != nil { //nolint:bodyclose // it is closed below
 			return nil

@@ -7,41 +7,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/migration"
 )
-
-// counter adds up units.
-type counter struct {
-	mu    sync.Mutex
-	units capacity.Units
-}
-
-func (c *counter) add(u capacity.Units) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.units = c.units.Add(u)
-}
-
-// take returns the units since the last call.
-func (c *counter) take() capacity.Units {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	units := c.units
-	c.units = capacity.Units{}
-	return units
-}
 
 // migrateFunction is the function migrate in this process.
 type migrateFunction struct{ lambda.Handler }

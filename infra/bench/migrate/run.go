@@ -255,26 +255,15 @@ func inTransactions(ctx context.Context, client *dynamodb.Client, name string, r
 	return nil
 }
 
-// metered serves the engine and counts the units of a table.
-func (b tables) metered(name string, counted *counter) (*httptest.Server, error) {
-	engine, err := url.Parse(b.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	return httptest.NewServer(&meter.Proxy{
-		Table: capacity.TableOf(table.CreateTableInput(name)), Client: b.client,
-		Engine: httputil.NewSingleHostReverseProxy(engine), Add: counted.add,
-	}), nil
-}
-
 // measureUnits counts the units of a dry run, a backfill at a rate, a second one and a verify.
 func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate float64) error {
 	name := fmt.Sprintf("units-%d", segments)
-	counted := &counter{}
-	proxy, err := b.metered(name, counted)
+	counted := meter.New(b.client, table.CreateTableInput(name))
+	engine, err := counted.Proxy()
 	if err != nil {
 		return err
 	}
+	proxy := httptest.NewServer(engine)
 	defer proxy.Close()
 	f, err := b.migrated(ctx, proxy.URL, name)
 	if err != nil {
@@ -284,23 +273,29 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 	if err != nil {
 		return err
 	}
-	counted.take()
-	took, err := f.backfill(ctx, segments, rate)
+	var took time.Duration
+	first, err := counted.Measure(ctx, func(ctx context.Context) (err error) {
+		took, err = f.backfill(ctx, segments, rate)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	first := counted.take()
 	status, err := f.call(ctx, step{"action": "status"})
 	if err != nil {
 		return err
 	}
-	counted.take()
-	if _, err = f.backfill(ctx, segments, 0); err != nil {
+	again, err := counted.Measure(ctx, func(ctx context.Context) error {
+		_, err := f.backfill(ctx, segments, 0)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	again := counted.take()
-	_, err = f.call(ctx, step{"action": "verify"})
-	verify := counted.take()
+	verify, err := counted.Measure(ctx, func(ctx context.Context) error {
+		_, err := f.call(ctx, step{"action": "verify"})
+		return err
+	})
 	records, n, _, scanErr := b.moved(ctx, name)
 	if err := errors.Join(err, scanErr); err != nil {
 		return err
@@ -308,12 +303,13 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 	bare, calls := bareCosts(capacity.TableOf(table.CreateTableInput(name)), records)
 	total := float64(n)
 	r.Units = append(r.Units, unitCosts{
-		Segments: segments, Write: first.Write / total, Read: first.Read / total, VerifyRead: verify.Read / total,
-		BareWrite: bare / total, AgainWrite: again.Write / total, AgainRead: again.Read / total,
+		Segments: segments, Write: first.Units.Write / total, Read: first.Units.Read / total,
+		VerifyRead: verify.Units.Read / total, BareWrite: bare / total,
+		AgainWrite: again.Units.Write / total, AgainRead: again.Units.Read / total,
 		Messages: total / float64(calls),
 	})
 	if segments == 1 {
-		r.Predicted = predictionOf(*plan.Forecast, first, status.Progress.Writes, took, rate)
+		r.Predicted = predictionOf(*plan.Forecast, first.Units, status.Progress.Writes, took, rate)
 	}
 	return b.drop(ctx, name)
 }

@@ -1,6 +1,7 @@
 package unitbench
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
@@ -10,8 +11,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
-
-	"github.com/throughline/throughline/infra/bench/meter"
 )
 
 // meteredModel is a model service as one function sees it.
@@ -26,11 +25,11 @@ func meteredModel(t *tally, function, address string) (http.Handler, error) {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent := r.ContentLength
-		answer := &meter.CopyWriter{ResponseWriter: w}
+		answer := &copyWriter{ResponseWriter: w}
 		// The proxy panics where the function closes a stream before its end, as it may once it has the usage.
 		defer func() {
 			use := Use{SentBytes: float64(max(sent, 0))}
-			in, out := lastNumber(inputTokens, answer.Body.Bytes()), lastNumber(outputTokens, answer.Body.Bytes())
+			in, out := lastNumber(inputTokens, answer.body.Bytes()), lastNumber(outputTokens, answer.body.Bytes())
 			if path.Base(r.URL.Path) == "embeddings" {
 				use.EmbeddingCalls, use.EmbeddingTokens = 1, in
 			} else {
@@ -41,6 +40,21 @@ func meteredModel(t *tally, function, address string) (http.Handler, error) {
 		proxy.ServeHTTP(answer, r)
 	}), nil
 }
+
+// copyWriter keeps a copy of an answer's body.
+type copyWriter struct {
+	http.ResponseWriter
+	body bytes.Buffer
+}
+
+// Write writes and keeps.
+func (c *copyWriter) Write(p []byte) (int, error) {
+	c.body.Write(p)
+	return c.ResponseWriter.Write(p)
+}
+
+// Unwrap lets the proxy flush the pieces of a stream.
+func (c *copyWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // floatBytes is the size of a dense value.
 const floatBytes = 4

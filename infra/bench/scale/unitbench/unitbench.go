@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -15,7 +13,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/bench/store/storebench"
 	"github.com/throughline/throughline/infra/client"
@@ -89,7 +86,9 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	if err != nil {
 		return u, err
 	}
-	b.drain()
+	if _, err := b.drain(); err != nil {
+		return u, err
+	}
 	if err := play("measured-", s.Sessions); err != nil {
 		return u, err
 	}
@@ -97,9 +96,16 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	if err != nil {
 		return u, err
 	}
+	uses, err := b.drain()
+	if err != nil {
+		return u, err
+	}
 	n := float64(s.Sessions)
+	for name, use := range uses {
+		uses[name] = use.Times(1 / n)
+	}
 	return Units{
-		Date: time.Now().UTC().Format(time.DateOnly), Settings: s, Session: mean(b.drain(), s.Sessions),
+		Date: time.Now().UTC().Format(time.DateOnly), Settings: s, Session: uses,
 		TableBytes: (after.table - before.table) / n, IndexBytes: (after.index - before.index) / n,
 		Records: (after.records - before.records) / n,
 	}, nil
@@ -142,17 +148,11 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 	return func(ctx context.Context, cfg config.Config, rt function.Runtime) (any, error) {
 		rt.Log = slog.New(slog.NewJSONHandler(countingWriter{b.tally, name, false}, nil))
 		rt.Metrics = countingWriter{b.tally, name, true}
-		engine, err := url.Parse(cfg.DynamoDBEndpoint)
+		engine, err := b.meter(name, cfg.DynamoDBEndpoint)
 		if err != nil {
 			return nil, err
 		}
-		cfg.DynamoDBEndpoint, err = b.Serve(&meter.Proxy{
-			Table: capacity.TableOf(table.CreateTableInput(tableName)), Client: b.Client,
-			Engine: httputil.NewSingleHostReverseProxy(engine), Add: func(u capacity.Units) {
-				b.add(name, Use{DynamoDBCalls: 1, ReadUnits: u.Read, WriteUnits: u.Write})
-			},
-		})
-		if err != nil {
+		if cfg.DynamoDBEndpoint, err = b.Serve(engine); err != nil {
 			return nil, err
 		}
 		for _, address := range []*string{&cfg.OpenAI.BaseURL, &cfg.OpenAI.EmbeddingBaseURL} {

@@ -4,11 +4,16 @@
 package unitbench
 
 import (
+	"bytes"
 	"io"
-	"maps"
+	"net/http"
 	"regexp"
 	"strconv"
 	"sync"
+
+	"github.com/throughline/throughline/infra/bench/meter"
+	"github.com/throughline/throughline/infra/bench/rig"
+	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
 // Use is what one function uses.
@@ -62,8 +67,24 @@ func (u Use) Times(n float64) Use {
 
 // tally adds up the use of each function. It is safe for concurrent use.
 type tally struct {
-	mu   sync.Mutex
-	uses map[string]Use
+	mu     sync.Mutex
+	uses   map[string]Use
+	meters []functionMeter
+}
+
+// functionMeter is DynamoDB as an instance of a function sees it.
+type functionMeter struct {
+	function string
+	*meter.Meter
+}
+
+// meter returns DynamoDB at an address, for an instance of a function.
+func (t *tally) meter(function, endpoint string) (http.Handler, error) {
+	m := meter.New(rig.Client(endpoint), table.CreateTableInput(tableName))
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.meters = append(t.meters, functionMeter{function, m})
+	return m.Proxy()
 }
 
 func (t *tally) add(function string, u Use) {
@@ -73,21 +94,21 @@ func (t *tally) add(function string, u Use) {
 }
 
 // drain returns what was counted and begins anew.
-func (t *tally) drain() map[string]Use {
+func (t *tally) drain() (map[string]Use, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	uses := t.uses
-	t.uses = map[string]Use{}
-	return uses
-}
-
-// mean returns the uses divided by n.
-func mean(uses map[string]Use, n int) map[string]Use {
-	out := maps.Clone(uses)
-	for name, u := range out {
-		out[name] = u.Times(1 / float64(n))
+	for _, m := range t.meters {
+		used, err := m.Take()
+		if err != nil {
+			return nil, err
+		}
+		uses[m.function] = uses[m.function].Plus(Use{
+			DynamoDBCalls: float64(used.Calls), ReadUnits: used.Units.Read, WriteUnits: used.Units.Write,
+		})
 	}
-	return out
+	t.uses = map[string]Use{}
+	return uses, nil
 }
 
 // countingWriter counts what a function writes to its log or its metrics. A line of metrics is one invocation.
@@ -103,11 +124,7 @@ var _ io.Writer = countingWriter{}
 func (w countingWriter) Write(p []byte) (int, error) {
 	u := Use{LogBytes: float64(len(p))}
 	if w.isMetrics {
-		for _, b := range p {
-			if b == '\n' {
-				u.Invocations++
-			}
-		}
+		u.Invocations = float64(bytes.Count(p, []byte{'\n'}))
 	}
 	w.tally.add(w.function, u)
 	return len(p), nil
