@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/throughline/throughline/infra/client"
 )
 
@@ -40,8 +42,8 @@ func (a *answers) hold(ctx context.Context, base string) error {
 	var open, most atomic.Int64
 	var all sync.WaitGroup
 	for round := range erasures {
-		session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": fmt.Sprint("s", round)}
-		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
+		session := fmt.Sprint("s", round)
+		if err := openSession(ctx, api, session); err != nil {
 			return err
 		}
 		begun := make(chan struct{}, chatsAtOnce)
@@ -51,7 +53,7 @@ func (a *answers) hold(ctx context.Context, base string) error {
 				var once sync.Once
 				report := func() { once.Do(func() { begun <- struct{}{} }) }
 				isOpen := false
-				_ = api.Chat(ctx, map[string]any{"sessionId": session["sessionId"], "message": "How was my week?"},
+				_ = api.Chat(ctx, map[string]any{"sessionId": session, "message": "How was my week?"},
 					func(client.Event) error {
 						if !isOpen {
 							isOpen = true
@@ -82,23 +84,17 @@ func (a *answers) hold(ctx context.Context, base string) error {
 
 // spend asks for answers at once until the day's tokens are spent.
 func (a *answers) spend(ctx context.Context, base string) error {
-	api, err := client.New(base).As(ctx, "spends")
+	api, err := newUser(ctx, base, "spends")
 	if err != nil {
-		return err
-	}
-	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": "s"}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
 		return err
 	}
 	var usage struct{ Used, Limit int64 }
 	for usage.Limit == 0 || usage.Used < usage.Limit {
-		var all sync.WaitGroup
-		errs := make([]error, chatsAtOnce)
-		for i := range chatsAtOnce {
-			all.Go(func() { errs[i] = a.chat(ctx, api) })
+		var all errgroup.Group
+		for range chatsAtOnce {
+			all.Go(func() error { return a.chat(ctx, api) })
 		}
-		all.Wait()
-		if err := errors.Join(errs...); err != nil {
+		if err := all.Wait(); err != nil {
 			return err
 		}
 		if err := api.Do(ctx, http.MethodGet, "/v1/usage", nil, &usage); err != nil {
@@ -126,7 +122,7 @@ func (a *answers) chat(ctx context.Context, api *client.Client) error {
 			return nil
 		})
 	problem, isProblem := errors.AsType[*client.Problem](err)
-	if isProblem && (problem.Status == http.StatusTooManyRequests || problem.Status == http.StatusConflict) {
+	if isRefused(err) || isProblem && problem.Status == http.StatusConflict {
 		return nil
 	}
 	return err

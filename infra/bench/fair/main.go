@@ -13,8 +13,9 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/report"
@@ -128,13 +129,6 @@ func (r *result) measureAppends(
 	return nil
 }
 
-// measureRequests counts the requests of one user in a minute.
-func (r *result) measureRequests(ctx context.Context, base string, progress func(string)) (err error) {
-	progress("requests")
-	r.Accepted, err = accepted(ctx, base)
-	return err
-}
-
 // measureSummaries plays the loads of summaries in turn, in slices twice as long, because a summary takes seconds.
 func (r *result) measureSummaries(
 	ctx context.Context, base string, rounds int, slice time.Duration, progress func(string),
@@ -164,20 +158,19 @@ func slowModel(ctx context.Context, base string) error {
 
 // play measures one slice.
 func (r *row) play(ctx context.Context, base, name string, l load, slice time.Duration) error {
-	measured, err := newWriter(ctx, base, "measured-"+name)
+	measured, err := newUser(ctx, base, "measured-"+name)
 	if err != nil {
 		return err
 	}
-	other, err := newWriter(ctx, base, "other-"+name)
+	other, err := newUser(ctx, base, "other-"+name)
 	if err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, slice)
 	defer cancel()
-	var load sync.WaitGroup
-	var loadErr error
-	load.Go(func() {
-		loadErr = other.write(ctx, l.every, func(_ time.Duration, refused bool) {
+	var both errgroup.Group
+	both.Go(func() error {
+		return write(ctx, other, l.every, func(_ time.Duration, refused bool) {
 			if refused {
 				r.Refused++
 			} else {
@@ -185,30 +178,42 @@ func (r *row) play(ctx context.Context, base, name string, l load, slice time.Du
 			}
 		})
 	})
-	err = measured.write(ctx, pace, func(took time.Duration, refused bool) {
-		if !refused {
-			r.times = append(r.times, took)
-		}
+	both.Go(func() error {
+		return write(ctx, measured, pace, func(took time.Duration, refused bool) {
+			if !refused {
+				r.times = append(r.times, took)
+			}
+		})
 	})
-	load.Wait()
-	return errors.Join(err, loadErr)
+	return both.Wait()
 }
 
-// writer is a user with a session.
-type writer struct{ api *client.Client }
-
-func newWriter(ctx context.Context, base, user string) (*writer, error) {
+// newUser returns a client of a user with a session, "s".
+func newUser(ctx context.Context, base, user string) (*client.Client, error) {
 	api, err := client.New(base).As(ctx, user)
 	if err != nil {
 		return nil, err
 	}
-	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": "s"}
-	return &writer{api}, api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil)
+	return api, openSession(ctx, api, "s")
+}
+
+// openSession creates a session.
+func openSession(ctx context.Context, api *client.Client, id string) error {
+	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
+	return api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil)
+}
+
+// isRefused reports whether an error says that the user asks for too much.
+func isRefused(err error) bool {
+	problem, isProblem := errors.AsType[*client.Problem](err)
+	return isProblem && problem.Status == http.StatusTooManyRequests
 }
 
 // write appends a message at every tick, until the context ends. It reports to tell how long each append took, and
 // whether it was refused. One append is under way at a time.
-func (w *writer) write(ctx context.Context, every time.Duration, tell func(took time.Duration, refused bool)) error {
+func write(
+	ctx context.Context, api *client.Client, every time.Duration, tell func(took time.Duration, refused bool),
+) error {
 	if every == 0 {
 		return nil
 	}
@@ -223,13 +228,11 @@ func (w *writer) write(ctx context.Context, every time.Duration, tell func(took 
 		case <-ticks.C:
 		}
 		began := time.Now()
-		err := w.api.Do(context.WithoutCancel(ctx), http.MethodPost, "/v1/sessions/s/messages", body, nil)
-		problem, isProblem := errors.AsType[*client.Problem](err)
-		refused := isProblem && problem.Status == http.StatusTooManyRequests
-		if err != nil && !refused {
+		err := api.Do(context.WithoutCancel(ctx), http.MethodPost, "/v1/sessions/s/messages", body, nil)
+		if err != nil && !isRefused(err) {
 			return err
 		}
-		tell(time.Since(began), refused)
+		tell(time.Since(began), err != nil)
 	}
 }
 

@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/client"
 )
@@ -43,37 +44,30 @@ func (r *summaryRow) play(ctx context.Context, base, name string, slice time.Dur
 	}
 	busy, stop := context.WithTimeout(ctx, slice)
 	defer stop()
-	var all sync.WaitGroup
+	var all errgroup.Group
 	var mu sync.Mutex
-	var errs []error
-	every(busy, time.Second, &all, func(n int) {
-		if err := leaveSession(ctx, other, n, busyMessages); err != nil {
-			mu.Lock()
-			errs = append(errs, err)
-			mu.Unlock()
-		}
-	})
-	every(busy, summaryPace, &all, func(n int) {
-		took, err := timeSummary(ctx, base, fmt.Sprint("waits-", name, "-", n))
+	every(busy, time.Second, &all, func(n int) error { return leaveSession(ctx, other, n, busyMessages) })
+	every(busy, summaryPace, &all, func(n int) error {
+		took, err := timeSummary(ctx, base, fmt.Sprint("waits-", name, "-", n), leaveSession)
 		mu.Lock()
 		defer mu.Unlock()
-		r.times, errs = append(r.times, took), append(errs, err)
+		r.times = append(r.times, took)
+		return err
 	})
-	all.Wait()
-	return errors.Join(errs...)
+	return all.Wait()
 }
 
 // every calls do at each tick until the context ends, and does not wait for it.
-func every(ctx context.Context, pace time.Duration, all *sync.WaitGroup, do func(n int)) {
-	all.Go(func() {
+func every(ctx context.Context, pace time.Duration, all *errgroup.Group, do func(n int) error) {
+	all.Go(func() error {
 		ticks := time.NewTicker(pace)
 		defer ticks.Stop()
 		for n := 0; ; n++ {
 			select {
 			case <-ctx.Done():
-				return
+				return nil
 			case <-ticks.C:
-				all.Go(func() { do(n) })
+				all.Go(func() error { return do(n) })
 			}
 		}
 	})
@@ -90,8 +84,7 @@ func leaveSession(ctx context.Context, api *client.Client, n, messages int) erro
 // fillSession creates a session and appends messages to it in one call.
 func fillSession(ctx context.Context, api *client.Client, n, messages int) error {
 	id := fmt.Sprint("session", n)
-	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
+	if err := openSession(ctx, api, id); err != nil {
 		return err
 	}
 	said := make([]any, messages)
@@ -102,20 +95,17 @@ func fillSession(ctx context.Context, api *client.Client, n, messages int) error
 	return api.Do(ctx, http.MethodPost, "/v1/sessions/"+id+"/messages", map[string]any{"messages": said}, nil)
 }
 
-// timeSummary leaves a session of a new user and waits for its summary.
-func timeSummary(ctx context.Context, base, user string) (time.Duration, error) {
+// timeSummary has a new user fill or leave a session and waits for its summary.
+func timeSummary(
+	ctx context.Context, base, user string, use func(ctx context.Context, api *client.Client, n, messages int) error,
+) (time.Duration, error) {
 	api, err := client.New(base).As(ctx, user)
 	if err != nil {
 		return 0, err
 	}
-	if err := leaveSession(ctx, api, 0, 4); err != nil {
+	if err := use(ctx, api, 0, 4); err != nil {
 		return 0, err
 	}
-	return awaitSummary(ctx, api)
-}
-
-// awaitSummary waits for the summary of a user's first session.
-func awaitSummary(ctx context.Context, api *client.Client) (time.Duration, error) {
 	began := time.Now()
 	for time.Since(began) < summaryWait {
 		var session struct{ Summary *struct{} }

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/internal/parallel"
 )
 
 const (
@@ -50,7 +50,7 @@ func (s *swept) measure(ctx context.Context, base string, rounds int) error {
 
 // play measures one round, and waits until the sweep has nothing left of it.
 func (s *swept) play(ctx context.Context, base, round string) error {
-	alone, err := timeResting(ctx, base, "rests-alone-"+round)
+	alone, err := timeSummary(ctx, base, "rests-alone-"+round, fillSession)
 	if err != nil {
 		return err
 	}
@@ -58,10 +58,15 @@ func (s *swept) play(ctx context.Context, base, round string) error {
 	if err != nil {
 		return err
 	}
-	if err := fillSessions(ctx, other, restingSessions); err != nil {
+	var filled errgroup.Group
+	filled.SetLimit(createdAtOnce)
+	for n := range restingSessions {
+		filled.Go(func() error { return fillSession(ctx, other, n, 4) })
+	}
+	if err := filled.Wait(); err != nil {
 		return err
 	}
-	beside, err := timeResting(ctx, base, "rests-beside-"+round)
+	beside, err := timeSummary(ctx, base, "rests-beside-"+round, fillSession)
 	if err != nil {
 		return err
 	}
@@ -70,51 +75,28 @@ func (s *swept) play(ctx context.Context, base, round string) error {
 	return client.New(base).Do(ctx, http.MethodPost, "/dev/settle", limit, nil)
 }
 
-// fillSessions fills sessions, some at a time.
-func fillSessions(ctx context.Context, api *client.Client, sessions int) error {
-	errs := make([]error, createdAtOnce)
-	parallel.Each(createdAtOnce, createdAtOnce, func(i int) {
-		for n := i; n < sessions && errs[i] == nil; n += createdAtOnce {
-			errs[i] = fillSession(ctx, api, n, 4)
-		}
-	})
-	return errors.Join(errs...)
-}
-
-// timeResting fills a session of a new user and waits for its summary.
-func timeResting(ctx context.Context, base, user string) (time.Duration, error) {
-	api, err := client.New(base).As(ctx, user)
-	if err != nil {
-		return 0, err
-	}
-	if err := fillSession(ctx, api, 0, 4); err != nil {
-		return 0, err
-	}
-	return awaitSummary(ctx, api)
-}
-
-// accepted makes requests as fast as it can within one minute of the clock, and counts those that are not refused.
-func accepted(ctx context.Context, base string) (int, error) {
+// measureRequests makes requests as fast as it can within one minute of the clock, and counts those that are not
+// refused.
+func (r *result) measureRequests(ctx context.Context, base string, progress func(string)) error {
+	progress("requests")
 	api, err := client.New(base).As(ctx, "asks")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if s := time.Now().Second(); s > 25 {
 		time.Sleep(time.Duration(60-s) * time.Second)
 	}
-	minute, n := time.Now().Minute(), 0
+	minute := time.Now().Minute()
 	for range burst {
-		err := api.Do(ctx, http.MethodGet, "/v1/usage", nil, nil)
-		problem, isProblem := errors.AsType[*client.Problem](err)
-		switch {
+		switch err := api.Do(ctx, http.MethodGet, "/v1/usage", nil, nil); {
 		case err == nil:
-			n++
-		case !isProblem || problem.Status != http.StatusTooManyRequests:
-			return n, err
+			r.Accepted++
+		case !isRefused(err):
+			return err
 		}
 		if time.Now().Minute() != minute {
-			return n, fmt.Errorf("%d requests took more than a minute", burst)
+			return fmt.Errorf("%d requests took more than a minute", burst)
 		}
 	}
-	return n, nil
+	return nil
 }
