@@ -81,7 +81,7 @@ func (o options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Print(r.text())
+	fmt.Print(r.markdown())
 	if o.docs == "" {
 		return nil
 	}

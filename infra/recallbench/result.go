@@ -186,12 +186,6 @@ func (r result) lines() []string {
 			t.Embedding99, t.Difference50, t.Difference99, t.Queries))
 }
 
-// text renders the result for a terminal.
-func (r result) text() string {
-	return "embedding: " + r.Model + "\n" + r.table().Text() + r.barTable().Text() + r.classes().Text() +
-		strings.Join(r.lines(), "\n") + "\n" + r.features()
-}
-
 // markdown renders the result as a section of a document.
 func (r result) markdown() string {
 	return fmt.Sprintf(`## Recall, embedded by %s

@@ -202,7 +202,7 @@ func (s *system) writeUsage(b *testing.B, tasks map[string]task, names []string,
 			strconv.Itoa(int(math.Ceil(peak))), tasks[name].largest, strconv.Itoa(f.MemoryMB),
 			strconv.FormatFloat(float64(f.MemoryMB)/peak, 'f', 1, 64))
 	}
-	b.Log("\n" + table.Text())
+	b.Log("\n" + table.Markdown())
 	if *docs == "" {
 		return
 	}

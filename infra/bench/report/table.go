@@ -1,5 +1,5 @@
-// Package report turns a benchmark's results into what people read and programs compare: tables for a terminal and in
-// Markdown, quantiles, bars, JSON, a description of the machine, and the section of a document that holds them.
+// Package report turns a benchmark's results into what people read and programs compare: tables in Markdown,
+// quantiles, bars, JSON, a description of the machine, and the section of a document that holds them.
 package report
 
 import (
@@ -30,26 +30,14 @@ func NewTitled(title string, header ...string) Titled {
 	return Titled{title, &Table{Header: header}, ""}
 }
 
-// Text renders the table for a terminal, with columns two spaces apart.
-func (t *Table) Text() string {
-	widths := t.widths()
-	var b strings.Builder
-	for _, row := range append([][]string{t.Header, dashes(widths)}, t.Rows...) {
-		b.WriteString(strings.TrimRight(strings.Join(t.padded(row, widths), "  "), " "))
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// Markdown renders the table for a document, with aligned columns.
+// Markdown renders the table for documents and terminals, with aligned columns.
 func (t *Table) Markdown() string {
 	widths := t.widths()
-	for i := range widths {
-		widths[i] = max(widths[i], 3)
-	}
-	lines := dashes(widths)
-	for i := range lines[1:] {
-		lines[i+1] = lines[i+1][1:] + ":"
+	lines := make([]string, len(widths))
+	for i, w := range widths {
+		if lines[i] = strings.Repeat("-", w-1) + ":"; i == 0 {
+			lines[i] = strings.Repeat("-", w)
+		}
 	}
 	var b strings.Builder
 	for _, row := range append([][]string{t.Header, lines}, t.Rows...) {
@@ -58,11 +46,12 @@ func (t *Table) Markdown() string {
 	return b.String()
 }
 
+// widths returns the columns' widths, which are at least 3.
 func (t *Table) widths() []int {
 	widths := make([]int, len(t.Header))
 	for _, row := range append([][]string{t.Header}, t.Rows...) {
 		for i := range t.Header {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell(row, i)))
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell(row, i)), 3)
 		}
 	}
 	return widths
@@ -85,14 +74,6 @@ func cell(row []string, i int) string {
 		return row[i]
 	}
 	return ""
-}
-
-func dashes(widths []int) []string {
-	out := make([]string, len(widths))
-	for i, w := range widths {
-		out[i] = strings.Repeat("-", w)
-	}
-	return out
 }
 
 // Thousands writes a number with a comma between thousands and only the decimals that it needs.
