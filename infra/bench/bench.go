@@ -55,7 +55,11 @@ func (c Command) Main() {
 }
 
 func (c Command) run(ctx context.Context, numbers, docs string) error {
-	result, err := c.measure(ctx)
+	var result Result
+	err := OnEngine(ctx, func(endpoint string) (err error) {
+		result, err = c.Measure(ctx, endpoint, func(line string) { fmt.Fprintln(os.Stderr, line) })
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -84,17 +88,17 @@ func (c Command) run(ctx context.Context, numbers, docs string) error {
 	return nil
 }
 
-// measure starts an engine for the measurement and stops it afterwards.
-func (c Command) measure(ctx context.Context) (result Result, err error) {
+// OnEngine starts an engine for a measurement and stops it afterwards.
+func OnEngine(ctx context.Context, measure func(endpoint string) error) (err error) {
 	if !dynamodblocal.Installed() {
 		fmt.Fprintln(os.Stderr, "installing DynamoDB Local")
 	}
 	server, err := dynamodblocal.Start(ctx, dynamodblocal.Options{})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	return c.Measure(ctx, server.Endpoint(), func(line string) { fmt.Fprintln(os.Stderr, line) })
+	return measure(server.Endpoint())
 }
 
 // section renders a result as a section of docs/benchmarks.md.
@@ -122,19 +126,10 @@ func (c Command) document(docs, section string, result Result) error {
 	return report.WriteSection(filepath.Join(docs, "benchmarks.md"), "# Benchmarks\n", c.Name, section)
 }
 
-// Lengths is a flag that takes ascending numbers of messages, separated by commas.
+// Lengths are ascending numbers of messages.
 type Lengths []int
 
-// String writes the flag's value.
-func (l *Lengths) String() string {
-	var parts []string
-	for _, n := range *l {
-		parts = append(parts, strconv.Itoa(n))
-	}
-	return strings.Join(parts, ",")
-}
-
-// Set reads the flag's value.
+// Set reads them from a flag, which separates them by commas.
 func (l *Lengths) Set(value string) error {
 	*l = nil
 	for part := range strings.SplitSeq(value, ",") {

@@ -20,7 +20,7 @@ import (
 
 func main() {
 	messages := bench.Lengths{100, 10_000, 100_000}
-	flag.Var(&messages, "messages", "numbers of stored messages, ascending")
+	flag.Func("messages", "numbers of stored messages, ascending (default 100,10000,100000)", messages.Set)
 	repeats := flag.Int("repeats", 200, "how often each prompt is built")
 	starts := flag.Int("starts", 15, "how often each function is started, 0 for not at all")
 	turns := flag.Int("turns", 20, "how many turns of a chat are measured, 0 for none")

@@ -8,17 +8,16 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
 
+	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/scale/forecast"
 	"github.com/throughline/throughline/infra/bench/scale/unitbench"
-	"github.com/throughline/throughline/infra/local/dynamodblocal"
 )
 
 func main() {
@@ -43,23 +42,20 @@ func main() {
 }
 
 // measure measures on an engine of its own and writes the units into the folder.
-func measure(ctx context.Context, docs string, sessions, history int) (err error) {
+func measure(ctx context.Context, docs string, sessions, history int) error {
 	input, err := forecast.Load(os.DirFS(filepath.Join(docs, "scale")))
 	if err != nil {
 		return err
 	}
-	server, err := dynamodblocal.Start(ctx, dynamodblocal.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Stop()) }()
-	units, err := unitbench.Run(ctx, server.Endpoint(), unitbench.Settings{
-		History: history, Sessions: sessions, Turns: input.Workload.TurnsPerSession,
+	return bench.OnEngine(ctx, func(endpoint string) error {
+		units, err := unitbench.Run(ctx, endpoint, unitbench.Settings{
+			History: history, Sessions: sessions, Turns: input.Workload.TurnsPerSession,
+		})
+		if err != nil {
+			return err
+		}
+		return report.WriteJSON(filepath.Join(docs, "scale", forecast.UnitsFile), units)
 	})
-	if err != nil {
-		return err
-	}
-	return report.WriteJSON(filepath.Join(docs, "scale", forecast.UnitsFile), units)
 }
 
 func write(docs string) error {

@@ -24,7 +24,7 @@ const (
 
 func main() {
 	lengths := bench.Lengths{0, 10, 100, 1000, 10_000, 50_000}
-	flag.Var(&lengths, "lengths", "lengths of the sessions in messages, ascending")
+	flag.Func("lengths", "lengths of the sessions in messages, ascending (default 0,10,100,1000,10000,50000)", lengths.Set)
 	repeats := flag.Int("repeats", 45, "how often each contender does each thing at each length")
 	bench.Command{
 		Name: "store",
