@@ -40,6 +40,19 @@ func cached[T any](c *cache, key string, call func() (T, error)) (T, error) {
 	return answer, err
 }
 
+// cachedPair is cached for a call that returns two values.
+func cachedPair[A, B any](c *cache, key string, call func() (A, B, error)) (A, B, error) {
+	type pair struct {
+		a A
+		b B
+	}
+	out, err := cached(c, key, func() (out pair, err error) {
+		out.a, out.b, err = call()
+		return out, err
+	})
+	return out.a, out.b, err
+}
+
 // recorder answers a request with the bytes of the first answer to the same request. Of a call, only its signing,
 // encoding and decoding are left.
 type recorder struct {
@@ -205,15 +218,9 @@ type cachedStore struct {
 func (s *cachedStore) Open(
 	ctx context.Context, user conversation.UserID, appContext, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
-	type opened struct {
-		session conversation.Session
-		access  longterm.Access
-	}
-	out, err := cached(&s.cache, "open", func() (o opened, err error) {
-		o.session, o.access, err = s.Store.Open(ctx, user, appContext, sessionID)
-		return o, err
+	return cachedPair(&s.cache, "open", func() (conversation.Session, longterm.Access, error) {
+		return s.Store.Open(ctx, user, appContext, sessionID)
 	})
-	return out.session, out.access, err
 }
 
 // Tail implements gather.Store.
@@ -229,15 +236,10 @@ func (s *cachedStore) Tail(
 func (s *cachedStore) Timeline(
 	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
-	type page struct {
-		messages []conversation.Message
-		next     conversation.Position
-	}
-	out, err := cached(&s.cache, fmt.Sprint("timeline ", p.Limit, p.After), func() (out page, err error) {
-		out.messages, out.next, err = s.Store.Timeline(ctx, user, in, p)
-		return out, err
+	key := fmt.Sprint("timeline ", p.Limit, p.After)
+	return cachedPair(&s.cache, key, func() ([]conversation.Message, conversation.Position, error) {
+		return s.Store.Timeline(ctx, user, in, p)
 	})
-	return out.messages, out.next, err
 }
 
 // MessagesBefore implements gather.Store.
@@ -253,15 +255,10 @@ func (s *cachedStore) MessagesBefore(
 func (s *cachedStore) CoachSessions(
 	ctx context.Context, user conversation.UserID, of conversation.CoachSessions, p conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
-	type page struct {
-		sessions []conversation.Session
-		next     conversation.Position
-	}
-	out, err := cached(&s.cache, fmt.Sprint("sessions ", p.Limit, p.After), func() (out page, err error) {
-		out.sessions, out.next, err = s.Store.CoachSessions(ctx, user, of, p)
-		return out, err
+	key := fmt.Sprint("sessions ", p.Limit, p.After)
+	return cachedPair(&s.cache, key, func() ([]conversation.Session, conversation.Position, error) {
+		return s.Store.CoachSessions(ctx, user, of, p)
 	})
-	return out.sessions, out.next, err
 }
 
 // LongTerm implements gather.Store.

@@ -3,11 +3,9 @@ package promptbench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -107,15 +105,6 @@ func (s *services) prompter(store gather.Store, search gather.Searcher, h *histo
 		Store: store, Search: search, Counter: s.tokens, Now: h.clock, NewID: func() string { return "bench" },
 		Deadlines: gather.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},
 	})
-}
-
-func listen(ctx context.Context) (net.Listener, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
-	}
-	return listener, nil
 }
 
 // randomEmbedder gives each text a random unit vector, the same text always the same one. Most of a run would be spent

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"slices"
@@ -53,11 +54,11 @@ type program struct {
 // often, by turns. This process serves what a function reads over the network when it starts; secrets are in its
 // environment.
 func measureStarts(ctx context.Context, repeats int) (out Starts, err error) {
-	api, err := newRuntimeAPI(ctx)
+	api, err := newRuntimeAPI()
 	if err != nil {
 		return out, err
 	}
-	defer func() { err = errors.Join(err, api.close()) }()
+	defer api.Close()
 	folder, err := os.MkdirTemp("", "functions")
 	if err != nil {
 		return out, fmt.Errorf("make folder: %w", err)
@@ -102,7 +103,7 @@ const emptyFunction = "./infra/bench/prompt/emptyfn"
 func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
 		"JwtIssuer": a.issuer, "JwtAudience": issuer.Audience,
-		"PineconeIndexHost": a.url(), "OpenAIBaseUrl": a.url() + "/v1",
+		"PineconeIndexHost": a.URL, "OpenAIBaseUrl": a.URL + "/v1",
 	})
 	if err != nil {
 		return nil, nil, err
@@ -127,7 +128,7 @@ func (a *runtimeAPI) environment(f template.Function) []string {
 	variables := maps.Clone(f.Environment)
 	maps.Copy(variables, map[string]string{
 		"TABLE_NAME": "bench", "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
-		"AWS_ENDPOINT_URL_DYNAMODB": a.url(), "AWS_ENDPOINT_URL_LAMBDA": a.url(),
+		"AWS_ENDPOINT_URL_DYNAMODB": a.URL, "AWS_ENDPOINT_URL_LAMBDA": a.URL,
 		"AWS_LAMBDA_FUNCTION_NAME": f.Name,
 		"SECRET_PREFIX":            "", "OPENAI_API_KEY": "local", "PINECONE_API_KEY": "local",
 		"CURSOR_KEY": "1:" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
@@ -162,28 +163,25 @@ func (a *runtimeAPI) countCalls(ctx context.Context, p *program) (Start, error) 
 // issuer's keys, refuses the rest, and records every call.
 type runtimeAPI struct {
 	link
-	address, issuer string
-	ready           chan error
-	server          *http.Server
-	served          chan error
+	*httptest.Server
+	issuer string
+	ready  chan error
 }
 
 const runtimePath = "/2018-06-01/runtime/"
 
-func newRuntimeAPI(ctx context.Context) (*runtimeAPI, error) {
-	listener, err := listen(ctx)
-	if err != nil {
-		return nil, err
-	}
+func newRuntimeAPI() (*runtimeAPI, error) {
+	mux := http.NewServeMux()
 	a := &runtimeAPI{
-		link:    link{callLog: &callLog{}, latency: chatLatency, first: &atomic.Bool{}, instant: &atomic.Bool{}},
-		address: listener.Addr().String(), ready: make(chan error, 1), served: make(chan error, 1),
+		link:  link{callLog: &callLog{}, latency: chatLatency, first: &atomic.Bool{}, instant: &atomic.Bool{}},
+		ready: make(chan error, 1),
 	}
 	a.instant.Store(true)
-	mux := http.NewServeMux()
-	tokens, err := issuer.New(a.url(), "", time.Now)
+	a.Server = httptest.NewServer(a.recordCalls(mux))
+	tokens, err := issuer.New(a.URL, "", time.Now)
 	if err != nil {
-		return nil, errors.Join(err, listener.Close())
+		a.Close()
+		return nil, err
 	}
 	tokens.Register(mux)
 	a.issuer = tokens.URL()
@@ -195,12 +193,8 @@ func newRuntimeAPI(ctx context.Context) (*runtimeAPI, error) {
 		reason, err := io.ReadAll(r.Body)
 		a.ready <- errors.Join(fmt.Errorf("the function says: %s", reason), err)
 	})
-	a.server = &http.Server{Handler: a.recordCalls(mux), ReadHeaderTimeout: time.Second}
-	go func() { a.served <- a.server.Serve(listener) }()
 	return a, nil
 }
-
-func (a *runtimeAPI) url() string { return "http://" + a.address }
 
 // recordCalls records the calls of services, each before its answer is sent.
 func (a *runtimeAPI) recordCalls(next http.Handler) http.Handler {
@@ -212,21 +206,13 @@ func (a *runtimeAPI) recordCalls(next http.Handler) http.Handler {
 	})
 }
 
-func (a *runtimeAPI) close() error {
-	err := a.server.Close()
-	if ended := <-a.served; !errors.Is(ended, http.ErrServerClosed) {
-		err = errors.Join(err, ended)
-	}
-	return err
-}
-
 // start starts a program, kills it when it is ready, and returns how long it took to be ready.
 func (a *runtimeAPI) start(ctx context.Context, p *program) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var printed strings.Builder
 	command := exec.CommandContext(ctx, p.binary)
-	command.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + a.address}, p.environment...)
+	command.Env = append([]string{"AWS_LAMBDA_RUNTIME_API=" + strings.TrimPrefix(a.URL, "http://")}, p.environment...)
 	command.Stdout, command.Stderr = &printed, &printed
 	began := time.Now()
 	if err := command.Start(); err != nil {
