@@ -115,7 +115,6 @@ func (c Command) section(date string, r Result) string {
 	return b.String()
 }
 
-// document writes the results where readers find them.
 func (c Command) document(docs, section string, result Result) error {
 	if e, ok := result.(Excerpted); ok {
 		document, markdown := e.Excerpt()

@@ -156,7 +156,6 @@ func slowModel(ctx context.Context, base string) error {
 	return client.New(base).Do(ctx, http.MethodPost, "/dev/faults", faults, nil)
 }
 
-// play measures one slice.
 func (r *row) play(ctx context.Context, base, name string, l load, slice time.Duration) error {
 	measured, err := newUser(ctx, base, "measured-"+name)
 	if err != nil {
@@ -197,7 +196,6 @@ func newUser(ctx context.Context, base, user string) (*client.Client, error) {
 	return api, openSession(ctx, api, "s")
 }
 
-// openSession creates a session.
 func openSession(ctx context.Context, api *client.Client, id string) error {
 	session := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
 	return api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil)

@@ -83,7 +83,6 @@ var (
 	forecastSegments = []int{1, 2, 4, 8, 64}
 )
 
-// forecasts is the table of the forecast.
 func (u unitCosts) forecasts(p forecast.Prices) report.Titled {
 	t := report.NewTitled("What a table takes", "messages", "segments", "time", "at most write units/s", "USD")
 	t.Note = fmt.Sprintf("n messages in s segments write at most min(s × %d × %.0f / %.1f s, %d / %.2f) messages a "+

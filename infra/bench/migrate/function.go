@@ -23,7 +23,6 @@ import (
 // migrateFunction is the function migrate in this process.
 type migrateFunction struct{ lambda.Handler }
 
-// step is the request of an action.
 type step = map[string]any
 
 func newFunction(ctx context.Context, endpoint, table string) (migrateFunction, error) {

@@ -37,7 +37,6 @@ const (
 	maxError = 1.15
 )
 
-// measuredSegments are the numbers of segments that are compared.
 var measuredSegments = []int{1, 2, 4, 8}
 
 // rateShare is the rate limit of the backfill whose time is predicted, over what the engine does.
@@ -74,7 +73,6 @@ type prediction struct {
 	Records, Write, Read, Time, Rate float64
 }
 
-// result is what the benchmark found.
 type result struct {
 	Messages  int         `json:"messages"`
 	Bytes     float64     `json:"bytes"` // of a message's record

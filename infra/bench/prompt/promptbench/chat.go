@@ -129,7 +129,6 @@ func (c *chatSession) play(ctx context.Context, from, turns int) ([]turn, error)
 	return played, nil
 }
 
-// chatSession is the session that the turns are played in.
 type chatSession struct {
 	*services
 	stack *stack.Stack
@@ -188,7 +187,6 @@ func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
 	return t, nil
 }
 
-// countCalls counts the calls of a session's turns.
 func countCalls(first turn, turns []turn) Chat {
 	c := Chat{Turns: len(turns), First: len(first.steps()), FirstDepth: first.depth()}
 	kinds := map[operation]int{}

@@ -142,7 +142,6 @@ func typical(batches []Usage) (out Usage) {
 	return Usage{report.Median(times), out.Allocations / n, out.Bytes / n}
 }
 
-// measureBatch does a batch of work and returns the usage of one repeat.
 func measureBatch(work func() error) (Usage, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

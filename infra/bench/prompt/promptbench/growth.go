@@ -53,7 +53,6 @@ func measureGrowth(ctx context.Context, s *services, settings Settings, progress
 	return out, nil
 }
 
-// historyLength is a history of one length and what was measured on it.
 type historyLength struct {
 	*services
 	*history
@@ -75,7 +74,6 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 	return l, s.warmUp(ctx, p, h, prompt.Unified)
 }
 
-// measure builds one prompt.
 func (l *historyLength) measure(ctx context.Context, instant bool) error {
 	var calls []call
 	usage, err := l.meter.Measure(ctx, func(ctx context.Context) error {

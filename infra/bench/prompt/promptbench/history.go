@@ -8,10 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -76,7 +72,7 @@ func (h *history) build(ctx context.Context, p *prompt.Service, recipe string) (
 func (s *services) writeHistory(ctx context.Context, user string, sizes []int, now time.Time) (*history, error) {
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
-		services: s, history: h, db: dynamo.New(batchingAPI{s.client}, s.Table, adopt.WithLegacy()),
+		services: s, history: h, db: dynamo.New(s.client, s.Table, adopt.WithLegacy()),
 		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
 	}
 	work, workCtx := errgroup.WithContext(ctx)
@@ -128,7 +124,6 @@ func (w historyWriter) writeSession(ctx context.Context, ago, size int) error {
 // speakers take turns.
 var speakers = [...]conversation.Role{conversation.RoleUser, conversation.RoleAssistant}
 
-// open creates a session.
 func (w historyWriter) open(ctx context.Context, id, in string) error {
 	_, err := dynamo.NewSessionStore(w.db).CreateSession(ctx, w.user,
 		conversation.NewSession{ID: id, Context: in, CoachID: coach}, conversation.Idempotency{})
@@ -192,7 +187,6 @@ func (w historyWriter) writeLongTerm(ctx context.Context) error {
 	return nil
 }
 
-// writePerson writes the coach, the user's profile and the seed.
 func (w historyWriter) writePerson(ctx context.Context, persona, about, seed string) error {
 	mia := longterm.Coach{ID: coach, Name: "Mia", Persona: persona}
 	if _, err := dynamo.NewCoachStore(w.db).PutCoach(ctx, w.user, mia); err != nil {
@@ -274,54 +268,3 @@ func sampleText(n int) string {
 }
 
 func title(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
-
-// batchingAPI writes long transactions as batches, which the engine does faster. Nobody reads a history while it is
-// written, so it does not have to be all or nothing.
-type batchingAPI struct{ *dynamodb.Client }
-
-const (
-	longTransaction = 10 // items
-	maxBatchWrite   = 25 // requests, DynamoDB's limit
-)
-
-// TransactWriteItems writes the puts in batches, then the updates.
-func (b batchingAPI) TransactWriteItems(
-	ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options),
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	if len(in.TransactItems) < longTransaction {
-		return b.Client.TransactWriteItems(ctx, in, o...)
-	}
-	var puts []types.WriteRequest
-	var updates []*types.Update
-	var table string
-	for _, item := range in.TransactItems {
-		switch {
-		case item.Put != nil:
-			table = aws.ToString(item.Put.TableName)
-			puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: item.Put.Item}})
-		case item.Update != nil:
-			updates = append(updates, item.Update)
-		}
-	}
-	for batch := range slices.Chunk(puts, maxBatchWrite) {
-		in := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: batch}}
-		if _, err := b.BatchWriteItem(ctx, in); err != nil {
-			return nil, err
-		}
-	}
-	for _, u := range updates {
-		if err := b.update(ctx, u); err != nil {
-			return nil, err
-		}
-	}
-	return &dynamodb.TransactWriteItemsOutput{}, nil
-}
-
-func (b batchingAPI) update(ctx context.Context, u *types.Update) error {
-	_, err := b.UpdateItem(ctx, &dynamodb.UpdateItemInput{
-		TableName: u.TableName, Key: u.Key,
-		UpdateExpression: u.UpdateExpression, ConditionExpression: u.ConditionExpression,
-		ExpressionAttributeNames: u.ExpressionAttributeNames, ExpressionAttributeValues: u.ExpressionAttributeValues,
-	})
-	return err
-}

@@ -3,6 +3,7 @@ package promptbench
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,16 +62,13 @@ func (l link) finish(began time.Time, name string) {
 }
 
 func (l link) wait(began time.Time) {
-	if latency := l.current(); !l.instant.Load() {
+	latency := l.latency
+	if l.first.Load() {
+		latency = l.atFirst
+	}
+	if !l.instant.Load() {
 		time.Sleep(time.Until(began.Add(latency)))
 	}
-}
-
-func (l link) current() time.Duration {
-	if l.first.Load() {
-		return l.atFirst
-	}
-	return l.latency
 }
 
 // transport is a link over HTTP. It reads an answer to its end before it returns it, so that the time to decode it is
@@ -98,10 +96,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	whole := bytes.NewBuffer(make([]byte, 0, max(response.ContentLength, bytes.MinRead)+bytes.MinRead))
 	_, err = whole.ReadFrom(response.Body)
-	if closing := response.Body.Close(); err == nil {
-		err = closing
-	}
-	if err != nil {
+	if err = errors.Join(err, response.Body.Close()); err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
 	}
 	response.Body = io.NopCloser(whole)

@@ -70,7 +70,6 @@ type recording struct {
 	body      []byte
 }
 
-// reply returns the recorded response as an answer to a request.
 func (r recording) reply(to *http.Request) *http.Response {
 	response := r.response
 	response.Header, response.Body = r.response.Header.Clone(), io.NopCloser(bytes.NewReader(r.body))
@@ -171,7 +170,6 @@ type plainRecord struct {
 	Metadata   map[string]any `dynamodbav:"metadata"`
 }
 
-// decode decodes the answers one after another.
 func (d *bareDecoder) decode(ctx context.Context, answers []recording) error {
 	for _, d.answer = range answers {
 		items, err := d.items(ctx)
@@ -214,7 +212,6 @@ type cachedStore struct {
 	cache
 }
 
-// Open implements gather.Store.
 func (s *cachedStore) Open(
 	ctx context.Context, user conversation.UserID, appContext, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
@@ -223,7 +220,6 @@ func (s *cachedStore) Open(
 	})
 }
 
-// Tail implements gather.Store.
 func (s *cachedStore) Tail(
 	ctx context.Context, user conversation.UserID, session conversation.Session, n int,
 ) ([]conversation.Message, error) {
@@ -232,7 +228,6 @@ func (s *cachedStore) Tail(
 	})
 }
 
-// Timeline implements gather.Store.
 func (s *cachedStore) Timeline(
 	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
@@ -242,7 +237,6 @@ func (s *cachedStore) Timeline(
 	})
 }
 
-// MessagesBefore implements gather.Store.
 func (s *cachedStore) MessagesBefore(
 	ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
 ) ([]conversation.Message, error) {
@@ -251,7 +245,6 @@ func (s *cachedStore) MessagesBefore(
 	})
 }
 
-// CoachSessions implements gather.Store.
 func (s *cachedStore) CoachSessions(
 	ctx context.Context, user conversation.UserID, of conversation.CoachSessions, p conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
@@ -261,7 +254,6 @@ func (s *cachedStore) CoachSessions(
 	})
 }
 
-// LongTerm implements gather.Store.
 func (s *cachedStore) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
 	return cached(&s.cache, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
 }
@@ -272,7 +264,6 @@ type cachedSearch struct {
 	cache
 }
 
-// Search implements gather.Searcher.
 func (s *cachedSearch) Search(
 	ctx context.Context, user conversation.UserID, q recall.Search,
 ) (recall.Found, error) {
@@ -287,7 +278,6 @@ type cachedIndex struct {
 	cache
 }
 
-// Query implements vector.Querier.
 func (x *cachedIndex) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
@@ -300,7 +290,6 @@ type cachedEmbedder struct {
 	cache
 }
 
-// Embed implements vector.Embedder.
 func (e *cachedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	return cached(&e.cache, "embed", func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

@@ -68,31 +68,30 @@ func (s Share) share() float64 { return float64(s.Prefix) / float64(s.Tokens) }
 // filledOrder is the recipe of a stage with CACHE_FIRST off. It exists in this benchmark only.
 const filledOrder = "unified-filled"
 
-// addFilled adds it to the recipes of this process.
-func addFilled() {
-	if slices.ContainsFunc(prompt.Recipes, isFilled) {
-		return
-	}
-	i := slices.IndexFunc(prompt.Recipes, func(r prompt.Recipe) bool { return r.Name == prompt.Unified })
-	fills := prompt.Recipes[i]
+// withFilled returns recipes and, as the last one, that of filledOrder.
+func withFilled(recipes []prompt.Recipe) []prompt.Recipe {
+	i := slices.IndexFunc(recipes, func(r prompt.Recipe) bool { return r.Name == prompt.Unified })
+	fills := recipes[i]
 	fills.Name, fills.CacheFirst = filledOrder, false
-	prompt.Recipes = append(prompt.Recipes, fills)
+	return append(slices.Clone(recipes), fills)
 }
 
 // barBudget is the budget that has limits, unified's own.
 const barBudget = 4000
 
-// reuseBudgets are the budgets that are compared.
 var reuseBudgets = []int{2000, barBudget, 16_000}
 
 // measureReuse plays a day of a chat and compares each turn's prompt with those before it. For this time the recipes of
 // the process have filledOrder.
 func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reuse, error) {
-	addFilled()
-	defer func() { prompt.Recipes = slices.DeleteFunc(prompt.Recipes, isFilled) }()
+	shipped := prompt.Recipes
+	prompt.Recipes = withFilled(shipped)
+	defer func() { prompt.Recipes = shipped }()
 	var all []*reuseMeter
 	for _, budget := range reuseBudgets {
-		all = append(all, newReuseMeter(byAge, prompt.Unified, budget, s), newReuseMeter(filled, filledOrder, budget, s))
+		all = append(all,
+			&reuseMeter{Reuse: Reuse{Layout: byAge, Budget: budget}, recipe: prompt.Unified, services: s},
+			&reuseMeter{Reuse: Reuse{Layout: filled, Budget: budget}, recipe: filledOrder, services: s})
 	}
 	d, err := startDay(ctx, s)
 	if err != nil {
@@ -122,8 +121,6 @@ func measureReuse(ctx context.Context, s *services, turns int, p Prices) ([]Reus
 	return out, nil
 }
 
-func isFilled(r prompt.Recipe) bool { return r.Name == filledOrder }
-
 // part is one part of a prompt as the model's server gets it: the tools, or a message.
 type part struct {
 	role, text string
@@ -149,11 +146,6 @@ type reuseMeter struct {
 	all, cached, written int
 }
 
-func newReuseMeter(layout, recipe string, budget int, s *services) *reuseMeter {
-	return &reuseMeter{Reuse: Reuse{Layout: layout, Budget: budget}, recipe: recipe, services: s}
-}
-
-// add counts the prompt of a turn.
 func (m *reuseMeter) add(at time.Time, after string, p prompt.Prompt) {
 	now := sent(m.services, at, p)
 	share := Share{Turn: len(m.sent) + 1, Tokens: now.tokens, After: after}
@@ -178,7 +170,6 @@ func (m *reuseMeter) add(at time.Time, after string, p prompt.Prompt) {
 	}
 }
 
-// result sums up the turns.
 func (m *reuseMeter) result(p Prices) Reuse {
 	var shares, across, rewritten []float64
 	for _, s := range m.Turns {

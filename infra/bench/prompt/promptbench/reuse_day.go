@@ -91,7 +91,6 @@ const (
 	knownMemories   = 10
 )
 
-// writeUser writes the long-term memory.
 func (d *day) writeUser(ctx context.Context) error {
 	err := d.writePerson(ctx, "You are Mia, a calm strength coach. You answer in plain words, give numbers where you "+
 		"can, and never push through pain.", "Nurse, 34, trains at home, three times a week.",
@@ -135,7 +134,6 @@ func (d *day) learn(ctx context.Context, n int, pinned bool) error {
 	return d.indexer.IndexHits(ctx, d.user, 0, []recall.Hit{{Memory: &m}})
 }
 
-// spine writes the coach's spine anew.
 func (d *day) spine(ctx context.Context, latest string) error {
 	store := dynamo.NewPromptSource(d.db)
 	snapshot, err := store.LongTerm(ctx, d.user)

@@ -66,7 +66,6 @@ func startServices(ctx context.Context, endpoint, name string, l Latencies) (*se
 	return s, nil
 }
 
-// dynamoClient returns a client of DynamoDB over a transport.
 func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: t} }
 	return rig.Client(s.Endpoint, append(options, over)...)

@@ -96,10 +96,8 @@ func measureStarts(ctx context.Context, repeats int) (out Starts, err error) {
 	return out, nil
 }
 
-// emptyFunction is the package of the floor.
 const emptyFunction = "./infra/bench/prompt/emptyfn"
 
-// build builds the functions of the template, and the empty one.
 func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
 		"JwtIssuer": a.issuer, "JwtAudience": issuer.Audience,

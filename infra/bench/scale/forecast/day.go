@@ -1,17 +1,11 @@
 package forecast
 
-import "github.com/throughline/throughline/infra/bench/scale/unitbench"
-
 // dayUsers is the number of users that a day is worked out for, so that what a service charges at least is no part of
 // one user's day.
 const dayUsers = 1_000_000
 
-// Day is what one user's day with the app uses and costs.
+// Day is what one user's day with the app costs.
 type Day struct {
-	Sessions, Turns float64
-	// Uses are those of each function, All their sum.
-	Uses map[string]unitbench.Use
-	All  unitbench.Use
 	// Costs are by part, USD all of them, and WithoutChat all but the chat model's answers.
 	Costs            []Cost
 	USD, WithoutChat float64
@@ -21,16 +15,9 @@ type Day struct {
 
 // Day works out a user's day: the month of users who have that many sessions every day, divided by users and days.
 func (in Input) Day() Day {
-	w := in.Workload
-	d := Day{
-		Sessions: w.DaySessions, Turns: w.DaySessions * float64(w.TurnsPerSession), Uses: map[string]unitbench.Use{},
-		All: in.total().Times(w.DaySessions),
-	}
-	for name, u := range in.Units.Session {
-		d.Uses[name] = u.Times(w.DaySessions)
-	}
-	in.Workload.SessionsPerUserAndDay = w.DaySessions
-	month, each := in.Size(dayUsers), dayUsers*w.DaysPerMonth
+	in.Workload.SessionsPerUserAndDay = in.Workload.DaySessions
+	month, each := in.Size(dayUsers), dayUsers*in.Workload.DaysPerMonth
+	var d Day
 	chat := in.chatUSD(month.Sessions)
 	for _, c := range month.Money {
 		if c.Part == chatAndSummaries {
@@ -46,7 +33,6 @@ func (in Input) Day() Day {
 	return d
 }
 
-// chatUSD is what the chat model's answers cost.
 func (in Input) chatUSD(sessions float64) float64 {
 	input := sessions * in.Units.Session["coach"].InputTokens
 	output := sessions * float64(in.Workload.TurnsPerSession) *

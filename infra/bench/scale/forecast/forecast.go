@@ -65,6 +65,9 @@ type Workload struct {
 	Functions map[string]Function `json:"functions"`
 }
 
+// DayTurns is how many turns a user has on a day with the app.
+func (w Workload) DayTurns() float64 { return w.DaySessions * float64(w.TurnsPerSession) }
+
 // Reads are the calls of an app that only read.
 type Reads struct {
 	CallsPerSession     float64 `json:"callsPerSession"`
@@ -240,8 +243,8 @@ func (s Size) StreamShards() float64 {
 	return math.Ceil(max(1, s.Peak(s.WriteUnits)/partitionWrites, s.TableGB/10))
 }
 
-// total is the use of all functions in one session.
-func (in Input) total() unitbench.Use {
+// Total is the use of all functions in one session.
+func (in Input) Total() unitbench.Use {
 	var sum unitbench.Use
 	for _, name := range slices.Sorted(maps.Keys(in.Units.Session)) { // the sum of floats depends on their order
 		sum = sum.Plus(in.Units.Session[name])
@@ -251,7 +254,7 @@ func (in Input) total() unitbench.Use {
 
 // Size works out the forecast for a number of users.
 func (in Input) Size(users float64) Size {
-	w, use, turns := in.Workload, in.total(), float64(in.Workload.TurnsPerSession)
+	w, use, turns := in.Workload, in.Total(), float64(in.Workload.TurnsPerSession)
 	s := Size{
 		Users: users, SessionsPerDay: users * w.SessionsPerUserAndDay, StoredMessages: users * w.StoredMessagesPerUser,
 		peakShare: w.PeakHourShare / w.DaysPerMonth / hour,
@@ -321,7 +324,6 @@ func (in Input) index(s *Size, use unitbench.Use, storedSessions float64) {
 // chatAndSummaries is the part of what the model of the chat and of the background costs.
 const chatAndSummaries = "OpenAI: chat and summaries"
 
-// modelUSD is what tokens of the model cost.
 func (in Input) modelUSD(input, output float64) float64 {
 	cached := input * in.Workload.CachedInputShare
 	written := (input - cached) * in.Workload.CacheWriteShare
@@ -330,7 +332,6 @@ func (in Input) modelUSD(input, output float64) float64 {
 		usd(output, "modelOutput")
 }
 
-// money works out what each part costs.
 func (in Input) money(s Size) []Cost {
 	w, usd, millions := in.Workload, in.Prices.USD, in.Prices.perMillion
 	pinecone := millions(s.IndexReads, "pineconeRead") + millions(s.IndexWrites, "pineconeWrite") +

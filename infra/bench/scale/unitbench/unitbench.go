@@ -48,7 +48,6 @@ const (
 	appContext = "coach_conversation"
 )
 
-// bench is one run.
 type bench struct {
 	*tally
 	*rig.Rig

@@ -120,7 +120,6 @@ type countingWriter struct {
 
 var _ io.Writer = countingWriter{}
 
-// Write counts.
 func (w countingWriter) Write(p []byte) (int, error) {
 	u := Use{LogBytes: float64(len(p))}
 	if w.isMetrics {

@@ -77,17 +77,16 @@ func (a *arrayContender) begin(ctx context.Context) error {
 	return nil
 }
 
-// turn measures one append to the array.
-func (a *arrayContender) turn(ctx context.Context) (meter.Usage, error) {
+func (a *arrayContender) turn(ctx context.Context) (used []meter.Usage, messages int, err error) {
 	if grown := len(a.messages()) - a.length; grown+turnMessages > max(turnMessages, a.length/10) {
 		if err := a.begin(ctx); err != nil {
-			return meter.Usage{}, err
+			return nil, 0, err
 		}
 	}
 	return a.append(ctx)
 }
 
-func (a *arrayContender) append(ctx context.Context) (meter.Usage, error) {
+func (a *arrayContender) append(ctx context.Context) (used []meter.Usage, messages int, err error) {
 	a.clock = a.clock.Add(turnInterval)
 	added := a.entries(a.texts.Turn())
 	in := &dynamodb.UpdateItemInput{
@@ -97,30 +96,29 @@ func (a *arrayContender) append(ctx context.Context) (meter.Usage, error) {
 			":added": &types.AttributeValueMemberL{Value: added}, ":now": stringAttr(conversation.FormatTime(a.clock)),
 		},
 	}
-	used, err := a.Measure(ctx, func(ctx context.Context) error {
+	used, messages, err = a.once(ctx, func(ctx context.Context) (int, error) {
 		if _, err := a.UpdateItem(ctx, in); err != nil {
-			return fmt.Errorf("append to array: %w", err)
+			return 0, fmt.Errorf("append to array: %w", err)
 		}
-		return nil
+		return turnMessages, nil
 	})
 	if err == nil {
 		a.setMessages(append(a.messages(), added...))
 	}
-	return used, err
+	return used, messages, err
 }
 
 // read measures the read of the whole item, of which a page is a part.
-func (a *arrayContender) read(ctx context.Context) (meter.Usage, int, error) {
-	used, err := a.Measure(ctx, func(ctx context.Context) error {
+func (a *arrayContender) read(ctx context.Context) (used []meter.Usage, messages int, err error) {
+	return a.once(ctx, func(ctx context.Context) (int, error) {
 		_, err := a.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName: aws.String(a.table), Key: capacity.Item{"pk": a.item["pk"], "sk": a.item["sk"]},
 		})
 		if err != nil {
-			return fmt.Errorf("read array: %w", err)
+			return 0, fmt.Errorf("read array: %w", err)
 		}
-		return nil
+		return len(a.messages()), nil
 	})
-	return used, len(a.messages()), err
 }
 
 // fillArray appends turn by turn to an empty array until DynamoDB refuses it.
@@ -131,7 +129,7 @@ func (s *setup) fillArray(ctx context.Context) (ArrayEnd, error) {
 	}
 	var end ArrayEnd
 	for {
-		_, err := a.append(ctx)
+		_, _, err := a.append(ctx)
 		var refused smithy.APIError
 		if errors.As(err, &refused) && refused.ErrorCode() == "ValidationException" {
 			end.Error = refused.ErrorMessage()

@@ -83,22 +83,21 @@ func (s *setup) transact(ctx context.Context, items []types.TransactWriteItem) e
 }
 
 // bareTurns measures the bare transaction of each turn that it has not repeated yet.
-func (c *storeContender) bareTurns(ctx context.Context) ([]meter.Usage, error) {
-	var all []meter.Usage
+func (c *storeContender) bareTurns(ctx context.Context) (all []meter.Usage, messages int, err error) {
 	for _, items := range c.pending {
 		used, err := c.Measure(ctx, func(ctx context.Context) error { return c.transact(ctx, items) })
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		all = append(all, used)
 	}
 	c.pending = nil
-	return all, nil
+	return all, turnMessages, nil
 }
 
 // barePage measures one query of the index for a page of the session: its newest messages, or the oldest ones after a
 // time.
-func (c *storeContender) barePage(ctx context.Context, limit int, after time.Time) (meter.Usage, int, error) {
+func (c *storeContender) barePage(limit int, after time.Time) step {
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(c.table), IndexName: aws.String(table.BySource), Limit: aws.Int32(int32(limit)),
 		KeyConditionExpression:    aws.String("sourceId = :source"),
@@ -110,14 +109,13 @@ func (c *storeContender) barePage(ctx context.Context, limit int, after time.Tim
 		in.ExpressionAttributeNames = map[string]string{"#t": "timestamp"}
 		in.ExpressionAttributeValues[":after"] = stringAttr(conversation.FormatTime(after))
 	}
-	n := 0
-	used, err := c.Measure(ctx, func(ctx context.Context) error {
-		out, err := c.Query(ctx, in)
-		if err != nil {
-			return fmt.Errorf("query page: %w", err)
-		}
-		n = len(out.Items)
-		return nil
-	})
-	return used, n, err
+	return func(ctx context.Context) (used []meter.Usage, n int, err error) {
+		return c.once(ctx, func(ctx context.Context) (int, error) {
+			out, err := c.Query(ctx, in)
+			if err != nil {
+				return 0, fmt.Errorf("query page: %w", err)
+			}
+			return len(out.Items), nil
+		})
+	}
 }

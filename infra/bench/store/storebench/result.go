@@ -1,11 +1,11 @@
 package storebench
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 )
 
@@ -109,6 +109,7 @@ func (r Result) lengths(k Kind) []int {
 type samples struct {
 	kind      Kind
 	contender string
+	next      step
 	messages  int
 	wall      []time.Duration
 	calls     int
@@ -116,11 +117,17 @@ type samples struct {
 	units     capacity.Units
 }
 
-func (s *samples) add(u meter.Usage) {
-	s.wall = append(s.wall, u.Wall)
-	s.calls += u.Calls
-	s.mostCalls = max(s.mostCalls, u.Calls)
-	s.units = s.units.Add(u.Units)
+// measure takes the contender's next step.
+func (s *samples) measure(ctx context.Context) error {
+	all, messages, err := s.next(ctx)
+	s.messages = messages
+	for _, u := range all {
+		s.wall = append(s.wall, u.Wall)
+		s.calls += u.Calls
+		s.mostCalls = max(s.mostCalls, u.Calls)
+		s.units = s.units.Add(u.Units)
+	}
+	return err
 }
 
 func (s *samples) row(length int) Row {

@@ -39,6 +39,17 @@ func (s *setup) newUser() conversation.UserID {
 		uint32(a), uint16(a>>32), uint16(a>>48), uint16(b), b>>16))
 }
 
+// once measures an operation that returns a number of messages.
+func (s *setup) once(
+	ctx context.Context, operation func(context.Context) (int, error),
+) (used []meter.Usage, messages int, err error) {
+	one, err := s.Measure(ctx, func(ctx context.Context) (err error) {
+		messages, err = operation(ctx)
+		return err
+	})
+	return []meter.Usage{one}, messages, err
+}
+
 // recordingAPI is the meter as a store uses it. It keeps the last transaction, which the bare transaction repeats.
 type recordingAPI struct {
 	*meter.Meter

@@ -98,11 +98,10 @@ func (c *storeContender) full() bool {
 	return c.session == "" || c.grown+turnMessages > max(turnMessages, c.length/10)
 }
 
-// turn measures one append of a turn.
-func (c *storeContender) turn(ctx context.Context) (meter.Usage, error) {
+func (c *storeContender) turn(ctx context.Context) (used []meter.Usage, messages int, err error) {
 	if c.full() {
 		if err := c.begin(ctx); err != nil {
-			return meter.Usage{}, err
+			return nil, 0, err
 		}
 	}
 	c.now = c.now.Add(turnInterval)
@@ -110,15 +109,15 @@ func (c *storeContender) turn(ctx context.Context) (meter.Usage, error) {
 	if c.cold {
 		db = c.fresh()
 	}
-	used, err := c.Measure(ctx, func(ctx context.Context) error {
+	used, messages, err = c.once(ctx, func(ctx context.Context) (int, error) {
 		_, err := dynamo.NewMessageStore(db).Append(ctx, c.user, in)
-		return err
+		return turnMessages, err
 	})
 	c.grown += turnMessages
 	if c.bareUser != "" {
 		c.pending = append(c.pending, bareItems(c.api.last, c.user, c.bareUser))
 	}
-	return used, err
+	return used, messages, err
 }
 
 func (c *storeContender) nextAppend() conversation.Append {
@@ -134,17 +133,14 @@ func (c *storeContender) nextAppend() conversation.Append {
 	return in
 }
 
-// page measures the read of one page.
-func (c *storeContender) page(
-	ctx context.Context, db *dynamo.DB, page conversation.Page,
-) (meter.Usage, int, error) {
-	n := 0
-	used, err := c.Measure(ctx, func(ctx context.Context) error {
-		messages, _, err := dynamo.NewMessageStore(db).Messages(ctx, c.user, c.session, page)
-		n = len(messages)
-		return err
-	})
-	return used, n, err
+func (c *storeContender) page(page conversation.Page, db func() *dynamo.DB) step {
+	return func(ctx context.Context) (used []meter.Usage, messages int, err error) {
+		store := dynamo.NewMessageStore(db())
+		return c.once(ctx, func(ctx context.Context) (int, error) {
+			messages, _, err := store.Messages(ctx, c.user, c.session, page)
+			return len(messages), err
+		})
+	}
 }
 
 // paging is what paging through a whole session from its beginning found.
@@ -156,7 +152,6 @@ type paging struct {
 	wrong int
 }
 
-// pageThrough reads the whole session in pages.
 func (c *storeContender) pageThrough(ctx context.Context, limit int) (paging, error) {
 	var p paging
 	next := 1

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
@@ -50,10 +51,9 @@ func Run(ctx context.Context, client *dynamodb.Client, name string, s Settings, 
 	return r, nil
 }
 
-// step is the next step of one contender. It may add several samples, or none.
-type step func(context.Context) error
+// step is the next step of one contender. It returns what it measured, several times or none, and of how many messages.
+type step func(context.Context) (used []meter.Usage, messages int, err error)
 
-// measureLength measures every contender at one length.
 func (s *setup) measureLength(
 	ctx context.Context, length, repeats int, end ArrayEnd,
 ) (rows []Row, wrong int, err error) {
@@ -85,10 +85,10 @@ func (s *setup) measureLength(
 
 // inTurns runs every contender's step in each repeat. The order changes from repeat to repeat, so that whatever else
 // the machine does meanwhile, and what one contender leaves to the next, affects all alike.
-func inTurns(ctx context.Context, repeats int, contenders []step) error {
+func inTurns(ctx context.Context, repeats int, contenders []*samples) error {
 	for repeat := range repeats {
 		for i := range contenders {
-			if err := contenders[(repeat+i)%len(contenders)](ctx); err != nil {
+			if err := contenders[(repeat+i)%len(contenders)].measure(ctx); err != nil {
 				return err
 			}
 		}
@@ -103,7 +103,7 @@ type round struct {
 	warm   *storeContender
 	array  *arrayContender // nil where the item would be too large
 	all    []*samples
-	last   []step // the steps after all repeats
+	last   []*samples // those of steps that follow all repeats, too
 }
 
 // begin writes what pages are read from. An array has to have room for what its turns add.
@@ -117,82 +117,46 @@ func (r *round) begin(ctx context.Context, end ArrayEnd) error {
 	return r.warm.begin(ctx)
 }
 
-func (r *round) samples(k Kind, contender string) *samples {
-	s := &samples{kind: k, contender: contender, messages: turnMessages}
+// add adds a contender, which begins with a step.
+func (r *round) add(k Kind, contender string, next step) *samples {
+	s := &samples{kind: k, contender: contender, next: next}
 	r.all = append(r.all, s)
 	return s
 }
 
-func (r *round) turns() []step {
-	steps := r.storeSteps(r.warm, BareTurn)
-	steps = append(steps, r.storeSteps(r.newStore(WarmKeyed, r.length, true, false), BareTurnKeyed)...)
-	steps = append(steps, r.storeSteps(r.newStore(Cold, r.length, false, true), "")...)
-	steps = append(steps, r.storeSteps(r.newStore(ColdKeyed, r.length, true, true), "")...)
+func (r *round) turns() []*samples {
+	begin := len(r.all)
+	r.addStore(r.warm, BareTurn)
+	r.addStore(r.newStore(WarmKeyed, r.length, true, false), BareTurnKeyed)
+	r.addStore(r.newStore(Cold, r.length, false, true), "")
+	r.addStore(r.newStore(ColdKeyed, r.length, true, true), "")
 	if r.array != nil {
-		s := r.samples(Turn, Array)
-		steps = append(steps, func(ctx context.Context) error {
-			used, err := r.array.turn(ctx)
-			s.add(used)
-			return err
-		})
+		r.add(Turn, Array, r.array.turn)
 	}
-	return steps
+	return r.all[begin:]
 }
 
-// storeSteps returns the steps of a contender and of the bare transaction that repeats its turns. Where the bare
-// transaction's step comes first, it repeats the turn of the repeat before.
-func (r *round) storeSteps(c *storeContender, floor string) []step {
-	var steps []step
+// addStore adds a contender and the bare transaction that repeats its turns. Where the bare transaction's step comes
+// first, it repeats the turn of the repeat before.
+func (r *round) addStore(c *storeContender, floor string) {
 	if floor != "" {
-		s := r.samples(Turn, floor)
-		bare := func(ctx context.Context) error {
-			all, err := c.bareTurns(ctx)
-			for _, used := range all {
-				s.add(used)
-			}
-			return err
-		}
-		steps, r.last = append(steps, bare), append(r.last, bare)
+		r.last = append(r.last, r.add(Turn, floor, c.bareTurns))
 	}
-	s := r.samples(Turn, c.name)
-	return append(steps, func(ctx context.Context) error {
-		used, err := c.turn(ctx)
-		s.add(used)
-		return err
-	})
+	r.add(Turn, c.name, c.turn)
 }
 
-// pageRead reads one page and returns the number of its messages.
-type pageRead func(context.Context) (meter.Usage, int, error)
-
-func (r *round) pages(p paging) []step {
-	c := r.warm
+func (r *round) pages(p paging) []*samples {
+	begin, c := len(r.all), r.warm
 	newest := conversation.Page{Limit: PageMessages, Descending: true}
 	last := conversation.Page{Limit: PageMessages, After: p.cursor}
-	steps := []step{
-		r.page(Newest, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
-			return c.barePage(ctx, PageMessages, time.Time{})
-		}),
-		r.page(Newest, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.db, newest) }),
-		r.page(Newest, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), newest) }),
-		r.page(Last, BareQuery, func(ctx context.Context) (meter.Usage, int, error) {
-			return c.barePage(ctx, PageMessages, p.after)
-		}),
-		r.page(Last, Warm, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.db, last) }),
-		r.page(Last, Cold, func(ctx context.Context) (meter.Usage, int, error) { return c.page(ctx, c.fresh(), last) }),
-	}
+	r.add(Newest, BareQuery, c.barePage(PageMessages, time.Time{}))
+	r.add(Newest, Warm, c.page(newest, func() *dynamo.DB { return c.db }))
+	r.add(Newest, Cold, c.page(newest, c.fresh))
+	r.add(Last, BareQuery, c.barePage(PageMessages, p.after))
+	r.add(Last, Warm, c.page(last, func() *dynamo.DB { return c.db }))
+	r.add(Last, Cold, c.page(last, c.fresh))
 	if r.array != nil {
-		steps = append(steps, r.page(Newest, Array, r.array.read))
+		r.add(Newest, Array, r.array.read)
 	}
-	return steps
-}
-
-func (r *round) page(k Kind, contender string, read pageRead) step {
-	s := r.samples(k, contender)
-	return func(ctx context.Context) error {
-		used, n, err := read(ctx)
-		s.messages = n
-		s.add(used)
-		return err
-	}
+	return r.all[begin:]
 }
