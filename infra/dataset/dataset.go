@@ -27,6 +27,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -77,6 +80,40 @@ var appContexts = [2]string{"coach_conversation", "program_designer"}
 
 // messageInterval is the time between two messages of a session whose file has only the time of its beginning.
 const messageInterval = 20 * time.Second
+
+// Set is a data set: the conversations of a file.
+type Set struct {
+	Name          string
+	Conversations []Conversation
+}
+
+// Has reports whether a conversation is one of the set's.
+func (s Set) Has(c *Conversation) bool {
+	return slices.ContainsFunc(s.Conversations, func(other Conversation) bool { return other.ID == c.ID })
+}
+
+// NameOf is the name of the data set in a file: that of the file.
+func NameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
+
+// ReadSets reads files, whose names have spaces between them. The ids of all conversations differ.
+func ReadSets(paths string) ([]Set, error) {
+	var sets []Set
+	known := map[string]string{}
+	for path := range strings.FieldsSeq(paths) {
+		list, err := Read(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range list {
+			if other := known[c.ID]; other != "" {
+				return nil, fmt.Errorf("%s is the id of two conversations, of %s and %s: give one another", c.ID, other, path)
+			}
+			known[c.ID] = path
+		}
+		sets = append(sets, Set{NameOf(path), list})
+	}
+	return sets, nil
+}
 
 // Read reads a file.
 func Read(path string) ([]Conversation, error) {

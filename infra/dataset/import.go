@@ -64,7 +64,6 @@ func (i Importer) importSession(ctx context.Context, api *client.Client, s Sessi
 	return nil
 }
 
-// body returns the body of an append.
 func body(messages []Message) map[string]any {
 	out := make([]map[string]any, len(messages))
 	for i, m := range messages {

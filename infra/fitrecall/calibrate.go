@@ -183,7 +183,6 @@ func (f fitted) features() map[string]float64 {
 	return out
 }
 
-// probabilities are those of the records of a pool.
 func (f fitted) probabilities(p pool) []float64 {
 	compared := model{slices.Clone(f.weights)}
 	for name := range setByHand {

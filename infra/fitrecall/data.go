@@ -3,8 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
-	"strings"
 
 	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/internal/conversation"
@@ -26,15 +24,11 @@ type question struct {
 	evidence map[string]bool
 }
 
-// readSamples reads a file and changes it by the variant.
-func readSamples(path string, v variant) ([]sample, error) {
-	conversations, err := dataset.Read(path)
-	if err != nil {
-		return nil, err
-	}
-	samples := make([]sample, len(conversations))
-	for n, c := range conversations {
-		s := sample{set: nameOf(path), id: c.ID}
+// samplesOf returns the conversations of a data set, changed by the variant.
+func samplesOf(set dataset.Set, v variant) []sample {
+	samples := make([]sample, len(set.Conversations))
+	for n, c := range set.Conversations {
+		s := sample{set: set.Name, id: c.ID}
 		places := map[string]string{} // the message that a message of the file went into
 		for _, session := range c.Sessions {
 			s.addSession(session, v.apply(session.Messages), places)
@@ -48,7 +42,7 @@ func readSamples(path string, v variant) ([]sample, error) {
 		}
 		samples[n] = s
 	}
-	return samples, nil
+	return samples
 }
 
 func (s *sample) addSession(session dataset.Session, said []utterance, places map[string]string) {
@@ -63,9 +57,6 @@ func (s *sample) addSession(session dataset.Session, said []utterance, places ma
 		})
 	}
 }
-
-// nameOf is the name of a data set: that of its file.
-func nameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
 
 // The groups that questions are reported and weights are left out by.
 func bySet(p pool) string          { return p.set }

@@ -45,7 +45,6 @@ func (m model) score(row []float64) float64 {
 	return sum
 }
 
-// scores are those of the records of a pool.
 func (m model) scores(p pool) []float64 {
 	out := make([]float64, p.size())
 	for i := range out {

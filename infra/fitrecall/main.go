@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
@@ -148,13 +149,13 @@ func reportFeatures(out io.Writer, pools []pool, all leftOut) {
 
 // pools reads the data sets, changed by a variant.
 func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
+	sets, err := dataset.ReadSets(o.data)
+	if err != nil {
+		return nil, err
+	}
 	var samples []sample
-	for path := range strings.FieldsSeq(o.data) {
-		of, err := readSamples(path, v)
-		if err != nil {
-			return nil, err
-		}
-		samples = append(samples, of...)
+	for _, set := range sets {
+		samples = append(samples, samplesOf(set, v)...)
 	}
 	if err := o.check(samples); err != nil {
 		return nil, err
@@ -164,15 +165,11 @@ func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
 
 // check refuses data that no weights can be fitted on.
 func (o options) check(samples []sample) error {
-	questions, known := 0, map[string]bool{}
+	questions := 0
 	for _, s := range samples {
 		if len(s.messages) == 0 {
 			return fmt.Errorf("%s: %s has no message: remove it", s.set, s.id)
 		}
-		if known[s.id] {
-			return fmt.Errorf("%s: %s is the id of two conversations: give one another", s.set, s.id)
-		}
-		known[s.id] = true
 		questions += len(s.questions)
 	}
 	switch {
@@ -267,7 +264,6 @@ func indexShares(pools []pool) map[string]map[string]cutoff.Shares {
 	return out
 }
 
-// write prints the weights as JSON, and writes them to the file that is named.
 func (o options) write(out io.Writer, f fitted) error {
 	text, err := o.encode(f, "")
 	if err != nil {
@@ -283,7 +279,7 @@ func (o options) write(out io.Writer, f fitted) error {
 func (o options) encode(f fitted, part string) ([]byte, error) {
 	var names []string
 	for path := range strings.FieldsSeq(o.data) {
-		names = append(names, nameOf(path))
+		names = append(names, dataset.NameOf(path))
 	}
 	model := "offline embedding"
 	if o.embeddings != "" {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/internal/conversation"
@@ -139,11 +140,11 @@ func drawNotes(random *rand.Rand, id string) sample {
 func TestWeightsOnOtherData(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
-	samples, err := readSamples("../recallbench/testdata/monologues.json", original)
+	sets, err := dataset.ReadSets("../recallbench/testdata/monologues.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples = append(samples, drawNotes(random, "nora"), drawNotes(random, "nils"))
+	samples := append(samplesOf(sets[0], original), drawNotes(random, "nora"), drawNotes(random, "nils"))
 	pools, err := readPools(t.Context(), samples, offline{embedder.New()}, 400)
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,6 @@ type pool struct {
 	words []cutoff.Message
 }
 
-// size returns the number of records.
 func (p pool) size() int { return len(p.relevant) }
 
 //go:embed smalltalk.txt
@@ -132,7 +131,6 @@ func newPooler(s sample, found *memoryIndex) *pooler {
 	return &pooler{s, found, bm25.New(texts), chars, now}
 }
 
-// pool searches for a question.
 func (x *pooler) pool(q question, embedding []float32, size int) pool {
 	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.text))
 	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: size}))

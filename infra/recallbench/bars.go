@@ -40,7 +40,6 @@ type bar struct {
 
 func (b bar) held() bool { return b.value > b.least || b.value == b.least && !b.above }
 
-// bars are what has to hold of each data set.
 func (r result) bars() (out []bar) {
 	for _, s := range r.worstFirst() {
 		unseen, others := s.by(onOtherSets), s.by(onOthers)
@@ -58,7 +57,6 @@ func (r result) bars() (out []bar) {
 	return out
 }
 
-// floorBars are the bars of one data set by its floor.
 func (r result) floorBars(s *setResult, score, byWords *evidence.Score) (out []bar) {
 	more := 0.0
 	if r.Model != offlinemodel.ModelID {
@@ -87,7 +85,6 @@ func (r result) floorBars(s *setResult, score, byWords *evidence.Score) (out []b
 	return append(out, bar{s.Name, "in the prompt without the conversation" + name, score.InPrompt, least, above})
 }
 
-// barTable has a row for each bar.
 func (r result) barTable() *report.Table {
 	t := &report.Table{Header: []string{"data", "has to hold", "measured", "at least", ""}}
 	for _, b := range r.bars() {

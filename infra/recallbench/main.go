@@ -2,11 +2,10 @@
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
 // is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside the newest
 // messages, BM25 and the index's own score; which share is in a prompt of 4,000 tokens; how much of the answers the
-// summaries have; and what a query takes. It starts a local stack of its own, or uses one that runs.
+// summaries have; and what a query takes. It starts a local stack of its own.
 //
 //	go run ./infra/recallbench -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]
 //	  [-leave-one-out] [-features]
-//	go run ./infra/recallbench -data "FILE FILE" -base http://127.0.0.1:8080
 //
 // With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
 // were fitted on all other conversations, and those that were fitted on the other data sets (infra/fitrecall). With
@@ -29,34 +28,34 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
+// indexTimeout is how long a stack may take until all is summarised and indexed.
+const indexTimeout = 30 * time.Minute
+
 type options struct {
-	data, base, embeddings, model, docs string
-	dimensions, every                   int
-	leaveOneOut, features               bool
-	limit                               time.Duration
+	data, embeddings, model, docs string
+	dimensions, every             int
+	leaveOneOut, features         bool
 }
 
 func main() {
 	var o options
 	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
-	flag.StringVar(&o.base, "base", "", "address of a running stack; without one, a fresh stack is started")
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.IntVar(&o.dimensions, "dimensions", 384, "dimension of that model")
 	flag.IntVar(&o.every, "every", 1, "ask every n-th question of each conversation")
-	flag.DurationVar(&o.limit, "limit", 30*time.Minute, "how long to wait until all is indexed")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
 	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
 		"ask again, with weights fitted on other conversations and data sets")
 	flag.BoolVar(&o.features, "features", false, "ask again without each feature of the ranking")
 	flag.Parse()
-	if o.data == "" || o.every < 1 || o.base != "" && (o.leaveOneOut || o.features) {
-		fmt.Fprintln(os.Stderr, "recallbench: -data names files of conversations; -every is at least 1; "+
-			"-leave-one-out and -features start stacks of their own, without -base")
+	if o.data == "" || o.every < 1 {
+		fmt.Fprintln(os.Stderr, "recallbench: -data names files of conversations; -every is at least 1")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -67,18 +66,13 @@ func main() {
 	}
 }
 
-func (o options) run(ctx context.Context) (err error) {
-	sets, err := readSets(o.data)
+func (o options) run(ctx context.Context) error {
+	sets, err := dataset.ReadSets(o.data)
 	if err != nil {
 		return err
 	}
 	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every, Command: o.command()}
-	if o.base != "" {
-		_, err = o.measure(ctx, client.New(o.base), sets, &r)
-	} else {
-		err = o.measureStacks(ctx, sets, &r)
-	}
-	if err != nil {
+	if err := o.measureStacks(ctx, sets, &r); err != nil {
 		return err
 	}
 	fmt.Print(r.markdown())
@@ -109,7 +103,7 @@ func (o options) command() string {
 
 // measure imports the conversations and measures the stack as it is.
 func (o options) measure(
-	ctx context.Context, api *client.Client, sets []dataSet, r *result,
+	ctx context.Context, api *client.Client, sets []dataset.Set, r *result,
 ) (*evidence.Bench, error) {
 	embeddings := o.embeddings
 	if embeddings == "" {
@@ -120,16 +114,20 @@ func (o options) measure(
 		embeddings, r.Model = info.OpenAIBaseURL, offlinemodel.ModelID
 	}
 	began := time.Now()
-	b, err := evidence.Load(ctx, api, conversations(sets), o.every, o.limit)
+	var all []dataset.Conversation
+	for _, s := range sets {
+		all = append(all, s.Conversations...)
+	}
+	b, err := evidence.Load(ctx, api, all, o.every, indexTimeout)
 	if err != nil {
 		return nil, err
 	}
 	r.Seconds = time.Since(began).Seconds()
 	for _, s := range sets {
-		one := b.On(api, s.has)
+		one := b.On(api, s.Has)
 		measured, err := measureSet(ctx, one)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.name, err)
+			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
 		measured.count(s, len(one.Cases))
 		r.Sets = append(r.Sets, measured)
@@ -138,7 +136,6 @@ func (o options) measure(
 	return b, err
 }
 
-// measureSet asks the questions about one data set.
 func measureSet(ctx context.Context, b *evidence.Bench) (*setResult, error) {
 	found, err := ask(ctx, b)
 	if err != nil {

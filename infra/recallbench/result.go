@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/infra/recallbench/cutoff"
 	"github.com/throughline/throughline/infra/recallbench/evidence"
 )
 
-// result is what one run found.
 type result struct {
 	Date, Model, Command string
 	// Every says that each n-th question was asked, Seconds what the import took until all was indexed.
@@ -21,7 +21,6 @@ type result struct {
 	Times   evidence.Times
 }
 
-// setResult is what was found of one data set.
 type setResult struct {
 	Name                               string
 	Conversations, Messages, Questions int
@@ -39,9 +38,9 @@ type ranking struct {
 	HasPrompts bool
 }
 
-func (s *setResult) count(set dataSet, questions int) {
-	s.Name, s.Conversations, s.Questions = set.name, len(set.conversations), questions
-	for _, c := range set.conversations {
+func (s *setResult) count(set dataset.Set, questions int) {
+	s.Name, s.Conversations, s.Questions = set.Name, len(set.Conversations), questions
+	for _, c := range set.Conversations {
 		s.Messages += c.Messages()
 	}
 }

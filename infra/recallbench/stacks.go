@@ -30,7 +30,7 @@ type stacks struct {
 }
 
 // measureStacks measures a fresh stack, and then the same data again by other weights.
-func (o options) measureStacks(ctx context.Context, sets []dataSet, r *result) (err error) {
+func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *result) (err error) {
 	folder, err := os.MkdirTemp("", "throughline-recallbench-")
 	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -75,22 +75,22 @@ func (s stacks) on(ctx context.Context, weights string, do func(api *client.Clie
 
 // leaveOut asks the questions again, ranked by weights that were fitted on the other data sets and then by weights
 // that were fitted on all other conversations. It adds what the index's own score finds.
-func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataSet, r *result) error {
+func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataset.Set, r *result) error {
 	index, err := s.fit(ctx)
 	if err != nil {
 		return err
 	}
 	for n, set := range sets {
-		r.Sets[n].addIndex(index[set.name])
+		r.Sets[n].addIndex(index[set.Name])
 		if len(sets) > 1 {
-			unseen, err := s.ask(ctx, "set-"+set.name, b, set.has)
+			unseen, err := s.ask(ctx, "set-"+set.Name, b, set.Has)
 			if err != nil {
 				return err
 			}
 			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen), true})
 		}
 		var found []evidence.Found
-		for _, c := range set.conversations {
+		for _, c := range set.Conversations {
 			part, err := s.ask(ctx, c.ID, b, func(other *dataset.Conversation) bool { return other.ID == c.ID })
 			if err != nil {
 				return err
@@ -135,7 +135,7 @@ func (s stacks) ask(
 }
 
 // leaveFeaturesOut asks all questions without each feature that has a weight.
-func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []dataSet, r *result) error {
+func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []dataset.Set, r *result) error {
 	shipped := rank.Default()
 	for _, feature := range slices.Sorted(maps.Keys(shipped.Features)) {
 		other := *shipped
@@ -151,7 +151,7 @@ func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []
 		}
 		err = s.on(ctx, weights, func(api *client.Client) error {
 			for n, set := range sets {
-				found, err := b.On(api, set.has).Recall(ctx)
+				found, err := b.On(api, set.Has).Recall(ctx)
 				if err != nil {
 					return err
 				}

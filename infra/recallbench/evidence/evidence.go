@@ -137,23 +137,33 @@ func (b *Bench) Recall(ctx context.Context) ([]Found, error) {
 	return b.score(lists, cutoff.ByValue), err
 }
 
-// askRecall asks recall one question. An answer without the index, as a busy machine may give, is no measurement, so it
-// asks again.
-func askRecall(ctx context.Context, api *client.Client, query string) ([]ranked, error) {
+// askRecall asks recall one question.
+func askRecall(ctx context.Context, api *client.Client, query string) (list []ranked, err error) {
 	body := map[string]any{"query": query, "limit": most}
-	for attempt := 1; ; attempt++ {
+	err = insist(ctx, "recall", func() ([]degraded, error) {
 		var answer struct {
 			Messages []ranked
 			Degraded []degraded
 		}
 		err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer)
+		list = answer.Messages
+		return answer.Degraded, err
+	})
+	return list, err
+}
+
+// insist asks until the answer has all its sources. An answer without the index, as a busy machine may give, is no
+// measurement.
+func insist(ctx context.Context, what string, ask func() (missing []degraded, err error)) error {
+	for attempt := 1; ; attempt++ {
+		missing, err := ask()
 		switch {
 		case err != nil && (!isBusy(err) || attempt == attempts):
-			return nil, fmt.Errorf("recall: %w", err)
-		case err == nil && len(answer.Degraded) == 0:
-			return answer.Messages, nil
+			return fmt.Errorf("%s: %w", what, err)
+		case err == nil && len(missing) == 0:
+			return nil
 		case attempt == attempts:
-			return nil, fmt.Errorf("recall is degraded: %v", answer.Degraded)
+			return fmt.Errorf("%s is degraded: %v", what, missing)
 		}
 		_ = delay.Sleep(ctx, time.Duration(attempt)*retryWait) // the next call looks at ctx
 	}
@@ -216,15 +226,13 @@ func (c Case) sharesIn(blocks []block) (share, whole float64) {
 	return share, whole
 }
 
-// block is a block of a prompt's manifest.
 type block struct {
 	Items []struct{ ID, Decision string }
 }
 
-// buildPrompt builds a prompt and returns the blocks of its manifest. Like askRecall, it wants one with the index.
-// These users have no profile.
-func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) ([]block, error) {
-	for attempt := 1; ; attempt++ {
+// buildPrompt builds a prompt and returns the blocks of its manifest. These users have no profile.
+func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (blocks []block, err error) {
+	err = insist(ctx, "prompt", func() ([]degraded, error) {
 		var answer struct {
 			Manifest struct {
 				Blocks   []block
@@ -232,18 +240,10 @@ func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (
 			}
 		}
 		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
-		isProfile := func(d degraded) bool { return d.Source == "profile" }
-		missing := slices.DeleteFunc(answer.Manifest.Degraded, isProfile)
-		switch {
-		case err != nil && (!isBusy(err) || attempt == attempts):
-			return nil, fmt.Errorf("build prompt: %w", err)
-		case err == nil && len(missing) == 0:
-			return answer.Manifest.Blocks, nil
-		case attempt == attempts:
-			return nil, fmt.Errorf("the prompt is degraded: %v", missing)
-		}
-		_ = delay.Sleep(ctx, time.Duration(attempt)*retryWait)
-	}
+		blocks = answer.Manifest.Blocks
+		return slices.DeleteFunc(answer.Manifest.Degraded, func(d degraded) bool { return d.Source == "profile" }), err
+	})
+	return blocks, err
 }
 
 // conversations returns the conversations of the cases, each once.

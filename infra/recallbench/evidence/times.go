@@ -19,14 +19,10 @@ const timed = 100
 // Times are the milliseconds of a query of recall, and of a request for the embedding of the same text alone, which no
 // search by meaning can do without. The queries are made one after the other.
 type Times struct {
-	Queries        int     `json:"queries"`
-	Recall50       float64 `json:"recall50"`
-	Recall99       float64 `json:"recall99"`
-	Embedding50    float64 `json:"embedding50"`
-	Embedding99    float64 `json:"embedding99"`
-	Difference50   float64 `json:"difference50"`
-	Difference99   float64 `json:"difference99"`
-	EmbeddingModel string  `json:"embeddingModel"`
+	Queries                    int
+	Recall50, Recall99         float64
+	Embedding50, Embedding99   float64
+	Difference50, Difference99 float64
 }
 
 // Times measures queries. The embedding service is asked directly, at a base URL, for a model's vectors.
@@ -55,7 +51,7 @@ func (b *Bench) Times(ctx context.Context, embeddings, model string) (Times, err
 		return float64(report.Quantile(samples, q)) / float64(time.Millisecond)
 	}
 	return Times{
-		Queries: len(cases), EmbeddingModel: model,
+		Queries:  len(cases),
 		Recall50: ms(recall, 0.5), Recall99: ms(recall, 0.99), Embedding50: ms(embedding, 0.5),
 		Embedding99: ms(embedding, 0.99), Difference50: ms(difference, 0.5), Difference99: ms(difference, 0.99),
 	}, nil
