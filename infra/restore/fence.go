@@ -88,23 +88,18 @@ func (r *restore) readPolicy(ctx context.Context, table string) (policy, error) 
 	return p, nil
 }
 
-// close makes a table read-only, and reports whether it was. What its owner has in its policy stays.
-func (r *restore) close(ctx context.Context, table string) (was bool, err error) {
+// setReadOnly makes a table read-only or lets it be written again, and reports whether it was so. What its owner has in
+// its policy stays.
+func (r *restore) setReadOnly(ctx context.Context, table string, readOnly bool) (was bool, err error) {
 	p, err := r.readPolicy(ctx, table)
-	if err != nil || slices.ContainsFunc(p.Statement, isFence) {
+	if err != nil || slices.ContainsFunc(p.Statement, isFence) == readOnly {
 		return err == nil, err
 	}
-	p.Statement = append(p.Statement, fence(table, r.operator))
-	return false, r.writePolicy(ctx, table, p)
-}
-
-// open lets a table be written again, and reports whether it could be.
-func (r *restore) open(ctx context.Context, table string) (was bool, err error) {
-	p, err := r.readPolicy(ctx, table)
-	if err != nil || !slices.ContainsFunc(p.Statement, isFence) {
-		return err == nil, err
+	if readOnly {
+		p.Statement = append(p.Statement, fence(table, r.operator))
+	} else {
+		p.Statement = slices.DeleteFunc(p.Statement, isFence)
 	}
-	p.Statement = slices.DeleteFunc(p.Statement, isFence)
 	return false, r.writePolicy(ctx, table, p)
 }
 

@@ -47,7 +47,6 @@ func main() {
 	}
 }
 
-// options are the command's flags.
 type options struct {
 	env, config     string
 	at              time.Time
@@ -98,11 +97,11 @@ func command(ctx context.Context, arguments []string, out io.Writer) error {
 	if err := r.find(ctx); err != nil {
 		return err
 	}
-	table, change, is := r.arn(r.source), r.open, "can be written"
+	is := "can be written"
 	if o.isClose {
-		change, is = r.close, "is read-only"
+		is = "is read-only"
 	}
-	was, err := change(ctx, table)
+	was, err := r.setReadOnly(ctx, r.arn(r.source), o.isClose)
 	if err != nil {
 		return err
 	}

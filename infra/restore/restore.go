@@ -63,11 +63,7 @@ func (r *restore) find(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	outputs := map[string]string{}
-	for _, o := range found.Outputs {
-		outputs[aws.ToString(o.OutputKey)] = aws.ToString(o.OutputValue)
-	}
-	r.source, r.ledger = outputs["TableName"], outputs["ErasuresTableName"]
+	r.source, r.ledger = output(found, tableOutput), output(found, "ErasuresTableName")
 	if r.source == "" || r.ledger == "" {
 		return errors.New("the stack has no outputs TableName and ErasuresTableName: deploy this version of the " +
 			"template first")
@@ -145,7 +141,7 @@ func (r *restore) run(ctx context.Context) error {
 }
 
 func (r *restore) closeSource(ctx context.Context) (string, error) {
-	was, err := r.close(ctx, r.arn(r.source))
+	was, err := r.setReadOnly(ctx, r.arn(r.source), true)
 	if was {
 		return r.source + " is read-only already", err
 	}
@@ -183,7 +179,7 @@ func (r *restore) eraseAgain(ctx context.Context) (string, error) {
 }
 
 func (r *restore) openTarget(ctx context.Context) (string, error) {
-	was, err := r.open(ctx, r.arn(r.target))
+	was, err := r.setReadOnly(ctx, r.arn(r.target), false)
 	if was {
 		return r.target + " can be written already", err
 	}

@@ -29,7 +29,7 @@ func (r *restore) switchStack(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	if tableOf(found) == r.target {
+	if output(found, tableOutput) == r.target {
 		return "the stack has " + r.target, nil
 	}
 	if _, err := r.stacks.UpdateStack(ctx, r.update(found, table)); err != nil {
@@ -38,7 +38,7 @@ func (r *restore) switchStack(ctx context.Context) (string, error) {
 	if found, err = r.waitStack(ctx); err != nil {
 		return "", err
 	}
-	if found.StackStatus != types.StackStatusUpdateComplete || tableOf(found) != r.target {
+	if found.StackStatus != types.StackStatusUpdateComplete || output(found, tableOutput) != r.target {
 		return "", fmt.Errorf("the update of %s ended in %s: its events say why", r.stack, found.StackStatus)
 	}
 	return "all functions and the stream's mappings use " + r.target, nil
@@ -56,35 +56,24 @@ func (r *restore) update(of types.Stack, table *dynamodbtypes.TableDescription) 
 		NotificationARNs: of.NotificationARNs, RoleARN: of.RoleARN,
 	}
 	given := map[string]string{
-		"ExistingTableName": r.target, "ExistingTableStreamArn": aws.ToString(table.LatestStreamArn),
+		"ExistingTableName": r.target, "ExistingTableStreamArn": aws.ToString(table.LatestStreamArn), gradual: "false",
 	}
-	if s := table.SSEDescription; s != nil && s.SSEType == dynamodbtypes.SSETypeKms && hasOwnKey(of) {
-		given["ExistingTableKmsKeyArn"] = aws.ToString(s.KMSMasterKeyArn)
-	}
-	given[gradual] = "false"
 	for _, p := range of.Parameters {
-		name := aws.ToString(p.ParameterKey)
-		if name == deployment.Release {
-			sum := sha256.Sum256([]byte(aws.ToString(p.ParameterValue) + " " + r.target))
+		name, before := aws.ToString(p.ParameterKey), aws.ToString(p.ParameterValue)
+		switch s := table.SSEDescription; {
+		case name == deployment.Release:
+			sum := sha256.Sum256([]byte(before + " " + r.target))
 			given[name] = deployment.ReleaseName(sum[:])
+		case name == "ExistingTableKmsKeyArn" && before != "" && s != nil && s.SSEType == dynamodbtypes.SSETypeKms:
+			given[name] = aws.ToString(s.KMSMasterKeyArn) // a restored table keeps its key
 		}
+		of := types.Parameter{ParameterKey: p.ParameterKey, UsePreviousValue: aws.Bool(true)}
 		if value, ok := given[name]; ok {
-			in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value})
-			continue
+			of = types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value}
 		}
-		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: p.ParameterKey, UsePreviousValue: aws.Bool(true)})
+		in.Parameters = append(in.Parameters, of)
 	}
 	return in
-}
-
-// hasOwnKey reports whether the stack's table has a key of the account. A restored table keeps its key.
-func hasOwnKey(of types.Stack) bool {
-	for _, p := range of.Parameters {
-		if aws.ToString(p.ParameterKey) == "ExistingTableKmsKeyArn" {
-			return aws.ToString(p.ParameterValue) != ""
-		}
-	}
-	return false
 }
 
 func (r *restore) waitStack(ctx context.Context) (found types.Stack, err error) {
@@ -106,10 +95,13 @@ func isOver(status types.StackStatus) bool {
 	return true
 }
 
-// tableOf returns the table that a stack uses.
-func tableOf(of types.Stack) string {
+// tableOutput is the output with the table that a stack uses.
+const tableOutput = "TableName"
+
+// output returns an output of a stack, "" for none.
+func output(of types.Stack, name string) string {
 	for _, o := range of.Outputs {
-		if aws.ToString(o.OutputKey) == "TableName" {
+		if aws.ToString(o.OutputKey) == name {
 			return aws.ToString(o.OutputValue)
 		}
 	}

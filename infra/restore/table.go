@@ -120,10 +120,11 @@ func setStream(ctx context.Context, r *restore) error {
 	if err != nil {
 		return err
 	}
-	in := &dynamodb.UpdateTableInput{TableName: &r.target}
 	if s := t.StreamSpecification; s == nil || !aws.ToBool(s.StreamEnabled) {
-		in.StreamSpecification = table.CreateTableInput(r.target).StreamSpecification
-		if _, err := r.tables.UpdateTable(ctx, in); err != nil {
+		_, err := r.tables.UpdateTable(ctx, &dynamodb.UpdateTableInput{
+			TableName: &r.target, StreamSpecification: table.CreateTableInput(r.target).StreamSpecification,
+		})
+		if err != nil {
 			return fmt.Errorf("turn on the stream of %s: %w", r.target, err)
 		}
 		if err := r.waitActive(ctx); err != nil {
@@ -133,7 +134,7 @@ func setStream(ctx context.Context, r *restore) error {
 	if aws.ToBool(t.DeletionProtectionEnabled) {
 		return nil
 	}
-	in = &dynamodb.UpdateTableInput{TableName: &r.target, DeletionProtectionEnabled: aws.Bool(true)}
+	in := &dynamodb.UpdateTableInput{TableName: &r.target, DeletionProtectionEnabled: aws.Bool(true)}
 	if _, err := r.tables.UpdateTable(ctx, in); err != nil {
 		return fmt.Errorf("protect %s from deletion: %w", r.target, err)
 	}
@@ -224,7 +225,6 @@ func (r *restore) preflight(ctx context.Context) (string, error) {
 	return "the stack can adopt " + r.target, nil
 }
 
-// arn returns a table's ARN.
 func (r *restore) arn(table string) string { return r.tablePrefix + table }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
