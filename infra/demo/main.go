@@ -40,7 +40,6 @@ func run(ctx context.Context, base string) error {
 	return launch.With(ctx, nil, func(stack *launch.Stack) error { return tell(ctx, stack.Base) })
 }
 
-// tell plays the story at a stack.
 func tell(ctx context.Context, base string) error {
 	s := &story{api: client.New(base), out: os.Stdout, run: strconv.FormatInt(time.Now().UnixMilli(), 36)}
 	if err := s.play(ctx); err != nil {

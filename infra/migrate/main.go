@@ -37,7 +37,6 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// options are the flags.
 type options struct {
 	env, config, base, action, to string
 	percent, segments, rate       int

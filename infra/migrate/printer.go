@@ -46,7 +46,6 @@ func (p *printer) line(a answer) {
 // maxListed is how many sessions the report lists.
 const maxListed = 20
 
-// report prints the last answer.
 func (p *printer) report(a answer) {
 	if p.json {
 		p.object(a)
@@ -79,7 +78,6 @@ func (p *printer) report(a answer) {
 	}
 }
 
-// last prints what the last run has come to.
 func (p *printer) last(got migration.Progress) {
 	if got.Action == "" {
 		return

@@ -19,6 +19,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -90,12 +91,15 @@ func openLocal(ctx context.Context, base string) (*service, error) {
 	}, nil
 }
 
-// call calls the function until the action is done.
-func (s *service) call(ctx context.Context, in migration.Request) (answer, error) {
+// call calls the function until the action is done, and hands over each answer.
+func (s *service) call(ctx context.Context, in migration.Request, each func(answer)) (answer, error) {
 	for {
 		out, err := s.invoke(ctx, in)
-		if err != nil || out.Done || out.Checkpoint == "" {
+		if err != nil {
 			return out, err
+		}
+		if each(out); out.Done || out.Checkpoint == "" {
+			return out, nil
 		}
 		in.Checkpoint = out.Checkpoint
 	}
@@ -153,22 +157,10 @@ func (s *service) run(ctx context.Context, in migration.Request, each func(answe
 
 // watch hands over the status until ctx ends.
 func (s *service) watch(ctx context.Context, each func(answer)) {
-	for wait(ctx, pause) {
+	for delay.Sleep(ctx, pause) == nil {
 		if out, err := s.invoke(ctx, migration.Request{Action: "status"}); err == nil {
 			each(out)
 		}
-	}
-}
-
-// wait waits, and reports false when ctx ends before.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -179,17 +171,10 @@ func (s *service) callSegments(ctx context.Context, in migration.Request, gather
 		group.Go(func() error {
 			of := in
 			of.Segment = n
-			for {
-				out, err := s.invoke(ctx, of)
-				if err != nil {
-					return fmt.Errorf("segment %d of %d: %w", n, in.TotalSegments, err)
-				}
-				gathered.add(out)
-				if out.Done {
-					return nil
-				}
-				of.Checkpoint = out.Checkpoint
+			if _, err := s.call(ctx, of, gathered.add); err != nil {
+				return fmt.Errorf("segment %d of %d: %w", n, in.TotalSegments, err)
 			}
+			return nil
 		})
 	}
 	return group.Wait()
@@ -219,7 +204,7 @@ func (s *service) execute(ctx context.Context, in migration.Request, gathered *s
 			return fmt.Errorf("%s ended as %s: %s: %s", *started.ExecutionArn, out.Status, aws.ToString(out.Error),
 				aws.ToString(out.Cause))
 		}
-		if !wait(ctx, pause) {
+		if delay.Sleep(ctx, pause) != nil {
 			return fmt.Errorf("stopped; %s goes on by itself", *started.ExecutionArn)
 		}
 	}

@@ -34,7 +34,7 @@ func take(ctx context.Context, s *service, o options, p *printer) (code int, err
 		in.TotalSegments, in.RateLimit = o.segments, float64(o.rate)/float64(o.segments)
 		last, err = s.run(ctx, in, p.line)
 	} else {
-		last, err = s.call(ctx, in)
+		last, err = s.call(ctx, in, func(answer) {})
 	}
 	if err != nil {
 		return refused, err

@@ -50,7 +50,6 @@ const (
 	notBegun   = 2
 )
 
-// options are the command's flags.
 type options struct {
 	to, function                    string
 	dryRun                          bool
@@ -82,7 +81,7 @@ func run(ctx context.Context, arguments []string, environ map[string]string, out
 	r := report{out: out, dryRun: o.dryRun, embedding: e, prices: readPrices(), began: time.Now()}
 	fmt.Fprintf(out, "to the index %s (%s, %d dimensions), %d segments\n", o.to, e.Model, e.Dimensions, o.segments)
 	x := reindex.New(d)
-	stop := r.repeat(o.every, x.Counts)
+	stop := r.repeat(ctx, o.every, x.Counts)
 	err = x.Run(ctx)
 	stop()
 	r.end(x.Counts())
@@ -100,7 +99,6 @@ func run(ctx context.Context, arguments []string, environ map[string]string, out
 	return done
 }
 
-// parse reads the flags.
 func parse(arguments []string, failures io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("reindex", flag.ContinueOnError)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/reindex"
 )
 
@@ -38,7 +40,6 @@ func readPrices() []price {
 	return file.Prices
 }
 
-// report writes what a run has done.
 type report struct {
 	out       io.Writer
 	dryRun    bool
@@ -48,27 +49,19 @@ type report struct {
 }
 
 // repeat writes a line of progress again and again, until the function that it returns is called.
-func (r report) repeat(every time.Duration, counts func() reindex.Counts) (stop func()) {
-	end := make(chan struct{})
+func (r report) repeat(ctx context.Context, every time.Duration, counts func() reindex.Counts) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
 	var lines sync.WaitGroup
 	lines.Go(func() {
-		ticker := time.NewTicker(every)
-		defer ticker.Stop()
-		before := counts()
-		for {
-			select {
-			case <-end:
-				return
-			case <-ticker.C:
-				c := counts()
-				fmt.Fprintf(r.out, "%6s  %s; %.0f texts/s\n", time.Since(r.began).Round(time.Second), r.line(c),
-					float64(c.Vectors-before.Vectors)/every.Seconds())
-				before = c
-			}
+		for before := counts(); delay.Sleep(ctx, every) == nil; {
+			c := counts()
+			fmt.Fprintf(r.out, "%6s  %s; %.0f texts/s\n", time.Since(r.began).Round(time.Second), r.line(c),
+				float64(c.Vectors-before.Vectors)/every.Seconds())
+			before = c
 		}
 	})
 	return func() {
-		close(end)
+		cancel()
 		lines.Wait()
 	}
 }

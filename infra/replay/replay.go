@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // perCall is how many messages a call appends: a question and its answer, as in a chat.
@@ -43,7 +45,7 @@ func (r *replay) run(ctx context.Context, path, only string) error {
 		total += c.Messages()
 	}
 	started := time.Now()
-	stop := r.printProgress(total)
+	stop := r.printProgress(ctx, total)
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(r.parallel)
 	importer := dataset.Importer{
@@ -64,21 +66,21 @@ func (r *replay) run(ctx context.Context, path, only string) error {
 }
 
 // printProgress prints the progress twice a second until the returned function is called.
-func (r *replay) printProgress(total int) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		tick := time.NewTicker(500 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-done:
-				fmt.Fprintf(r.out, "\r%d/%d messages, %d sessions\n", r.messages.Load(), total, r.sessions.Load())
-				return
-			case <-tick.C:
-				fmt.Fprintf(r.out, "\r%d/%d messages, %d sessions", r.messages.Load(), total, r.sessions.Load())
-			}
+func (r *replay) printProgress(ctx context.Context, total int) (stop func()) {
+	line := func() {
+		fmt.Fprintf(r.out, "\r%d/%d messages, %d sessions", r.messages.Load(), total, r.sessions.Load())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var lines sync.WaitGroup
+	lines.Go(func() {
+		for delay.Sleep(ctx, 500*time.Millisecond) == nil {
+			line()
 		}
-	}()
-	return func() { close(done); <-ended }
+	})
+	return func() {
+		cancel()
+		lines.Wait()
+		line()
+		fmt.Fprintln(r.out)
+	}
 }

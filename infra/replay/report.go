@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/dataset"
 )
 
@@ -37,7 +36,6 @@ func (r *replay) report(ctx context.Context, conversations []dataset.Conversatio
 	return r.printPrompt(ctx, conversations[len(conversations)-1])
 }
 
-// countSummaries counts the sessions that have a summary.
 func (r *replay) countSummaries(ctx context.Context, conversations []dataset.Conversation) (int, error) {
 	count := 0
 	for _, s := range conversations {
@@ -74,11 +72,14 @@ func (r *replay) printPrompt(ctx context.Context, s dataset.Conversation) error 
 	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
-	prompt, err := buildPrompt(ctx, api, map[string]any{
-		"context": appContext, "coachId": dataset.Coach, "sessionId": id, "message": r.message,
-	})
-	if err != nil {
-		return err
+	in := map[string]any{"context": appContext, "coachId": dataset.Coach, "sessionId": id, "message": r.message}
+	var prompt struct {
+		System   string
+		Messages []struct{ Role, Content string }
+		Tokens   struct{ Total, Budget int }
+	}
+	if err := api.Do(ctx, http.MethodPost, "/v1/prompts", in, &prompt); err != nil {
+		return fmt.Errorf("build prompt: %w", err)
 	}
 	fmt.Fprintf(r.out, "\nthe prompt that the coach of %s would get now (%d of %d tokens):\n\n%s\n",
 		s.ID, prompt.Tokens.Total, prompt.Tokens.Budget, indent(prompt.System))
@@ -86,20 +87,6 @@ func (r *replay) printPrompt(ctx context.Context, s dataset.Conversation) error 
 		fmt.Fprintf(r.out, "%s\n", indent(m.Role+": "+m.Content))
 	}
 	return nil
-}
-
-type builtPrompt struct {
-	System   string
-	Messages []struct{ Role, Content string }
-	Tokens   struct{ Total, Budget int }
-}
-
-func buildPrompt(ctx context.Context, api *client.Client, in map[string]any) (builtPrompt, error) {
-	var out builtPrompt
-	if err := api.Do(ctx, http.MethodPost, "/v1/prompts", in, &out); err != nil {
-		return out, fmt.Errorf("build prompt: %w", err)
-	}
-	return out, nil
 }
 
 func indent(text string) string {
