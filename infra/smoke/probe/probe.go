@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/delay"
 )
 
 // Target is what is tried.
@@ -80,7 +81,6 @@ const (
 	cleanupTimeout = 30 * time.Second
 )
 
-// run is one run.
 type run struct {
 	Target
 	report  Report
@@ -93,30 +93,32 @@ type run struct {
 // Run tries the functions. A step that needs one which failed is left out.
 func Run(ctx context.Context, t Target) Report {
 	r := &run{Target: t, session: "smoke-" + strings.ToLower(rand.Text()), word: strings.ToLower(rand.Text()[:10])}
-	r.step("messages", "serves its document without a token", func() (string, error) { return r.document(ctx) })
-	if r.step("messages", "opens a session", func() (string, error) { return "", r.open(ctx) }) {
+	r.step(ctx, "messages", "serves its document without a token", r.document)
+	if r.step(ctx, "messages", "opens a session", r.open) {
 		r.conversation(ctx)
-		r.step("messages", "deletes the session", func() (string, error) { return "", r.cleanUp(ctx) })
+		r.step(ctx, "messages", "deletes the session", r.cleanUp)
 	}
 	return r.report
 }
 
-func (r *run) step(function, what string, try func() (note string, err error)) bool {
+func (r *run) step(
+	ctx context.Context, function, what string, try func(ctx context.Context) (note string, err error),
+) bool {
 	start := time.Now()
-	note, err := try()
+	note, err := try(ctx)
 	r.report.Steps = append(r.report.Steps, Step{function, what, time.Since(start), note, err})
 	return err == nil
 }
 
 // conversation tries what needs a session.
 func (r *run) conversation(ctx context.Context) {
-	if r.step("coach", "answers one turn", func() (string, error) { return r.turn(ctx) }) {
-		r.step("messages", "lists both messages", func() (string, error) { return "", r.list(ctx) })
+	if r.step(ctx, "coach", "answers one turn", r.turn) {
+		r.step(ctx, "messages", "lists both messages", r.list)
 	}
-	r.step("prompt", "builds a prompt", func() (string, error) { return r.build(ctx) })
-	r.step("context", "answers a query of summaries", func() (string, error) { return "", r.query(ctx) })
-	r.step("remember", "has indexed the message: recall finds it", func() (string, error) { return "", r.recall(ctx) })
-	r.step("summarize", "has summarised the session", func() (string, error) { return r.summary(ctx) })
+	r.step(ctx, "prompt", "builds a prompt", r.build)
+	r.step(ctx, "context", "answers a query of summaries", r.query)
+	r.step(ctx, "remember", "has indexed the message: recall finds it", r.recall)
+	r.step(ctx, "summarize", "has summarised the session", r.summary)
 }
 
 func (r *run) document(ctx context.Context) (string, error) {
@@ -127,9 +129,9 @@ func (r *run) document(ctx context.Context) (string, error) {
 	return "version " + document.Info.Version, nil
 }
 
-func (r *run) open(ctx context.Context) error {
+func (r *run) open(ctx context.Context) (string, error) {
 	body := map[string]any{"context": appContext, "coachId": "smoke", "sessionId": r.session, "title": "Smoke test"}
-	return r.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil)
+	return "", r.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil)
 }
 
 // turn has one turn with the coach, to its end.
@@ -163,18 +165,18 @@ func (r *run) turn(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d pieces", tokens), nil
 }
 
-func (r *run) list(ctx context.Context) error {
+func (r *run) list(ctx context.Context) (string, error) {
 	var page struct {
 		Items []struct{ Role, Content string }
 	}
 	if err := r.API.Do(ctx, http.MethodGet, "/v1/sessions/"+r.session+"/messages", nil, &page); err != nil {
-		return err
+		return "", err
 	}
 	if len(page.Items) != 2 || page.Items[0].Role != "user" || page.Items[1].Role != "assistant" ||
 		!strings.Contains(page.Items[0].Content, r.word) {
-		return fmt.Errorf("the session has %d messages, not the question and its answer", len(page.Items))
+		return "", fmt.Errorf("the session has %d messages, not the question and its answer", len(page.Items))
 	}
-	return nil
+	return "", nil
 }
 
 // build builds a prompt. Without the app's scope, the prompt that the coach built for the turn has to do.
@@ -182,9 +184,7 @@ func (r *run) build(ctx context.Context) (string, error) {
 	var p struct {
 		PromptID string
 		System   string
-		Manifest struct {
-			Degraded []struct{ Source, Reason string }
-		}
+		Manifest struct{ Degraded degraded }
 	}
 	in := map[string]any{"context": appContext, "sessionId": r.session, "message": "What was the word?"}
 	err := r.API.Do(ctx, http.MethodPost, "/v1/prompts", in, &p)
@@ -197,41 +197,42 @@ func (r *run) build(ctx context.Context) (string, error) {
 	if p.PromptID == "" || p.System == "" {
 		return "", errors.New("the prompt is empty")
 	}
-	for _, d := range p.Manifest.Degraded {
-		if d.Source != "profile" { // a test user need not have one
-			return "", fmt.Errorf("the prompt lacks %s: %s", d.Source, d.Reason)
-		}
-	}
-	return "", nil
+	return "", p.Manifest.Degraded.lacks("the prompt")
 }
 
-func (r *run) query(ctx context.Context) error {
-	var out struct {
-		Degraded []struct{ Source, Reason string }
-	}
-	in := map[string]any{"context": appContext, "sessionId": r.session, "query": "the smoke test"}
-	if err := r.API.Do(ctx, http.MethodPost, "/v1/context/query", in, &out); err != nil {
-		return err
-	}
-	if len(out.Degraded) > 0 {
-		return fmt.Errorf("the answer lacks %s: %s", out.Degraded[0].Source, out.Degraded[0].Reason)
+// degraded are the sources that an answer is without.
+type degraded []struct{ Source, Reason string }
+
+// lacks is the error of an answer without a source. A test user need not have a profile.
+func (d degraded) lacks(answer string) error {
+	for _, missing := range d {
+		if missing.Source != "profile" {
+			return fmt.Errorf("%s lacks %s: %s", answer, missing.Source, missing.Reason)
+		}
 	}
 	return nil
 }
 
+func (r *run) query(ctx context.Context) (string, error) {
+	var out struct{ Degraded degraded }
+	in := map[string]any{"context": appContext, "sessionId": r.session, "query": "the smoke test"}
+	if err := r.API.Do(ctx, http.MethodPost, "/v1/context/query", in, &out); err != nil {
+		return "", err
+	}
+	return "", out.Degraded.lacks("the answer")
+}
+
 // recall looks for the message until the index has it. An answer without the index does not count.
-func (r *run) recall(ctx context.Context) error {
+func (r *run) recall(ctx context.Context) (string, error) {
 	in := map[string]any{"query": r.word, "limit": 5}
-	return r.poll(ctx, func() (bool, error) {
+	return "", r.poll(ctx, func() (bool, error) {
 		var out struct {
 			Messages []struct{ Content string }
-			Degraded []struct{ Source, Reason string }
+			Degraded degraded
 		}
-		if err := r.API.Do(ctx, http.MethodPost, "/v1/recall", in, &out); err != nil {
+		err := r.API.Do(ctx, http.MethodPost, "/v1/recall", in, &out)
+		if err = errors.Join(err, out.Degraded.lacks("recall")); err != nil {
 			return false, err
-		}
-		if len(out.Degraded) > 0 {
-			return false, fmt.Errorf("recall lacks %s: %s", out.Degraded[0].Source, out.Degraded[0].Reason)
 		}
 		for _, m := range out.Messages {
 			if strings.Contains(m.Content, r.word) {
@@ -266,36 +267,31 @@ func (r *run) summary(ctx context.Context) (string, error) {
 func (r *run) poll(ctx context.Context, ask func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, r.Wait)
 	defer cancel()
-	for tick := time.NewTicker(pollEvery); ; {
-		done, err := ask()
-		if done || err != nil {
-			tick.Stop()
+	for {
+		if done, err := ask(); done || err != nil {
 			return err
 		}
-		select {
-		case <-ctx.Done():
-			tick.Stop()
+		if delay.Sleep(ctx, pollEvery) != nil {
 			return fmt.Errorf("not within %s", r.Wait)
-		case <-tick.C:
 		}
 	}
 }
 
 // cleanUp deletes the session with everything drawn from it, and checks that it is gone. It also works when the caller
 // has given up.
-func (r *run) cleanUp(ctx context.Context) error {
+func (r *run) cleanUp(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
 	path := "/v1/sessions/" + r.session
 	if err := r.API.Do(ctx, http.MethodDelete, path, nil, nil); err != nil {
-		return err
+		return "", err
 	}
 	err := r.API.Do(ctx, http.MethodGet, path, nil, nil)
 	if problem, ok := errors.AsType[*client.Problem](err); ok && problem.Status == http.StatusNotFound {
-		return nil
+		return "", nil
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
-	return errors.New("the session can still be read")
+	return "", errors.New("the session can still be read")
 }
