@@ -126,23 +126,29 @@ type Verifier interface {
 }
 
 // authenticate checks the token of every request that it passes on.
-func (s *server) authenticate(v Verifier) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			token, err := BearerToken(r)
-			if err != nil {
-				WriteProblem(w, err)
-				return
-			}
-			user, scopes, err := v.Verify(r.Context(), token)
-			if err != nil {
-				WriteProblem(w, s.report(r.Context(), "verify token", err))
-				return
-			}
-			caller, err := newCaller(r.Header, user, scopes)
-			next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller, err)))
-		})
+func (s *server) authenticate(v Verifier, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, scopes, err := s.verify(v, r)
+		if err != nil {
+			WriteProblem(w, err)
+			return
+		}
+		caller, err := newCaller(r.Header, user, scopes)
+		next.ServeHTTP(w, r.WithContext(withCaller(r.Context(), caller, err)))
+	})
+}
+
+// verify checks the token of a request.
+func (s *server) verify(v Verifier, r *http.Request) (conversation.UserID, []string, error) {
+	token, err := BearerToken(r)
+	if err != nil {
+		return "", nil, err
 	}
+	user, scopes, err := v.Verify(r.Context(), token)
+	if err != nil {
+		return "", nil, s.reported(r.Context(), "verify token", err)
+	}
+	return user, scopes, nil
 }
 
 // errNoToken is the error of a request without a bearer token. Its challenge has no error code, unlike the challenge

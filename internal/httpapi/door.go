@@ -29,13 +29,9 @@ func (d *Door) Admit(w http.ResponseWriter, r *http.Request, route string) (Call
 	if isInstrumented {
 		sw.route = route
 	}
-	token, err := BearerToken(r)
+	user, scopes, err := d.server.verify(d.verifier, r)
 	if err != nil {
 		return Caller{}, err
-	}
-	user, scopes, err := d.verifier.Verify(r.Context(), token)
-	if err != nil {
-		return Caller{}, d.server.reported(r.Context(), "verify token", err)
 	}
 	caller, err := newCaller(r.Header, user, scopes)
 	if isInstrumented {

@@ -80,7 +80,7 @@ func (s users) register() {
 }
 
 func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
-	return newErasureOutput(s.eraser.Erase(ctx, c.User, s.now().Add(eraseWithin)))
+	return newErasureOutput(s.eraser.Erase(ctx, c.User, s.Now().Add(eraseWithin)))
 }
 
 func (s users) erasure(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {

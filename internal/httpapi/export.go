@@ -153,7 +153,7 @@ func (s exports) end(ctx context.Context, end func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
 	if err := end(ctx); err != nil {
-		s.log.WarnContext(ctx, "end export", "error", err.Error())
+		s.Log.WarnContext(ctx, "end export", "error", err.Error())
 	}
 }
 

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -102,9 +103,9 @@ func (s *server) instrument(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(RequestIDHeader)
 		if !ValidRequestID(id) {
-			id = s.newID()
+			id = "req_" + rand.Text()
 		}
-		started := s.now()
+		started := s.Now()
 		r = r.WithContext(WithRequestID(r.Context(), id))
 		setSecurityHeaders(w.Header())
 		w.Header().Set(RequestIDHeader, id)
@@ -128,21 +129,21 @@ func (s *server) recoverPanic(w *statusWriter, r *http.Request) {
 }
 
 func (s *server) logPanic(ctx context.Context, where string, v any) {
-	s.log.ErrorContext(ctx, "panicked", "where", where, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	s.Log.ErrorContext(ctx, "panicked", "where", where, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
 }
 
 // logAccess writes the line of a request. For a server that acts on behalf of a user it has hashes of both, so that who
 // acted for whom can be found out later.
 func (s *server) logAccess(w *statusWriter, r *http.Request, started time.Time) {
 	line := []any{
-		"method", r.Method, "route", w.route, "status", w.status, "ms", s.now().Sub(started).Milliseconds(),
+		"method", r.Method, "route", w.route, "status", w.status, "ms", s.Now().Sub(started).Milliseconds(),
 	}
 	if w.caller.Server != "" {
 		line = append(line, "server", llm.EndUser(w.caller.Server), "onBehalfOf", llm.EndUser(string(w.caller.User)))
 	}
-	s.log.InfoContext(r.Context(), "request", line...)
-	if s.observe != nil {
-		s.observe(r.Context(), r.Method, w.route, w.status)
+	s.Log.InfoContext(r.Context(), "request", line...)
+	if s.Observe != nil {
+		s.Observe(r.Context(), r.Method, w.route, w.status)
 	}
 }
 
@@ -157,27 +158,25 @@ func setSecurityHeaders(h http.Header) {
 
 // cors answers preflight requests and marks the responses that pages of the given origins may read. The origin "*"
 // allows every origin.
-func cors(origins []string) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			origin, h := r.Header.Get("Origin"), w.Header()
-			h.Add("Vary", "Origin")
-			allowed := slices.Contains(origins, origin) || slices.Contains(origins, "*")
-			if origin == "" || !allowed {
-				next.ServeHTTP(w, r)
-				return
-			}
-			h.Set("Access-Control-Allow-Origin", origin)
-			h.Set("Access-Control-Expose-Headers", "Idempotency-Replayed, Location, Retry-After, X-Request-Id")
-			if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-				next.ServeHTTP(w, r)
-				return
-			}
-			h.Set("Access-Control-Allow-Methods", "GET, POST")
-			h.Set("Access-Control-Allow-Headers",
-				"authorization, content-type, idempotency-key, traceparent, tracestate, x-request-id")
-			h.Set("Access-Control-Max-Age", "3600")
-			w.WriteHeader(http.StatusNoContent)
-		})
-	}
+func cors(origins []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		origin, h := r.Header.Get("Origin"), w.Header()
+		h.Add("Vary", "Origin")
+		allowed := slices.Contains(origins, origin) || slices.Contains(origins, "*")
+		if origin == "" || !allowed {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", "Idempotency-Replayed, Location, Retry-After, X-Request-Id")
+		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		h.Set("Access-Control-Allow-Methods", "GET, POST")
+		h.Set("Access-Control-Allow-Headers",
+			"authorization, content-type, idempotency-key, traceparent, tracestate, x-request-id")
+		h.Set("Access-Control-Max-Age", "3600")
+		w.WriteHeader(http.StatusNoContent)
+	})
 }

@@ -99,7 +99,7 @@ func (s *server) report(ctx context.Context, operation string, err error) *probl
 // reported logs an error unless it is the client's mistake, and returns it.
 func (s *server) reported(ctx context.Context, operation string, err error) error {
 	if p := problemOf(err); p.Status >= http.StatusInternalServerError {
-		s.log.ErrorContext(ctx, "operation failed", "operation", operation, "code", p.Code, "error", err.Error())
+		s.Log.ErrorContext(ctx, "operation failed", "operation", operation, "code", p.Code, "error", err.Error())
 	}
 	return err
 }
@@ -136,10 +136,10 @@ const (
 
 // charge counts what a caller asks for. It returns a RateLimited error for a caller who asks for too much.
 func (s *server) charge(ctx context.Context, c Caller, weight int) error {
-	if s.limit == nil || weight == 0 {
+	if s.Limiter == nil || weight == 0 {
 		return nil
 	}
-	err := s.limit.Allow(ctx, c.User, weight)
+	err := s.Limiter.Allow(ctx, c.User, weight)
 	if fault.Is(err, fault.RateLimited) {
 		metric.Add(ctx, "RequestsRefused", 1, metric.Count)
 	}

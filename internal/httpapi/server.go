@@ -13,7 +13,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -38,8 +37,6 @@ type Base struct {
 	Log *slog.Logger
 	// Now is the clock. The default is time.Now.
 	Now func() time.Time
-	// NewID makes request ids. The default makes random ones.
-	NewID func() string
 	// Limiter bounds what a user may ask for. The default is no bound.
 	Limiter Limiter
 	// Observe, if set, is called at the end of each request with its method, its route and the status of the answer.
@@ -79,7 +76,7 @@ func Messages(d MessagesDeps) http.Handler {
 	s.cursors = d.Cursors
 	registerMessages(s, d)
 	s.registerPages()
-	return s.handler(nil)
+	return s.instrument(s.route())
 }
 
 func registerMessages(s *server, d MessagesDeps) {
@@ -107,7 +104,7 @@ func Prompts(d PromptsDeps) http.Handler {
 	s := newServer(d.Base)
 	s.cursors = d.Cursors
 	prompts{s, d.Prompter}.register()
-	return s.handler(nil)
+	return s.instrument(s.route())
 }
 
 // ContextDeps are the dependencies of the context function's HTTP API. All are required.
@@ -127,7 +124,7 @@ func Context(d ContextDeps) http.Handler {
 	s.cursors = d.Cursors
 	contexts{s, d.Recaller}.register()
 	documentLists{s, d.Documents, d.Recaller}.register()
-	return s.handler(nil)
+	return s.instrument(s.route())
 }
 
 // CoachDeps are the dependencies of the coach function. All but Origins are required.
@@ -146,8 +143,7 @@ type CoachDeps struct {
 func Coach(d CoachDeps) http.Handler {
 	s := newServer(d.Base)
 	registerCoach(s, d)
-	check, allowOrigins := s.authenticate(d.Verifier), cors(d.Origins)
-	return s.handler(func(h http.Handler) http.Handler { return allowOrigins(check(h)) })
+	return s.instrument(cors(d.Origins, s.authenticate(d.Verifier, s.route())))
 }
 
 func registerCoach(s *server, d CoachDeps) {
@@ -159,14 +155,9 @@ func registerCoach(s *server, d CoachDeps) {
 // server is the handler of one function while it is put together: a mux, and the huma API that registers operations in
 // it.
 type server struct {
-	log   *slog.Logger
-	now   func() time.Time
-	newID func() string
-	limit Limiter
-	// observe is nil where nobody observes requests.
-	observe func(ctx context.Context, method, route string, status int)
-	mux     *http.ServeMux
-	api     huma.API
+	Base
+	mux *http.ServeMux
+	api huma.API
 	// cursors signs the cursors of this function's lists.
 	cursors CursorKey
 }
@@ -181,14 +172,9 @@ var configureHuma = sync.OnceFunc(func() {
 
 func newServer(b Base) *server {
 	configureHuma()
-	s := &server{
-		log: b.Log, now: b.Now, newID: b.NewID, limit: b.Limiter, observe: b.Observe, mux: http.NewServeMux(),
-	}
-	if s.now == nil {
-		s.now = time.Now
-	}
-	if s.newID == nil {
-		s.newID = func() string { return "req_" + rand.Text() }
+	s := &server{Base: b, mux: http.NewServeMux()}
+	if s.Now == nil {
+		s.Now = time.Now
 	}
 	s.api = humago.New(s.mux, humaConfig())
 	return s
@@ -212,16 +198,7 @@ func humaConfig() huma.Config {
 }
 
 // storedNow returns the current time with the precision of stored times.
-func (s *server) storedNow() time.Time { return conversation.Milliseconds(s.now()) }
-
-// handler returns the finished handler. Authenticate finds the caller; if it is nil, the transport has done so already.
-func (s *server) handler(authenticate func(http.Handler) http.Handler) http.Handler {
-	h := s.route()
-	if authenticate != nil {
-		h = authenticate(h)
-	}
-	return s.instrument(h)
-}
+func (s *server) storedNow() time.Time { return conversation.Milliseconds(s.Now()) }
 
 // route passes a request to its operation. It answers 404 and 405 itself, so that these are problems too.
 func (s *server) route() http.Handler {
