@@ -65,15 +65,15 @@ type appRecipe struct {
 type apps struct{ *server }
 
 func (s apps) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/app", id: "getApp", tag: operationsTag, scope: ScopeApp,
 		summary: "Get the registry that is live",
 		detail:  "What the app's file says (docs/extending.md): its contexts and memory types, with the agents and recipes.",
 	}, s.get)
 }
 
-func (s apps) get(context.Context, Caller, *noInput) (*docOutput[appDoc], error) {
-	return &docOutput[appDoc]{Body: toApp(registry.Live())}, nil
+func (s apps) get(context.Context, Caller, *noInput) (appDoc, error) {
+	return toApp(registry.Live()), nil
 }
 
 func toApp(app *registry.App) appDoc {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"reflect"
 
@@ -11,7 +10,6 @@ import (
 
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // Chatter runs one turn of the streaming chat.
@@ -100,7 +98,7 @@ func chatEventSchema(r huma.Registry) *huma.Schema {
 
 func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutput, error) {
 	if len(in.Body.Message) > conversation.MaxContentBytes {
-		return nil, fault.InvalidField("message", fmt.Sprintf("has more than %d bytes", conversation.MaxContentBytes))
+		return nil, errTooLong
 	}
 	idem, err := in.idempotency(in.Body)
 	if err != nil {

@@ -37,6 +37,14 @@ type CoachPath struct {
 	CoachID string `path:"coachId" doc:"The app's own id of the coach."`
 }
 
+// check returns NotFound for an id that no coach can have.
+func (p CoachPath) check() error {
+	if !conversation.ValidID(p.CoachID) {
+		return fault.Missing("coach")
+	}
+	return nil
+}
+
 type coachInput struct {
 	CoachID id `path:"coachId" doc:"The app's own id of the coach."`
 	Body    coachDoc
@@ -51,59 +59,43 @@ type coaches struct {
 const personaDetail = "The persona is the app's text for the model: it is absent without the scope " + ScopeApp + "."
 
 func (s coaches) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: longTermTag, summary: "List coaches",
 		detail: personaDetail,
 	}, s.list)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: longTermTag, summary: "Get a coach",
 		detail: personaDetail,
 	}, s.get)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: longTermTag, scope: ScopeApp,
 		summary: "Create or replace a coach",
 	}, s.put)
-	register(s.server, operation{
+	registerDone(s.server, operation{
 		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: longTermTag, scope: ScopeApp,
 		status: http.StatusNoContent, summary: "Delete a coach",
 	}, s.delete)
 }
 
-func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (*listOutput[coach], error) {
-	page, scope, err := s.page(c, *in, false)
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := s.store.Coaches(ctx, c.User, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(s.server, scope, found, next, c.coachFor), nil
+func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (list[coach], error) {
+	return listed(s.server, c, *in, false, c.coachFor,
+		func(page conversation.Page) ([]longterm.Coach, conversation.Position, error) {
+			return s.store.Coaches(ctx, c.User, page)
+		})
 }
 
-func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (*docOutput[coach], error) {
-	if !conversation.ValidID(in.CoachID) {
-		return nil, fault.Missing("coach")
-	}
-	return c.coachAnswer(s.store.Coach(ctx, c.User, in.CoachID))
+func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (coach, error) {
+	stored, err := s.store.Coach(ctx, c.User, in.CoachID)
+	return c.coachFor(stored), err
 }
 
-func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (*docOutput[coach], error) {
-	return c.coachAnswer(s.store.PutCoach(ctx, c.User, longterm.Coach{
+func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (coach, error) {
+	stored, err := s.store.PutCoach(ctx, c.User, longterm.Coach{
 		ID: string(in.CoachID), Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
-	}))
+	})
+	return c.coachFor(stored), err
 }
 
-func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) (*noOutput, error) {
-	if !conversation.ValidID(in.CoachID) {
-		return nil, fault.Missing("coach")
-	}
-	return &noOutput{}, s.store.DeleteCoach(ctx, c.User, in.CoachID)
-}
-
-func (c Caller) coachAnswer(stored longterm.Coach, err error) (*docOutput[coach], error) {
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[coach]{Body: c.coachFor(stored)}, nil
+func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) error {
+	return s.store.DeleteCoach(ctx, c.User, in.CoachID)
 }

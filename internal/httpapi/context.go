@@ -94,82 +94,64 @@ type contexts struct {
 
 func (s contexts) register() {
 	const tag = "Context"
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPost, path: "/v1/context/query", id: "queryContext", tag: tag,
 		summary: "Query summaries across contexts", errors: []int{http.StatusNotFound},
 		detail: "Summaries of the user's other sessions, the most relevant to the query first. A sessionId that this " +
 			"user does not have is not found.",
 	}, s.query)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPost, path: "/v1/recall", id: "recall", tag: tag, summary: "Recall messages",
 		errors: []int{http.StatusNotFound},
 		detail: "Messages of this user, of every role and age unless limited, the most relevant to the query first. A " +
 			"check-in's note counts as a message of the user in the context check_in, without a session.",
 	}, s.recall)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPost, path: "/v1/memories/search", id: "searchMemories", tag: longTermTag,
 		summary: "Search memories",
 		detail: "The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what " +
 			"was known and held at a time. Extracted facts are left out while memory is off.",
 	}, s.searchMemories)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPost, path: "/v1/search", id: "search", tag: tag, summary: "Search everything",
 		detail: "Messages, summaries and memories in one order, the most relevant to the query first. Each item has its " +
 			"kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a message.",
 	}, s.search)
 }
 
-func (s contexts) query(
-	ctx context.Context, c Caller, in *docInput[contextBody],
-) (*docOutput[recall.Summaries], error) {
+func (s contexts) query(ctx context.Context, c Caller, in *docInput[contextBody]) (recall.Summaries, error) {
 	b := in.Body
-	found, err := s.recaller.Query(ctx, c.User, recall.ContextQuery{
+	return s.recaller.Query(ctx, c.User, recall.ContextQuery{
 		Context: string(b.Context), CoachID: string(b.CoachID), SessionID: string(b.SessionID), Query: b.Query,
 		RecordTypes: toStrings(b.RecordTypes), Within: string(b.Within), Limit: b.Limit, Filter: b.Filter,
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[recall.Summaries]{Body: found}, nil
 }
 
-func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (*docOutput[recallAnswer], error) {
+func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (recallAnswer, error) {
 	b := in.Body
 	from, to, err := b.span()
 	if err != nil {
-		return nil, err
+		return recallAnswer{}, err
 	}
 	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{
 		Query: string(b.Query), SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
 		Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := recallAnswer{Messages: make([]recalled, len(found.Records)), Degraded: found.Degraded}
-	for i, r := range found.Records {
-		out.Messages[i] = recalled{toMessage(*r.Message), r.Score}
-	}
-	return &docOutput[recallAnswer]{Body: out}, nil
+	scored := func(r recall.Record) recalled { return recalled{toMessage(*r.Message), r.Score} }
+	return recallAnswer{Messages: converted(found.Records, scored), Degraded: found.Degraded}, err
 }
 
 func (s contexts) searchMemories(
 	ctx context.Context, c Caller, in *docInput[memorySearchBody],
-) (*docOutput[memorySearchAnswer], error) {
+) (memorySearchAnswer, error) {
 	b := in.Body
 	if err := invalidFields(b.AsOf.check("asOf")); err != nil {
-		return nil, err
+		return memorySearchAnswer{}, err
 	}
 	found, err := s.recaller.Memories(ctx, c.User, recall.MemoryQuery{
 		Query: string(b.Query), Types: toStrings(b.Types), Limit: b.Limit, AsOf: exactTime(b.AsOf),
 		IncludeEnded: b.IncludeEnded,
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := memorySearchAnswer{Items: make([]foundMemory, len(found.Records)), Degraded: found.Degraded}
-	for i, r := range found.Records {
-		out.Items[i] = foundMemory{toMemory(*r.Memory), r.Score}
-	}
-	return &docOutput[memorySearchAnswer]{Body: out}, nil
+	scored := func(r recall.Record) foundMemory { return foundMemory{toMemory(*r.Memory), r.Score} }
+	return memorySearchAnswer{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
 }

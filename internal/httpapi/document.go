@@ -10,6 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -21,15 +22,7 @@ type DocumentStore interface {
 }
 
 // jsonObject is a JSON object that is kept as it was sent.
-type jsonObject json.RawMessage
-
-// UnmarshalJSON and MarshalJSON keep the text.
-func (o *jsonObject) UnmarshalJSON(text []byte) error {
-	return (*json.RawMessage)(o).UnmarshalJSON(text)
-}
-
-// MarshalJSON returns the text.
-func (o jsonObject) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
+type jsonObject struct{ json.RawMessage }
 
 // Schema accepts any object.
 func (jsonObject) Schema(r huma.Registry) *huma.Schema {
@@ -90,14 +83,11 @@ type Document struct {
 
 func toDocument(d document.Document) Document {
 	out := Document{
-		Namespace: d.Namespace.String(), Key: d.Key, Value: jsonObject(d.Value), CreatedAt: timestamp(d.CreatedAt),
+		Namespace: d.Namespace.String(), Key: d.Key, Value: jsonObject{d.Value}, CreatedAt: timestamp(d.CreatedAt),
 		UpdatedAt: timestamp(d.UpdatedAt), ExpiresAt: newTimestamp(d.ExpiresAt),
 	}
 	if d.Index != nil {
-		paths := make([]documentPath, len(d.Index))
-		for i, path := range d.Index {
-			paths[i] = documentPath(path)
-		}
+		paths := converted(d.Index, func(path string) documentPath { return documentPath(path) })
 		out.Index = &paths
 	}
 	return out
@@ -156,14 +146,14 @@ func (s documents) register() {
 			{status: http.StatusCreated, body: reflect.TypeFor[Document]()},
 		},
 	}, s.put)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: path, id: "getDocument", tag: documentTag, summary: "Get a document",
 	}, s.get)
-	register(s.server, operation{
+	registerDone(s.server, operation{
 		method: http.MethodDelete, path: path, id: "deleteDocument", tag: documentTag, status: http.StatusNoContent,
 		summary: "Delete a document",
 	}, s.delete)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/document-namespaces", id: "listDocumentNamespaces", tag: documentTag,
 		summary: "List the namespaces of documents",
 		detail: "Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page " +
@@ -205,52 +195,43 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*pu
 	if err != nil {
 		return nil, err
 	}
-	out := &putDocumentOutput{Status: http.StatusOK, Body: toDocument(stored)}
 	if isNew {
-		out.Status = http.StatusCreated
+		return &putDocumentOutput{http.StatusCreated, toDocument(stored)}, nil
 	}
-	return out, nil
+	return &putDocumentOutput{http.StatusOK, toDocument(stored)}, nil
 }
 
-func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (*docOutput[Document], error) {
+func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Document, error) {
 	n, key, err := in.place()
 	if err != nil {
-		return nil, err
+		return Document{}, err
 	}
 	d, err := s.store.Document(ctx, c.User, n, key)
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[Document]{Body: toDocument(d)}, nil
+	return toDocument(d), err
 }
 
-func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) (*noOutput, error) {
+func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) error {
 	n, key, err := in.place()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &noOutput{}, s.store.DeleteDocument(ctx, c.User, n, key)
+	return s.store.DeleteDocument(ctx, c.User, n, key)
 }
 
 func (s documents) namespaces(
 	ctx context.Context, c Caller, in *namespacesInput,
-) (*listOutput[document.Namespace], error) {
-	page, scope, err := s.page(c, in.ListInput, false)
-	if err != nil {
-		return nil, err
-	}
-	q := document.NamespaceQuery{MaxDepth: in.MaxDepth}
-	if q.Prefix, err = optionalNamespace("prefix", in.Prefix); err != nil {
-		return nil, err
-	}
-	if q.Suffix, err = optionalNamespace("suffix", in.Suffix); err != nil {
-		return nil, err
-	}
-	found, next, err := s.store.Namespaces(ctx, c.User, q, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(s.server, scope, found, next, func(n document.Namespace) document.Namespace { return n }), nil
+) (list[document.Namespace], error) {
+	return listed(s.server, c, in.ListInput, false, asIs,
+		func(page conversation.Page) (_ []document.Namespace, _ conversation.Position, err error) {
+			q := document.NamespaceQuery{MaxDepth: in.MaxDepth}
+			if q.Prefix, err = optionalNamespace("prefix", in.Prefix); err != nil {
+				return nil, "", err
+			}
+			if q.Suffix, err = optionalNamespace("suffix", in.Suffix); err != nil {
+				return nil, "", err
+			}
+			return s.store.Namespaces(ctx, c.User, q, page)
+		})
 }
 
 // optionalNamespace parses a query parameter. Without it the namespace is empty.

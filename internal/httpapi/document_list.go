@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/recall"
 )
@@ -35,7 +36,7 @@ type documentLists struct {
 }
 
 func (s documentLists) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/documents", id: "listDocuments", tag: documentTag,
 		summary: "List documents",
 		detail: documentDetail + "Those of a namespace and below it, by namespace and key. filter is a JSON object: a " +
@@ -46,43 +47,29 @@ func (s documentLists) register() {
 	}, s.list)
 }
 
-func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (*docOutput[foundDocuments], error) {
+func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (foundDocuments, error) {
 	under, err := optionalNamespace("namespace", in.Namespace)
 	if err != nil {
-		return nil, err
+		return foundDocuments{}, err
 	}
 	f, err := document.ParseFilter("filter", in.Filter)
 	if err != nil {
-		return nil, err
+		return foundDocuments{}, err
 	}
 	if in.Query != "" {
 		return s.find(ctx, c, recall.DocumentQuery{Query: string(in.Query), Under: under, Filter: f, Limit: in.Limit})
 	}
-	page, scope, err := s.page(c, in.ListInput, false)
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := s.store.Documents(ctx, c.User, under, f, page)
-	if err != nil {
-		return nil, err
-	}
-	out := foundDocuments{Items: make([]foundDocument, len(found)), NextCursor: s.cursors.seal(scope, next)}
-	for i, d := range found {
-		out.Items[i].Document = toDocument(d)
-	}
-	return &docOutput[foundDocuments]{Body: out}, nil
+	unscored := func(d document.Document) foundDocument { return foundDocument{Document: toDocument(d)} }
+	found, err := listed(s.server, c, in.ListInput, false, unscored,
+		func(page conversation.Page) ([]document.Document, conversation.Position, error) {
+			return s.store.Documents(ctx, c.User, under, f, page)
+		})
+	return foundDocuments{Items: found.Items, NextCursor: found.NextCursor}, err
 }
 
 // find returns the documents that are most relevant to a query.
-func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuery,
-) (*docOutput[foundDocuments], error) {
+func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuery) (foundDocuments, error) {
 	found, err := s.search.Documents(ctx, c.User, q)
-	if err != nil {
-		return nil, err
-	}
-	out := foundDocuments{Items: make([]foundDocument, len(found.Records)), Degraded: found.Degraded}
-	for i, r := range found.Records {
-		out.Items[i] = foundDocument{toDocument(*r.Document), &r.Score}
-	}
-	return &docOutput[foundDocuments]{Body: out}, nil
+	scored := func(r recall.Record) foundDocument { return foundDocument{toDocument(*r.Document), &r.Score} }
+	return foundDocuments{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
 }

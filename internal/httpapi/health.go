@@ -104,7 +104,7 @@ type healths struct {
 }
 
 func (s healths) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/health", id: "getHealth", tag: operationsTag, scope: ScopeApp,
 		summary: "Get the state of the background work",
 		detail: "Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. " +
@@ -112,6 +112,6 @@ func (s healths) register() {
 	}, s.get)
 }
 
-func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (*docOutput[healthDoc], error) {
-	return &docOutput[healthDoc]{Body: toHealth(s.store.Read(ctx))}, nil
+func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (healthDoc, error) {
+	return toHealth(s.store.Read(ctx)), nil
 }

@@ -21,8 +21,6 @@ type list[T any] struct {
 	NextCursor string `json:"nextCursor,omitempty" doc:"The cursor of the next page; absent on the last page."`
 }
 
-type listOutput[T any] struct{ Body list[T] }
-
 // ListInput is the input of every list. It is exported because huma finds only the fields of exported embedded types.
 // Idempotent and SessionPath are exported for the same reason.
 type ListInput struct {
@@ -54,16 +52,35 @@ func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Pag
 	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.scope, err
 }
 
-// newList returns the output of one page.
-func newList[T, V any](
-	s *server, scope cursorScope, items []T, next conversation.Position, convert func(T) V,
-) *listOutput[V] {
-	out := &listOutput[V]{Body: list[V]{Items: make([]V, len(items)), NextCursor: s.cursors.seal(scope, next)}}
+// fetch reads a page of the domain's list.
+type fetch[T any] = func(conversation.Page) ([]T, conversation.Position, error)
+
+// listed returns the page of a list that a request asks for.
+func listed[T, V any](
+	s *server, c Caller, in ListInput, descending bool, convert func(T) V, fetch fetch[T],
+) (list[V], error) {
+	page, scope, err := s.page(c, in, descending)
+	if err != nil {
+		return list[V]{}, err
+	}
+	found, next, err := fetch(page)
+	if err != nil {
+		return list[V]{}, err
+	}
+	return list[V]{Items: converted(found, convert), NextCursor: s.cursors.seal(scope, next)}, nil
+}
+
+// converted returns a list that is never nil, so that it is never written as null.
+func converted[T, V any](items []T, convert func(T) V) []V {
+	out := make([]V, len(items))
 	for i, item := range items {
-		out.Body.Items[i] = convert(item)
+		out[i] = convert(item)
 	}
 	return out
 }
+
+// asIs converts nothing.
+func asIs[T any](item T) T { return item }
 
 // CursorKey signs the cursors of lists. A cursor is valid for the key version that signed it only.
 type CursorKey struct {

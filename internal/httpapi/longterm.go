@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
@@ -50,41 +51,32 @@ type singleton[T, In, Doc any] struct {
 }
 
 type (
-	noInput          struct{}
-	noOutput         struct{}
-	docInput[D any]  struct{ Body D }
-	docOutput[D any] struct{ Body D }
+	noInput         struct{}
+	docInput[D any] struct{ Body D }
 )
 
 func (k singleton[T, In, Doc]) register() {
-	register(k.server, operation{
+	registerDoc(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path, id: "get" + k.id, tag: longTermTag,
 		summary: "Get the " + k.name, detail: k.detail, errors: []int{http.StatusNotFound},
 	}, k.get)
-	register(k.server, operation{
+	registerDoc(k.server, operation{
 		method: http.MethodPut, path: "/v1/" + k.path, id: "put" + k.id, tag: longTermTag,
 		summary: "Replace the " + k.name, detail: k.detail,
 	}, k.put)
 }
 
-func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[Doc], error) {
+func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (Doc, error) {
 	record, err := k.store.Get(ctx, c.User)
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[Doc]{Body: k.toDoc(record)}, nil
+	return k.toDoc(record), err
 }
 
-func (k singleton[T, In, Doc]) put(ctx context.Context, c Caller, in *docInput[In]) (*docOutput[Doc], error) {
+func (k singleton[T, In, Doc]) put(ctx context.Context, c Caller, in *docInput[In]) (Doc, error) {
 	record, err := k.fromInput(in.Body)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		record, err = k.store.Put(ctx, c.User, record)
 	}
-	stored, err := k.store.Put(ctx, c.User, record)
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[Doc]{Body: k.toDoc(stored)}, nil
+	return k.toDoc(record), err
 }
 
 // collection serves a kind of which each user has many records. T is the domain's type, New the body of a POST, Patch
@@ -124,15 +116,15 @@ func (k collection[T, New, Patch, View]) register() {
 // registerRecords adds the operations but the list.
 func (k collection[T, New, Patch, View]) registerRecords() {
 	register(k.server, k.creation(), k.create)
-	register(k.server, operation{
+	registerDoc(k.server, operation{
 		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: longTermTag,
 		summary: "Get a " + k.name,
 	}, k.get)
-	register(k.server, operation{
+	registerDoc(k.server, operation{
 		method: http.MethodPatch, path: "/v1/" + k.path + "/{id}", id: "change" + k.id, tag: longTermTag,
 		summary: "Change a " + k.name, errors: []int{http.StatusConflict},
 	}, k.change)
-	register(k.server, operation{
+	registerDone(k.server, operation{
 		method: http.MethodDelete, path: "/v1/" + k.path + "/{id}", id: "delete" + k.id, tag: longTermTag,
 		status: http.StatusNoContent, summary: "Delete a " + k.name,
 	}, k.delete)
@@ -145,7 +137,7 @@ func (k collection[T, New, Patch, View]) registerWithoutPaths() {
 }
 
 func (k collection[T, New, Patch, View]) registerList() {
-	register(k.server, k.listing(), k.list)
+	registerDoc(k.server, k.listing(), k.list)
 }
 
 func (k collection[T, New, Patch, View]) listing() operation {
@@ -162,7 +154,7 @@ func registerFiltered[T, New, Patch, View, In any](
 ) {
 	op := k.listing()
 	op.detail += " A page of a filtered list may have fewer items than the limit, or none, and still a nextCursor."
-	register(k.server, op, func(ctx context.Context, c Caller, in *In) (*listOutput[View], error) {
+	registerDoc(k.server, op, func(ctx context.Context, c Caller, in *In) (list[View], error) {
 		list, keep := filter(in)
 		return k.listWhere(ctx, c, list, keep)
 	})
@@ -184,9 +176,7 @@ func (k collection[T, New, Patch, View]) creation() operation {
 	}
 }
 
-func (k collection[T, New, Patch, View]) list(
-	ctx context.Context, c Caller, in *ListInput,
-) (*listOutput[View], error) {
+func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in *ListInput) (list[View], error) {
 	return k.listWhere(ctx, c, *in, func(T) bool { return true })
 }
 
@@ -197,28 +187,26 @@ const maxFilterReads = 10
 // the store's position is that of the next page.
 func (k collection[T, New, Patch, View]) listWhere(
 	ctx context.Context, c Caller, in ListInput, keep func(T) bool,
-) (*listOutput[View], error) {
-	page, scope, err := k.page(c, in, true)
-	if err != nil {
-		return nil, err
-	}
-	var kept []T
-	for range maxFilterReads {
-		found, next, err := k.store.List(ctx, c.User, page)
-		if err != nil {
-			return nil, err
-		}
-		for _, record := range found {
-			if keep(record) {
-				kept = append(kept, record)
+) (list[View], error) {
+	return listed(k.server, c, in, true, k.toView, func(page conversation.Page) ([]T, conversation.Position, error) {
+		var kept []T
+		for range maxFilterReads {
+			found, next, err := k.store.List(ctx, c.User, page)
+			if err != nil {
+				return nil, "", err
+			}
+			for _, record := range found {
+				if keep(record) {
+					kept = append(kept, record)
+				}
+			}
+			page.After, page.Limit = next, in.Limit-len(kept)
+			if next == "" || page.Limit == 0 {
+				break
 			}
 		}
-		page.After, page.Limit = next, in.Limit-len(kept)
-		if next == "" || page.Limit == 0 {
-			break
-		}
-	}
-	return newList(k.server, scope, kept, page.After, k.toView), nil
+		return kept, page.After, nil
+	})
 }
 
 func (k collection[T, New, Patch, View]) create(
@@ -255,40 +243,30 @@ func (k collection[T, New, Patch, View]) add(
 	return k.store.Create(ctx, c.User, record, idem)
 }
 
-func (k collection[T, New, Patch, View]) get(
-	ctx context.Context, c Caller, in *RecordPath,
-) (*docOutput[View], error) {
+func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *RecordPath) (View, error) {
 	return k.answer(in, func() (T, error) { return k.store.Get(ctx, c.User, in.ID) })
 }
 
 func (k collection[T, New, Patch, View]) change(
 	ctx context.Context, c Caller, in *patchInput[Patch],
-) (*docOutput[View], error) {
+) (View, error) {
 	return k.answer(&in.RecordPath, func() (T, error) {
 		return k.store.Update(ctx, c.User, in.ID, func(record *T) error { return k.applyPatch(in.Body, record) })
 	})
 }
 
-func (k collection[T, New, Patch, View]) delete(
-	ctx context.Context, c Caller, in *RecordPath,
-) (*noOutput, error) {
-	_, err := k.answer(in, func() (T, error) {
-		var none T
-		return none, k.store.Delete(ctx, c.User, in.ID)
+func (k collection[T, New, Patch, View]) delete(ctx context.Context, c Caller, in *RecordPath) error {
+	_, err := k.answer(in, func() (record T, err error) {
+		return record, k.store.Delete(ctx, c.User, in.ID)
 	})
-	return &noOutput{}, err
+	return err
 }
 
 // answer returns the record that a call of the store returns. It returns NotFound for an id that no record can have.
-func (k collection[T, New, Patch, View]) answer(
-	in *RecordPath, call func() (T, error),
-) (*docOutput[View], error) {
+func (k collection[T, New, Patch, View]) answer(in *RecordPath, call func() (T, error)) (view View, err error) {
 	if !plausibleID(in.ID) {
-		return nil, fault.Missing(k.name)
+		return view, fault.Missing(k.name)
 	}
 	record, err := call()
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[View]{Body: k.toView(record)}, nil
+	return k.toView(record), err
 }

@@ -126,8 +126,6 @@ type timelinePage struct {
 	Degraded   []recall.Degradation `json:"degraded,omitempty" doc:"What the timeline lacks: messages not_migrated."`
 }
 
-type timelineOutput struct{ Body timelinePage }
-
 // messages serves the messages of a session and the timeline over all of them.
 type messages struct {
 	*server
@@ -146,23 +144,20 @@ func (m messages) register() {
 			"millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB " +
 			"together. A completed session is active again when a message of the user follows its completion.",
 	}, m.append)
-	register(m.server, operation{
+	registerDoc(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,
 		summary: "List a session's messages", detail: "Messages that a 201 acknowledged are listed at once.",
 	}, m.list)
 	m.registerUI(tag)
 	m.registerQuotes(tag)
 	m.registerCuts(tag)
-	register(m.server, operation{
+	registerDoc(m.server, operation{
 		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
 		summary: "List the timeline", detail: "The user's messages across all contexts.",
 	}, m.timeline)
 }
 
 func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*created[appended], error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
 	if err := checkMessages(c, in.Body.Messages, "messages"); err != nil {
 		return nil, err
 	}
@@ -179,10 +174,7 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	out := appended{Messages: make([]Message, len(stored.Messages)), Session: toSession(stored.Session)}
-	for i, message := range stored.Messages {
-		out.Messages[i] = toMessage(message)
-	}
+	out := appended{Messages: converted(stored.Messages, toMessage), Session: toSession(stored.Session)}
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
@@ -221,7 +213,7 @@ func toNewMessages(given []newMessage, count func(string) int) []conversation.Ne
 	return out
 }
 
-func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (*listOutput[Message], error) {
+func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (list[Message], error) {
 	return listMessages(ctx, m, c, in, toMessage)
 }
 
@@ -236,24 +228,22 @@ func (p MessagePath) unescapedID(c Caller) string {
 	return id
 }
 
-func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (*timelineOutput, error) {
+func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (timelinePage, error) {
 	span := conversation.Range{From: in.From.time(), To: in.To.time(), Context: string(in.Context)}
 	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
-		return nil, err
+		return timelinePage{}, err
 	}
-	page, scope, err := m.page(c, in.ListInput, in.Order == "desc")
+	found, err := listed(m.server, c, in.ListInput, in.Order == "desc", toMessage,
+		func(page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+			return m.store.Timeline(ctx, c.User, span, page)
+		})
 	if err != nil {
-		return nil, err
+		return timelinePage{}, err
 	}
-	found, next, err := m.store.Timeline(ctx, c.User, span, page)
-	if err != nil {
-		return nil, err
-	}
-	listed := newList(m.server, scope, found, next, toMessage).Body
-	out := &timelineOutput{timelinePage{Items: listed.Items, NextCursor: listed.NextCursor}}
+	out := timelinePage{Items: found.Items, NextCursor: found.NextCursor}
 	migrated, err := m.store.IsMigrated(ctx, c.User)
 	if !migrated {
-		out.Body.Degraded = []recall.Degradation{recall.NotMigrated}
+		out.Degraded = []recall.Degradation{recall.NotMigrated}
 	}
 	return out, err
 }

@@ -46,11 +46,35 @@ type statusResponse struct {
 }
 
 // handlerFunc carries out an operation. It gets the caller and an input that was checked against its schema.
-type handlerFunc[I, O any] func(ctx context.Context, c Caller, in *I) (*O, error)
+type handlerFunc[I, O any] func(ctx context.Context, c Caller, in *I) (O, error)
+
+// docOutput is the output of an operation that answers with a body and no headers of its own.
+type docOutput[D any] struct{ Body D }
+
+// registerDoc adds an operation that answers with a body and no headers of its own.
+func registerDoc[I, D any](s *server, op operation, do handlerFunc[I, D]) {
+	register(s, op, func(ctx context.Context, c Caller, in *I) (*docOutput[D], error) {
+		body, err := do(ctx, c, in)
+		return &docOutput[D]{body}, err
+	})
+}
+
+// noOutput is the output of an operation that answers without a body.
+type noOutput struct{}
+
+// registerDone adds an operation that answers without a body.
+func registerDone[I any](s *server, op operation, do func(ctx context.Context, c Caller, in *I) error) {
+	register(s, op, func(ctx context.Context, c Caller, in *I) (*noOutput, error) {
+		return &noOutput{}, do(ctx, c, in)
+	})
+}
+
+// checked is an input whose path is checked before anything else is done.
+type checked interface{ check() error }
 
 // register adds an operation to the server. A request is checked in this order: the caller, the body, the input against
-// the schemas of I. Errors become problems.
-func register[I, O any](s *server, op operation, do handlerFunc[I, O]) {
+// the schemas of I, and the path where I is checked. Errors become problems.
+func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 	body, hasBody := reflect.TypeFor[I]().FieldByName("Body")
 	registry := s.api.OpenAPI().Components.Schemas
 	if hasBody {
@@ -82,6 +106,11 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, O]) {
 		c, err := callerOf(ctx)
 		if err != nil {
 			return nil, problemOf(err)
+		}
+		if path, ok := any(in).(checked); ok {
+			if err := path.check(); err != nil {
+				return nil, s.report(ctx, op.id, err)
+			}
 		}
 		out, err := do(ctx, c, in)
 		if err != nil {

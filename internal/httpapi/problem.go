@@ -41,14 +41,10 @@ type problemCode string
 
 // Schema lists the codes.
 func (problemCode) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
-	for _, code := range []fault.Code{
+	return oneOfSchema("", []fault.Code{
 		fault.Invalid, fault.Unauthorized, fault.Forbidden, fault.NotFound, fault.MethodNotAllowed, fault.Conflict,
 		fault.TooLarge, fault.IdempotencyMismatch, fault.RateLimited, fault.Unavailable, fault.Internal,
-	} {
-		s.Enum = append(s.Enum, string(code))
-	}
-	return s
+	})
 }
 
 // fieldProblem is one part of the input that is wrong.

@@ -22,6 +22,9 @@ type Prompter interface {
 		[]prompt.Record, conversation.Position, error)
 }
 
+// errTooLong is the error of a message that is longer than any that can be stored.
+var errTooLong = fault.InvalidField("message", fmt.Sprintf("has more than %d bytes", conversation.MaxContentBytes))
+
 type promptBody struct {
 	Recipe     recipeName  `json:"recipe,omitempty"`
 	Context    contextName `json:"context" doc:"The context that the user is in."`
@@ -42,13 +45,8 @@ type formatName string
 
 // Schema lists the formats.
 func (formatName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{
-		Type: huma.TypeString, Examples: []any{provider.FormatChat},
-		Description: "The provider's format in which the answer has the prompt, too. Default: none.",
-	}
-	for _, name := range provider.Formats() {
-		s.Enum = append(s.Enum, name)
-	}
+	s := oneOfSchema("The provider's format in which the answer has the prompt, too. Default: none.", provider.Formats())
+	s.Examples = []any{provider.FormatChat}
 	return s
 }
 
@@ -75,12 +73,10 @@ func (s *scoping) request() *prompt.Scoping {
 }
 
 type (
-	promptInput  struct{ Body promptBody }
-	promptOutput struct{ Body prompt.Prompt }
-	promptPath   struct {
+	promptInput struct{ Body promptBody }
+	promptPath  struct {
 		PromptID string `path:"promptId" doc:"The prompt's id."`
 	}
-	recordOutput struct{ Body prompt.Record }
 	promptsInput struct {
 		ListInput
 		SessionID id `query:"sessionId" doc:"Only prompts of this session."`
@@ -95,7 +91,7 @@ type prompts struct {
 
 func (p prompts) register() {
 	const tag = "Prompts"
-	register(p.server, operation{
+	registerDoc(p.server, operation{
 		method: http.MethodPost, path: "/v1/prompts", id: "buildPrompt", tag: tag, scope: ScopeApp,
 		summary: "Build a prompt", errors: []int{http.StatusNotFound},
 		detail: "Scoping says which of the session's messages are used. Its filter by agent runs over the session's last " +
@@ -109,20 +105,20 @@ func (p prompts) register() {
 			"openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, " +
 			"it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.",
 	}, p.build)
-	register(p.server, operation{
+	registerDoc(p.server, operation{
 		method: http.MethodGet, path: "/v1/prompts/{promptId}", id: "getPrompt", tag: tag, scope: ScopeApp,
 		summary: "Get a prompt", detail: "With the rendered text, if it was stored.",
 	}, p.get)
-	register(p.server, operation{
+	registerDoc(p.server, operation{
 		method: http.MethodGet, path: "/v1/prompts", id: "listPrompts", tag: tag, scope: ScopeApp,
 		summary: "List prompts", detail: "Newest first, without manifests and texts.",
 	}, p.list)
 }
 
-func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (*promptOutput, error) {
+func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (prompt.Prompt, error) {
 	b := in.Body
 	if len(b.Message) > conversation.MaxContentBytes {
-		return nil, fault.InvalidField("message", fmt.Sprintf("has more than %d bytes", conversation.MaxContentBytes))
+		return prompt.Prompt{}, errTooLong
 	}
 	r := prompt.Request{
 		Recipe: string(b.Recipe), Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
@@ -132,32 +128,19 @@ func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (*promptO
 	if b.Budget != nil {
 		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}
 	}
-	built, err := p.prompter.Build(ctx, c.User, r)
-	if err != nil {
-		return nil, err
-	}
-	return &promptOutput{Body: built}, nil
+	return p.prompter.Build(ctx, c.User, r)
 }
 
-func (p prompts) get(ctx context.Context, c Caller, in *promptPath) (*recordOutput, error) {
+func (p prompts) get(ctx context.Context, c Caller, in *promptPath) (prompt.Record, error) {
 	if !plausibleID(in.PromptID) {
-		return nil, fault.Missing("prompt")
+		return prompt.Record{}, fault.Missing("prompt")
 	}
-	stored, err := p.prompter.Get(ctx, c.User, in.PromptID)
-	if err != nil {
-		return nil, err
-	}
-	return &recordOutput{Body: stored}, nil
+	return p.prompter.Get(ctx, c.User, in.PromptID)
 }
 
-func (p prompts) list(ctx context.Context, c Caller, in *promptsInput) (*listOutput[prompt.Record], error) {
-	page, scope, err := p.page(c, in.ListInput, true)
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := p.prompter.List(ctx, c.User, string(in.SessionID), page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(p.server, scope, found, next, func(r prompt.Record) prompt.Record { return r }), nil
+func (p prompts) list(ctx context.Context, c Caller, in *promptsInput) (list[prompt.Record], error) {
+	return listed(p.server, c, in.ListInput, true, asIs,
+		func(page conversation.Page) ([]prompt.Record, conversation.Position, error) {
+			return p.prompter.List(ctx, c.User, string(in.SessionID), page)
+		})
 }

@@ -22,7 +22,6 @@ type (
 		Status int
 		Body   any
 	}
-	quotesOutput struct{ Body quotes }
 )
 
 // quotes are the messages that quote another one.
@@ -54,7 +53,7 @@ func (m messages) registerQuotes(tag string) {
 			{status: http.StatusNoContent}, {status: http.StatusOK, body: reflect.TypeFor[deletion]()},
 		},
 	}, m.delete)
-	register(m.server, operation{
+	registerDoc(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/quotes", id: "listQuotes", tag: tag,
 		summary: "List the messages that quote a message",
 		detail: "Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words " +
@@ -62,27 +61,21 @@ func (m messages) registerQuotes(tag string) {
 	}, m.quotes)
 }
 
-func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (*quotesOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
+func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes, error) {
 	if !plausibleID(in.MessageID) {
-		return nil, fault.Missing("message")
+		return quotes{}, fault.Missing("message")
 	}
 	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
-		return nil, err
+		return quotes{}, err
 	}
 	found, err := m.remove.Quotes(ctx, c.User, in.ID, in.MessageID)
-	if err != nil {
-		return nil, err
-	}
-	return &quotesOutput{quotes{Items: toMessages(found), Complete: found.Complete}}, nil
+	return quotes{Items: converted(found.Messages, toMessage), Complete: found.Complete}, err
 }
 
 func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*deleteMessageOutput, error) {
-	id, err := in.check(c)
-	if err != nil {
-		return nil, err
+	id := in.unescapedID(c)
+	if !plausibleID(id) {
+		return nil, fault.Missing("message")
 	}
 	if in.Quotes == "" {
 		return &deleteMessageOutput{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
@@ -91,6 +84,7 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 		return nil, err
 	}
 	var found erasure.Quotes
+	var err error
 	deleted := []string{}
 	if in.Quotes == "delete" {
 		if found, err = m.remove.DeleteWithQuotes(ctx, c.User, in.ID, id); err != nil {
@@ -107,26 +101,7 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 			return nil, err
 		}
 	}
-	receipt := deletion{Deleted: append(deleted, id), QuotedBy: toMessages(found), Complete: found.Complete}
-	return &deleteMessageOutput{Status: http.StatusOK, Body: receipt}, nil
-}
-
-func toMessages(q erasure.Quotes) []Message {
-	out := make([]Message, len(q.Messages))
-	for i, m := range q.Messages {
-		out[i] = toMessage(m)
-	}
-	return out
-}
-
-// check checks the session's id and returns the message's.
-func (p *MessagePath) check(c Caller) (messageID string, err error) {
-	if err := p.SessionPath.check(); err != nil {
-		return "", err
-	}
-	id := p.unescapedID(c)
-	if !plausibleID(id) {
-		return "", fault.Missing("message")
-	}
-	return id, nil
+	return &deleteMessageOutput{Status: http.StatusOK, Body: deletion{
+		Deleted: append(deleted, id), QuotedBy: converted(found.Messages, toMessage), Complete: found.Complete,
+	}}, nil
 }

@@ -15,11 +15,7 @@ type recordKind string
 
 // Schema lists the kinds.
 func (recordKind) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
-	for _, kind := range recall.Kinds() {
-		s.Enum = append(s.Enum, kind)
-	}
-	return s
+	return oneOfSchema("", recall.Kinds())
 }
 
 type searchBody struct {
@@ -84,11 +80,11 @@ type searchAnswer struct {
 	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
 }
 
-func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]) (*docOutput[searchAnswer], error) {
+func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]) (searchAnswer, error) {
 	b := in.Body
 	from, to, err := b.span()
 	if err != nil {
-		return nil, err
+		return searchAnswer{}, err
 	}
 	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{
 		MessageQuery: recall.MessageQuery{
@@ -96,14 +92,7 @@ func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]
 		},
 		Kinds: toStrings(b.Kinds),
 	})
-	if err != nil {
-		return nil, err
-	}
-	out := searchAnswer{Items: make([]foundRecord, len(found.Records)), Degraded: found.Degraded}
-	for i, r := range found.Records {
-		out.Items[i] = toFound(r)
-	}
-	return &docOutput[searchAnswer]{Body: out}, nil
+	return searchAnswer{Items: converted(found.Records, toFound), Degraded: found.Degraded}, err
 }
 
 // describeRecords adds the fields of the four kinds, with their descriptions, to the schema of an item of a search.

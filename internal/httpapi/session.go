@@ -92,7 +92,6 @@ type SessionPath struct {
 }
 
 type (
-	sessionOutput struct{ Body session }
 	sessionsInput struct {
 		ListInput
 		Context contextName `query:"context" doc:"Only sessions of this context."`
@@ -133,14 +132,14 @@ func (s sessions) register() {
 		summary: "Create a session", errors: []int{http.StatusConflict},
 		detail: "A sessionId that this user has in any context is a conflict. Creating a session is not activity in it.",
 	}, s.create)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions", id: "listSessions", tag: tag,
 		summary: "List sessions",
 		detail: "The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level " +
 			"attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of " +
 			"sessions, so it may be short or empty, with a nextCursor.",
 	}, s.list)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: tag, summary: "Get a session",
 	}, s.get)
 	register(s.server, operation{
@@ -153,18 +152,18 @@ func (s sessions) register() {
 			{status: http.StatusCreated, body: reflect.TypeFor[session](), headers: locationHeader()},
 		},
 	}, s.getOrCreate)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag,
 		summary: "Change a session", errors: []int{http.StatusConflict},
 		detail: "A completed session is summarised, and is active again when the user says something after that. An " +
 			"archived session stays archived.",
 	}, s.change)
-	register(s.server, operation{
+	registerDone(s.server, operation{
 		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag, status: http.StatusNoContent,
 		summary: "Delete a session",
 		detail:  "Also deletes its messages, summaries, vectors and the facts drawn only from it.",
 	}, s.delete)
-	register(s.server, operation{
+	registerDone(s.server, operation{
 		method: http.MethodPost, path: "/v1/sessions/{id}/leave", id: "leaveSession", tag: tag,
 		status: http.StatusAccepted, summary: "Leave a session",
 		detail: "The user navigated away. A summary of the session so far follows.",
@@ -189,9 +188,6 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 
 // getOrCreate makes two attempts, because the session that was there may be deleted before it is read.
 func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*namedSessionOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
 	b := in.Body
 	wanted := conversation.NewSession{
 		ID: in.ID, Context: string(b.Context), CoachID: string(b.CoachID), Mode: b.Mode, Title: b.Title,
@@ -223,37 +219,27 @@ func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInp
 	return nil, err
 }
 
-func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (*listOutput[session], error) {
-	page, scope, err := s.page(c, in.ListInput, true)
-	if err != nil {
-		return nil, err
-	}
-	attributes, err := document.ParseFilter("attributes", in.Attributes)
-	if err != nil {
-		return nil, err
-	}
-	l := filteredSessions{
-		store: s.store, user: c.User, attributes: attributes,
-		filter: conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)},
-	}
-	found, next, err := l.page(ctx, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(s.server, scope, found, next, toSession), nil
+func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[session], error) {
+	return listed(s.server, c, in.ListInput, true, toSession,
+		func(page conversation.Page) ([]conversation.Session, conversation.Position, error) {
+			attributes, err := document.ParseFilter("attributes", in.Attributes)
+			if err != nil {
+				return nil, "", err
+			}
+			l := filteredSessions{
+				store: s.store, user: c.User, attributes: attributes,
+				filter: conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)},
+			}
+			return l.page(ctx, page)
+		})
 }
 
-func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (*sessionOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	return sessionAnswer(s.store.Session(ctx, c.User, in.ID))
+func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (session, error) {
+	stored, err := s.store.Session(ctx, c.User, in.ID)
+	return toSession(stored), err
 }
 
-func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (*sessionOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
+func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (session, error) {
 	b := in.Body
 	change := conversation.SessionChange{
 		Status: (*conversation.Status)(b.Status), Mode: b.Mode, Attributes: b.Attributes,
@@ -262,28 +248,16 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 		change.Title = new(string)
 		b.Title.apply(change.Title)
 	}
-	return sessionAnswer(s.store.UpdateSession(ctx, c.User, in.ID, change))
+	stored, err := s.store.UpdateSession(ctx, c.User, in.ID, change)
+	return toSession(stored), err
 }
 
-func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) (*noOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	return &noOutput{}, s.remove.DeleteSession(ctx, c.User, in.ID)
+func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) error {
+	return s.remove.DeleteSession(ctx, c.User, in.ID)
 }
 
-func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) (*noOutput, error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	return &noOutput{}, s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
-}
-
-func sessionAnswer(s conversation.Session, err error) (*sessionOutput, error) {
-	if err != nil {
-		return nil, err
-	}
-	return &sessionOutput{Body: toSession(s)}, nil
+func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) error {
+	return s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
 }
 
 // check returns NotFound for an id that no session can have.

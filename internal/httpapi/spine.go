@@ -64,7 +64,7 @@ type spines struct {
 }
 
 func (s spines) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/spines", id: "listSpines", tag: longTermTag, summary: "List the coaches' spines",
 		detail: "The running summary of all sessions with each coach, and the remarks about the user in it. It follows the " +
 			"preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt " +
@@ -72,14 +72,8 @@ func (s spines) register() {
 	}, s.list)
 }
 
-func (s spines) list(ctx context.Context, c Caller, _ *noInput) (*docOutput[spineList], error) {
+func (s spines) list(ctx context.Context, c Caller, _ *noInput) (spineList, error) {
 	found, preferences, err := s.store.Spines(ctx, c.User)
-	if err != nil {
-		return nil, err
-	}
-	out := &docOutput[spineList]{Body: spineList{Items: make([]spine, len(found))}}
-	for i, one := range found {
-		out.Body.Items[i] = toAllowedSpine(one, preferences)
-	}
-	return out, nil
+	allowed := func(one longterm.Spine) spine { return toAllowedSpine(one, preferences) }
+	return spineList{Items: converted(found, allowed)}, err
 }

@@ -42,7 +42,7 @@ type truncationInput struct {
 const truncatePath = "/messages/truncate"
 
 func (m messages) registerCuts(tag string) {
-	register(m.server, operation{
+	registerDoc(m.server, operation{
 		method: http.MethodDelete, path: "/v1/sessions/{id}/messages", id: "clearMessages", tag: tag,
 		summary: "Delete all messages of a session",
 		detail: "The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its " +
@@ -57,21 +57,12 @@ func (m messages) registerCuts(tag string) {
 	}, m.truncate)
 }
 
-func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (*docOutput[cleared], error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
+func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (cleared, error) {
 	n, err := m.cut.ClearSession(ctx, c.User, in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[cleared]{Body: cleared{Deleted: n}}, nil
+	return cleared{Deleted: n}, err
 }
 
 func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (*createdWithoutPath[truncated], error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
 	if err := checkMessages(c, in.Body.Replacement, "replacement"); err != nil {
 		return nil, err
 	}
@@ -86,9 +77,8 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 	if err != nil {
 		return nil, err
 	}
-	out := truncated{Deleted: append([]string{}, done.Deleted...), Messages: []Message{}, Session: toSession(done.Session)}
-	for _, message := range done.Messages {
-		out.Messages = append(out.Messages, toMessage(message))
+	out := truncated{
+		Deleted: orEmpty(done.Deleted), Messages: converted(done.Messages, toMessage), Session: toSession(done.Session),
 	}
 	return &createdWithoutPath[truncated]{Replayed: newReplayed(done.Replayed), Body: out}, nil
 }

@@ -82,14 +82,12 @@ type (
 		MessageID string  `json:"messageId,omitempty" doc:"The id of the answer; absent where the turn failed without one."`
 		Session   session `json:"session"`
 	}
-	finishOutput struct{ Body finishedTurn }
-	turnState    struct {
+	turnState struct {
 		TurnID        string `json:"turnId"`
 		Status        string `json:"status" enum:"open,finished,interrupted"`
 		UserMessageID string `json:"userMessageId"`
 		MessageID     string `json:"messageId,omitempty" doc:"The id of the answer of a finished turn."`
 	}
-	turnOutput struct{ Body turnState }
 )
 
 // turns serves /v1/turns.
@@ -109,14 +107,14 @@ func (s turns) register() {
 			"finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the " +
 			"same prompt while the ten minutes last, and with a new one afterwards.",
 	}, s.begin)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodPost, path: "/v1/turns/{turnId}/finish", id: "finishTurn", tag: tag, scope: ScopeApp,
 		summary: "Finish a turn", errors: []int{http.StatusConflict},
 		detail: "Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content " +
 			"is stored as interrupted; without content nothing is stored, and the turn can still be finished. The usage is " +
 			"charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn began.",
 	}, s.finish)
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/turns/{turnId}", id: "getTurn", tag: tag, scope: ScopeApp, summary: "Get a turn",
 		detail: "Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten minutes.",
 	}, s.get)
@@ -182,7 +180,7 @@ func ownTools(given []ownTool) ([]llm.Tool, error) {
 	return tools, nil
 }
 
-func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (*finishOutput, error) {
+func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (finishedTurn, error) {
 	b := in.Body
 	a := chat.OwnAnswer{
 		Content: b.Content, Parts: fromParts(b.Parts), FinishReason: b.FinishReason, Model: b.Model, Failure: b.Error,
@@ -192,20 +190,14 @@ func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (*finishOu
 		a.Usage.TotalTokens = max(a.Usage.TotalTokens, a.Usage.PromptTokens+a.Usage.CompletionTokens)
 	}
 	end, err := s.taker.FinishOwn(ctx, c.User, in.TurnID, a)
-	if err != nil {
-		return nil, err
-	}
 	out := finishedTurn{Session: toSession(end.Session)}
 	if end.Answer != nil {
 		out.MessageID = end.Answer.ID
 	}
-	return &finishOutput{out}, nil
+	return out, err
 }
 
-func (s turns) get(ctx context.Context, c Caller, in *TurnPath) (*turnOutput, error) {
+func (s turns) get(ctx context.Context, c Caller, in *TurnPath) (turnState, error) {
 	state, err := s.taker.StateOfOwn(ctx, c.User, in.TurnID)
-	if err != nil {
-		return nil, err
-	}
-	return &turnOutput{turnState{in.TurnID, state.Status, state.UserMessageID, state.MessageID}}, nil
+	return turnState{in.TurnID, state.Status, state.UserMessageID, state.MessageID}, err
 }

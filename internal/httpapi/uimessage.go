@@ -37,7 +37,7 @@ const (
 )
 
 func (m messages) registerUI(tag string) {
-	register(m.server, operation{
+	registerDoc(m.server, operation{
 		method: http.MethodGet, path: "/v1/sessions/{id}/ui-messages", id: "listUiMessages", tag: tag,
 		summary: "List a session's messages for a chat page",
 		detail: "The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order " +
@@ -46,14 +46,9 @@ func (m messages) registerUI(tag string) {
 	}, m.listUI)
 }
 
-func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (*listOutput[uiMessage], error) {
-	out, err := listMessages(ctx, m, c, in, func(m conversation.Message) conversation.Message { return m })
-	if err != nil {
-		return nil, err
-	}
-	shown := &listOutput[uiMessage]{}
-	shown.Body.Items, shown.Body.NextCursor = toUIMessages(out.Body.Items), out.Body.NextCursor
-	return shown, nil
+func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (list[uiMessage], error) {
+	found, err := listMessages(ctx, m, c, in, asIs)
+	return list[uiMessage]{Items: toUIMessages(found.Items), NextCursor: found.NextCursor}, err
 }
 
 // toUIMessages returns the messages of a page as a chat page shows them, with the results of tools in their calls.
@@ -116,17 +111,9 @@ func uiTool(call, result conversation.Part) uiPart {
 // listMessages returns a page of a session's messages in some form.
 func listMessages[V any](
 	ctx context.Context, m messages, c Caller, in *messagesInput, convert func(conversation.Message) V,
-) (*listOutput[V], error) {
-	if err := in.check(); err != nil {
-		return nil, err
-	}
-	page, scope, err := m.page(c, in.ListInput, in.Order == "desc")
-	if err != nil {
-		return nil, err
-	}
-	found, next, err := m.store.Messages(ctx, c.User, in.ID, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(m.server, scope, found, next, convert), nil
+) (list[V], error) {
+	return listed(m.server, c, in.ListInput, in.Order == "desc", convert,
+		func(page conversation.Page) ([]conversation.Message, conversation.Position, error) {
+			return m.store.Messages(ctx, c.User, in.ID, page)
+		})
 }

@@ -34,17 +34,14 @@ type usages struct {
 }
 
 func (s usages) register() {
-	register(s.server, operation{
+	registerDoc(s.server, operation{
 		method: http.MethodGet, path: "/v1/usage", id: "getUsage", tag: longTermTag, summary: "Get today's tokens",
 		detail: "The tokens of the models that the user has spent on this day of UTC, from the counter that the daily " +
 			"quota checks. Where no quota is set, nothing is counted, and used and limit are null.",
 	}, s.get)
 }
 
-func (s usages) get(ctx context.Context, c Caller, _ *noInput) (*docOutput[usageDoc], error) {
+func (s usages) get(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
 	quota, err := s.store.Today(ctx, c.User)
-	if err != nil {
-		return nil, err
-	}
-	return &docOutput[usageDoc]{Body: toUsage(quota)}, nil
+	return toUsage(quota), err
 }

@@ -84,10 +84,9 @@ type contextName string
 
 // Schema lists the registered contexts.
 func (contextName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Examples: []any{conversation.AppContexts()[0].Name}}
-	for _, name := range conversation.Contexts() {
-		s.Enum = append(s.Enum, name)
-	}
+	names := conversation.Contexts()
+	s := oneOfSchema("", names)
+	s.Examples = []any{names[0]}
 	return s
 }
 
@@ -96,11 +95,7 @@ type memoryType string
 
 // Schema lists the memory types of the registry.
 func (memoryType) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
-	for _, name := range registry.Live().MemoryTypeNames() {
-		s.Enum = append(s.Enum, name)
-	}
-	return s
+	return oneOfSchema("", registry.Live().MemoryTypeNames())
 }
 
 // recordType is a record type that some context writes.
@@ -108,11 +103,7 @@ type recordType string
 
 // Schema lists the record types of the registered contexts.
 func (recordType) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString}
-	for _, appContext := range conversation.AppContexts() {
-		s.Enum = append(s.Enum, string(appContext.Summary.Type))
-	}
-	return s
+	return oneOfSchema("", registry.Live().SummaryTypes())
 }
 
 // id is a sessionId or coachId.
@@ -136,21 +127,15 @@ type agentID string
 
 // Schema lists the agents.
 func (agentID) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "The part that the model plays. Default: coach."}
-	for _, agent := range registry.Live().Agents {
-		s.Enum = append(s.Enum, agent.ID)
-	}
-	return s
+	return oneOfSchema("The part that the model plays. Default: coach.", registry.Live().AgentIDs())
 }
 
 // scopedID is the id of an agent whose messages are selected.
 type scopedID string
 
 // Schema lists the agents.
-func (scopedID) Schema(r huma.Registry) *huma.Schema {
-	s := agentID("").Schema(r)
-	s.Description = "An agent. Messages without one are the coach's."
-	return s
+func (scopedID) Schema(huma.Registry) *huma.Schema {
+	return oneOfSchema("An agent. Messages without one are the coach's.", registry.Live().AgentIDs())
 }
 
 // strategyName is the name of a scoping strategy.
@@ -158,11 +143,7 @@ type strategyName string
 
 // Schema lists the strategies.
 func (strategyName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "How messages are selected. Default: the recipe's strategy."}
-	for _, name := range prompt.Strategies() {
-		s.Enum = append(s.Enum, name)
-	}
-	return s
+	return oneOfSchema("How messages are selected. Default: the recipe's strategy.", prompt.Strategies())
 }
 
 // recipeName is the name of a recipe.
@@ -170,11 +151,7 @@ type recipeName string
 
 // Schema lists the recipes.
 func (recipeName) Schema(huma.Registry) *huma.Schema {
-	s := &huma.Schema{Type: huma.TypeString, Description: "How the prompt is built. Default: unified."}
-	for _, recipe := range prompt.Recipes {
-		s.Enum = append(s.Enum, recipe.Name)
-	}
-	return s
+	return oneOfSchema("How the prompt is built. Default: unified.", registry.RecipeNames)
 }
 
 // zoneName is the name of a time zone.
@@ -224,6 +201,15 @@ func (confidence) Schema(huma.Registry) *huma.Schema {
 	}}
 }
 
+// oneOfSchema returns the schema of a text that is one of some names.
+func oneOfSchema[S ~string](description string, names []S) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString, Description: description}
+	for _, name := range names {
+		s.Enum = append(s.Enum, string(name))
+	}
+	return s
+}
+
 // textSchema returns the schema of a text of at most so many characters.
 func textSchema(longest int) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, MaxLength: &longest}
@@ -240,11 +226,7 @@ func toStrings[T ~string](named []T) []string {
 	if named == nil {
 		return nil
 	}
-	out := make([]string, len(named))
-	for i, t := range named {
-		out[i] = string(t)
-	}
-	return out
+	return converted(named, func(t T) string { return string(t) })
 }
 
 // optional is a field of a PATCH: if absent, the stored value stays; null clears it; a value replaces it.

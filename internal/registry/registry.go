@@ -214,29 +214,28 @@ func (a *App) Writing(t RecordType) (Context, error) {
 
 // ContextNames lists the names of the contexts, in their order.
 func (a *App) ContextNames() []string {
-	names := make([]string, len(a.Contexts))
-	for i, c := range a.Contexts {
-		names[i] = c.Name
-	}
-	return names
+	return names(a.Contexts, func(c Context) string { return c.Name })
 }
 
 // SummaryTypes lists the record types of the contexts' summaries, in their order.
 func (a *App) SummaryTypes() []string {
-	types := make([]string, len(a.Contexts))
-	for i, c := range a.Contexts {
-		types[i] = string(c.Summary.Type)
-	}
-	return types
+	return names(a.Contexts, func(c Context) string { return string(c.Summary.Type) })
 }
+
+// AgentIDs lists the ids of the agents, in their order.
+func (a *App) AgentIDs() []string { return names(a.Agents, func(g Agent) string { return g.ID }) }
 
 // MemoryTypeNames lists the names of the memory types, in their order.
 func (a *App) MemoryTypeNames() []string {
-	names := make([]string, len(a.MemoryTypes))
-	for i, t := range a.MemoryTypes {
-		names[i] = t.Name
+	return names(a.MemoryTypes, func(t MemoryType) string { return t.Name })
+}
+
+func names[T any](items []T, name func(T) string) []string {
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = name(item)
 	}
-	return names
+	return out
 }
 
 // HasMemoryType reports whether the app remembers facts of that type.
