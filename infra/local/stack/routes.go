@@ -42,13 +42,27 @@ func newRoutes(s *Stack, page *console.Console) *routes {
 	} else {
 		s.issuer.Register(rt.mux)
 	}
-	rt.mux.HandleFunc("GET /healthz", rt.ready(rt.serveHealth))
-	rt.mux.HandleFunc("GET /dev/info", rt.ready(rt.serveInfo))
-	rt.mux.HandleFunc("POST /dev/settle", rt.ready(rt.serveSettle))
-	rt.mux.HandleFunc("POST /dev/faults", rt.ready(rt.serveFaults))
+	rt.mux.HandleFunc("GET /healthz", rt.answer(rt.health))
+	rt.mux.HandleFunc("GET /dev/info", rt.answer(func(*http.Request) (any, error) { return s.Info(), nil }))
+	rt.mux.HandleFunc("POST /dev/settle", rt.answer(rt.settle))
+	rt.mux.HandleFunc("POST /dev/faults", rt.answer(func(r *http.Request) (any, error) { return rt.faults.set(r) }))
 	rt.mux.HandleFunc("POST /dev/redeliver", rt.ready(rt.serveRedeliver))
-	rt.mux.HandleFunc("GET /dev/dead-letters", rt.ready(rt.serveDeadLetters))
+	rt.mux.HandleFunc("GET /dev/dead-letters", rt.answer(func(*http.Request) (any, error) {
+		return map[string]any{"items": s.triggers.deadLetters()}, nil
+	}))
 	return rt
+}
+
+// answer writes what a ready stack says to a request, or its error.
+func (rt *routes) answer(say func(*http.Request) (any, error)) http.HandlerFunc {
+	return rt.ready(func(w http.ResponseWriter, r *http.Request) {
+		said, err := say(r)
+		if err != nil {
+			httpapi.WriteProblem(w, err)
+			return
+		}
+		devapi.Write(w, said)
+	})
 }
 
 // handler serves the stack's own routes, and passes everything else to the gateway. It compares the path itself,
@@ -111,24 +125,22 @@ func (rt *routes) serveOwn(w http.ResponseWriter, r *http.Request) {
 	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
 }
 
-func (rt *routes) serveHealth(w http.ResponseWriter, r *http.Request) {
+func (rt *routes) health(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
 	services := rt.stack.services
 	// The engine reads a whole table to describe it.
 	if _, err := services.tables.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)}); err != nil {
-		httpapi.WriteProblem(w, fault.New(fault.Unavailable, "dynamodb does not answer"))
-		return
+		return nil, fault.New(fault.Unavailable, "dynamodb does not answer")
 	}
 	for name, url := range map[string]string{
 		"pinecone": services.pinecone.direct, "openai": services.openai.direct, "lambda": rt.stack.lambdaURL,
 	} {
 		if !reachable(ctx, url) {
-			httpapi.WriteProblem(w, fault.New(fault.Unavailable, name+" does not answer"))
-			return
+			return nil, fault.New(fault.Unavailable, name+" does not answer")
 		}
 	}
-	devapi.Write(w, map[string]string{"status": "ok"})
+	return map[string]string{"status": "ok"}, nil
 }
 
 // reachable connects to the host of a URL.
@@ -154,38 +166,23 @@ func (rt *routes) serveNoToken(w http.ResponseWriter, _ *http.Request) {
 		"sign in there and send its access token, or start the stack without JWT_ISSUER", rt.stack.cfg.Issuer))
 }
 
-func (rt *routes) serveInfo(w http.ResponseWriter, _ *http.Request) {
-	devapi.Write(w, rt.stack.Info())
-}
-
-func (rt *routes) serveSettle(w http.ResponseWriter, r *http.Request) {
+func (rt *routes) settle(r *http.Request) (any, error) {
 	var in struct {
 		TimeoutMS *int64 `json:"timeoutMs"`
 	}
 	if err := devapi.Read(r, &in); err != nil {
-		httpapi.WriteProblem(w, err)
-		return
+		return nil, err
 	}
 	limit := defaultSettleTime
 	if in.TimeoutMS != nil {
 		limit = time.Duration(*in.TimeoutMS) * time.Millisecond
 		if *in.TimeoutMS < 0 || *in.TimeoutMS > maxSettleTime.Milliseconds() {
-			httpapi.WriteProblem(w, fault.InvalidField("timeoutMs", "must be between 0 and 600000"))
-			return
+			return nil, fault.InvalidField("timeoutMs", "must be between 0 and 600000")
 		}
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), max(limit, settleLook))
 	defer cancel()
-	devapi.Write(w, rt.stack.Settle(ctx))
-}
-
-func (rt *routes) serveFaults(w http.ResponseWriter, r *http.Request) {
-	state, err := rt.faults.set(r)
-	if err != nil {
-		httpapi.WriteProblem(w, err)
-		return
-	}
-	devapi.Write(w, state)
+	return rt.stack.Settle(ctx), nil
 }
 
 func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
@@ -194,8 +191,4 @@ func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-}
-
-func (rt *routes) serveDeadLetters(w http.ResponseWriter, _ *http.Request) {
-	devapi.Write(w, map[string]any{"items": rt.stack.triggers.deadLetters()})
 }
