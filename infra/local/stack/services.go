@@ -174,17 +174,14 @@ func (s *services) makeTable(ctx context.Context, in *dynamodb.CreateTableInput)
 		return nil, fmt.Errorf("create table %s: %w", name, err)
 	}
 	input := &dynamodb.DescribeTableInput{TableName: &name}
-	if err := dynamodb.NewTableExistsWaiter(s.tables).Wait(ctx, input, tableTimeout); err != nil {
+	out, err := dynamodb.NewTableExistsWaiter(s.tables).WaitForOutput(ctx, input, tableTimeout)
+	if err != nil {
 		return nil, fmt.Errorf("wait for table %s: %w", name, err)
 	}
 	if isNew {
 		if err := s.expireRecords(ctx, name); err != nil {
 			return nil, err
 		}
-	}
-	out, err := s.tables.DescribeTable(ctx, input)
-	if err != nil {
-		return nil, fmt.Errorf("describe table %s: %w", name, err)
 	}
 	return out.Table, nil
 }
