@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +22,9 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
 const (
@@ -182,20 +184,12 @@ func (s *Server) answers(ctx context.Context) bool {
 		return false
 	}
 	s.endpoint = "http://" + net.JoinHostPort("127.0.0.1", port[1])
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.endpoint, strings.NewReader("{}"))
-	if err != nil {
-		return false
-	}
-	req.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
-	req.Header.Set("Content-Type", "application/x-amz-json-1.0")
-	req.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260101/us-east-1/dynamodb/aws4_request, "+
-		"SignedHeaders=host, Signature=0")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	return resp.StatusCode == http.StatusOK
+	client := dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: &s.endpoint, RetryMaxAttempts: 1,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	})
+	_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
+	return err == nil
 }
 
 // startError names what the user can do, for the causes where they can.
