@@ -171,16 +171,14 @@ func (r *chatRequest) validate() error {
 	case len(r.Stop) > 4:
 		return badRequest("stop", "Invalid 'stop': at most 4 sequences.")
 	}
-	if err := r.validateMessages(); err != nil {
-		return err
+	for _, validate := range []func() error{
+		r.validateMessages, r.validateTools, r.validateCache, r.validateFormat,
+	} {
+		if err := validate(); err != nil {
+			return err
+		}
 	}
-	if err := r.validateTools(); err != nil {
-		return err
-	}
-	if err := r.validateCache(); err != nil {
-		return err
-	}
-	return r.validateFormat()
+	return nil
 }
 
 // limit is the greatest number of tokens that the answer may have.
