@@ -103,10 +103,7 @@ const outcomeDone = "done"
 
 // rawAnswer is an answer whose items are not read yet. A list that is missing is nil.
 type rawAnswer struct {
-	Facts       *[]json.RawMessage `json:"facts"`
-	Ended       *[]json.RawMessage `json:"ended"`
-	OpenLoops   *[]json.RawMessage `json:"openLoops"`
-	ClosedLoops *[]json.RawMessage `json:"closedLoops"`
+	Facts, Ended, OpenLoops, ClosedLoops []json.RawMessage
 }
 
 // errMissingList says that an answer lacks a list, which is a failure and not an empty list.
@@ -118,13 +115,13 @@ func (r rawAnswer) read() (answer, error) {
 		return answer{}, errMissingList
 	}
 	var a answer
-	a.facts = readItems[fact](*r.Facts, &a.bad)
+	a.facts = readItems[fact](r.Facts, &a.bad)
 	all := len(a.facts)
 	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool { return !f.isTyped() })
 	a.bad += all - len(a.facts)
-	a.ended = readItems[ending](*r.Ended, &a.bad)
-	a.opened = readItems[openLoop](*r.OpenLoops, &a.bad)
-	a.closed = readItems[closedLoop](*r.ClosedLoops, &a.bad)
+	a.ended = readItems[ending](r.Ended, &a.bad)
+	a.opened = readItems[openLoop](r.OpenLoops, &a.bad)
+	a.closed = readItems[closedLoop](r.ClosedLoops, &a.bad)
 	return a, nil
 }
 
@@ -240,7 +237,7 @@ const windowLoops = 50
 func newestKnown(memories []longterm.Memory) []longterm.Memory {
 	ranked := slices.Clone(memories)
 	slices.SortStableFunc(ranked, func(a, b longterm.Memory) int {
-		return cmp.Or(-compareBools(a.Pinned, b.Pinned), -a.CreatedAt.Compare(b.CreatedAt), -cmp.Compare(a.ID, b.ID))
+		return cmp.Or(priority(b.Pinned)-priority(a.Pinned), b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(b.ID, a.ID))
 	})
 	size := 0
 	for i, m := range ranked {
@@ -253,14 +250,12 @@ func newestKnown(memories []longterm.Memory) []longterm.Memory {
 	return ranked
 }
 
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
+// priority is 1 for what comes before others, and 0 for these.
+func priority(isFirst bool) int {
+	if isFirst {
 		return 1
 	}
-	return -1
+	return 0
 }
 
 // safeLine returns a stored text as a part of one line, without what a reader would not see and without control tokens.

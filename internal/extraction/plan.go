@@ -63,7 +63,7 @@ func (p *planner) plan(a answer) (Changes[longterm.Memory], Changes[longterm.Tod
 	p.memories, p.todos = pointers(p.known.Memories), pointers(p.known.Todos)
 	p.newMemories, p.newTodos, p.forget, p.endings = nil, nil, nil, 0
 	facts := slices.Clone(a.facts)
-	slices.SortStableFunc(facts, func(a, b fact) int { return compareBools(b.isSafety(), a.isSafety()) })
+	slices.SortStableFunc(facts, func(a, b fact) int { return priority(b.isSafety()) - priority(a.isSafety()) })
 	for _, f := range facts[:min(len(facts), maxFacts)] {
 		p.addFact(f)
 	}
@@ -76,16 +76,10 @@ func (p *planner) plan(a answer) (Changes[longterm.Memory], Changes[longterm.Tod
 	for _, l := range a.opened[:min(len(a.opened), maxOpened)] {
 		p.openLoop(l)
 	}
-	return Changes[longterm.Memory]{values(p.newMemories), p.changedMemories()},
-		Changes[longterm.Todo]{values(p.newTodos), p.changedTodos()}
-}
-
-func (p *planner) changedMemories() []longterm.Memory {
-	return values(slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.changed[m.ID] }))
-}
-
-func (p *planner) changedTodos() []longterm.Todo {
-	return values(slices.DeleteFunc(slices.Clone(p.todos), func(t *longterm.Todo) bool { return !p.changed[t.ID] }))
+	memories := slices.DeleteFunc(p.memories, func(m *longterm.Memory) bool { return !p.changed[m.ID] })
+	todos := slices.DeleteFunc(p.todos, func(t *longterm.Todo) bool { return !p.changed[t.ID] })
+	return Changes[longterm.Memory]{values(p.newMemories), values(memories)},
+		Changes[longterm.Todo]{values(p.newTodos), values(todos)}
 }
 
 // pointers returns pointers to copies of the values.
@@ -209,13 +203,9 @@ func (p *planner) memoryOf(short string) (*longterm.Memory, bool) {
 // equalMemory returns a valid memory with the same content, nil where there is none.
 func (p *planner) equalMemory(content string) *longterm.Memory {
 	want := longterm.Normalize(content)
-	for _, m := range p.newMemories {
+	valid := slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.isComparable(m) })
+	for _, m := range slices.Concat(p.newMemories, valid) {
 		if longterm.Normalize(m.Content) == want {
-			return m
-		}
-	}
-	for _, m := range p.memories {
-		if p.isComparable(m) && longterm.Normalize(m.Content) == want {
 			return m
 		}
 	}
@@ -258,7 +248,10 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if old == by || p.endings == maxEnded {
 		return
 	}
-	said, replaced := old.Said(), later(by.Said(), at)
+	said, replaced := old.Said(), by.Said()
+	if at.After(replaced) {
+		replaced = at
+	}
 	if said.After(replaced) {
 		old, by, replaced = by, old, said
 	}
@@ -294,13 +287,6 @@ func (p *planner) endMemory(e ending) {
 func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
 	m.ValidUntil, m.EndedReason, p.changed[m.ID] = at, reason, true
 	p.endings++
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // openLoop stores a promise as a todo of the session's coach, unless there is one with the same content.

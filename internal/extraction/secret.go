@@ -1,8 +1,8 @@
 package extraction
 
 import (
-	"math/big"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -20,33 +20,18 @@ var (
 // hasSecret reports whether a text has the number of a card or an account, or a password. Nobody needs them in a
 // prompt.
 func hasSecret(text string) bool {
-	for _, number := range cardNumber.FindAllString(text, -1) {
-		if isCard(digitsOf(number)) {
-			return true
-		}
-	}
-	for _, number := range iban.FindAllString(text, -1) {
-		if isIBAN(strings.ToUpper(strings.NewReplacer(" ", "", "-", "").Replace(number))) {
-			return true
-		}
-	}
-	return password.MatchString(text)
+	return slices.ContainsFunc(cardNumber.FindAllString(text, -1), isCard) ||
+		slices.ContainsFunc(iban.FindAllString(text, -1), isIBAN) || password.MatchString(text)
 }
 
-func digitsOf(text string) (digits []int) {
-	for _, r := range text {
-		if r >= '0' && r <= '9' {
-			digits = append(digits, int(r-'0'))
-		}
-	}
-	return digits
-}
+// separators are what may be within a number.
+var separators = strings.NewReplacer(" ", "", "-", "")
 
 // isCard checks a number by Luhn's formula.
-func isCard(digits []int) bool {
-	sum := 0
-	for i := range digits {
-		d := digits[len(digits)-1-i]
+func isCard(number string) bool {
+	number, sum := separators.Replace(number), 0
+	for i := range len(number) {
+		d := int(number[len(number)-1-i] - '0')
 		if i%2 == 1 {
 			if d *= 2; d > 9 {
 				d -= 9
@@ -59,14 +44,14 @@ func isCard(digits []int) bool {
 
 // isIBAN checks an account number: its first four characters at the end, letters as numbers from 10, modulo 97.
 func isIBAN(number string) bool {
-	var b strings.Builder
+	number = strings.ToUpper(separators.Replace(number))
+	rest := 0
 	for _, r := range number[4:] + number[:4] {
 		if r >= 'A' {
-			b.WriteString(big.NewInt(int64(r-'A') + 10).String())
+			rest = (100*rest + int(r-'A') + 10) % 97
 		} else {
-			b.WriteRune(r)
+			rest = (10*rest + int(r-'0')) % 97
 		}
 	}
-	n, ok := new(big.Int).SetString(b.String(), 10)
-	return ok && new(big.Int).Mod(n, big.NewInt(97)).Int64() == 1
+	return rest == 1
 }
