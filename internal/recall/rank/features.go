@@ -2,6 +2,7 @@ package rank
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
@@ -113,22 +114,28 @@ func (r *record) ownFeatures(q *Query, s *scanner, names map[string]bool) {
 	row[content] = flag(len(q.terms) > 0)
 }
 
-// setDense sets the feature dense. The best of several parts is better than a single one would be by chance: what is
-// expected of the best of n is taken off.
-func setDense(records []record, s *wordScorer) {
+// bestOfParts returns the best likeness of each record's parts. The best of several is better than a single one would
+// be by chance: what is expected of the best of n is taken off.
+func bestOfParts(records []record, likeness func(p *part) float64) []float64 {
 	var all []float64
 	best := make([]float64, len(records))
 	for i := range records {
 		best[i] = math.Inf(-1)
-		for _, p := range records[i].parts {
-			likeness := 2*p.Score - s.cosine(p.text)
-			all, best[i] = append(all, likeness), max(best[i], likeness)
+		for j := range records[i].parts {
+			x := likeness(&records[i].parts[j])
+			all, best[i] = append(all, x), max(best[i], x)
 		}
 	}
 	_, deviation := spread(all)
 	for i := range best {
 		best[i] -= deviation * luck(len(records[i].parts))
 	}
+	return best
+}
+
+// setDense sets the feature dense.
+func setDense(records []record, s *wordScorer) {
+	best := bestOfParts(records, func(p *part) float64 { return 2*p.Score - s.cosine(p.text) })
 	mean, deviation := spread(best)
 	for i := range records {
 		records[i].row[dense] = min(max((best[i]-mean)/deviation, lowest), highest)
@@ -199,21 +206,8 @@ func setNear(records []record) {
 // likenesses returns the likeness of each record as the index has it: 0 for the median of the pool or less, 1 for the
 // best.
 func likenesses(records []record) []float64 {
-	var all []float64
-	out := make([]float64, len(records))
-	for i := range records {
-		out[i] = math.Inf(-1)
-		for _, p := range records[i].parts {
-			all, out[i] = append(all, p.Score), max(out[i], p.Score)
-		}
-	}
-	_, deviation := spread(all)
-	best := math.Inf(-1)
-	for i := range out {
-		out[i] -= deviation * luck(len(records[i].parts))
-		best = max(best, out[i])
-	}
-	middle := median(out)
+	out := bestOfParts(records, func(p *part) float64 { return p.Score })
+	best, middle := slices.Max(out), median(out)
 	for i := range out {
 		out[i] = max(0, out[i]-middle) / max(best-middle, leastDeviation)
 	}

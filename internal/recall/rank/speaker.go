@@ -22,11 +22,10 @@ func speakers(q *Query, records []record) map[string]bool {
 			}
 		}
 		// A user and an assistant call each other by name, and nobody calls himself.
-		if n := addressed["assistant"]; n >= minAddressed && n*minShare >= all*(minShare-1) {
-			asked["user"] = true
-		}
-		if n := addressed["user"]; n >= minAddressed && n*minShare >= all*(minShare-1) {
-			asked["assistant"] = true
+		for role, other := range map[string]string{"assistant": "user", "user": "assistant"} {
+			if n := addressed[role]; n >= minAddressed && n*minShare >= all*(minShare-1) {
+				asked[other] = true
+			}
 		}
 	}
 	return asked
