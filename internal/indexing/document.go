@@ -59,7 +59,8 @@ func memoryDocument(m longterm.Memory) document {
 }
 
 func checkInDocument(c longterm.CheckIn) document {
-	return document{id: c.ID, text: truncate.Bytes(checkInText(c), vector.MaxEmbeddedBytes), metadata: map[string]any{
+	text := fmt.Sprintf("%s, check-in. User: %s", vector.Day(c.Timestamp), c.Note)
+	return document{id: c.ID, text: truncate.Bytes(text, vector.MaxEmbeddedBytes), metadata: map[string]any{
 		vector.FieldRecordType: vector.CheckInRecord, vector.FieldSource: c.ID, vector.FieldTime: vector.Epoch(c.Timestamp),
 		vector.FieldText: truncate.Runes(c.Note, vector.MaxTextChars),
 	}}
@@ -83,16 +84,8 @@ func appDocuments(id string, d appdata.Document) []document {
 	return documents
 }
 
-func checkInText(c longterm.CheckIn) string {
-	return fmt.Sprintf("%s, check-in. User: %s", vector.Day(c.Timestamp), c.Note)
-}
-
 // MessageVectorIDs returns the ids of a message's vectors: the message's id, and one for each further part of a long
 // message. Whoever deletes the message deletes these.
 func MessageVectorIDs(m conversation.Message) []string {
-	ids := make([]string, len(vector.Split(m.Content)))
-	for i := range ids {
-		ids[i] = vector.PartID(m.ID, i)
-	}
-	return ids
+	return partIDs(m.ID, 0, len(vector.Split(m.Content)))
 }

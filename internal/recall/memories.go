@@ -53,15 +53,12 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool {
 		return !q.wants(m, visible.now) || !visible.Memory && m.Source == longterm.Extracted
 	})
-	hits := s.rankHits(factHits(stored, found.Hits), visible.asked)
-	return visible.answer(hits[:min(q.limit(), len(hits))], visible.degradations(found.Degraded)), nil
-}
-
-func (q MemoryQuery) limit() int {
-	if q.Limit == nil {
-		return defaultMemories
+	limit := defaultMemories
+	if q.Limit != nil {
+		limit = *q.Limit
 	}
-	return *q.Limit
+	hits := s.rankHits(factHits(stored, found.Hits), visible.asked)
+	return visible.answer(hits[:min(limit, len(hits))], visible.degradations(found.Degraded)), nil
 }
 
 // wants reports whether a fact is of the types and held at the time.

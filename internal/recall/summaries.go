@@ -195,18 +195,15 @@ func (v visibility) stored(sessions []conversation.Session) []Hit {
 
 // newestOfSubjects returns the id of the newest summary of each subject.
 func newestOfSubjects(hits []Hit) map[summary.Subject]string {
-	newest := map[summary.Subject]Hit{}
+	newest := map[summary.Subject]string{}
+	at := map[summary.Subject]time.Time{}
 	for _, h := range hits {
-		last, ok := newest[h.Summary.Subject()]
-		if !ok || last.OccurredAt().Before(h.OccurredAt()) {
-			newest[h.Summary.Subject()] = h
+		of := h.Summary.Subject()
+		if _, ok := newest[of]; !ok || at[of].Before(h.OccurredAt()) {
+			newest[of], at[of] = h.ID, h.OccurredAt()
 		}
 	}
-	ids := map[summary.Subject]string{}
-	for s, h := range newest {
-		ids[s] = h.ID
-	}
-	return ids
+	return newest
 }
 
 // current returns the hits that are the newest of their subjects and whose fields pass the query's filter. A summary

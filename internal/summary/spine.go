@@ -3,7 +3,6 @@ package summary
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -243,15 +242,13 @@ func (s *Spines) write(ctx context.Context, user conversation.UserID, due DueSpi
 	if err != nil {
 		return err
 	}
-	contexts := map[string]bool{}
-	for _, context := range base.Contexts {
-		contexts[context] = true
-	}
+	contexts := slices.Clone(base.Contexts)
 	for _, x := range rested {
-		contexts[x.Context] = true
+		contexts = append(contexts, x.Context)
 	}
+	slices.Sort(contexts)
 	next.CoachID, next.Version, next.Unshared = base.CoachID, base.Version, base.Unshared
-	next.Contexts = slices.Sorted(maps.Keys(contexts))
+	next.Contexts = slices.Compact(contexts)
 	next.CoveredTo, next.UpdatedAt = rested[len(rested)-1].Summary.UpdatedAt, base.UpdatedAt
 	next.Tokens = s.Tokens.Count(next.Text)
 	if err := s.Store.SaveSpine(ctx, user, due.Generation, next); err != nil {

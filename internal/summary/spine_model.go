@@ -57,8 +57,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 	if err != nil {
 		return longterm.Spine{}, err
 	}
-	text := untrusted.OneLine(parsed.Spine)
-	text = truncate.Prose(text, maxSpineChars)
+	text := truncate.Prose(untrusted.OneLine(parsed.Spine), maxSpineChars)
 	if text == "" && base.Text != "" { // after small talk alone there may be nothing to say
 		return longterm.Spine{}, errors.New("the model's spine is empty, and the one so far is not")
 	}
@@ -72,8 +71,7 @@ func (s *Spines) complete(ctx context.Context, user conversation.UserID, due Due
 func cleanRemarks(list []string) []string {
 	var remarks []string
 	for _, text := range list {
-		text = untrusted.OneLine(text)
-		text = truncate.Prose(text, maxRemarkChars)
+		text = truncate.Prose(untrusted.OneLine(text), maxRemarkChars)
 		isSame := func(r string) bool { return longterm.Normalize(r) == longterm.Normalize(text) }
 		if text != "" && len(remarks) < longterm.MaxRemarks && !slices.ContainsFunc(remarks, isSame) {
 			remarks = append(remarks, text)
