@@ -7,8 +7,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -156,7 +158,7 @@ func createdAt(id string, otherwise time.Time) time.Time {
 // each block.
 func encodeManifest(a storedManifest) ([]byte, error) {
 	whole := a.Manifest
-	for i, lines := range []int{-1, -1, 40, 10, 0} {
+	for i, lines := range []int{math.MaxInt, math.MaxInt, 40, 10, 0} {
 		if i == 1 {
 			whole = withoutFeatures(whole)
 		}
@@ -195,12 +197,8 @@ func withoutFeatures(m Manifest) Manifest {
 	return m
 }
 
-// limitItems returns the manifest with at most that many items of each block, included ones before dropped ones. A
-// negative number does not limit.
+// limitItems returns the manifest with at most that many items of each block, included ones before dropped ones.
 func limitItems(m Manifest, lines int) Manifest {
-	if lines < 0 {
-		return m
-	}
 	blocks := make([]Block, len(m.Blocks))
 	cut := 0
 	for i, b := range m.Blocks {
@@ -221,15 +219,10 @@ func firstItems(items []Item, lines int) []Item {
 	if len(items) <= lines {
 		return items
 	}
-	first := make([]Item, 0, lines)
-	for _, want := range []bool{true, false} {
-		for _, it := range items {
-			if len(first) < lines && (it.Decision != pack.Dropped) == want {
-				first = append(first, it)
-			}
-		}
-	}
-	return first
+	isDropped := func(i Item) bool { return i.Decision == pack.Dropped }
+	isIn := func(i Item) bool { return !isDropped(i) }
+	in, dropped := slices.DeleteFunc(slices.Clone(items), isDropped), slices.DeleteFunc(slices.Clone(items), isIn)
+	return append(in, dropped...)[:lines]
 }
 
 // Get returns one stored prompt with its manifest, and its rendered text if that is stored. A prompt that is deleted,
@@ -314,10 +307,8 @@ func deflate(plain []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compress: %w", err)
 	}
-	if _, err := w.Write(plain); err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
-	}
-	if err := w.Close(); err != nil {
+	_, err = w.Write(plain)
+	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("compress: %w", err)
 	}
 	return out.Bytes(), nil

@@ -69,10 +69,11 @@ func (o checkedRequest) newManifest(src *gather.Sources, packing pack.Packing, c
 	}
 	system, cacheable := 0, true
 	for i, b := range packing.Blocks {
+		slot, _ := o.recipe.slot(b.Block)
 		cacheable = cacheable && !o.recipe.changesEachTurn(b)
-		m.addBlock(b, newBlock(b, packing.Frames, costs[i], cacheable, o.recipe.capOf(b.Block)))
-		if o.recipe.isMessages(b.Block) {
-			continue
+		m.addBlock(b, newBlock(b, packing.Frames, costs[i], cacheable, slot.Cap))
+		if b.Block == block.Current || slot.Style.Message {
+			continue // the model gets these as messages, and not as text of the system
 		}
 		system += costs[i].Tokens
 		m.addWarnings(b, costs[i].Tokens)
@@ -125,12 +126,6 @@ func (m *Manifest) addWarnings(b *pack.Block, tokens int) {
 	if b.Protected && left > 0 {
 		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.Items), b.Block))
 	}
-}
-
-// isMessages reports whether a block has the messages that the model gets as such, and not text of the system.
-func (r Recipe) isMessages(name string) bool {
-	i := slices.IndexFunc(r.Slots, func(s Slot) bool { return s.Block == name })
-	return name == block.Current || r.Slots[i].Style.Message
 }
 
 // changesEachTurn reports whether a block's text depends on the current message or on the time.

@@ -22,14 +22,15 @@ import (
 // gatherPlan says what is read.
 func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gather.Plan {
 	reads := o.recipe.Reads
+	thread, hasThread := o.recipe.slot(block.Thread)
 	plan := gather.Plan{
 		User: user, Context: o.Context, SessionID: o.SessionID, CoachID: o.CoachID, AppContext: o.appContext,
 		Message: o.Message, MessageID: o.MessageID, Zone: o.zone, Now: now,
 		Messages: reads.Messages, Sessions: reads.Sessions, Hits: reads.Hits, Records: reads.records(),
 		Strategy: o.strategy(), Scoping: o.scopingConfig(),
-		Thread: o.recipe.has(block.Now), Transcripts: o.recipe.has(block.Thread),
+		Thread: o.recipe.has(block.Now), Transcripts: hasThread,
 		Activity: o.recipe.has(block.Activity), Latest: o.recipe.has(block.SessionSummary),
-		MaxTokens: o.budget.Tokens, MaxChars: o.budget.Chars, MessageChars: o.recipe.capOf(block.Thread).Chars,
+		MaxTokens: o.budget.Tokens, MaxChars: o.budget.Chars, MessageChars: thread.Cap.Chars,
 	}
 	if o.recipe.has(block.RelevantMessages) {
 		plan.Reference, _ = query.FindReference(o.Message)

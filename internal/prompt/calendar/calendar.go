@@ -3,7 +3,6 @@ package calendar
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -65,10 +64,7 @@ func count(n int, unit string) string {
 }
 
 // Clock writes a local time to the minute. Prompts contain no finer times.
-func Clock(t time.Time, zone *time.Location) string {
-	local := t.In(zone)
-	return twoDigits(local.Hour()) + ":" + twoDigits(local.Minute())
-}
+func Clock(t time.Time, zone *time.Location) string { return t.In(zone).Format("15:04") }
 
 // Span writes the time from one message to another, or the time of both if it is the same.
 func Span(from, to time.Time, zone *time.Location) string {
@@ -79,13 +75,6 @@ func Span(from, to time.Time, zone *time.Location) string {
 	return first + " to " + last
 }
 
-func twoDigits(n int) string {
-	if n < 10 {
-		return "0" + strconv.Itoa(n)
-	}
-	return strconv.Itoa(n)
-}
-
 // Date writes a local date in words.
 func Date(t time.Time, zone *time.Location) string { return t.In(zone).Format("2 January 2006") }
 
@@ -94,9 +83,8 @@ func ISO(t time.Time, zone *time.Location) string { return t.In(zone).Format(tim
 
 // IsSameDay reports whether two times are of one local day.
 func IsSameDay(a, b time.Time, zone *time.Location) bool {
-	yearA, monthA, dayA := a.In(zone).Date()
-	yearB, monthB, dayB := b.In(zone).Date()
-	return dayA == dayB && monthA == monthB && yearA == yearB
+	a, b = a.In(zone), b.In(zone)
+	return a.YearDay() == b.YearDay() && a.Year() == b.Year()
 }
 
 // zones caches the time zones that were asked for, of which there are about six hundred.

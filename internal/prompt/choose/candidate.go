@@ -151,17 +151,6 @@ func capItems(candidates []*Candidate, slot *Slot) []*Candidate {
 	return candidates
 }
 
-// countKept counts the candidates that are not left out.
-func countKept(candidates []*Candidate) int {
-	n := 0
-	for _, e := range candidates {
-		if e.Left == "" {
-			n++
-		}
-	}
-	return n
-}
-
 // capChars cuts a candidate's text to its block's number of characters, and notes it.
 func capChars(e *Candidate, slot *Slot) *Candidate {
 	if slot.Chars == 0 {

@@ -102,11 +102,14 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates, others []*Candidate
+	kept := 0
 	for i, m := range memories {
 		e := c.memoryCandidate(m)
 		e.Position = i
-		if slot.Items == 0 || countKept(candidates) < slot.Items {
-			candidates = append(candidates, c.claimCandidate(e, factKey(m.Content), slot.Block))
+		if slot.Items == 0 || kept < slot.Items {
+			if candidates = append(candidates, c.claimCandidate(e, factKey(m.Content), slot.Block)); e.Left == "" {
+				kept++
+			}
 			continue
 		}
 		others = append(others, e)
@@ -204,16 +207,12 @@ func chooseEngagement(c *chooser, slot *Slot) []*Candidate {
 
 // SpecifiedEngagement is chooseEngagement in the specification's own words.
 func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
-	return engagementCandidates(c, newUser)
-}
-
-func engagementCandidates(c *chooser, without string) []*Candidate {
 	if !c.HasLongTerm {
 		return nil
 	}
 	e := EngagementOf(c.Snapshot.LatestCheckIn, c.Now)
 	if e.Days == nil {
-		return []*Candidate{{Kind: "engagement", ID: "engagement", Fields: []Field{{Label: "Status", Value: without}}}}
+		return []*Candidate{{Kind: "engagement", ID: "engagement", Fields: []Field{{Label: "Status", Value: newUser}}}}
 	}
 	return []*Candidate{{
 		Kind: "engagement", ID: c.Snapshot.LatestCheckIn.ID, At: e.LastCheckInAt,

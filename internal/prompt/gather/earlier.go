@@ -127,51 +127,37 @@ func (r *reader) addMessages(messages []conversation.Message) {
 // readSessions reads the latest sessions with the coach. Those of contexts that the user does not share are left out
 // before their records are read.
 func (r *reader) readSessions(ctx context.Context) error {
-	of, err := r.coachSessions(ctx)
-	if err != nil {
-		return err
-	}
-	page := conversation.Page{Limit: r.Sessions}
-	sessions, next, err := r.Store.CoachSessions(ctx, r.User, of, page)
-	if err != nil {
-		return err
-	}
-	r.got.sessions = make([]conversation.Session, 0, len(sessions)) // not nil, which means that the list is missing
-	r.got.addSessions(sessions, next)
-	return nil
+	return r.readSessionPage(ctx, conversation.Page{Limit: r.Sessions})
 }
 
-// coachSessions asks for the sessions that the prompt may use.
-func (r *reader) coachSessions(ctx context.Context) (conversation.CoachSessions, error) {
+// readSessionPage reads a page of the sessions that the prompt may use.
+func (r *reader) readSessionPage(ctx context.Context, page conversation.Page) error {
 	coach := r.CoachID
 	if coach == "" {
 		if _, err := r.access(ctx); err != nil {
-			return conversation.CoachSessions{}, err
+			return err
 		}
 		coach = r.got.session.CoachID
 	}
-	return conversation.CoachSessions{
+	sessions, next, err := r.Store.CoachSessions(ctx, r.User, conversation.CoachSessions{
 		CoachID: coach, Except: r.SessionID,
 		Allows: func(ctx context.Context, context string) (bool, error) {
 			access, err := r.access(ctx)
 			return access.Preferences.Shares(context, r.Context), err
 		},
-	}, nil
-}
-
-func (r *reader) readMoreSessions(ctx context.Context) error {
-	of, err := r.coachSessions(ctx)
+	}, page)
 	if err != nil {
 		return err
 	}
-	page := conversation.Page{Limit: moreSessions, After: r.got.moreSessions}
-	sessions, next, err := r.Store.CoachSessions(ctx, r.User, of, page)
-	if err != nil {
+	r.got.addSessions(sessions, next)
+	return nil
+}
+
+func (r *reader) readMoreSessions(ctx context.Context) error {
+	if err := r.readSessionPage(ctx, conversation.Page{Limit: moreSessions, After: r.got.moreSessions}); err != nil {
 		r.got.moreSessions = ""
 		r.addDegraded(sourceSessions, degradedReason(err))
-		return nil
 	}
-	r.got.addSessions(sessions, next)
 	return nil
 }
 

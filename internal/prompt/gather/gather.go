@@ -211,9 +211,12 @@ type read struct {
 
 // addSessions adds a page of sessions. next is where the next page begins.
 func (got *read) addSessions(sessions []conversation.Session, next conversation.Position) {
+	if got.sessions == nil {
+		got.sessions = []conversation.Session{} // nil means that the list is missing
+	}
 	got.sessions = append(got.sessions, sessions...)
-	for _, s := range sessions {
-		got.listedTo = s.ListedAt()
+	if n := len(sessions); n > 0 {
+		got.listedTo = sessions[n-1].ListedAt()
 	}
 	got.moreSessions = next
 }

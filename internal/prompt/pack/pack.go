@@ -3,6 +3,7 @@ package pack
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/fault"
@@ -245,7 +246,8 @@ func (p *packer) include(b *Block, i *Item, price Cost, reason string) {
 // addPlaceholder adds the text of a block for having no items, if it has such a text and no item.
 func (p *packer) addPlaceholder(b *Block) {
 	heading, empty := p.Heading(b.Block)
-	if empty == (Cost{}) || b.omitted || p.fullReason != "" || b.hasUndecided() {
+	isUndecided := func(i Item) bool { return i.Decision == "" }
+	if empty == (Cost{}) || b.omitted || p.fullReason != "" || slices.ContainsFunc(b.Items, isUndecided) {
 		return
 	}
 	price := heading.Add(empty)
@@ -256,16 +258,6 @@ func (p *packer) addPlaceholder(b *Block) {
 	b.Started = true
 	b.Cost = b.Cost.Add(price)
 	p.spent = p.spent.Add(price)
-}
-
-// hasUndecided reports whether nothing has been decided about one of the items.
-func (b *Block) hasUndecided() bool {
-	for i := range b.Items {
-		if b.Items[i].Decision == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // addLeftovers gives the blocks with FillRest what the budget leaves, in the order of value.

@@ -154,23 +154,18 @@ func (b *Block) Written() []*Item {
 func (p *Plan) newBlocks(chosen []choose.Block) []*Block {
 	blocks := make([]*Block, 0, len(chosen))
 	for i := range chosen {
-		b := &Block{Slot: &p.Slots[i], Volatile: p.IsVolatile(chosen[i].Name), omitted: chosen[i].Omitted}
+		b := &Block{
+			Slot: &p.Slots[i], Volatile: p.IsVolatile(chosen[i].Name), omitted: chosen[i].Omitted,
+			Items: make([]Item, 0, len(chosen[i].Candidates)),
+		}
 		blocks = append(blocks, b)
-		fresh := 0
-		for _, c := range chosen[i].Candidates {
-			if b.isLate(c) {
-				fresh++
-			}
-		}
-		b.Items = make([]Item, 0, len(chosen[i].Candidates)-fresh)
-		if fresh > 0 {
-			blocks = append(blocks,
-				&Block{Slot: b.Slot, Volatile: true, Fresh: true, stable: b, Items: make([]Item, 0, fresh)})
-		}
 		for _, c := range chosen[i].Candidates {
 			to := b
 			if b.isLate(c) {
-				to = blocks[len(blocks)-1]
+				if to = blocks[len(blocks)-1]; to == b {
+					to = &Block{Slot: b.Slot, Volatile: true, Fresh: true, stable: b}
+					blocks = append(blocks, to)
+				}
 			}
 			to.Items = append(to.Items, newItem(c))
 		}

@@ -54,9 +54,17 @@ func ends(text string, n int) string {
 
 // Keywords returns the distinct words of a text that carry meaning, sorted.
 func Keywords(text string) []string {
-	words := allKeywords(text)
+	words := strings.FieldsFunc(strings.ToLower(truncate.Bytes(text, maxBytes)), isSeparator)
+	words = slices.DeleteFunc(words, func(w string) bool {
+		return len(w) < minKeywordBytes || slices.Contains(commonWords, w)
+	})
 	slices.Sort(words)
 	return slices.Compact(words)
+}
+
+// isSeparator reports whether a character is between words.
+func isSeparator(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 }
 
 // Shared is the share of a message's keywords that a text contains.
@@ -71,15 +79,6 @@ func Shared(asked []string, text string) float64 {
 		}
 	}
 	return float64(shared) / float64(len(asked))
-}
-
-func allKeywords(text string) []string {
-	words := strings.FieldsFunc(strings.ToLower(truncate.Bytes(text, maxBytes)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
-	})
-	return slices.DeleteFunc(words, func(w string) bool {
-		return len(w) < minKeywordBytes || slices.Contains(commonWords, w)
-	})
 }
 
 // minKeywordBytes is the length of the shortest keyword.
@@ -103,9 +102,7 @@ const maxReceiptWords = 6
 // IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".
 func IsReceipt(message string) bool {
 	words := 0
-	for word := range strings.FieldsFuncSeq(truncate.Bytes(message, maxBytes), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r)
-	}) {
+	for word := range strings.FieldsFuncSeq(truncate.Bytes(message, maxBytes), isSeparator) {
 		if words++; words > maxReceiptWords || !slices.Contains(receipts, strings.ToLower(word)) {
 			return false
 		}

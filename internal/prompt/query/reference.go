@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 // Explicit references (unified-conversation-context, Phase 3) are found by likeness to the examples in reference.txt.
@@ -346,9 +345,7 @@ func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n", r)
 
 // foldedWords returns a text's words in lower case and without accents.
 func foldedWords(text string) []string {
-	return strings.FieldsFunc(unaccented.Replace(strings.ToLower(text)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
-	})
+	return strings.FieldsFunc(unaccented.Replace(strings.ToLower(text)), isSeparator)
 }
 
 // unaccented replaces the accented letters of the examples' languages, composed and decomposed.
