@@ -35,16 +35,13 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 		case session.Adopted != nil:
 			return erasure.Tombstone{}, errNotShared()
 		}
-		sk, _ := table.SessionSK(session.Context, session.ID)
+		k := table.KeyOfSession(user, session)
 		empty = session.Emptied(s.db.Now())
-		tombstone = erasure.Tombstone{
-			User: user, ID: table.SessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
-			DeletedAt: s.db.Now(),
-		}
+		tombstone = tombstoneOf(k, session, s.db.Now())
 		t := s.db.Transaction()
-		t.Update(table.UserKey(user, sk), clearing(user, empty), table.IsUnchanged(session))
+		t.Update(k, clearing(user, empty), table.IsUnchanged(session))
 		t.Replace(encodeTombstone(tombstone, due))
-		t.Remove(markKey(user, sk)) // of an answer to one of the messages
+		t.Remove(markKey(user, k.SK)) // of an answer to one of the messages
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.Now())
 		}

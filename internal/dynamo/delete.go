@@ -132,9 +132,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
 		u = u.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
 		if before.Summary != nil && d.after.Summary == nil {
-			u = removeSessionSummary(u, path)
-			d.addSummaryDeletion(user, before)
-			clearSpine(d.tx, user, before, s.db.Now())
+			u = s.dropSummary(d.tx, &d.tombstone, before, u)
 		}
 	}
 	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before))
@@ -154,12 +152,17 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	return d, nil
 }
 
-// addSummaryDeletion deletes the session's summary, which covers the message.
-func (d *messageDeletion) addSummaryDeletion(user conversation.UserID, session conversation.Session) {
-	if k, id, ok := summaryOf(user, session); ok {
-		d.tx.Remove(k)
-		d.tombstone.Vectors = append(d.tombstone.Vectors, id)
+// dropSummary deletes the summary of a session, which covers what is being deleted, with the session's copy of it and
+// what the spine of its coach may be drawn from. The tombstone gets its vector, and u is the update of the session.
+func (s *DeletionStore) dropSummary(tx *table.Transaction, t *erasure.Tombstone, session conversation.Session,
+	u table.Update,
+) table.Update {
+	if k, id, ok := summaryOf(t.User, session); ok {
+		tx.Remove(k)
+		t.Vectors = append(t.Vectors, id)
 	}
+	clearSpine(tx, t.User, session, s.db.Now())
+	return removeSessionSummary(u, table.LayoutOf(session).Path)
 }
 
 // summaryOf returns the key of a session's summary and its vector id. ok is false where the context is not registered.
@@ -228,15 +231,12 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 				return erasure.Tombstone{}, err
 			}
 		}
-		sk, _ := table.SessionSK(session.Context, session.ID)
-		tombstone = erasure.Tombstone{
-			User: user, ID: table.SessionTombstoneSK(sk, session), Generation: session.Generation, Session: &session,
-			DeletedAt: s.db.Now(),
-		}
+		k := table.KeyOfSession(user, session)
+		tombstone = tombstoneOf(k, session, s.db.Now())
 		t := s.db.Transaction()
-		t.Delete(table.UserKey(user, sk), table.IsUnchanged(session))
+		t.Delete(k, table.IsUnchanged(session))
 		t.Replace(encodeTombstone(tombstone, due))
-		removeBeside(t, user, session, sk)
+		removeBeside(t, k, session)
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.Now())
 		}

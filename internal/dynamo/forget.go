@@ -122,10 +122,8 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 		return d, nil
 	}
 	path := table.LayoutOf(before).Path
-	u := table.Update{}.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
-	u = removeSessionSummary(u.SetDue(sessionKey, s.db.Now()), path)
-	d.addSummaryDeletion(user, before)
-	clearSpine(d.tx, user, before, s.db.Now())
-	d.tx.Update(sessionKey, u, isAsRead)
+	u := table.Update{}.SetDue(sessionKey, s.db.Now()).
+		SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
+	d.tx.Update(sessionKey, s.dropSummary(d.tx, &d.tombstone, before, u), isAsRead)
 	return d, nil
 }

@@ -275,13 +275,11 @@ func keysOfWhole(user conversation.UserID, id string) []table.Key {
 		}
 		return nil
 	}
-	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
-		if _, ok := conversation.TimeOfID(kind, id); ok {
-			return []table.Key{
-				table.UserKey(user, table.RecordSK(table.LivePrefix, kind, id)),
-				table.UserKey(user, table.RecordSK(table.PastPrefix, kind, id)),
-			}
-		}
+	switch {
+	case memories.IsID(id):
+		return memories.keys(user, id)
+	case checkIns.IsID(id):
+		return checkIns.keys(user, id)
 	}
 	return nil
 }

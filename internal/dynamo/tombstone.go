@@ -49,6 +49,15 @@ func encodeTombstone(t erasure.Tombstone, due time.Time) table.Item {
 	return it
 }
 
+// tombstoneOf returns the tombstone of the session at a key.
+func tombstoneOf(k table.Key, session conversation.Session, now time.Time) erasure.Tombstone {
+	user, _ := table.ParsePartition(k.PK)
+	return erasure.Tombstone{
+		User: user, ID: table.SessionTombstoneSK(k.SK, session), Generation: session.Generation, Session: &session,
+		DeletedAt: now,
+	}
+}
+
 func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
 	k := table.KeyOf(it)
 	user, isUser := table.ParsePartition(k.PK)
@@ -141,8 +150,8 @@ func (s *TombstoneStore) Tombstone(ctx context.Context, d sweep.Due) (erasure.To
 
 // removeBeside deletes what a session has under keys of its own: the mark that it is new, the app's array that is
 // parked, the mark of an answer that is being generated.
-func removeBeside(t *table.Transaction, user conversation.UserID, session conversation.Session, sk string) {
-	for _, its := range []string{table.FreshSK(session.CreatedAt, sk), table.ParkedPrefix + sk, table.AnswerPrefix + sk} {
-		t.Remove(table.UserKey(user, its))
-	}
+func removeBeside(t *table.Transaction, k table.Key, session conversation.Session) {
+	t.Remove(k.Beside(table.FreshSK(session.CreatedAt, k.SK)))
+	t.Remove(k.Beside(table.ParkedPrefix + k.SK))
+	t.Remove(k.Beside(table.AnswerPrefix + k.SK))
 }

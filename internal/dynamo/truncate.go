@@ -192,12 +192,7 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 		u = table.LayoutOf(after).SetOwn(u, c.before, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}
 	if dropsSummary {
-		u = removeSessionSummary(u, func(name string) string { return name })
-		if summary, id, ok := summaryOf(c.user, c.before); ok {
-			c.tx.Remove(summary)
-			c.tombstone.Vectors = append(c.tombstone.Vectors, id)
-		}
-		clearSpine(c.tx, c.user, c.before, now)
+		u = s.dropSummary(c.tx, &c.tombstone, c.before, u)
 	}
 	c.tx.Update(k, u, table.IsUnchanged(c.before).And(hasSameSummary(c.before)))
 	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {

@@ -181,6 +181,12 @@ func (user messageIDs) Time(id string) (time.Time, bool) {
 	return at, ok
 }
 
+// entryOf returns the entry of an array for a message.
+func entryOf(m conversation.Message) (types.AttributeValue, error) {
+	fields, err := attributevalue.MarshalMap(migration.Encode(m))
+	return table.Item(fields).Attribute(), err
+}
+
 // errNotAnArray refuses a write to an app's own record that has something else in the place of the array.
 func errNotAnArray() error {
 	return fault.New(fault.Conflict, "the app's record of this session has no list of messages")
@@ -190,11 +196,10 @@ func errNotAnArray() error {
 func appendEntries(u table.Update, s conversation.Session, messages []conversation.Message) (table.Update, error) {
 	entries := make([]types.AttributeValue, len(messages))
 	for i, m := range messages {
-		fields, err := attributevalue.MarshalMap(migration.Encode(m))
-		if err != nil {
+		var err error
+		if entries[i], err = entryOf(m); err != nil {
 			return u, err
 		}
-		entries[i] = table.Item(fields).Attribute()
 	}
 	list := &types.AttributeValueMemberL{Value: entries}
 	switch arrayOf(s).Entries {

@@ -3,7 +3,6 @@ package adopt
 import (
 	"context"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -87,12 +86,12 @@ func (m *mover) arrayOf(s conversation.Session, parked table.Item, messages []co
 	array := make([]types.AttributeValue, len(messages))
 	for i, message := range messages {
 		var ok bool
-		if array[i], ok = original[message.ID]; !ok {
-			fields, err := attributevalue.MarshalMap(migration.Encode(message))
-			if err != nil {
-				return nil, err
-			}
-			array[i] = table.Item(fields).Attribute()
+		if array[i], ok = original[message.ID]; ok {
+			continue
+		}
+		var err error
+		if array[i], err = entryOf(message); err != nil {
+			return nil, err
 		}
 	}
 	for i, message := range m.decodeEntries(s, array) {
@@ -130,13 +129,9 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 	for i, e := range plan {
 		if e.Message == nil {
 			array[i] = entries[e.Index]
-			continue
-		}
-		fields, err := attributevalue.MarshalMap(migration.Encode(*e.Message))
-		if err != nil {
+		} else if array[i], err = entryOf(*e.Message); err != nil {
 			return nil, err
 		}
-		array[i] = table.Item(fields).Attribute()
 	}
 	k := table.KeyOf(it)
 	after.Version++
