@@ -174,12 +174,7 @@ type Progress struct {
 
 // Receipt is the Progress as the user sees it, with the time until which backups hold the data.
 type Receipt struct {
-	Done         bool
-	Counts       map[string]int
-	Vectors      int
-	Left         map[string]int
-	ErasedAt     time.Time
-	Generation   int64
+	Progress
 	BackupsUntil time.Time
 }
 

@@ -105,12 +105,7 @@ func (s *Service) countLeft(ctx context.Context, user conversation.UserID, p *Pr
 	return false, err
 }
 
-func (s *Service) receipt(p Progress) Receipt {
-	return Receipt{
-		Done: p.Done, Counts: p.Counts, Vectors: p.Vectors, Left: p.Left, ErasedAt: p.ErasedAt,
-		Generation: p.Generation, BackupsUntil: p.ErasedAt.Add(s.Backups),
-	}
-}
+func (s *Service) receipt(p Progress) Receipt { return Receipt{p, p.ErasedAt.Add(s.Backups)} }
 
 // ignoreNotFound returns nil for a NotFound error: what is to be deleted is gone already.
 func ignoreNotFound(err error) error {

@@ -49,14 +49,14 @@ func TestErase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := erasure.Receipt{
-		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1, BackupsUntil: s.clock().Add(erasure.DefaultBackups),
+	want := erasure.Receipt{BackupsUntil: s.clock().Add(erasure.DefaultBackups), Progress: erasure.Progress{
+		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1,
 		Counts: map[string]int{
 			"session": 4, "message": 6, "summary": 1, "memory": 1, "prompt": 1, "profile": 1, "control": 2, "idempotency": 6,
 			"fresh": 3,
 		},
 		Left: map[string]int{"control#": 1, "summary#": 1, "workout#": 1},
-	}
+	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("receipt (-want +got):\n%s", diff)
 	}

@@ -33,12 +33,11 @@ func (s *fakeEraser) Erasure(context.Context, conversation.UserID) (erasure.Rece
 		return erasure.Receipt{}, fault.Missing("erasure")
 	}
 	if s.calls < s.needs {
-		return erasure.Receipt{Counts: map[string]int{"message": s.calls}}, nil
+		return erasure.Receipt{Progress: erasure.Progress{Counts: map[string]int{"message": s.calls}}}, nil
 	}
-	return erasure.Receipt{
+	return erasure.Receipt{BackupsUntil: noon().AddDate(0, 0, 35), Progress: erasure.Progress{
 		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2,
-		BackupsUntil: noon().AddDate(0, 0, 35),
-	}, nil
+	}}, nil
 }
 
 type object = map[string]any

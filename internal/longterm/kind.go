@@ -128,28 +128,14 @@ func (k Kind[T]) Place(live []Sized[T], written Sized[T], now time.Time) (stays 
 	own := len(live)
 	room = append(room, placed[T]{written, own})
 	k.sortByWorth(room)
-	stays = true
-	over, bytes := k.over(room)
-	for _, r := range room {
-		if over <= 0 && bytes <= 0 {
-			return stays, past, nil
-		}
-		if k.Keep(r.Value) {
-			continue
-		}
-		if r.place == own {
-			stays = false
-		} else {
-			past = append(past, r.place)
-		}
-		over--
-		bytes -= r.Bytes
-	}
-	if (over > 0 || bytes > 0) && stays {
+	surplus, isOver := k.surplus(room)
+	stays = !slices.Contains(surplus, own)
+	if isOver && stays {
 		return false, nil, fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be "+
 			"pinned", k.Limit, k.Name, k.MaxBytes>>10)
 	}
-	return stays, past, nil
+	surplus = slices.DeleteFunc(surplus, func(place int) bool { return place == own })
+	return stays, append(past, surplus...), nil
 }
 
 // Live says which of many records are live that are written together: those that a prompt may need, as many as may be
@@ -163,16 +149,9 @@ func (k Kind[T]) Live(all []Sized[T], now time.Time) []bool {
 		}
 	}
 	slices.SortStableFunc(room, func(a, b placed[T]) int { return k.Before(a.Value, b.Value) })
-	over, bytes := k.over(room)
-	for _, r := range room {
-		if over <= 0 && bytes <= 0 {
-			break
-		}
-		if !k.Keep(r.Value) {
-			live[r.place] = false
-			over--
-			bytes -= r.Bytes
-		}
+	surplus, _ := k.surplus(room)
+	for _, place := range surplus {
+		live[place] = false
 	}
 	return live
 }
@@ -183,13 +162,24 @@ type placed[T any] struct {
 	place int
 }
 
-// over returns by how many records and by how many bytes the live records pass their bounds.
-func (k Kind[T]) over(room []placed[T]) (records, bytes int) {
-	bytes = -k.MaxBytes
+// surplus returns the places of the first records that have to go so that the others are within the bounds. Those that
+// must be kept stay. isOver says that they alone pass the bounds.
+func (k Kind[T]) surplus(room []placed[T]) (places []int, isOver bool) {
+	records, bytes := len(room)-k.Limit, -k.MaxBytes
 	for _, r := range room {
 		bytes += r.Bytes
 	}
-	return len(room) - k.Limit, bytes
+	for _, r := range room {
+		if records <= 0 && bytes <= 0 {
+			break
+		}
+		if !k.Keep(r.Value) {
+			places = append(places, r.place)
+			records--
+			bytes -= r.Bytes
+		}
+	}
+	return places, records > 0 || bytes > 0
 }
 
 // sortByWorth sorts records by which becomes past first: those of the group that has the most, and of one group as

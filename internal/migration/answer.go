@@ -99,6 +99,10 @@ type RunInfo struct {
 	UpdatedAt string `json:"updatedAt"`
 }
 
+func (r Run) info() RunInfo {
+	return RunInfo{r.Action, r.Segment, r.Done, r.Counts, conversation.FormatTime(r.UpdatedAt)}
+}
+
 // Progress is how far an action is: of one segment, or for a status of all segments of the action that was last at
 // work.
 type Progress struct {
@@ -153,9 +157,7 @@ func (s *Service) Status(ctx context.Context) (Answer, error) {
 	out.Done = true
 	done, slowest := 0, 0.0
 	for _, run := range all {
-		out.Segments = append(out.Segments, RunInfo{
-			run.Action, run.Segment, run.Done, run.Counts, conversation.FormatTime(run.UpdatedAt),
-		})
+		out.Segments = append(out.Segments, run.info())
 		if run.Action != last.Action || run.Total != last.Total || !run.ChangedAt.Equal(last.ChangedAt) {
 			continue
 		}
@@ -215,9 +217,7 @@ func answerOf(s State) Answer {
 func (w *worker) answer(state State) Answer {
 	run := w.run
 	out := answerOf(state)
-	out.Segments = append(out.Segments, RunInfo{
-		run.Action, run.Segment, run.Done, run.Counts, conversation.FormatTime(run.UpdatedAt),
-	})
+	out.Segments = append(out.Segments, run.info())
 	out.Mismatches = append(out.Mismatches, w.mismatches...)
 	out.Progress, out.Done = progressOf(run, w.items), run.Done
 	if run.DryRun {
