@@ -227,31 +227,39 @@ func testFlags(t *testing.T, s *fixture) {
 func testAppendReplays(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "i")
 	in := appendWithKey("i", "k")
-	first, err := s.Messages.Append(t.Context(), alice, in)
-	if err != nil || first.Replayed {
-		t.Fatalf("first: replayed %v, %v", first.Replayed, err)
-	}
+	first := appendOnce(t, s, in)
 	appendMessages(t, s, alice, "i", userMessages("three")...)
+	checkRepeat(t, s, in, first)
+	other := in
+	other.Idempotency.BodyHash = "h2"
+	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, other)), fault.IdempotencyMismatch, "another body")
+	other.Idempotency.Key = "k2"
+	appendOnce(t, s, other)
+	got := allMessages(t, s, alice, "i", conversation.Page{Limit: 50})
+	checkComplete(t, got, 5)
+	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, Now)))
+	checkRepeat(t, s, in, first)
+	checkSeqs(t, s, "i", 1, 3, 4, 5)
+}
+
+// appendOnce carries out an append of alice that is no repeat.
+func appendOnce(t *testing.T, s *fixture, in conversation.Append) conversation.Appended {
+	t.Helper()
+	out, err := s.Messages.Append(t.Context(), alice, in)
+	if err != nil || out.Replayed {
+		t.Fatalf("append: replayed %v, %v", out.Replayed, err)
+	}
+	return out
+}
+
+// checkRepeat repeats an append of alice, which has to be answered as the first one was.
+func checkRepeat(t *testing.T, s *fixture, in conversation.Append, first conversation.Appended) {
+	t.Helper()
 	again, err := s.Messages.Append(t.Context(), alice, in)
 	if err != nil || !again.Replayed {
 		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
 	}
 	checkSameAnswer(t, first, again)
-	other := in
-	other.Idempotency.BodyHash = "h2"
-	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, other)), fault.IdempotencyMismatch, "another body")
-	other.Idempotency.Key = "k2"
-	if a, err := s.Messages.Append(t.Context(), alice, other); err != nil || a.Replayed {
-		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
-	}
-	got := allMessages(t, s, alice, "i", conversation.Page{Limit: 50})
-	checkComplete(t, got, 5)
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, Now)))
-	if again, err = s.Messages.Append(t.Context(), alice, in); err != nil || !again.Replayed {
-		t.Fatalf("repeat after a message was deleted: replayed %v, %v", again.Replayed, err)
-	}
-	checkSameAnswer(t, first, again)
-	checkSeqs(t, s, "i", 1, 3, 4, 5)
 }
 
 // checkSameAnswer compares the parts of two answers that a client sees.
@@ -282,9 +290,7 @@ func testKeysExpire(t *testing.T, s *fixture) {
 	for range 2 {
 		in := appendWithKey("i", "k")
 		in.Idempotency.BodyHash = s.clock().String()
-		if out, err := s.Messages.Append(t.Context(), alice, in); err != nil || out.Replayed {
-			t.Fatalf("append: replayed %v, %v", out.Replayed, err)
-		}
+		appendOnce(t, s, in)
 		s.advance(24*time.Hour + time.Second)
 	}
 }
@@ -305,17 +311,12 @@ func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	}
 	var answers []conversation.Appended
 	for i, edit := range edits {
-		first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
-		must(t, err)
+		first := appendOnce(t, s, appendWithKey("i", string(rune('a'+i))))
 		answers = append(answers, first)
 		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", edit)))
 	}
 	for i, first := range answers {
-		again, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", string(rune('a'+i))))
-		if err != nil || !again.Replayed {
-			t.Fatalf("repeat %d: replayed %v, %v", i, again.Replayed, err)
-		}
-		checkSameAnswer(t, first, again)
+		checkRepeat(t, s, appendWithKey("i", string(rune('a'+i))), first)
 	}
 }
 
@@ -326,19 +327,14 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 		must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
 	}
 	create("first")
-	first, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k"))
-	must(t, err)
+	first := appendOnce(t, s, appendWithKey("i", "k"))
 	title := "second"
 	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title})))
 	must(t, s.sweeper().DeleteSession(t.Context(), alice, "i"))
 	first.Session.Title = "" // the title was deleted with the session
 	checkReplay := func(when string) {
 		t.Helper()
-		again, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "k"))
-		if err != nil || !again.Replayed {
-			t.Fatalf("repeat %s: replayed %v, %v", when, again.Replayed, err)
-		}
-		checkSameAnswer(t, first, again)
+		checkRepeat(t, s, appendWithKey("i", "k"), first)
 		checkFault(t, errorOf(s.Messages.Append(t.Context(), bob, appendWithKey("i", "k"))), fault.NotFound,
 			"%s, by another user", when)
 	}
@@ -355,8 +351,6 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 		t.Errorf("repeat after the id was used again: %+v, %v, want a conflict: nothing of it is there", a, err)
 	}
 	checkSeqs(t, s, "i")
-	if a, err := s.Messages.Append(t.Context(), alice, appendWithKey("i", "another")); err != nil || a.Replayed {
-		t.Errorf("another key: replayed %v, %v", a.Replayed, err)
-	}
+	appendOnce(t, s, appendWithKey("i", "another"))
 	checkSeqs(t, s, "i", 1, 2)
 }

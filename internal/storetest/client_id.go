@@ -103,14 +103,9 @@ func testClientIDsReplay(t *testing.T, s *fixture) {
 	appendMessages(t, s, alice, "i", withID("x", "one"))
 	in := appendWithKey("i", "k")
 	in.Messages = []conversation.NewMessage{withID("w", "zero"), withID("x", "one"), withID("", "two")}
-	first, err := s.Messages.Append(t.Context(), alice, in)
-	must(t, err)
+	first := appendOnce(t, s, in)
 	appendMessages(t, s, alice, "i", userMessages("three")...)
-	again, err := s.Messages.Append(t.Context(), alice, in)
-	if err != nil || !again.Replayed {
-		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
-	}
-	checkSameAnswer(t, first, again)
+	checkRepeat(t, s, in, first)
 }
 
 // testLargestCallWithClientIDs has as many messages with ids as one transaction takes, and one more.

@@ -35,8 +35,7 @@ func testReopen(t *testing.T, s *fixture) {
 		}
 	}
 	in := appendWithKey("r", "k")
-	first, err := s.Messages.Append(t.Context(), alice, in)
-	must(t, err)
+	first := appendOnce(t, s, in)
 	stored := readSession(t, s, "r")
 	isDue := !stored.DueAt.IsZero() || !stored.IsMigrated() // which the migration's index action finds
 	if first.Session.Status != conversation.Active || stored.Status != conversation.Active ||
@@ -49,11 +48,7 @@ func testReopen(t *testing.T, s *fixture) {
 		}
 	}
 	complete(t, s, "r")
-	again, err := s.Messages.Append(t.Context(), alice, in)
-	if err != nil || !again.Replayed {
-		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
-	}
-	checkSameAnswer(t, first, again)
+	checkRepeat(t, s, in, first)
 	if got := readSession(t, s, "r").Status; got != conversation.Completed {
 		t.Errorf("a repeated append leaves the session %s", got)
 	}
