@@ -4,6 +4,8 @@
 //
 //	Table        the client and the table's name: queries, batch reads, conditional writes, transactions
 //	Transaction  writes that happen all or not at all, with the places of their conditions
+//	Update       a change of a record's attributes
+//	Condition    what a write needs of the record that is there
 //	Item, Key    a record as it is stored, and its primary key
 //	Layout       how the record of a session is laid out, and by which conditions a writer knows it again
 package table
