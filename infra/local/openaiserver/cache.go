@@ -116,7 +116,7 @@ func (r *chatRequest) cacheable() (text string, ends []int) {
 	}
 	implicit := 0
 	for _, m := range r.Messages {
-		b.WriteString(m.Role + "\n" + m.text() + "\n")
+		b.WriteString(m.Role + "\n" + m.Content.text + "\n")
 		for _, call := range m.ToolCalls {
 			b.WriteString(call.Function.Name + "\n" + call.Function.Arguments + "\n")
 		}

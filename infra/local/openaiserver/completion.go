@@ -77,7 +77,7 @@ func (a answer) message() map[string]any {
 func (a answer) id(request *chatRequest) string {
 	var all strings.Builder
 	for _, m := range request.Messages {
-		all.WriteString(m.Role + "\x00" + m.text() + "\x00")
+		all.WriteString(m.Role + "\x00" + m.Content.text + "\x00")
 	}
 	return fmt.Sprintf("%016x%016x", hash(all.String()), hash(a.text))
 }
@@ -130,7 +130,7 @@ func (s *server) compose(request *chatRequest) answer {
 func (r *chatRequest) conversation() Conversation {
 	c := Conversation{MustCall: r.ToolChoice.function, CallAny: r.ToolChoice.mode == "required"}
 	for _, m := range r.Messages {
-		c.Messages = append(c.Messages, Message{m.Role, m.text()})
+		c.Messages = append(c.Messages, Message{m.Role, m.Content.text})
 	}
 	for _, t := range r.Tools {
 		if r.ToolChoice.mode != "none" {
@@ -167,7 +167,7 @@ func (s *server) promptTokens(request *chatRequest) int {
 	texts := []string{}
 	for _, m := range request.Messages {
 		total += perMessage
-		texts = append(texts, m.Role, m.text())
+		texts = append(texts, m.Role, m.Content.text)
 		for _, call := range m.ToolCalls {
 			texts = append(texts, call.Function.Name, call.Function.Arguments)
 		}

@@ -31,8 +31,12 @@ type embedding struct {
 }
 
 func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
+	data, err := readBody(r)
+	if err != nil {
+		return err
+	}
 	var request embeddingsRequest
-	if err := readJSON(r, &request); err != nil {
+	if err := decodeJSON(data, &request); err != nil {
 		return err
 	}
 	dimensions, err := request.dimensions()
@@ -43,19 +47,19 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	data := make([]embedding, len(texts))
+	vectors := make([]embedding, len(texts))
 	for i, text := range texts {
 		if r.Context().Err() != nil {
 			return nil //nolint:nilerr // nobody is left to answer
 		}
 		vector := s.model.Embed(text, dimensions)
-		data[i] = embedding{Object: "embedding", Index: i, Embedding: vector}
+		vectors[i] = embedding{Object: "embedding", Index: i, Embedding: vector}
 		if request.EncodingFormat == "base64" {
-			data[i].Embedding = encodeVector(vector)
+			vectors[i].Embedding = encodeVector(vector)
 		}
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list", "data": data, "model": s.model.ID(),
+		"object": "list", "data": vectors, "model": s.model.ID(),
 		"usage": map[string]int{"prompt_tokens": count, "total_tokens": count},
 	})
 }

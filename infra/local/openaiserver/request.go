@@ -47,9 +47,6 @@ type chatMessage struct {
 	ToolCallID string         `json:"tool_call_id"`
 }
 
-// text is the message's text, empty without one.
-func (m chatMessage) text() string { return m.Content.text }
-
 // messageContent is a text, or the texts of a list of parts. It is not present where it is absent or null.
 type messageContent struct {
 	present bool
@@ -271,7 +268,7 @@ func (r *chatRequest) validateFormat() error {
 		return nil
 	case "json_object":
 		for _, m := range r.Messages {
-			if strings.Contains(strings.ToLower(m.text()), "json") {
+			if strings.Contains(strings.ToLower(m.Content.text), "json") {
 				return nil
 			}
 		}

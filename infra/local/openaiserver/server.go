@@ -163,15 +163,6 @@ func authorize(r *http.Request) error {
 		"using Bearer auth (i.e. Authorization: Bearer YOUR_KEY); this server accepts any.")
 }
 
-// readJSON decodes a request's body.
-func readJSON(r *http.Request, into any) error {
-	data, err := readBody(r)
-	if err != nil {
-		return err
-	}
-	return decodeJSON(data, into)
-}
-
 // readStrict decodes a request's body, and refuses a field that the service does not know.
 func readStrict(r *http.Request, into any, known []string, unknown func(name string) *apiError) error {
 	data, err := readBody(r)
