@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -199,9 +200,9 @@ func newGroup(b *pack.Block, g *choose.Group, frame pack.Cost) Item {
 		item.Decision, item.Reason = pack.Included, "its summary"
 	case in == total && g.Unread != "":
 		item.Decision = pack.Trimmed
-		item.Reason = fmt.Sprintf("its last %s; those before were not read: %s", messageCount(total), g.Unread)
+		item.Reason = fmt.Sprintf("its last %s; those before were not read: %s", calendar.Count(total, "message"), g.Unread)
 	case in == total:
-		item.Decision, item.Reason = pack.Included, fmt.Sprintf("all of its %s", messageCount(total))
+		item.Decision, item.Reason = pack.Included, "all of its "+calendar.Count(total, "message")
 	case in > 0 && g.Unread != "":
 		item.Decision = pack.Trimmed
 		item.Reason = fmt.Sprintf("%d of its last %d messages; the others: %s; those before were not read: %s",
@@ -212,13 +213,6 @@ func newGroup(b *pack.Block, g *choose.Group, frame pack.Cost) Item {
 		item.Reason = out
 	}
 	return item
-}
-
-func messageCount(n int) string {
-	if n == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", n)
 }
 
 // capText says a block's limits in words.

@@ -49,14 +49,15 @@ func Since(at, now time.Time, zone *time.Location) string {
 	case past < time.Minute:
 		return "less than a minute ago"
 	case past < time.Hour:
-		return count(int(past/time.Minute), "minute") + " ago"
+		return Count(int(past/time.Minute), "minute") + " ago"
 	case past < 24*time.Hour:
-		return count(int(past/time.Hour), "hour") + " ago"
+		return Count(int(past/time.Hour), "hour") + " ago"
 	}
 	return conversation.Age(at, now, zone)
 }
 
-func count(n int, unit string) string {
+// Count writes a number of things: "1 minute", "2 minutes".
+func Count(n int, unit string) string {
 	if n == 1 {
 		return "1 " + unit
 	}

@@ -155,8 +155,8 @@ func (c *chooser) needed(e *Candidate) *Candidate {
 // does not matter: history may be imported, and sessions may be summarized late. Beside the one that was the latest
 // when the sitting began are those that came up since.
 func chooseSessionSummary(c *chooser, slot *Slot) []*Candidate {
-	if e := ownSummary(c, slot); e != nil {
-		return []*Candidate{e}
+	if own := ownSummary(c, slot); own != nil {
+		return own
 	}
 	return latestOther(c, slot)
 }
@@ -167,10 +167,7 @@ func LatestSummary(c *chooser, slot *Slot) []*Candidate {
 	if others := latestOther(c, slot); len(others) > 0 {
 		return others
 	}
-	if e := ownSummary(c, slot); e != nil {
-		return []*Candidate{e}
-	}
-	return nil
+	return ownSummary(c, slot)
 }
 
 // latestOther chooses the summary of this coach's latest other session that no other block has.
@@ -204,7 +201,7 @@ func transcriptLength(c *chooser, s *conversation.Session) int {
 }
 
 // ownSummary returns the summary of this session if the prompt leaves out some of its messages.
-func ownSummary(c *chooser, slot *Slot) *Candidate {
+func ownSummary(c *chooser, slot *Slot) []*Candidate {
 	if !gather.HasSummary(&c.Session) {
 		return nil
 	}
@@ -217,7 +214,7 @@ func ownSummary(c *chooser, slot *Slot) *Candidate {
 	}
 	e := c.summaryCandidate(&c.Session, c.Session.Summary.UpdatedAt)
 	e.Label = earlierLabel
-	return capChars(e, slot)
+	return []*Candidate{capChars(e, slot)}
 }
 
 // isFirstMessage reports whether a message is the session's first one, system messages not counted.

@@ -63,7 +63,8 @@ type Sources struct {
 // newSources takes over the messages and sessions that may be used. complete adds the rest.
 func newSources(plan *Plan, got *read) *Sources {
 	src := &Sources{
-		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context, CoachID: plan.CoachID,
+		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context,
+		CoachID:    cmp.Or(plan.CoachID, got.session.CoachID),
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: plan.Reference, BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
 	}
@@ -72,9 +73,6 @@ func newSources(plan *Plan, got *read) *Sources {
 		if zone, err := calendar.Zone(got.access.Preferences.Timezone); err == nil {
 			src.Zone = zone
 		}
-	}
-	if src.CoachID == "" {
-		src.CoachID = src.Session.CoachID
 	}
 	currentAt := src.addMessages(got)
 	src.addSessions(got)

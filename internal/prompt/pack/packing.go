@@ -19,9 +19,6 @@ type Cost struct{ Tokens, Chars int }
 // Add returns the sum of two costs.
 func (c Cost) Add(d Cost) Cost { return Cost{c.Tokens + d.Tokens, c.Chars + d.Chars} }
 
-// Sub returns the difference of two costs.
-func (c Cost) Sub(d Cost) Cost { return Cost{c.Tokens - d.Tokens, c.Chars - d.Chars} }
-
 // within reports whether a cost is within a limit.
 func (c Cost) within(limit Cost) bool {
 	return c.Tokens <= limit.Tokens && (limit.Chars == 0 || c.Chars <= limit.Chars)

@@ -3,6 +3,7 @@
 package render
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -240,11 +241,7 @@ func (r *Renderer) ending(text, separator string) pack.Cost {
 func roleMessages(b *pack.Block) []Message {
 	var out []Message
 	for _, i := range b.Written() {
-		role := i.Role
-		if role == "" {
-			role = conversation.RoleUser
-		}
-		out = append(out, Message{Role: string(role), Content: i.Body})
+		out = append(out, Message{Role: string(cmp.Or(i.Role, conversation.RoleUser)), Content: i.Body})
 	}
 	return out
 }

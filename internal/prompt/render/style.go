@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"strconv"
 	"time"
 
@@ -28,12 +29,7 @@ type Style struct {
 	Verbatim bool
 }
 
-func (s *Style) suffix() string {
-	if s.Suffix == "" {
-		return "\n"
-	}
-	return s.Suffix
-}
+func (s *Style) suffix() string { return cmp.Or(s.Suffix, "\n") }
 
 // The styles of blocks.
 var (

@@ -10,13 +10,12 @@ import (
 
 // Strategy selects which of a session's own messages an agent sees (working-context-builder, Technical
 // Decisions 3). A recipe names one. To add one, add an entry to strategies.
-type Strategy interface {
+type Strategy struct {
 	// Reach is how many of the session's last relevant messages the strategy needs.
-	Reach(config Config) int
-	// Select returns the selected messages, oldest first, and a text that replaces older ones, empty for
-	// none. messages are oldest first, and only the user's and the assistant's.
-	Select(messages []*conversation.Message, config Config) (chosen []*conversation.Message,
-		older string)
+	Reach func(config Config) int
+	// Select returns the selected messages, oldest first, and a text that replaces older ones, empty for none. messages
+	// are oldest first, and only the user's and the assistant's.
+	Select func(messages []*conversation.Message, config Config) (chosen []*conversation.Message, older string)
 }
 
 // Config is what a strategy selects by.
@@ -50,17 +49,16 @@ func Find(name string) (Strategy, bool) {
 func Names() []string { return []string{LastN, TokenWindow, Compaction} }
 
 var strategies = map[string]Strategy{
-	LastN:       lastN{},
-	TokenWindow: tokenWindow{},
-	Compaction:  compaction{},
+	LastN:       {func(c Config) int { return c.MaxMessages }, lastN},
+	TokenWindow: {func(c Config) int { return c.WindowMessages }, tokenWindow},
+	Compaction:  {func(c Config) int { return 2 * c.MaxMessages }, compaction},
 }
 
+// WindowMessages is how many messages a token window has at most if the request does not say it.
+const WindowMessages = 50
+
 // lastN selects the last messages, as many as the agent sees. It is the specification's default.
-type lastN struct{}
-
-func (lastN) Reach(config Config) int { return config.MaxMessages }
-
-func (lastN) Select(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
+func lastN(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
 	relevant := filterMessages(messages, config.Relevant)
 	if len(relevant) <= config.MaxMessages {
 		return relevant, ""
@@ -69,14 +67,7 @@ func (lastN) Select(messages []*conversation.Message, config Config) ([]*convers
 }
 
 // tokenWindow selects as many of the last messages as the token limit holds, and always the last one.
-type tokenWindow struct{}
-
-// WindowMessages is how many messages a token window has at most if the request does not say it.
-const WindowMessages = 50
-
-func (tokenWindow) Reach(config Config) int { return config.WindowMessages }
-
-func (tokenWindow) Select(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
+func tokenWindow(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
 	relevant := filterMessages(messages, config.Relevant)
 	from, tokens := len(relevant), 0
 	for from > 0 {
@@ -92,11 +83,7 @@ func (tokenWindow) Select(messages []*conversation.Message, config Config) ([]*c
 
 // compaction selects the last messages and replaces the older ones by the session's summary as far as it covers them.
 // It also selects the messages between the two, as far as they were read, so that nothing is missing.
-type compaction struct{}
-
-func (compaction) Reach(config Config) int { return 2 * config.MaxMessages }
-
-func (compaction) Select(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
+func compaction(messages []*conversation.Message, config Config) ([]*conversation.Message, string) {
 	relevant := filterMessages(messages, config.Relevant)
 	from := max(len(relevant)-config.MaxMessages, 0)
 	if config.Summary == nil {
