@@ -41,7 +41,6 @@ type Deps struct {
 
 // Observation describes a built prompt for metrics.
 type Observation struct {
-	Recipe   string
 	Tokens   Tokens
 	Degraded []recall.Degradation
 	// Timings are how long each source took, by its name.
@@ -139,8 +138,6 @@ func (s *Service) report(ctx context.Context, p Prompt, timings map[string]time.
 		s.Log.WarnContext(ctx, "prompt warning", "recipe", p.Recipe, "promptId", p.ID, "warning", warning)
 	}
 	if s.Observe != nil {
-		s.Observe(ctx, Observation{
-			Recipe: p.Recipe, Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: timings, Own: own,
-		})
+		s.Observe(ctx, Observation{Tokens: p.Tokens, Degraded: p.Manifest.Degraded, Timings: timings, Own: own})
 	}
 }

@@ -106,8 +106,7 @@ func (h Hit) message() conversation.Message {
 // newestMessages ranks the newest messages that may be seen, without the index. The words that a message shares with
 // the query replace both likenesses. A message that shares none is left out.
 func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
-	hits := map[string]Hit{}
-	var pool []rank.Candidate
+	var hits []Hit
 	page := conversation.Page{Limit: fallbackLimit, Descending: true}
 	for range fallbackPages {
 		messages, next, err := s.store.Timeline(ctx, user, visible.timeRange(), page)
@@ -118,21 +117,15 @@ func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, 
 			if h := (Hit{ID: m.ID, Message: &m}); visible.allows(h) {
 				text := truncate.Bytes(vector.MessageText(m, m.Content, ""), vector.MaxEmbeddedBytes)
 				h.Score = visible.sparse.Dot(vector.Encode(text))
-				hits[m.ID], pool = h, append(pool, candidateOf(m, h.Score))
+				hits = append(hits, h)
 			}
 		}
 		if page.After = next; next == "" {
 			break
 		}
 	}
-	found := make([]Hit, 0, visible.Limit)
-	for _, r := range s.Weights.Rank(visible.asked, pool) {
-		if h := hits[r.ID]; h.Score > 0 && len(found) < visible.Limit {
-			h.Rank, h.Contributions = r.Probability, r.Contributions
-			found = append(found, h)
-		}
-	}
-	return found, nil
+	found := slices.DeleteFunc(s.rankHits(hits, visible.asked), func(h Hit) bool { return h.Score <= 0 })
+	return found[:min(len(found), visible.Limit)], nil
 }
 
 // timeRange is the part of the timeline that the search is about.

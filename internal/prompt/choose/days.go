@@ -1,7 +1,6 @@
 package choose
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -105,8 +104,8 @@ func (c *chooser) recentText(s *conversation.Session) (text string, tokens int) 
 
 // claimDays claims the days of a session that are in recent activity.
 func claimDays(c *chooser, sessionID, name string) {
-	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
-	for _, d := range c.recentDaysOf(&c.Sessions[i]) {
-		c.claim(dayKey(&c.Sessions[i], d), name)
+	s := c.otherSession(sessionID)
+	for _, d := range c.recentDaysOf(s) {
+		c.claim(dayKey(s, d), name)
 	}
 }

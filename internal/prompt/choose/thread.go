@@ -97,11 +97,16 @@ func activityCoversThrough(c *chooser, sessionID string) int {
 	if c.claims[summaryKey(sessionID)] != block.Activity {
 		return 0
 	}
-	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == sessionID })
-	if i < 0 || !gather.HasSummary(&c.Sessions[i]) || c.isSuperseded(&c.Sessions[i]) {
+	s := c.otherSession(sessionID)
+	if !gather.HasSummary(s) || c.isSuperseded(s) {
 		return 0
 	}
-	return c.Sessions[i].Summary.CoveredThrough
+	return s.Summary.CoveredThrough
+}
+
+// otherSession returns one of the coach's other sessions.
+func (c *chooser) otherSession(id string) *conversation.Session {
+	return &c.Sessions[slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == id })]
 }
 
 // positionsPerConversation keeps the messages of one conversation together.
