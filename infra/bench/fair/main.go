@@ -57,14 +57,14 @@ var loads = []load{
 
 // row is what was measured beside one load.
 type row struct {
-	Load     string          `json:"load"`
-	Appends  int             `json:"appends"`
-	Median   time.Duration   `json:"median"`
-	P99      time.Duration   `json:"p99"`
-	Refused  int             `json:"refused"`
-	Accepted int             `json:"accepted"`
-	times    []time.Duration // of the user who is measured
+	Load  string          `json:"load"`
+	Times []time.Duration `json:"times"` // of the user who is measured
+	// Refused and Accepted are appends of the other user.
+	Refused  int `json:"refused"`
+	Accepted int `json:"accepted"`
 }
+
+func (r *row) p99() time.Duration { return report.Quantile(r.Times, 0.99) }
 
 type result struct {
 	Rows      []*row        `json:"rows"`
@@ -123,9 +123,6 @@ func (r *result) measureAppends(
 			}
 		}
 	}
-	for _, row := range r.Rows {
-		row.Appends, row.Median, row.P99 = len(row.times), report.Median(row.times), report.Quantile(row.times, 0.99)
-	}
 	return nil
 }
 
@@ -143,9 +140,6 @@ func (r *result) measureSummaries(
 				return err
 			}
 		}
-	}
-	for _, row := range r.Summaries {
-		row.Median, row.Worst = report.Median(row.times), report.Quantile(row.times, 1)
 	}
 	return nil
 }
@@ -180,7 +174,7 @@ func (r *row) play(ctx context.Context, base, name string, l load, slice time.Du
 	both.Go(func() error {
 		return write(ctx, measured, pace, func(took time.Duration, refused bool) {
 			if !refused {
-				r.times = append(r.times, took)
+				r.Times = append(r.Times, took)
 			}
 		})
 	})
@@ -241,7 +235,7 @@ func (r result) Note() string { return "a local stack on DynamoDB Local" }
 func (r result) Tables() []report.Titled {
 	t := report.NewTitled("Another user's append", "", "appends", "median", "p99", "p99 / alone", "refused")
 	for _, row := range r.Rows {
-		t.Add(row.Load, fmt.Sprint(row.Appends), milliseconds(row.Median), milliseconds(row.P99),
+		t.Add(row.Load, fmt.Sprint(len(row.Times)), milliseconds(report.Median(row.Times)), milliseconds(row.p99()),
 			fmt.Sprintf("%.2f", r.ratio(row)), fmt.Sprintf("%d of %d", row.Refused, row.Refused+row.Accepted))
 	}
 	return []report.Titled{t}
@@ -251,12 +245,25 @@ func milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
 }
 
-func (r result) ratio(row *row) float64 { return float64(row.P99) / float64(r.Rows[0].P99) }
+func (r result) ratio(row *row) float64 { return float64(row.p99()) / float64(r.Rows[0].p99()) }
+
+// medians returns the ratio of two medians, and writes what it is of.
+func medians(beside, alone []time.Duration) (ratio float64, text string) {
+	a, b := report.Median(beside), report.Median(alone)
+	ratio = float64(a) / float64(b)
+	return ratio, fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", ratio, seconds(a), seconds(b),
+		seconds(report.Quantile(beside, 1)), seconds(report.Quantile(alone, 1)))
+}
+
+func (r result) summaries() (ratio float64, text string) {
+	return medians(r.Summaries[1].Times, r.Summaries[0].Times)
+}
 
 // shares is what a user tried to take from others, the limit and what was measured.
 func (r result) shares() *report.Table {
 	t := &report.Table{Header: []string{"one user", "limit", "measured"}}
-	beside, control := r.Summaries[1], r.Summaries[0]
+	_, summaries := r.summaries()
+	_, swept := medians(r.Swept.Beside, r.Swept.Alone)
 	t.Add(fmt.Sprintf("makes %d requests in a minute", burst), fmt.Sprintf("%d answered", limit),
 		fmt.Sprint(r.Accepted))
 	t.Add(fmt.Sprintf("writes %d requests a minute", limit),
@@ -264,13 +271,10 @@ func (r result) shares() *report.Table {
 		fmt.Sprintf("%.2f", r.ratio(r.Rows[1])))
 	t.Add(fmt.Sprintf("creates, fills with %d messages and leaves a session each second", busyMessages),
 		fmt.Sprintf("another's summary takes at most %.1f times as long as with that user's memory off (median)",
-			maxSummaryRatio),
-		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.summaryRatio(), seconds(beside.Median), seconds(control.Median),
-			seconds(beside.Worst), seconds(control.Worst)))
+			maxSummaryRatio), summaries)
 	t.Add(fmt.Sprintf("lets %d sessions rest at once", restingSessions),
 		fmt.Sprintf("the sweep's summary of another's takes at most %.1f times as long as alone (median)", maxSweepRatio),
-		fmt.Sprintf("%.2f: %s, %s (at worst %s, %s)", r.Swept.ratio(), seconds(r.Swept.Beside), seconds(r.Swept.Alone),
-			seconds(r.Swept.WorstBeside), seconds(r.Swept.WorstAlone)))
+		swept)
 	t.Add(fmt.Sprintf("asks for %d answers in %d rounds, and is erased after each", r.Answers.Asked, erasures),
 		fmt.Sprintf("%d under way at once", answersAtOnce), fmt.Sprint(r.Answers.Held))
 	t.Add(fmt.Sprintf("asks for %d answers at once until the %d tokens of the day are spent", chatsAtOnce, dailyTokens),
@@ -280,10 +284,6 @@ func (r result) shares() *report.Table {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-func (r result) summaryRatio() float64 {
-	return float64(r.Summaries[1].Median) / float64(r.Summaries[0].Median)
-}
-
 // Excerpt is the section of docs/security.md.
 func (r result) Excerpt() (document, markdown string) {
 	return "security.md", fmt.Sprintf("Measured on a local stack whose model takes %s, on %s:\n\n", modelTime,
@@ -292,11 +292,13 @@ func (r result) Excerpt() (document, markdown string) {
 
 // Bars returns the bar of the writer at the limit.
 func (r result) Bars() []report.Bar {
+	summaries, _ := r.summaries()
+	swept, _ := medians(r.Swept.Beside, r.Swept.Alone)
 	return []report.Bar{
 		report.AtMost("p99 of an append beside a user at the limit, to that alone", r.ratio(r.Rows[1]), maxRatio),
-		report.AtMost("a summary beside a user who is remembered, to that beside one who is not", r.summaryRatio(),
+		report.AtMost("a summary beside a user who is remembered, to that beside one who is not", summaries,
 			maxSummaryRatio),
-		report.AtMost("the sweep's summary beside a user whose sessions rest at once, to that alone", r.Swept.ratio(),
+		report.AtMost("the sweep's summary beside a user whose sessions rest at once, to that alone", swept,
 			maxSweepRatio),
 		report.AtMost("requests of one user in a minute", float64(r.Accepted), limit*1.05),
 		report.AtMost("answers of one user at once", float64(r.Answers.Held), answersAtOnce),

@@ -26,10 +26,8 @@ const (
 // summaryRow is how long a user's summaries take beside another user who creates, fills and leaves a session a second.
 type summaryRow struct {
 	Load   string          `json:"load"`
-	Median time.Duration   `json:"median"`
-	Worst  time.Duration   `json:"worst"`
+	Times  []time.Duration `json:"times"` // from leaving a session to its summary
 	memory bool            // of the other user
-	times  []time.Duration // from leaving a session to its summary
 }
 
 // play measures one slice. The other user wants to be remembered, or not: then nothing is read for memories, and the
@@ -51,7 +49,7 @@ func (r *summaryRow) play(ctx context.Context, base, name string, slice time.Dur
 		took, err := timeSummary(ctx, base, fmt.Sprint("waits-", name, "-", n), leaveSession)
 		mu.Lock()
 		defer mu.Unlock()
-		r.times = append(r.times, took)
+		r.Times = append(r.Times, took)
 		return err
 	})
 	return all.Wait()

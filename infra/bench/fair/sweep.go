@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
 )
 
@@ -23,18 +22,12 @@ const (
 	burst = 1500
 )
 
-// swept is how long the sweep takes to a user's summary, alone and beside a user whose sessions are due at once.
+// swept is how long the sweep takes to a user's summary, alone and beside a user whose sessions are due at once. It has
+// the times of all rounds.
 type swept struct {
-	Alone  time.Duration `json:"alone"`
-	Beside time.Duration `json:"beside"`
-	// WorstAlone and WorstBeside are the longest.
-	WorstAlone  time.Duration `json:"worstAlone"`
-	WorstBeside time.Duration `json:"worstBeside"`
-
-	alone, beside []time.Duration // one of each a round
+	Alone  []time.Duration `json:"alone"`
+	Beside []time.Duration `json:"beside"`
 }
-
-func (s *swept) ratio() float64 { return float64(s.Beside) / float64(s.Alone) }
 
 // measure plays the rounds, each with users of its own. Nobody leaves a session: all are summarised because they rest.
 func (s *swept) measure(ctx context.Context, base string, rounds int) error {
@@ -43,8 +36,6 @@ func (s *swept) measure(ctx context.Context, base string, rounds int) error {
 			return err
 		}
 	}
-	s.Alone, s.WorstAlone = report.Median(s.alone), report.Quantile(s.alone, 1)
-	s.Beside, s.WorstBeside = report.Median(s.beside), report.Quantile(s.beside, 1)
 	return nil
 }
 
@@ -70,7 +61,7 @@ func (s *swept) play(ctx context.Context, base, round string) error {
 	if err != nil {
 		return err
 	}
-	s.alone, s.beside = append(s.alone, alone), append(s.beside, beside)
+	s.Alone, s.Beside = append(s.Alone, alone), append(s.Beside, beside)
 	limit := map[string]any{"timeoutMs": settleTime.Milliseconds()}
 	return client.New(base).Do(ctx, http.MethodPost, "/dev/settle", limit, nil)
 }

@@ -44,14 +44,12 @@ func main() {
 
 // row is what was measured with one model.
 type row struct {
-	Model    string          `json:"model"`
-	Sessions int             `json:"sessions"`
-	P50      time.Duration   `json:"p50"`
-	P99      time.Duration   `json:"p99"`
-	Worst    time.Duration   `json:"worst"`
-	times    []time.Duration // guarded by mu while users leave sessions
-	mu       sync.Mutex
+	Model string          `json:"model"`
+	Times []time.Duration `json:"times"`
+	mu    sync.Mutex      // guards Times while users leave sessions
 }
+
+func (r *row) p99() time.Duration { return report.Quantile(r.Times, 0.99) }
 
 type result struct {
 	Rows  []*row `json:"rows"`
@@ -88,14 +86,11 @@ func (r *row) play(ctx context.Context, base, name string, sessions, users int) 
 			took, err := leave(ctx, base, fmt.Sprint(name, "-", i))
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.times = append(r.times, took)
+			r.Times = append(r.Times, took)
 			return err
 		})
 	}
-	err := group.Wait()
-	r.Sessions, r.P50, r.P99 = len(r.times), report.Median(r.times), report.Quantile(r.times, 0.99)
-	r.Worst = report.Quantile(r.times, 1)
-	return err
+	return group.Wait()
 }
 
 var said = []map[string]any{
@@ -156,7 +151,8 @@ func (r result) Note() string {
 func (r result) Tables() []report.Titled {
 	t := report.NewTitled("From leaving a session to its summary", "the model", "sessions", "median", "p99", "longest")
 	for _, row := range r.Rows {
-		t.Add(row.Model, fmt.Sprint(row.Sessions), seconds(row.P50), seconds(row.P99), seconds(row.Worst))
+		t.Add(row.Model, fmt.Sprint(len(row.Times)), seconds(report.Median(row.Times)), seconds(row.p99()),
+			seconds(report.Quantile(row.Times, 1)))
 	}
 	return []report.Titled{t}
 }
@@ -167,7 +163,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds())
 func (r result) Bars() []report.Bar {
 	var bars []report.Bar
 	for _, row := range r.Rows {
-		bars = append(bars, report.AtMost("p99 in seconds, the model "+row.Model, row.P99.Seconds(), maxTime.Seconds()))
+		bars = append(bars, report.AtMost("p99 in seconds, the model "+row.Model, row.p99().Seconds(), maxTime.Seconds()))
 	}
 	return bars
 }
