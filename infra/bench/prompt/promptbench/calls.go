@@ -7,13 +7,19 @@ import (
 	"time"
 )
 
-// operation identifies a kind of remote call: the function that made it, the service that answered, and the operation's
-// name. All three are empty if one process makes calls of one kind only.
-type operation struct{ function, service, name string }
+// Operation identifies a kind of remote call: the function that made it, the service that answered, and what was
+// called. All three are empty if one process makes calls of one kind only.
+type Operation struct {
+	Function string `json:"function"`
+	Service  string `json:"service"`
+	Call     string `json:"call"`
+}
+
+func (o Operation) String() string { return o.Function + ": " + o.Service + " " + o.Call }
 
 // call is one remote call, from the request's first byte to the answer's last.
 type call struct {
-	operation
+	Operation
 	begin, end time.Time
 }
 
@@ -24,7 +30,7 @@ type callLog struct {
 }
 
 // add records a call that ends now.
-func (l *callLog) add(op operation, begin time.Time) {
+func (l *callLog) add(op Operation, begin time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.calls = append(l.calls, call{op, begin, time.Now()})
@@ -72,7 +78,7 @@ func callDepths(calls []call) []int {
 	depths := make([]int, len(calls))
 	for i, c := range calls {
 		for k, before := range calls[:i] {
-			if !before.end.After(c.begin) || before.name == invocation && before.function != c.function {
+			if !before.end.After(c.begin) || before.Call == invocation && before.Function != c.Function {
 				depths[i] = max(depths[i], depths[k])
 			}
 		}

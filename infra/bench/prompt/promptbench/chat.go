@@ -42,19 +42,15 @@ type Chat struct {
 
 // Step is one call of a turn.
 type Step struct {
-	Function string `json:"function"`
-	Service  string `json:"service"`
-	Call     string `json:"call"`
+	Operation
 	// Depth is one more than that of the deepest call that it may have waited for.
 	Depth int `json:"depth"`
 }
 
 // Follower is how often a function of the stream makes one kind of call per turn, as a mean.
 type Follower struct {
-	Function string  `json:"function"`
-	Service  string  `json:"service"`
-	Call     string  `json:"call"`
-	Mean     float64 `json:"mean"`
+	Operation
+	Mean float64 `json:"mean"`
 }
 
 // The functions that take part in a chat. The first two work until the answer is done, the others after it.
@@ -189,7 +185,7 @@ func (c *chatSession) turn(ctx context.Context, n int) (turn, error) {
 
 func countCalls(first turn, turns []turn) Chat {
 	c := Chat{Turns: len(turns), First: len(first.steps()), FirstDepth: first.depth()}
-	kinds := map[operation]int{}
+	kinds := map[Operation]int{}
 	after := 0
 	for _, t := range turns {
 		c.Depth = max(c.Depth, t.depth())
@@ -197,15 +193,13 @@ func countCalls(first turn, turns []turn) Chat {
 			c.Calls, c.Steps = len(steps), stepsOf(steps)
 		}
 		for _, call := range t.followers() {
-			kinds[call.operation]++
+			kinds[call.Operation]++
 			after++
 		}
 	}
 	c.After = float64(after) / float64(len(turns))
 	for kind, n := range kinds {
-		c.Followers = append(c.Followers, Follower{
-			kind.function, kind.service, kind.name, float64(n) / float64(len(turns)),
-		})
+		c.Followers = append(c.Followers, Follower{kind, float64(n) / float64(len(turns))})
 	}
 	slices.SortFunc(c.Followers, func(a, b Follower) int {
 		return cmp.Or(cmp.Compare(a.Function, b.Function), cmp.Compare(a.Service, b.Service), cmp.Compare(a.Call, b.Call))
@@ -221,7 +215,7 @@ func (all calls) followers() []call {
 	return slices.DeleteFunc(slices.Clone(all), func(c call) bool { return !c.follows() })
 }
 
-func (c call) follows() bool { return c.function != coachFunction && c.function != promptFunction }
+func (c call) follows() bool { return c.Function != coachFunction && c.Function != promptFunction }
 
 // depth returns the depth of the call that brings the first token: the coach function's last call of the chat model.
 func (all calls) depth() (deep int) {
@@ -239,7 +233,7 @@ func asksModel(operation string) bool { return operation == "responses" || opera
 func stepsOf(calls []call) []Step {
 	out := make([]Step, len(calls))
 	for i, d := range callDepths(calls) {
-		out[i] = Step{calls[i].function, calls[i].service, calls[i].name, d}
+		out[i] = Step{calls[i].Operation, d}
 	}
 	return out
 }

@@ -12,7 +12,7 @@ func callsAt(in []Call) []call {
 	began := time.Now()
 	out := make([]call, len(in))
 	for i, c := range in {
-		out[i] = call{operation{function: c.Function, name: c.Operation}, began.Add(c.Begin), began.Add(c.End)}
+		out[i] = call{Operation{Function: c.Function, Call: c.Operation}, began.Add(c.Begin), began.Add(c.End)}
 	}
 	return out
 }

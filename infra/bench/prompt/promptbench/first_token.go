@@ -36,14 +36,14 @@ func firstToken(turns []turn, l Latencies) FirstToken {
 func (all calls) criticalToModel(invocationTime time.Duration) time.Duration {
 	var before, within []call
 	for _, invoked := range all {
-		if invoked.function != coachFunction || invoked.name != invocation {
+		if invoked.Function != coachFunction || invoked.Call != invocation {
 			continue
 		}
 		for _, c := range all {
 			switch {
-			case c.function == coachFunction && !c.end.After(invoked.begin):
+			case c.Function == coachFunction && !c.end.After(invoked.begin):
 				before = append(before, c)
-			case c.function == promptFunction:
+			case c.Function == promptFunction:
 				within = append(within, c)
 			}
 		}

@@ -58,7 +58,7 @@ type link struct {
 // finish holds the answer of a call back, then records the call.
 func (l link) finish(began time.Time, name string) {
 	l.wait(began)
-	l.add(operation{l.function, l.service, name}, began)
+	l.add(Operation{l.function, l.service, name}, began)
 }
 
 func (l link) wait(began time.Time) {
@@ -90,7 +90,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		t.wait(began)
-		end := sync.OnceFunc(func() { t.add(operation{t.function, t.service, operationName(r)}, began) })
+		end := sync.OnceFunc(func() { t.add(Operation{t.function, t.service, operationName(r)}, began) })
 		response.Body = &eventStream{response.Body, end}
 		return response, nil
 	}

@@ -93,11 +93,11 @@ func checkChat(t *testing.T, c promptbench.Chat) {
 		t.Errorf("a turn: %+v", c)
 	}
 	want := []promptbench.Follower{
-		{Function: "remember", Service: "DynamoDB", Call: "BatchGetItem", Mean: 1},
-		{Function: "remember", Service: "DynamoDB", Call: "Query", Mean: 1},
-		{Function: "remember", Service: "DynamoDB", Call: "UpdateItem", Mean: 1},
-		{Function: "remember", Service: "OpenAI", Call: "embeddings", Mean: 1},
-		{Function: "remember", Service: "Pinecone", Call: "Upsert", Mean: 1},
+		{promptbench.Operation{Function: "remember", Service: "DynamoDB", Call: "BatchGetItem"}, 1},
+		{promptbench.Operation{Function: "remember", Service: "DynamoDB", Call: "Query"}, 1},
+		{promptbench.Operation{Function: "remember", Service: "DynamoDB", Call: "UpdateItem"}, 1},
+		{promptbench.Operation{Function: "remember", Service: "OpenAI", Call: "embeddings"}, 1},
+		{promptbench.Operation{Function: "remember", Service: "Pinecone", Call: "Upsert"}, 1},
 	}
 	if diff := cmp.Diff(want, c.Followers); diff != "" || c.After != 5 {
 		t.Errorf("%v after a turn (-want +got):\n%s", c.After, diff)

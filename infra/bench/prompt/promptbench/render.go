@@ -87,7 +87,7 @@ func (c Chat) serviceTable() report.Titled {
 func (c Chat) stepTable() report.Titled {
 	t := report.NewTitled("The calls of a turn, in their order", "call", "deep")
 	for _, s := range c.Steps {
-		t.Add(s.Function+": "+s.Service+" "+s.Call, strconv.Itoa(s.Depth))
+		t.Add(s.String(), strconv.Itoa(s.Depth))
 	}
 	return t
 }
@@ -96,7 +96,7 @@ func (c Chat) followerTable() report.Titled {
 	title := fmt.Sprintf("The calls after a turn, with %d instances of each function", c.Instances)
 	t := report.NewTitled(title, "call", "mean")
 	for _, f := range c.Followers {
-		t.Add(f.Function+": "+f.Service+" "+f.Call, mean(f.Mean))
+		t.Add(f.String(), mean(f.Mean))
 	}
 	return t
 }
