@@ -192,10 +192,7 @@ func (g *generator) record(s Session, entries []any) map[string]types.AttributeV
 		"billing": map[string]any{"plan": "pro", "seats": 3, "tags": []any{"a", nil, true}},
 		"flags":   []byte{1, 2, 3},
 	}
-	item, err := attributevalue.MarshalMap(fields)
-	if err != nil {
-		panic(err) // texts, numbers and lists
-	}
+	item := marshal(fields)
 	item["scores"] = &types.AttributeValueMemberNS{Value: []string{"1", "2.5"}}
 	return item
 }
@@ -209,13 +206,17 @@ func (t Table) Others(user int) []map[string]types.AttributeValue {
 		{"pk": pk, "sk": "workout#2024-01-01", "attributes": map[string]any{"messages": []any{}}, "reps": 12},
 		{"pk": "team#" + strconv.Itoa(user), "sk": "conversation#1", "attributes": map[string]any{"messages": []any{}}},
 	} {
-		item, err := attributevalue.MarshalMap(fields)
-		if err != nil {
-			panic(err) // texts, numbers and lists
-		}
-		out = append(out, item)
+		out = append(out, marshal(fields))
 	}
 	return out
+}
+
+func marshal(fields map[string]any) map[string]types.AttributeValue {
+	item, err := attributevalue.MarshalMap(fields)
+	if err != nil {
+		panic(err) // texts, numbers and lists
+	}
+	return item
 }
 
 // iso returns the ISO time of milliseconds since 1970.

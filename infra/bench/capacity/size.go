@@ -9,6 +9,14 @@ import (
 // Item is a record as DynamoDB stores it. A nil Item does not exist.
 type Item = map[string]types.AttributeValue
 
+// Text returns a text of an item, "" for none.
+func Text(it Item, name string) string {
+	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
 // MaxItemBytes is the size at which DynamoDB refuses an item.
 const MaxItemBytes = 400 << 10
 

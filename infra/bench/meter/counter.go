@@ -187,9 +187,7 @@ func (c counter) read(ctx context.Context, keys []recordKey) (map[recordKey]capa
 				return nil, fmt.Errorf("read written records: %w", err)
 			}
 			for _, it := range found.Responses[c.table.Name] {
-				pk, _ := it["pk"].(*types.AttributeValueMemberS)
-				sk, _ := it["sk"].(*types.AttributeValueMemberS)
-				out[recordKey{pk.Value, sk.Value}] = it
+				out[recordKey{capacity.Text(it, "pk"), capacity.Text(it, "sk")}] = it
 			}
 			in = found.UnprocessedKeys[c.table.Name].Keys
 		}

@@ -156,10 +156,10 @@ func (b tables) moved(ctx context.Context, name string,
 		}
 		for _, it := range page.Items {
 			switch {
-			case strings.HasPrefix(text(it, "sk"), "msg#"):
-				of[text(it, "sourceId")] = append(of[text(it, "sourceId")], it)
+			case strings.HasPrefix(capacity.Text(it, "sk"), "msg#"):
+				of[capacity.Text(it, "sourceId")] = append(of[capacity.Text(it, "sourceId")], it)
 				n, bytes = n+1, bytes+capacity.Size(it)
-			case text(it, "placement") != "":
+			case capacity.Text(it, "placement") != "":
 				sessions = append(sessions, it)
 			}
 		}
@@ -172,14 +172,7 @@ func (b tables) moved(ctx context.Context, name string,
 
 // source returns the source id of a session's messages.
 func source(session capacity.Item) string {
-	return strings.TrimPrefix(text(session, "pk"), "user#") + "#" + text(session, "sk")
-}
-
-func text(it capacity.Item, name string) string {
-	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
+	return strings.TrimPrefix(capacity.Text(session, "pk"), "user#") + "#" + capacity.Text(session, "sk")
 }
 
 // bare scans a table of the app in segments and writes the records of each session that it meets, of as many sessions
@@ -237,7 +230,7 @@ func inTransactions(ctx context.Context, client *dynamodb.Client, name string, r
 		var puts []types.TransactWriteItem
 		for _, it := range batch {
 			put := &types.Put{TableName: &name, Item: it}
-			if strings.HasPrefix(text(it, "sk"), "msg#") {
+			if strings.HasPrefix(capacity.Text(it, "sk"), "msg#") {
 				put.ConditionExpression = aws.String("attribute_not_exists(pk)")
 			}
 			puts = append(puts, types.TransactWriteItem{Put: put})

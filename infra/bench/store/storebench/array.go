@@ -1,6 +1,7 @@
 package storebench
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,20 +31,12 @@ func (s *setup) newArray(length int) *arrayContender {
 	at := stringAttr(conversation.FormatTime(startTime))
 	a.item = capacity.Item{
 		"pk":         stringAttr("user#" + string(s.newUser())),
-		"sk":         stringAttr(sessionPrefix + conversation.NewID("conv", startTime, zeroes{})),
+		"sk":         stringAttr(sessionPrefix + conversation.NewID("conv", startTime, bytes.NewReader(make([]byte, 64)))),
 		"entityType": stringAttr("coach_conversation"), "coachId": stringAttr(coach), "title": stringAttr("Training"),
 		"createdAt": at, "updatedAt": at,
 	}
 	a.setMessages(nil)
 	return a
-}
-
-// zeroes is a source of randomness for an id of which only the length matters.
-type zeroes struct{}
-
-func (zeroes) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
 }
 
 func (a *arrayContender) messages() []types.AttributeValue {

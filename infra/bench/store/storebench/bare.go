@@ -24,11 +24,11 @@ func bareItems(items []types.TransactWriteItem, user, bareUser conversation.User
 	var out []types.TransactWriteItem
 	for _, i := range items {
 		switch {
-		case i.Put != nil && necessary(stringOf(i.Put.Item, "sk")):
+		case i.Put != nil && necessary(capacity.Text(i.Put.Item, "sk")):
 			out = append(out, types.TransactWriteItem{Put: &types.Put{
 				TableName: i.Put.TableName, Item: forUser(i.Put.Item, string(user), string(bareUser)),
 			}})
-		case i.Update != nil && necessary(stringOf(i.Update.Key, "sk")):
+		case i.Update != nil && necessary(capacity.Text(i.Update.Key, "sk")):
 			out = append(out, types.TransactWriteItem{Update: bareUpdate(i.Update, user, bareUser)})
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -67,13 +66,6 @@ func (a *recordingAPI) TransactWriteItems(
 }
 
 func stringAttr(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-
-func stringOf(it capacity.Item, name string) string {
-	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
-		return v.Value
-	}
-	return ""
-}
 
 // The length of a message in characters.
 const (
