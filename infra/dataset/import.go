@@ -74,6 +74,30 @@ func body(messages []Message) map[string]any {
 	return map[string]any{"messages": out}
 }
 
+// Summaries returns the summaries of a user's sessions by the sessions' ids.
+func Summaries(ctx context.Context, api *client.Client, user string) (map[string]string, error) {
+	api, err := api.As(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Items []struct {
+			SessionID string
+			Summary   *struct{ Text string }
+		}
+	}
+	if err := api.Do(ctx, http.MethodGet, "/v1/sessions?limit=200", nil, &list); err != nil {
+		return nil, fmt.Errorf("list sessions of %s: %w", user, err)
+	}
+	out := map[string]string{}
+	for _, s := range list.Items {
+		if s.Summary != nil {
+			out[s.SessionID] = s.Summary.Text
+		}
+	}
+	return out, nil
+}
+
 // Settled says how far the background work of a stack is.
 type Settled struct {
 	Settled bool

@@ -22,9 +22,13 @@ func (r *replay) report(ctx context.Context, conversations []dataset.Conversatio
 		return err
 	}
 	waited := time.Since(waiting)
-	summaries, err := r.countSummaries(ctx, conversations)
-	if err != nil {
-		return err
+	summaries := 0
+	for _, c := range conversations {
+		of, err := dataset.Summaries(ctx, r.api, c.ID)
+		if err != nil {
+			return err
+		}
+		summaries += len(of)
 	}
 	n := r.messages.Load()
 	fmt.Fprintf(r.out, "messages     %d in %.1f s, %.0f a second\n", n, took.Seconds(), float64(n)/took.Seconds())
@@ -34,30 +38,6 @@ func (r *replay) report(ctx context.Context, conversations []dataset.Conversatio
 	fmt.Fprintf(r.out, "caught up    %v after %.1f s more (%d stream records, %d pending)\n",
 		settled.Settled, waited.Seconds(), settled.Records, settled.Pending)
 	return r.printPrompt(ctx, conversations[len(conversations)-1])
-}
-
-func (r *replay) countSummaries(ctx context.Context, conversations []dataset.Conversation) (int, error) {
-	count := 0
-	for _, s := range conversations {
-		api, err := r.api.As(ctx, s.ID)
-		if err != nil {
-			return 0, err
-		}
-		var list struct {
-			Items []struct {
-				Summary *struct{ Text string }
-			}
-		}
-		if err := api.Do(ctx, http.MethodGet, "/v1/sessions?limit=200", nil, &list); err != nil {
-			return 0, fmt.Errorf("list sessions of %s: %w", s.ID, err)
-		}
-		for _, item := range list.Items {
-			if item.Summary != nil {
-				count++
-			}
-		}
-	}
-	return count, nil
 }
 
 // printPrompt opens a new session with the coach and prints the prompt of its first message.

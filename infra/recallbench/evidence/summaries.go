@@ -2,8 +2,6 @@ package evidence
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/throughline/throughline/infra/dataset"
@@ -26,7 +24,7 @@ func (b *Bench) Summaries(ctx context.Context) (Coverage, error) {
 	texts := map[*dataset.Conversation]map[string]string{}
 	for _, c := range b.conversations() {
 		var err error
-		if texts[c], err = b.summaries(ctx, c); err != nil {
+		if texts[c], err = dataset.Summaries(ctx, b.api, c.ID); err != nil {
 			return sum, err
 		}
 	}
@@ -70,28 +68,4 @@ func share(words []string, text string) float64 {
 		}
 	}
 	return float64(n) / float64(len(words))
-}
-
-// summaries returns the summaries of a user's sessions by the sessions' ids.
-func (b *Bench) summaries(ctx context.Context, c *dataset.Conversation) (map[string]string, error) {
-	api, err := b.api.As(ctx, c.ID)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Items []struct {
-			SessionID string
-			Summary   *struct{ Text string }
-		}
-	}
-	if err := api.Do(ctx, http.MethodGet, "/v1/sessions?limit=200", nil, &list); err != nil {
-		return nil, fmt.Errorf("list sessions of %s: %w", c.ID, err)
-	}
-	out := map[string]string{}
-	for _, s := range list.Items {
-		if s.Summary != nil {
-			out[s.SessionID] = s.Summary.Text
-		}
-	}
-	return out, nil
 }
