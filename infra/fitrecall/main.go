@@ -20,6 +20,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,35 +220,25 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 	write := func(name string, text []byte) error {
 		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
 	}
-	writeAll := func(group, name func(p pool) string) error {
-		others, done := leaveOut(pools, group, nil), map[string]bool{}
-		for _, p := range pools {
-			if done[name(p)] {
-				continue
-			}
-			done[name(p)] = true
-			text, err := o.encode(others.weights[group(p)], " without "+name(p))
-			if err == nil {
-				err = write(name(p), text)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := writeAll(byConversation, func(p pool) string { return p.conversation }); err != nil {
-		return err
-	}
 	index := indexShares(pools)
-	text, err := json.Marshal(index)
-	if err == nil {
-		err = write("index", text)
+	without := leaveOut(pools, func(p pool) string { return p.conversation }, nil).weights
+	if len(index) > 1 {
+		maps.Copy(without, leaveOut(pools, func(p pool) string { return "set-" + p.set }, nil).weights)
 	}
-	if err != nil || len(index) < 2 {
+	for name, weights := range without {
+		text, err := o.encode(weights, " without "+name)
+		if err == nil {
+			err = write(name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(index)
+	if err != nil {
 		return err
 	}
-	return writeAll(bySet, func(p pool) string { return "set-" + p.set })
+	return write("index", text)
 }
 
 // indexShares returns what the index's own score finds, by the data set and the class of questions.
