@@ -83,10 +83,10 @@ func (r *remote) send(ctx context.Context, request *jsonrpc.Request) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	status, body, err := r.post(ctx, request, token)
+	status, body, err := r.forward(ctx, request, token)
 	if err == nil && status == http.StatusUnauthorized {
 		if token, err = r.credential(ctx, token); err == nil {
-			status, body, err = r.post(ctx, request, token)
+			status, body, err = r.forward(ctx, request, token)
 		}
 	}
 	switch {
@@ -116,34 +116,35 @@ func detail(status int, body []byte) string {
 	return fmt.Sprintf("the stack answered %d %s", status, http.StatusText(status))
 }
 
-func (r *remote) post(ctx context.Context, request *jsonrpc.Request, token string) (int, []byte, error) {
+func (r *remote) forward(ctx context.Context, request *jsonrpc.Request, token string) (int, []byte, error) {
 	message, err := jsonrpc.EncodeMessage(request)
 	if err != nil {
 		return 0, nil, err
 	}
-	in, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+"/mcp",
-		bytes.NewReader(message))
+	header := http.Header{"Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + token}}
+	if r.user != "" && !r.minted {
+		header.Set("Throughline-User", r.user)
+	}
+	r.setProtocolHeaders(header, request)
+	return r.post(ctx, "/mcp", message, header)
+}
+
+// post returns the status and the body of an answer.
+func (r *remote) post(ctx context.Context, path string, body []byte, header http.Header) (int, []byte, error) {
+	in, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+path,
+		bytes.NewReader(body))
 	if err != nil {
 		return 0, nil, err
 	}
+	in.Header = header
 	in.Header.Set("Content-Type", "application/json")
-	in.Header.Set("Accept", "application/json, text/event-stream")
-	in.Header.Set("Authorization", "Bearer "+token)
-	if r.user != "" && !r.minted {
-		in.Header.Set("Throughline-User", r.user)
-	}
-	r.setProtocolHeaders(in.Header, request)
-	return read(r.client.Do(in))
-}
-
-// read returns the status and the body of an answer.
-func read(out *http.Response, err error) (int, []byte, error) {
+	out, err := r.client.Do(in)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer out.Body.Close()
-	body, err := io.ReadAll(out.Body)
-	return out.StatusCode, body, err
+	answer, err := io.ReadAll(out.Body)
+	return out.StatusCode, answer, err
 }
 
 // setProtocolHeaders repeats parts of a message as the protocol's headers, with which a server compares them.
@@ -205,13 +206,7 @@ func (r *remote) credential(ctx context.Context, refused string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	in, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(r.base, "/")+"/dev/tokens",
-		bytes.NewReader(asked))
-	if err != nil {
-		return "", err
-	}
-	in.Header.Set("Content-Type", "application/json")
-	_, body, err := read(r.client.Do(in))
+	_, body, err := r.post(ctx, "/dev/tokens", asked, http.Header{})
 	if err != nil {
 		return "", err
 	}
