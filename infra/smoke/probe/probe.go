@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,12 +40,7 @@ type Report struct{ Steps []Step }
 
 // OK reports whether everything worked.
 func (r Report) OK() bool {
-	for _, s := range r.Steps {
-		if s.Err != nil {
-			return false
-		}
-	}
-	return len(r.Steps) > 0
+	return len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Err != nil })
 }
 
 // Text renders the report for a terminal, with one line for each step.
@@ -234,12 +230,8 @@ func (r *run) recall(ctx context.Context) (string, error) {
 		if err = errors.Join(err, out.Degraded.lacks("recall")); err != nil {
 			return false, err
 		}
-		for _, m := range out.Messages {
-			if strings.Contains(m.Content, r.word) {
-				return true, nil
-			}
-		}
-		return false, nil
+		hasWord := func(m struct{ Content string }) bool { return strings.Contains(m.Content, r.word) }
+		return slices.ContainsFunc(out.Messages, hasWord), nil
 	})
 }
 
