@@ -7,15 +7,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/throughline/throughline/infra/bench"
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/bench/scale/forecast"
 	"github.com/throughline/throughline/infra/legacy"
 )
@@ -95,7 +98,7 @@ func measure(
 		return nil, err
 	}
 	defer server.Close()
-	out, b := &result{}, newTables(server.URL, table)
+	out, b := &result{}, tables{client: rig.Client(server.URL), endpoint: server.URL, app: table}
 	progress("a backfill to warm up")
 	if err := out.measureSpeed(ctx, b, 1); err != nil {
 		return nil, err
@@ -124,11 +127,7 @@ func measure(
 
 // slowest is the least number of messages a second of all backfills.
 func (r result) slowest() float64 {
-	least := math.Inf(1)
-	for _, row := range r.Rows {
-		least = min(least, row.Migrated)
-	}
-	return least
+	return slices.MinFunc(r.Rows, func(a, b row) int { return cmp.Compare(a.Migrated, b.Migrated) }).Migrated
 }
 
 // timeOver is the time of all backfills over that of the same transactions.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
-	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
@@ -40,10 +39,6 @@ func (b tables) fill(ctx context.Context, name string) error {
 		return fmt.Errorf("create table: %w", err)
 	}
 	return b.app.Load(ctx, b.client, name)
-}
-
-func newTables(endpoint string, app legacy.Table) tables {
-	return tables{endpoint: endpoint, app: app, client: rig.Client(endpoint)}
 }
 
 // gate lets one write at a time through to an engine. DynamoDB Local has one lock, and writes that wait for it for 5
@@ -131,13 +126,9 @@ func (r *result) measureSpeed(ctx context.Context, b tables, segments int) error
 	return b.drop(ctx, name)
 }
 
-func (b tables) drop(ctx context.Context, names ...string) error {
-	for _, name := range names {
-		if _, err := b.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name}); err != nil {
-			return err
-		}
-	}
-	return nil
+func (b tables) drop(ctx context.Context, name string) error {
+	_, err := b.client.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &name})
+	return err
 }
 
 // moved returns what a backfill has written: the records of each session's messages, and last the session's own.
@@ -248,29 +239,48 @@ func inTransactions(ctx context.Context, client *dynamodb.Client, name string, r
 	return nil
 }
 
+// counted is a table of the app in the stage dual, with its migrate function and a meter between the two.
+type counted struct {
+	migrateFunction
+	*meter.Meter
+}
+
+func (b tables) counted(ctx context.Context, name string) (c counted, stop func(), err error) {
+	c.Meter = meter.New(b.client, table.CreateTableInput(name))
+	engine, err := c.Proxy()
+	if err != nil {
+		return c, nil, err
+	}
+	proxy := httptest.NewServer(engine)
+	if c.migrateFunction, err = b.migrated(ctx, proxy.URL, name); err != nil {
+		proxy.Close()
+	}
+	return c, proxy.Close, err
+}
+
+// backfillUnits counts the units of a backfill, and returns how long it took.
+func (c counted) backfillUnits(ctx context.Context, segments int, rate float64,
+) (units capacity.Units, took time.Duration, err error) {
+	used, err := c.Measure(ctx, func(ctx context.Context) (err error) {
+		took, err = c.backfill(ctx, segments, rate)
+		return err
+	})
+	return used.Units, took, err
+}
+
 // measureUnits counts the units of a dry run, a backfill at a rate, a second one and a verify.
 func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate float64) error {
 	name := fmt.Sprintf("units-%d", segments)
-	counted := meter.New(b.client, table.CreateTableInput(name))
-	engine, err := counted.Proxy()
+	f, stop, err := b.counted(ctx, name)
 	if err != nil {
 		return err
 	}
-	proxy := httptest.NewServer(engine)
-	defer proxy.Close()
-	f, err := b.migrated(ctx, proxy.URL, name)
-	if err != nil {
-		return err
-	}
+	defer stop()
 	plan, err := f.call(ctx, step{"action": "backfill", "dryRun": true, "rateLimit": rate})
 	if err != nil {
 		return err
 	}
-	var took time.Duration
-	first, err := counted.Measure(ctx, func(ctx context.Context) (err error) {
-		took, err = f.backfill(ctx, segments, rate)
-		return err
-	})
+	first, took, err := f.backfillUnits(ctx, segments, rate)
 	if err != nil {
 		return err
 	}
@@ -278,14 +288,11 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 	if err != nil {
 		return err
 	}
-	again, err := counted.Measure(ctx, func(ctx context.Context) error {
-		_, err := f.backfill(ctx, segments, 0)
-		return err
-	})
+	again, _, err := f.backfillUnits(ctx, segments, 0)
 	if err != nil {
 		return err
 	}
-	verify, err := counted.Measure(ctx, func(ctx context.Context) error {
+	verify, err := f.Measure(ctx, func(ctx context.Context) error {
 		_, err := f.call(ctx, step{"action": "verify"})
 		return err
 	})
@@ -296,32 +303,25 @@ func (r *result) measureUnits(ctx context.Context, b tables, segments int, rate 
 	bare, calls := bareCosts(capacity.TableOf(table.CreateTableInput(name)), records)
 	total := float64(n)
 	r.Units = append(r.Units, unitCosts{
-		Segments: segments, Write: first.Units.Write / total, Read: first.Units.Read / total,
+		Segments: segments, Write: first.Write / total, Read: first.Read / total,
 		VerifyRead: verify.Units.Read / total, BareWrite: bare / total,
-		AgainWrite: again.Units.Write / total, AgainRead: again.Units.Read / total,
+		AgainWrite: again.Write / total, AgainRead: again.Read / total,
 		Messages: total / float64(calls),
 	})
 	if segments == 1 {
-		r.Predicted = predictionOf(*plan.Forecast, first.Units, status.Progress.Writes, took, rate)
+		f := plan.Forecast
+		r.Predicted = prediction{
+			Records: float64(f.Items) / float64(status.Progress.Writes), Write: f.WriteUnits / first.Write,
+			Read: f.ReadUnits / first.Read, Time: f.Seconds / took.Seconds(), Rate: rate,
+		}
 	}
 	return b.drop(ctx, name)
-}
-
-// predictionOf compares a forecast with what the backfill took.
-func predictionOf(f migration.Forecast, used capacity.Units, writes int, took time.Duration, rate float64) prediction {
-	return prediction{
-		Records: float64(f.Items) / float64(writes), Write: f.WriteUnits / used.Write, Read: f.ReadUnits / used.Read,
-		Time: f.Seconds / took.Seconds(), Rate: rate,
-	}
 }
 
 // bareCosts returns the write units of the records alone, and in how many transactions sessions with messages move.
 func bareCosts(t capacity.Table, records map[string][]capacity.Item) (units float64, transactions int) {
 	for _, of := range records {
-		transactions += len(of) / (perTransaction + 1)
-		if len(of)%(perTransaction+1) > 0 {
-			transactions++
-		}
+		transactions += (len(of) + perTransaction) / (perTransaction + 1) // rounded up
 		for _, it := range of {
 			units += t.Write(nil, it).Alone().Write
 		}

@@ -1,4 +1,4 @@
-// Package cutoff scores rankings of messages: which share of the evidence of a question is among the first messages, and
+// Package cutoff scores rankings of messages: which share of a question's evidence is among the first messages, and
 // which is within a budget of tokens.
 package cutoff
 

@@ -69,16 +69,8 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	if err != nil {
 		return u, err
 	}
-	texts := storebench.NewTexts(1)
-	play := func(prefix string, n int) error {
-		for i := range n {
-			if err := playSession(ctx, running, api, texts, prefix+strconv.Itoa(i), s.Turns); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if err := play("before-", s.History); err != nil {
+	p := player{running, api, storebench.NewTexts(1), s.Turns}
+	if err := p.play(ctx, "before-", s.History); err != nil {
 		return u, err
 	}
 	before, err := b.stored(ctx)
@@ -88,7 +80,7 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	if _, err := b.drain(); err != nil {
 		return u, err
 	}
-	if err := play("measured-", s.Sessions); err != nil {
+	if err := p.play(ctx, "measured-", s.Sessions); err != nil {
 		return u, err
 	}
 	after, err := b.stored(ctx)
@@ -110,18 +102,33 @@ func Run(ctx context.Context, endpoint string, s Settings) (u Units, err error) 
 	}, nil
 }
 
-// playSession opens a session, has the turns in it, completes it, and waits for what follows.
-func playSession(
-	ctx context.Context, running *stack.Stack, api *client.Client, texts *storebench.Texts, id string, turns int,
-) error {
+// player plays sessions of a user.
+type player struct {
+	running *stack.Stack
+	api     *client.Client
+	texts   *storebench.Texts
+	turns   int
+}
+
+func (p player) play(ctx context.Context, prefix string, sessions int) error {
+	for i := range sessions {
+		if err := p.session(ctx, prefix+strconv.Itoa(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// session opens a session, has the turns in it, completes it, and waits for what follows.
+func (p player) session(ctx context.Context, id string) error {
 	body := map[string]any{"context": appContext, "coachId": "coach", "sessionId": id}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
+	if err := p.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}
-	for n := range turns {
-		in := map[string]any{"sessionId": id, "message": texts.Turn()[0].Content}
+	for n := range p.turns {
+		in := map[string]any{"sessionId": id, "message": p.texts.Turn()[0].Content}
 		last := ""
-		err := api.Chat(ctx, in, func(e client.Event) error {
+		err := p.api.Chat(ctx, in, func(e client.Event) error {
 			last = e.Name
 			return nil
 		}, client.Key(id+"-"+strconv.Itoa(n)))
@@ -131,15 +138,15 @@ func playSession(
 		if err != nil {
 			return fmt.Errorf("chat: %w", err)
 		}
-		if err := rig.Settle(ctx, running); err != nil {
+		if err := rig.Settle(ctx, p.running); err != nil {
 			return err
 		}
 	}
 	patch := map[string]any{"status": "completed"}
-	if err := api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
+	if err := p.api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
 		return fmt.Errorf("complete session: %w", err)
 	}
-	return rig.Settle(ctx, running)
+	return rig.Settle(ctx, p.running)
 }
 
 // metered returns a constructor of a function whose services are behind meters.
