@@ -50,8 +50,7 @@ func (a *answers) hold(ctx context.Context, base string) error {
 		for range chatsAtOnce {
 			a.Asked++
 			all.Go(func() {
-				var once sync.Once
-				report := func() { once.Do(func() { begun <- struct{}{} }) }
+				report := sync.OnceFunc(func() { begun <- struct{}{} })
 				isOpen := false
 				_ = api.Chat(ctx, map[string]any{"sessionId": session, "message": "How was my week?"},
 					func(client.Event) error {

@@ -36,8 +36,8 @@ type Chat struct {
 	Steps []Step `json:"steps"`
 	// Followers are the calls after the turns.
 	Followers []Follower `json:"followers"`
-	// FirstToken is the time to the first token.
-	FirstToken FirstToken `json:"firstToken"`
+	// FirstToken is the time to the first token, without the chat model's.
+	FirstToken Times `json:"firstToken"`
 }
 
 // Step is one call of a turn.
@@ -220,15 +220,13 @@ func (c call) follows() bool { return c.Function != coachFunction && c.Function 
 // depth returns the depth of the call that brings the first token: the coach function's last call of the chat model.
 func (all calls) depth() (deep int) {
 	for _, s := range stepsOf(all.steps()) {
-		if s.Function == coachFunction && asksModel(s.Call) {
+		asksModel := s.Call == "responses" || s.Call == "completions" // in either of its two APIs
+		if s.Function == coachFunction && asksModel {
 			deep = s.Depth
 		}
 	}
 	return deep
 }
-
-// asksModel reports whether an operation asks the chat model, in either of its two APIs.
-func asksModel(operation string) bool { return operation == "responses" || operation == "completions" }
 
 func stepsOf(calls []call) []Step {
 	out := make([]Step, len(calls))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,9 +20,6 @@ import (
 
 // writers is how many sessions are written at once.
 const writers = 4
-
-// oneDay returns the sizes of 16 sessions of 30 messages; their newest 120,000 characters are of today.
-func oneDay() []int { return slices.Repeat([]int{30}, 16) }
 
 // The newest messages of every history of a given length: that many, in that many sessions.
 const (

@@ -8,6 +8,7 @@ package promptbench
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/prompt"
@@ -89,7 +90,8 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 // measureRecipes measures every recipe over a day of 120,000 characters.
 func (r *Result) measureRecipes(ctx context.Context, s *services, progress func(string)) error {
 	progress("writing a day of 120,000 characters")
-	h, err := s.writeHistory(ctx, "day", oneDay(), time.Now().UTC().Truncate(time.Minute))
+	sizes := slices.Repeat([]int{30}, 16) // sessions, whose newest 120,000 characters are of today
+	h, err := s.writeHistory(ctx, "day", sizes, time.Now().UTC().Truncate(time.Minute))
 	if err != nil {
 		return err
 	}

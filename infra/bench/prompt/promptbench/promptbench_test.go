@@ -141,7 +141,8 @@ func heldResult() promptbench.Result {
 	usage := func(d time.Duration) promptbench.Usage { return promptbench.Usage{Time: d} }
 	return promptbench.Result{
 		Walls: []promptbench.Wall{
-			{Recipe: prompt.Unified, RatioMedian: 1.05, RatioP99: 1.2}, {Recipe: "other", RatioMedian: 3},
+			{Recipe: prompt.Unified, Times: promptbench.Times{RatioMedian: 1.05, RatioP99: 1.2}},
+			{Recipe: "other", Times: promptbench.Times{RatioMedian: 3}},
 		},
 		CPUs: []promptbench.CPU{{
 			Recipe: prompt.TieredHistory, FromRecords: usage(20), Counting: usage(100), WithDecoding: usage(150),

@@ -17,13 +17,29 @@ const warmups = 20
 type Wall struct {
 	Recipe string `json:"recipe"`
 	// Calls is how many remote calls a prompt makes, Depth how many of them are in the slowest chain.
-	Calls    int           `json:"calls"`
-	Depth    int           `json:"depth"`
-	Critical time.Duration `json:"criticalNs"`
-	Median   time.Duration `json:"medianNs"`
-	// RatioMedian and RatioP99 are of single prompts: the prompt's wall time over that of its own slowest chain.
-	RatioMedian float64 `json:"ratioMedian"`
-	RatioP99    float64 `json:"ratioP99"`
+	Calls int `json:"calls"`
+	Depth int `json:"depth"`
+	Times
+}
+
+// Times are the medians of times and of those of their slowest chains of remote calls. RatioMedian and RatioP99 are of
+// single times over those of their own chains.
+type Times struct {
+	Critical    time.Duration `json:"criticalNs"`
+	Median      time.Duration `json:"medianNs"`
+	RatioMedian float64       `json:"ratioMedian"`
+	RatioP99    float64       `json:"ratioP99"`
+}
+
+func timesOf(times, criticals []time.Duration) Times {
+	ratios := make([]float64, len(times))
+	for i, took := range times {
+		ratios[i] = float64(took) / float64(criticals[i])
+	}
+	return Times{
+		Critical: report.Median(criticals), Median: report.Median(times),
+		RatioMedian: upperQuantile(ratios, 0.5), RatioP99: upperQuantile(ratios, 0.99),
+	}
 }
 
 // measureWall builds prompts over links with their latencies.
@@ -37,7 +53,7 @@ func (s *services) measureWall(ctx context.Context, h *history, recipe string, r
 	defer s.instant.Store(true)
 	out := Wall{Recipe: recipe}
 	var walls, criticals []time.Duration
-	var ratios, depths []float64
+	var depths []float64
 	for range repeats {
 		s.drain()
 		began := time.Now()
@@ -47,12 +63,10 @@ func (s *services) measureWall(ctx context.Context, h *history, recipe string, r
 		wall, calls := time.Since(began), s.drain()
 		critical, depth := criticalPath(calls)
 		walls, criticals = append(walls, wall), append(criticals, critical)
-		ratios = append(ratios, float64(wall)/float64(critical))
 		out.Calls, depths = max(out.Calls, len(calls)), append(depths, float64(depth))
 	}
 	out.Depth = int(upperQuantile(depths, 0.5))
-	out.Median, out.Critical = report.Median(walls), report.Median(criticals)
-	out.RatioMedian, out.RatioP99 = upperQuantile(ratios, 0.5), upperQuantile(ratios, 0.99)
+	out.Times = timesOf(walls, criticals)
 	return out, nil
 }
 

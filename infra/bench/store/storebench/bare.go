@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,12 +37,8 @@ func bareItems(items []types.TransactWriteItem, user, bareUser conversation.User
 }
 
 func necessary(sk string) bool {
-	for _, prefix := range []string{messagePrefix, sessionPrefix, keyPrefix} {
-		if strings.HasPrefix(sk, prefix) {
-			return true
-		}
-	}
-	return false
+	prefixes := []string{messagePrefix, sessionPrefix, keyPrefix}
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(sk, prefix) })
 }
 
 // placeholder is a name or a value in an expression. DynamoDB refuses those that the expression does not use.
