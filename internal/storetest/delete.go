@@ -207,7 +207,7 @@ func checkDeleted(t *testing.T, s *fixture, id string, messages []conversation.M
 			t.Errorf("%s is listed", id)
 		}
 	}
-	ids := idsOf(messages, func(m conversation.Message) string { return m.ID })
+	ids := idsOfMessages(messages)
 	if hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, ids); err != nil || len(hits) != 0 {
 		t.Errorf("its messages resolve to %v, %v", hits, err)
 	}

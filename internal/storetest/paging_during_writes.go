@@ -166,7 +166,7 @@ func (r listUser) sessions() pagedList {
 		name: "sessions",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			sessions, next, err := r.s.Sessions.Sessions(r.ctx, r.user, conversation.SessionFilter{}, page)
-			return idsOf(sessions, func(s conversation.Session) string { return s.ID }), next, err
+			return idsOf(sessions, sessionID), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			id := r.nextID()
@@ -190,7 +190,7 @@ func (r listUser) timeline() pagedList {
 	l.name = "timeline"
 	l.page = func(page conversation.Page) ([]string, conversation.Position, error) {
 		messages, next, err := r.s.Messages.Timeline(r.ctx, r.user, conversation.Range{}, page)
-		return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
+		return idsOfMessages(messages), next, err
 	}
 	// Every second message goes to a new session, so that its time may lie before those of other messages.
 	l.add = func(at time.Time) (string, error) {
@@ -212,7 +212,7 @@ func (r listUser) messages() pagedList {
 		name: "messages",
 		page: func(page conversation.Page) ([]string, conversation.Position, error) {
 			messages, next, err := r.s.Messages.Messages(r.ctx, r.user, "s", page)
-			return idsOf(messages, func(m conversation.Message) string { return m.ID }), next, err
+			return idsOfMessages(messages), next, err
 		},
 		add: func(at time.Time) (string, error) {
 			if _, err := r.s.Sessions.Session(r.ctx, r.user, "s"); err != nil {

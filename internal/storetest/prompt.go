@@ -59,7 +59,7 @@ func testRecentSessions(t *testing.T, s *fixture) {
 				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
 			}
 		}
-		return idsOf(got, func(x conversation.Session) string { return x.ID }), next
+		return idsOf(got, sessionID), next
 	}
 	all := []string{"s0", "s2", "log", "s1"}
 	if got, next := page(conversation.RecentSessions{}, 10, ""); cmp.Diff(all, got) != "" || next != "" {

@@ -160,7 +160,7 @@ func listIDs(t *testing.T, s *fixture, filter conversation.SessionFilter, limit 
 		return s.Sessions.Sessions(t.Context(), alice, filter, p)
 	}
 	sessions := allPages(t, conversation.Page{Limit: limit}, list)
-	return idsOf(sessions, func(s conversation.Session) string { return s.ID })
+	return idsOf(sessions, sessionID)
 }
 
 func testUpdateSession(t *testing.T, s *fixture) {

@@ -17,11 +17,7 @@ func truncate(t *testing.T, s *fixture, in conversation.Truncation) (conversatio
 }
 
 func idsOfMessages(messages []conversation.Message) []string {
-	ids := make([]string, len(messages))
-	for i, m := range messages {
-		ids[i] = m.ID
-	}
-	return ids
+	return idsOf(messages, func(m conversation.Message) string { return m.ID })
 }
 
 // testTruncate replaces the last messages of a session, with its key twice.
