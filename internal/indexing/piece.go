@@ -73,14 +73,12 @@ type part struct {
 func (s *Service) indexBacklogs(ctx context.Context, backlogs []*backlog) {
 	defer s.endClaims(ctx, backlogs)
 	open := slices.Clone(backlogs)
-	for isFirst := true; ; isFirst = false {
+	for isFirst := true; len(open) > 0; isFirst = false {
 		parallel.Each(len(open), atOnce, func(i int) { open[i].err = s.prepare(ctx, open[i]) })
 		if open = s.stillOpen(ctx, open); len(open) == 0 || !s.indexPiece(ctx, open, isFirst) {
 			return
 		}
-		if open = s.stillOpen(ctx, open); len(open) == 0 {
-			return
-		}
+		open = s.stillOpen(ctx, open)
 	}
 }
 

@@ -132,21 +132,15 @@ func (v visibility) sessionConditions() []vector.Filter {
 	if v.ExcludeSessionID != "" {
 		all = append(all, vector.Where(vector.FieldSession, vector.NotEqual, v.ExcludeSessionID))
 	}
-	switch {
-	case !v.CrossContext:
+	if !v.CrossContext {
 		// No session has an empty id: with one, only records that belong to the user pass.
-		all = append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
-	default:
-		if shared := v.sharedContexts(); len(shared) < len(conversation.AppContexts()) {
-			all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
-		}
+		return append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
+	}
+	shared := slices.DeleteFunc(conversation.Contexts(), func(c string) bool { return !v.Shares(c, v.Context) })
+	if len(shared) < len(conversation.AppContexts()) {
+		all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 	}
 	return all
-}
-
-// sharedContexts are the contexts that share with the context of the search.
-func (v visibility) sharedContexts() []string {
-	return slices.DeleteFunc(conversation.Contexts(), func(c string) bool { return !v.Shares(c, v.Context) })
 }
 
 // orUserLevel also lets records pass that belong to the user, where the search asks for them.

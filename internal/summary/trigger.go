@@ -86,7 +86,7 @@ func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]jo
 			continue
 		}
 		if reason, extracts := s.triggers(c); reason != "" || extracts {
-			add(job{targetOf(c), reason, c.After.LastSeq, i, extracts})
+			add(job{target{c.User, c.After.Context, c.After.ID}, reason, c.After.LastSeq, i, extracts})
 		}
 		if !isAppend(c) || !arrives(c) {
 			continue
@@ -101,10 +101,6 @@ func (s *Service) jobs(ctx context.Context, changes []conversation.Change) ([]jo
 		}
 	}
 	return jobs, nil
-}
-
-func targetOf(c conversation.Change) target {
-	return target{user: c.User, context: c.After.Context, id: c.After.ID}
 }
 
 // triggers returns why a change triggers a summary of its own session, and whether it triggers the extraction of
@@ -178,7 +174,7 @@ func (s *Service) leftBehind(ctx context.Context, c conversation.Change) (left j
 		}
 		for _, m := range messages {
 			if m.SessionID != c.After.ID {
-				t := target{user: c.User, context: m.Context, id: m.SessionID}
+				t := target{c.User, m.Context, m.SessionID}
 				return job{target: t, reason: NavigatedAway, through: m.Seq, extracts: true}, true, nil
 			}
 		}

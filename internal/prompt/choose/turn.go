@@ -18,16 +18,15 @@ import (
 
 // chooseNow chooses the local date and time to the minute, the time since the last message, and the thread's status.
 func chooseNow(c *chooser, _ *Slot) []*Candidate {
-	fields := []Field{{
-		Label: "Local time",
-		Value: c.localTime(),
-	}}
 	last := "none before this one"
 	if n := len(c.Timeline); n > 0 {
 		last = calendar.Since(c.Timeline[n-1].Timestamp, c.Now, c.Zone)
 	}
-	fields = append(fields, Field{Label: "Last message", Value: last},
-		Field{Label: "Thread", Value: c.History.Status()})
+	fields := []Field{
+		{Label: "Local time", Value: c.localTime()},
+		{Label: "Last message", Value: last},
+		{Label: "Thread", Value: c.History.Status()},
+	}
 	if days := recentDays(c); days != "" {
 		fields = append(fields, Field{Label: "The messages before this one", Value: "of " + days})
 	}

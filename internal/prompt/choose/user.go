@@ -138,8 +138,7 @@ func chooseProfile(c *chooser, _ *Slot) []*Candidate {
 	case p == nil:
 		return []*Candidate{e.leave("the user has none")}
 	}
-	var fields []Field
-	fields = addField(fields, "Name", p.Name)
+	fields := addField(nil, "Name", p.Name)
 	if c.IncludeEmail {
 		fields = addField(fields, "Email", p.Email)
 	}
@@ -236,8 +235,7 @@ func chooseUserSummary(c *chooser, _ *Slot) []*Candidate {
 		}
 	}
 	s = s.With(spines)
-	var fields []Field
-	fields = addField(fields, "Patterns", joined(s.Patterns))
+	fields := addField(nil, "Patterns", joined(s.Patterns))
 	fields = addField(fields, "Past wins", joined(s.Wins))
 	fields = addField(fields, "Challenges", joined(s.Struggles))
 	return fieldsCandidate(&Candidate{Kind: "user_summary", ID: "user_summary", At: s.LastUpdated}, fields)
