@@ -351,7 +351,7 @@ func TestDocsPage(t *testing.T) {
 			}
 		}
 	}
-	for _, wrong := range []string{"ZgotmplZ", "&lt;nil&gt;", "<nil>"} {
+	for _, wrong := range []string{"ZgotmplZ", "&lt;nil&gt;", "<nil>", "default 0x"} {
 		if strings.Contains(page, wrong) {
 			t.Errorf("the page has %s, a value that it cannot show", wrong)
 		}

@@ -7,8 +7,9 @@ import (
 	"encoding/base64"
 	"fmt"
 	"html/template"
+	"maps"
+	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -148,17 +149,17 @@ func (d describer) fields(prefix string, s *huma.Schema) []docsField {
 	if s.Type == huma.TypeArray {
 		return d.fields(prefix+"[]", s.Items)
 	}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	sort.Slice(names, func(i, j int) bool { return fieldBefore(s, names[i], names[j]) })
+	// Required fields come first.
+	required := func(name string) bool { return slices.Contains(s.Required, name) }
+	names := slices.Sorted(maps.Keys(s.Properties))
+	optional := slices.DeleteFunc(slices.Clone(names), required)
+	names = append(slices.DeleteFunc(names, func(name string) bool { return !required(name) }), optional...)
 	var out []docsField
 	for _, name := range names {
 		property := s.Properties[name]
 		path := joinPath(prefix, name)
 		out = append(out, docsField{
-			Name: path, Type: d.typeOf(property), Doc: d.docOf(property), Required: slices.Contains(s.Required, name),
+			Name: path, Type: d.typeOf(property), Doc: d.docOf(property), Required: required(name),
 		})
 		if strings.Count(path, ".") < 4 {
 			out = append(out, d.fields(path, property)...)
@@ -168,15 +169,6 @@ func (d describer) fields(prefix string, s *huma.Schema) []docsField {
 		out = append(out, d.fields(joinPath(prefix, "*"), values)...)
 	}
 	return out
-}
-
-// fieldBefore sorts required fields first, then by name.
-func fieldBefore(s *huma.Schema, a, b string) bool {
-	x, y := slices.Contains(s.Required, a), slices.Contains(s.Required, b)
-	if x != y {
-		return x
-	}
-	return a < b
 }
 
 func (d describer) resolve(s *huma.Schema) *huma.Schema {
@@ -212,7 +204,7 @@ func (d describer) typeOf(s *huma.Schema) string {
 	words = append(words, countRange(s.MinLength, s.MaxLength, "characters"), countRange(s.MinItems, s.MaxItems, "items"),
 		numberRange(s.Minimum, s.Maximum))
 	if s.Default != nil {
-		words = append(words, fmt.Sprintf("default %v", s.Default))
+		words = append(words, fmt.Sprintf("default %v", reflect.Indirect(reflect.ValueOf(s.Default))))
 	}
 	if s.Nullable {
 		words = append(words, "or null")
