@@ -37,22 +37,25 @@ const (
 )
 
 var (
-	contextPattern = newPattern(`^[a-z][a-z0-9_]*$`, 63)
-	memoryPattern  = newPattern(`^[A-Z][A-Z0-9_]*$`, 32)
-	coachPattern   = newPattern(`^[A-Za-z0-9_.:-]+$`, 128)
-	modulePattern  = newPattern(`^[A-Za-z][A-Za-z0-9_-]*$`, 63)
+	contextPattern = newPattern(`^[a-z][a-z0-9_]*$`, 63, "a-z 0-9 _, and begin with a letter")
+	memoryPattern  = newPattern(`^[A-Z][A-Z0-9_]*$`, 32, "A-Z 0-9 _, and begin with a letter")
+	coachPattern   = newPattern(`^[A-Za-z0-9_.:-]+$`, 128, "A-Z a-z 0-9 _ . : -")
+	modulePattern  = newPattern(`^[A-Za-z][A-Za-z0-9_-]*$`, 63, "A-Z a-z 0-9 _ -, and begin with a letter")
 	// namePattern is that of modes, entity types, attributes and agents.
-	namePattern = newPattern(`^[A-Za-z][A-Za-z0-9_]*$`, 63)
+	namePattern = newPattern(`^[A-Za-z][A-Za-z0-9_]*$`, 63, "A-Z a-z 0-9 _, and begin with a letter")
 )
 
-// pattern is what a name looks like, and how many bytes it has at most. An expression that counts them itself takes a
-// hundred times as long to compile, whenever a function starts.
+// pattern is what a name looks like, how many bytes it has at most, and both in words. An expression that counts them
+// itself takes a hundred times as long to compile, whenever a function starts.
 type pattern struct {
 	form *regexp.Regexp
 	max  int
+	rule string
 }
 
-func newPattern(form string, most int) pattern { return pattern{regexp.MustCompile(form), most} }
+func newPattern(form string, most int, of string) pattern {
+	return pattern{regexp.MustCompile(form), most, fmt.Sprintf("must be 1 to %d of %s", most, of)}
+}
 
 func (p pattern) matches(name string) bool { return len(name) <= p.max && p.form.MatchString(name) }
 
@@ -92,13 +95,14 @@ func Parse(file []byte) (*App, error) {
 		return nil, readable(err)
 	}
 	app.complete()
-	c := checker{root: &root}
-	c.checkContexts(app.Contexts)
-	c.checkAgents(app.Agents)
-	c.checkCoaches(app.Coaches)
-	c.checkMemoryTypes(app.MemoryTypes)
-	c.checkPhrases(app.UrgentPhrases)
-	if err := errors.Join(c.problems...); err != nil {
+	var problems []error
+	c := checker{root: &root, problems: &problems}
+	c.at("contexts").checkContexts(app.Contexts)
+	c.at("agents").checkAgents(app.Agents)
+	c.at("coaches").checkCoaches(app.Coaches)
+	c.at("memoryTypes").checkMemoryTypes(app.MemoryTypes)
+	c.at("urgentPhrases").checkPhrases(app.UrgentPhrases)
+	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	sum := sha256.Sum256(bytes.TrimSpace(file))
@@ -172,19 +176,27 @@ func (a *App) complete() {
 	}
 }
 
-// checker collects the problems of a file.
+// checker collects the problems of a part of a file.
 type checker struct {
-	root     *yaml.Node
-	problems []error
+	root *yaml.Node
+	// path leads to the part. Its steps are keys and indexes.
+	path     []any
+	problems *[]error
 }
 
-// wrong notes a problem of the field at a path, whose steps are keys and indexes.
-func (c *checker) wrong(problem string, path ...any) {
+// at returns the checker of a part of the part.
+func (c checker) at(path ...any) checker {
+	c.path = append(slices.Clone(c.path), path...)
+	return c
+}
+
+// wrong notes a problem of the field at a path in the part.
+func (c checker) wrong(problem string, path ...any) {
 	node, field := &yaml.Node{Line: 1}, ""
 	if len(c.root.Content) > 0 {
 		node = c.root.Content[0]
 	}
-	for _, step := range path {
+	for _, step := range c.at(path...).path {
 		switch step := step.(type) {
 		case int:
 			field += fmt.Sprintf("[%d]", step)
@@ -198,7 +210,7 @@ func (c *checker) wrong(problem string, path ...any) {
 			}
 		}
 	}
-	c.problems = append(c.problems, fmt.Errorf("line %d: %s %s", node.Line, field, problem))
+	*c.problems = append(*c.problems, fmt.Errorf("line %d: %s %s", node.Line, field, problem))
 }
 
 // keyIndex returns where a mapping has a key, or -1.
@@ -213,187 +225,162 @@ func keyIndex(node *yaml.Node, key string) int {
 	return -1
 }
 
-func (c *checker) checkContexts(contexts []Context) {
-	if len(contexts) == 0 || len(contexts) > maxContexts {
-		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxContexts), "contexts")
-	}
-	types := make([]RecordType, len(contexts))
-	for i, context := range contexts {
-		types[i] = context.Summary.Type
-	}
-	for i, context := range contexts {
-		at := func(path ...any) []any { return append([]any{"contexts", i}, path...) }
-		if !contextPattern.matches(context.Name) {
-			c.wrong("must be 1 to 63 of a-z 0-9 _, and begin with a letter", at("name")...)
-		}
-		c.checkLabel(context.Label, true, at("label"))
-		for name, value := range map[string]string{"entityType": context.EntityType, "defaultMode": context.DefaultMode} {
-			if !namePattern.matches(value) {
-				c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at(name)...)
-			}
-		}
-		if context.Recipe != "" && !slices.Contains(RecipeNames, context.Recipe) {
-			c.wrong("must be one of "+strings.Join(RecipeNames, ", "), at("recipe")...)
-		}
-		c.checkPrefix(context, at("prefix"))
-		c.checkSummary(context.Summary, at("summary"))
-		for n, read := range context.Reads {
-			if !slices.Contains(types, read) {
-				c.wrong(fmt.Sprintf("must be a summary type of this file, and %q is none", read), at("reads", n)...)
-			}
-		}
-		for _, other := range contexts[:i] {
-			c.checkDistinct(context, other, at)
-		}
+func (c checker) checkName(p pattern, name string, path ...any) {
+	if !p.matches(name) {
+		c.wrong(p.rule, path...)
 	}
 }
 
-// checkDistinct compares a context with an earlier one.
-func (c *checker) checkDistinct(context, other Context, at func(...any) []any) {
-	if context.Name == other.Name {
-		c.wrong("is the name of another context, too", at("name")...)
-	}
-	if context.Prefix == other.Prefix {
-		c.wrong("is the prefix of the context "+other.Name+", too", at("prefix")...)
-	}
-	if context.Summary.Type == other.Summary.Type {
-		c.wrong("is written by the context "+other.Name+", too", at("summary", "type")...)
+func (c checker) checkCount(n, most int, path ...any) {
+	if n > most {
+		c.wrong(fmt.Sprintf("must have at most %d entries", most), path...)
 	}
 }
 
-func (c *checker) checkPrefix(context Context, path []any) {
-	if context.Prefix != OwnPrefix+context.Name+"#" && !slices.Contains(reportedPrefixes, context.Prefix) {
-		c.wrong(fmt.Sprintf("must be left out, or be one that the table's stream reports: %s",
-			strings.Join(reportedPrefixes, ", ")), path...)
+func (c checker) checkText(text string, most int, path ...any) {
+	if n := utf8.RuneCountInString(text); n == 0 || n > most {
+		c.wrong(fmt.Sprintf("must have 1 to %d characters", most), path...)
 	}
 }
 
-func (c *checker) checkSummary(s Summary, path []any) {
-	at := func(more ...any) []any { return append(slices.Clone(path), more...) }
-	if !contextPattern.matches(string(s.Type)) || slices.Contains(reservedTypes, s.Type) {
-		c.wrong("must be 1 to 63 of a-z 0-9 _, begin with a letter, and be none of message, memory, check_in, document",
-			at("type")...)
-	}
-	for name, value := range map[string]string{"subject": s.Subject, "idField": s.IDField} {
-		if value != "" && !namePattern.matches(value) {
-			c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at(name)...)
-		}
-	}
-	if len(s.Fields) > maxFields {
-		c.wrong(fmt.Sprintf("must have at most %d entries", maxFields), at("fields")...)
-	}
-	for i, f := range s.Fields {
-		if !namePattern.matches(f.Name) {
-			c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at("fields", i, "name")...)
-		}
-		c.checkLabel(f.Label, false, at("fields", i, "label"))
-		c.checkMeans(f.Means, false, at("fields", i, "means"))
-		if slices.ContainsFunc(s.Fields[:i], func(other Field) bool { return other.Name == f.Name }) {
-			c.wrong("is the name of another field, too", at("fields", i, "name")...)
-		}
-	}
-}
-
-func (c *checker) checkAgents(agents []Agent) {
-	if len(agents) > maxAgents {
-		c.wrong(fmt.Sprintf("must have at most %d entries", maxAgents), "agents")
-	}
-	for i, a := range agents {
-		at := func(path ...any) []any { return append([]any{"agents", i}, path...) }
-		if !namePattern.matches(a.ID) {
-			c.wrong("must be 1 to 63 of A-Z a-z 0-9 _, and begin with a letter", at("id")...)
-		}
-		if slices.ContainsFunc(agents[:i], func(other Agent) bool { return other.ID == a.ID }) {
-			c.wrong("is the id of another agent, too", at("id")...)
-		}
-		if a.Messages < 1 || a.Messages > maxAgentMessages {
-			c.wrong(fmt.Sprintf("must be 1 to %d", maxAgentMessages), at("messages")...)
-		}
-		for n, role := range a.Hears {
-			if role != "user" && role != "assistant" {
-				c.wrong("must be user or assistant", at("hears", n)...)
-			}
-		}
-		c.checkModules(a.Modules, at("modules"))
-	}
-}
-
-func (c *checker) checkModules(modules []Module, path []any) {
-	at := func(more ...any) []any { return append(slices.Clone(path), more...) }
-	if len(modules) > maxModules {
-		c.wrong(fmt.Sprintf("must have at most %d entries", maxModules), path...)
-	}
-	for i, m := range modules {
-		if !modulePattern.matches(m.Name) {
-			c.wrong("must be 1 to 63 of A-Z a-z 0-9 _ -, and begin with a letter", at(i, "name")...)
-		}
-		if n := utf8.RuneCountInString(m.Text); n == 0 || n > maxModuleRunes {
-			c.wrong(fmt.Sprintf("must have 1 to %d characters", maxModuleRunes), at(i, "text")...)
-		}
-	}
-}
-
-func (c *checker) checkCoaches(coaches []Coach) {
-	if len(coaches) > maxCoaches {
-		c.wrong(fmt.Sprintf("must have at most %d entries", maxCoaches), "coaches")
-	}
-	for i, coach := range coaches {
-		if !coachPattern.matches(coach.ID) {
-			c.wrong("must be 1 to 128 of A-Z a-z 0-9 _ . : -", "coaches", i, "id")
-		}
-		if slices.ContainsFunc(coaches[:i], func(other Coach) bool { return other.ID == coach.ID }) {
-			c.wrong("is the id of another coach, too", "coaches", i, "id")
-		}
-		c.checkLabel(coach.Name, true, []any{"coaches", i, "name"})
-		if n := utf8.RuneCountInString(coach.Persona); n == 0 || n > maxPersonaRunes {
-			c.wrong(fmt.Sprintf("must have 1 to %d characters", maxPersonaRunes), "coaches", i, "persona")
-		}
-		c.checkLabel(coach.Model, false, []any{"coaches", i, "model"})
-	}
-}
-
-func (c *checker) checkMemoryTypes(types []MemoryType) {
-	if len(types) == 0 || len(types) > maxMemoryTypes {
-		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxMemoryTypes), "memoryTypes")
-	}
-	for i, t := range types {
-		if !memoryPattern.matches(t.Name) {
-			c.wrong("must be 1 to 32 of A-Z 0-9 _, and begin with a letter", "memoryTypes", i, "name")
-		}
-		if slices.ContainsFunc(types[:i], func(other MemoryType) bool { return other.Name == t.Name }) {
-			c.wrong("is the name of another type, too", "memoryTypes", i, "name")
-		}
-		c.checkMeans(t.Means, true, []any{"memoryTypes", i, "means"})
-		if t.InPrompt < 1 || t.InPrompt > maxInPrompt {
-			c.wrong(fmt.Sprintf("must be 1 to %d", maxInPrompt), "memoryTypes", i, "inPrompt")
-		}
-	}
-}
-
-func (c *checker) checkPhrases(phrases []string) {
-	if len(phrases) > maxPhrases {
-		c.wrong(fmt.Sprintf("must have at most %d entries", maxPhrases), "urgentPhrases")
-	}
-	for i, phrase := range phrases {
-		if strings.Trim(phrase, "~ ") == "" || phrase != strings.ToLower(phrase) || !isLine(phrase) {
-			c.wrong("must be a phrase in lower case", "urgentPhrases", i)
-		}
-	}
-}
-
-func (c *checker) checkMeans(means string, required bool, path []any) {
-	if n := utf8.RuneCountInString(means); (required && n == 0) || n > maxMeansRunes || !isLine(means) {
-		c.wrong(fmt.Sprintf("must be one line of 1 to %d characters", maxMeansRunes), path...)
-	}
-}
-
-func (c *checker) checkLabel(label string, required bool, path []any) {
-	if n := utf8.RuneCountInString(label); (required && n == 0) || n > maxLabelRunes || !isLine(label) {
-		c.wrong(fmt.Sprintf("must be one line of 1 to %d characters", maxLabelRunes), path...)
+// checkLine checks a text of one line, without characters that are not seen.
+func (c checker) checkLine(text string, required bool, most int, path ...any) {
+	if n := utf8.RuneCountInString(text); (required && n == 0) || n > most || !isLine(text) {
+		c.wrong(fmt.Sprintf("must be one line of 1 to %d characters", most), path...)
 	}
 }
 
 // isLine reports whether a text is one line, without characters that are not seen.
 func isLine(text string) bool {
 	return !strings.ContainsFunc(text, unicode.IsControl) && strings.TrimSpace(text) == text
+}
+
+func (c checker) checkContexts(contexts []Context) {
+	if len(contexts) == 0 || len(contexts) > maxContexts {
+		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxContexts))
+	}
+	types := (&App{Contexts: contexts}).SummaryTypes()
+	for i, context := range contexts {
+		c.at(i).checkContext(context, types)
+		for _, other := range contexts[:i] {
+			c.at(i).checkDistinct(context, other)
+		}
+	}
+}
+
+func (c checker) checkContext(context Context, types []string) {
+	c.checkName(contextPattern, context.Name, "name")
+	c.checkLine(context.Label, true, maxLabelRunes, "label")
+	c.checkName(namePattern, context.EntityType, "entityType")
+	c.checkName(namePattern, context.DefaultMode, "defaultMode")
+	if context.Recipe != "" && !slices.Contains(RecipeNames, context.Recipe) {
+		c.wrong("must be one of "+strings.Join(RecipeNames, ", "), "recipe")
+	}
+	if context.Prefix != OwnPrefix+context.Name+"#" && !slices.Contains(reportedPrefixes, context.Prefix) {
+		reported := strings.Join(reportedPrefixes, ", ")
+		c.wrong("must be left out, or be one that the table's stream reports: "+reported, "prefix")
+	}
+	c.at("summary").checkSummary(context.Summary)
+	for n, read := range context.Reads {
+		if !slices.Contains(types, string(read)) {
+			c.wrong(fmt.Sprintf("must be a summary type of this file, and %q is none", read), "reads", n)
+		}
+	}
+}
+
+// checkDistinct compares a context with an earlier one.
+func (c checker) checkDistinct(context, other Context) {
+	if context.Name == other.Name {
+		c.wrong("is the name of another context, too", "name")
+	}
+	if context.Prefix == other.Prefix {
+		c.wrong("is the prefix of the context "+other.Name+", too", "prefix")
+	}
+	if context.Summary.Type == other.Summary.Type {
+		c.wrong("is written by the context "+other.Name+", too", "summary", "type")
+	}
+}
+
+func (c checker) checkSummary(s Summary) {
+	if !contextPattern.matches(string(s.Type)) || slices.Contains(reservedTypes, s.Type) {
+		c.wrong("must be 1 to 63 of a-z 0-9 _, begin with a letter, and be none of message, memory, check_in, document",
+			"type")
+	}
+	for name, value := range map[string]string{"subject": s.Subject, "idField": s.IDField} {
+		if value != "" {
+			c.checkName(namePattern, value, name)
+		}
+	}
+	c.checkCount(len(s.Fields), maxFields, "fields")
+	for i, f := range s.Fields {
+		field := c.at("fields", i)
+		field.checkName(namePattern, f.Name, "name")
+		field.checkLine(f.Label, false, maxLabelRunes, "label")
+		field.checkLine(f.Means, false, maxMeansRunes, "means")
+		if slices.ContainsFunc(s.Fields[:i], func(other Field) bool { return other.Name == f.Name }) {
+			field.wrong("is the name of another field, too", "name")
+		}
+	}
+}
+
+func (c checker) checkAgents(agents []Agent) {
+	c.checkCount(len(agents), maxAgents)
+	for i, a := range agents {
+		agent := c.at(i)
+		agent.checkName(namePattern, a.ID, "id")
+		if slices.ContainsFunc(agents[:i], func(other Agent) bool { return other.ID == a.ID }) {
+			agent.wrong("is the id of another agent, too", "id")
+		}
+		if a.Messages < 1 || a.Messages > maxAgentMessages {
+			agent.wrong(fmt.Sprintf("must be 1 to %d", maxAgentMessages), "messages")
+		}
+		for n, role := range a.Hears {
+			if role != "user" && role != "assistant" {
+				agent.wrong("must be user or assistant", "hears", n)
+			}
+		}
+		agent.checkCount(len(a.Modules), maxModules, "modules")
+		for n, m := range a.Modules {
+			agent.checkName(modulePattern, m.Name, "modules", n, "name")
+			agent.checkText(m.Text, maxModuleRunes, "modules", n, "text")
+		}
+	}
+}
+
+func (c checker) checkCoaches(coaches []Coach) {
+	c.checkCount(len(coaches), maxCoaches)
+	for i, coach := range coaches {
+		c.checkName(coachPattern, coach.ID, i, "id")
+		if slices.ContainsFunc(coaches[:i], func(other Coach) bool { return other.ID == coach.ID }) {
+			c.wrong("is the id of another coach, too", i, "id")
+		}
+		c.checkLine(coach.Name, true, maxLabelRunes, i, "name")
+		c.checkText(coach.Persona, maxPersonaRunes, i, "persona")
+		c.checkLine(coach.Model, false, maxLabelRunes, i, "model")
+	}
+}
+
+func (c checker) checkMemoryTypes(types []MemoryType) {
+	if len(types) == 0 || len(types) > maxMemoryTypes {
+		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxMemoryTypes))
+	}
+	for i, t := range types {
+		c.checkName(memoryPattern, t.Name, i, "name")
+		if slices.ContainsFunc(types[:i], func(other MemoryType) bool { return other.Name == t.Name }) {
+			c.wrong("is the name of another type, too", i, "name")
+		}
+		c.checkLine(t.Means, true, maxMeansRunes, i, "means")
+		if t.InPrompt < 1 || t.InPrompt > maxInPrompt {
+			c.wrong(fmt.Sprintf("must be 1 to %d", maxInPrompt), i, "inPrompt")
+		}
+	}
+}
+
+func (c checker) checkPhrases(phrases []string) {
+	c.checkCount(len(phrases), maxPhrases)
+	for i, phrase := range phrases {
+		if strings.Trim(phrase, "~ ") == "" || phrase != strings.ToLower(phrase) || !isLine(phrase) {
+			c.wrong("must be a phrase in lower case", i)
+		}
+	}
 }
