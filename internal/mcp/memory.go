@@ -125,7 +125,7 @@ func (h memories) add(s *sdk.Server) {
 		limit: func(p map[string]*jsonschema.Schema) {
 			length(p["content"], 1, maxContent)
 			length(p["about"], 0, maxAbout)
-			oneOf(p["type"], memoryTypes())
+			oneOf(p["type"], registry.Live().MemoryTypeNames())
 		},
 	}, h.remember)
 	add(h.handler, s, tool{
@@ -135,7 +135,7 @@ func (h memories) add(s *sdk.Server) {
 		limit: func(p map[string]*jsonschema.Schema) {
 			length(p["id"], 1, maxID)
 			length(p["content"], 1, maxContent)
-			oneOf(p["type"], memoryTypes())
+			oneOf(p["type"], registry.Live().MemoryTypeNames())
 			oneOf(p["ended"], []string{string(longterm.EndedOver), string(longterm.EndedFalse)})
 		},
 	}, h.update)
@@ -150,19 +150,10 @@ func (h memories) add(s *sdk.Server) {
 		does: "The facts about the user with their ids, the newest first, page by page. To find facts about something, " +
 			"search.",
 		limit: func(p map[string]*jsonschema.Schema) {
-			oneOf(p["type"], memoryTypes())
+			oneOf(p["type"], registry.Live().MemoryTypeNames())
 			between(p["limit"], 1, maxListed)
 		},
 	}, h.list)
-}
-
-// memoryTypes returns the kinds of facts of the app.
-func memoryTypes() []string {
-	var out []string
-	for _, t := range registry.Live().MemoryTypes {
-		out = append(out, t.Name)
-	}
-	return out
 }
 
 // rememberAttempts bounds how many forgotten memories of the same content are passed over.
@@ -208,7 +199,7 @@ func (h memories) newMemory(in rememberInput) (longterm.Memory, error) {
 		return longterm.Memory{}, fault.InvalidField("content", "must be a fact in words")
 	}
 	return longterm.Memory{
-		Type:    longterm.MemoryType(cmp.Or(in.Type, memoryTypes()[0])),
+		Type:    longterm.MemoryType(cmp.Or(in.Type, registry.Live().MemoryTypeNames()[0])),
 		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About, Until: until,
 		Tokens: h.Tokens.Count(in.Content),
 	}, nil

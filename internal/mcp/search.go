@@ -86,7 +86,7 @@ func (h *handler) addSearch(s *sdk.Server) {
 		limit: func(p map[string]*jsonschema.Schema) {
 			length(p["query"], 1, maxQuery)
 			oneOf(p["kinds"], recall.Kinds())
-			oneOf(p["contexts"], contextNames())
+			oneOf(p["contexts"], conversation.Contexts())
 			between(p["limit"], 1, maxFound)
 			p["from"].Format, p["to"].Format = "date-time", "date-time"
 		},
@@ -95,20 +95,11 @@ func (h *handler) addSearch(s *sdk.Server) {
 		name: "recent_activity", title: "Recent activity", hints: hints{reads: true},
 		does: "What the user did last: the newest summaries of sessions across all surfaces, the newest first.",
 		limit: func(p map[string]*jsonschema.Schema) {
-			oneOf(p["contexts"], contextNames())
+			oneOf(p["contexts"], conversation.Contexts())
 			between(p["days"], 1, maxDays)
 			between(p["limit"], 1, recall.MaxSummaries)
 		},
 	}, h.recent)
-}
-
-// contextNames returns the contexts of the app.
-func contextNames() []string {
-	var out []string
-	for _, appContext := range conversation.AppContexts() {
-		out = append(out, appContext.Name)
-	}
-	return out
 }
 
 func (h *handler) search(ctx context.Context, c Caller, in searchInput) (searchOutput, error) {
