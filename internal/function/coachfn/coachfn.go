@@ -7,9 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdaurl"
-	"golang.org/x/sync/errgroup"
 
-	"github.com/throughline/throughline/internal/auth"
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -17,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/function/tokencheck"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/metric"
@@ -26,30 +25,10 @@ import (
 	"github.com/throughline/throughline/internal/trace"
 )
 
-// New builds the handler. It fetches the keys and the issuer's keys in parallel.
+// New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.DoorHandler, error) {
-	// These fields are read here because cfg is written in parallel below.
-	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL}
-	var verifier *auth.Verifier
-	start, sctx := errgroup.WithContext(ctx)
-	start.Go(func() (err error) {
-		cfg, err = function.WithSecrets(sctx, cfg,
-			append(cfg.Tracing.Secrets(), config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)...)
-		return err
-	})
-	start.Go(func() (err error) {
-		if verifier, err = auth.New(ctx, issuer); err != nil {
-			return err
-		}
-		if err := verifier.Warm(sctx); err != nil {
-			function.Report(rt.Log)(ctx, "fetch issuer's keys", err) // the first token tries again
-		}
-		return nil
-	})
-	if err := start.Wait(); err != nil {
-		return nil, err
-	}
-	rt, err := rt.WithSpans(ctx, cfg, "coach")
+	cfg, rt, verifier, err := tokencheck.Prepare(
+		ctx, cfg, rt, "coach", config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}

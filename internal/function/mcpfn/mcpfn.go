@@ -9,42 +9,21 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline/internal/auth"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/function/tokencheck"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/mcp"
 	"github.com/throughline/throughline/internal/token"
 )
 
-// New builds the handler. It fetches the keys and the issuer's keys in parallel.
+// New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.HTTPHandler, error) {
-	issuer := auth.Config{Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL}
-	var verifier *auth.Verifier
-	start, sctx := errgroup.WithContext(ctx)
-	start.Go(func() (err error) {
-		cfg, err = function.WithSecrets(sctx, cfg,
-			append(cfg.Tracing.Secrets(), config.EmbeddingKey, config.PineconeKey)...)
-		return err
-	})
-	start.Go(func() (err error) {
-		if verifier, err = auth.New(ctx, issuer); err != nil {
-			return err
-		}
-		if err := verifier.Warm(sctx); err != nil {
-			function.Report(rt.Log)(ctx, "fetch issuer's keys", err) // the first token tries again
-		}
-		return nil
-	})
-	if err := start.Wait(); err != nil {
-		return nil, err
-	}
-	rt, err := rt.WithSpans(ctx, cfg, "mcp")
+	cfg, rt, verifier, err := tokencheck.Prepare(ctx, cfg, rt, "mcp", config.EmbeddingKey, config.PineconeKey)
 	if err != nil {
 		return nil, err
 	}
