@@ -49,7 +49,7 @@ type follower struct {
 
 func (f *follower) run(ctx context.Context, yield func(Event) bool) {
 	defer f.leave(ctx)
-	ctx, cancel := f.deadline(ctx)
+	ctx, cancel := context.WithDeadline(ctx, beforeEnd(ctx, time.Now().Add(Longest(f.Timeout))))
 	defer cancel()
 	for asked := time.Now(); ; {
 		p, err := f.Joins.FollowTurn(ctx, f.user, f.turn)
@@ -73,15 +73,6 @@ func (f *follower) run(ctx context.Context, yield func(Event) bool) {
 			return
 		}
 	}
-}
-
-// deadline limits the following to the longest turn, and to the time that the invocation has left.
-func (f *follower) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	end := time.Now().Add(Longest(f.Timeout))
-	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
-		end = invocation.Add(-reserve)
-	}
-	return context.WithDeadline(ctx, end)
 }
 
 // leave gives the place of this follower back. It lapses by itself if that fails.

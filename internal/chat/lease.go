@@ -164,19 +164,22 @@ func (l *turnLease) renew(ctx context.Context, taken time.Time) {
 	}
 }
 
-// release gives the lease and the permit back, so that a repeat of the request need not wait, and has the turn charged
-// for what it has spent. The user's message stays. When the release fails, lease and permit expire by themselves. A
-// lease that another request has, or that went with the user, is not reported.
+// release ends a turn that has no answer, and has it charged for what it has spent.
 func (l *turnLease) release(ctx context.Context, spent int) {
 	l.stop()
-	turn := l.spent(spent)
-	if turn.Lease == "" && turn.Permit == "" && spent == 0 {
-		return
+	if turn := l.spent(spent); turn.Lease != "" || turn.Permit != "" || spent > 0 {
+		l.Service.release(ctx, l.user, turn)
 	}
+}
+
+// release gives the lease and the permit of a turn back, so that a repeat of the request need not wait. The user's
+// message stays. When the release fails, lease and permit expire by themselves. A lease that another request has, or
+// that went with the user, is not reported.
+func (s *Service) release(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
 	defer cancel()
-	if err := l.Turns.ReleaseTurn(ctx, l.user, turn); err != nil && !fault.Is(err, fault.Conflict) {
-		l.Report(ctx, "release turn", err)
+	if err := s.Turns.ReleaseTurn(ctx, user, turn); err != nil && !fault.Is(err, fault.Conflict) {
+		s.Report(ctx, "release turn", err)
 	}
 }
 

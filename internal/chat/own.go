@@ -112,7 +112,7 @@ func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnR
 	p, err := s.ownPrompt(ctx, user, turn, r, isRepeat)
 	if err != nil {
 		if !isRepeat {
-			s.releaseOwn(ctx, user, turn)
+			s.release(ctx, user, turn)
 		}
 		return OwnTurn{}, err
 	}
@@ -243,14 +243,6 @@ func (s *Service) failOwn(ctx context.Context, user conversation.UserID, turn co
 		}
 	}
 	return OwnEnd{Session: turn.Session}, nil
-}
-
-func (s *Service) releaseOwn(ctx context.Context, user conversation.UserID, turn conversation.Turn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), renewTimeout)
-	defer cancel()
-	if err := s.Turns.ReleaseTurn(ctx, user, turn); err != nil && !fault.Is(err, fault.Conflict) {
-		s.Report(ctx, "release turn", err)
-	}
 }
 
 // StateOfOwn returns how a turn is.

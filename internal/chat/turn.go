@@ -163,11 +163,15 @@ func (g *answerRun) write(delta string) {
 // deadline limits the answer to the service's timeout, to the time that the invocation has left, and to that of the
 // lease. The client's cancellation does not end it.
 func (g *answerRun) deadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	end := g.Now().Add(g.Timeout)
+	return context.WithDeadline(g.held, beforeEnd(ctx, g.Now().Add(g.Timeout)))
+}
+
+// beforeEnd returns an end, or an earlier one that leaves the reserve before the invocation's deadline.
+func beforeEnd(ctx context.Context, end time.Time) time.Time {
 	if invocation, ok := ctx.Deadline(); ok && invocation.Add(-reserve).Before(end) {
-		end = invocation.Add(-reserve)
+		return invocation.Add(-reserve)
 	}
-	return context.WithDeadline(g.held, end)
+	return end
 }
 
 func (g *answerRun) savePrompt(ctx context.Context) error {
