@@ -166,7 +166,7 @@ func TestInput(t *testing.T) {
 func TestMigration(t *testing.T) {
 	t.Parallel()
 	a := newApp(t, migration.Embedded)
-	source := legacy.Table{Users: 200, Sessions: 210, Messages: 800, Seed: 2}
+	source := legacy.Table{Users: 66, Sessions: 70, Messages: 270, Seed: 2}
 	if err := source.Load(t.Context(), a.client, a.table); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestMigration(t *testing.T) {
 
 	plan := a.do(t, `{"action":"backfill","dryRun":true}`)
 	f := plan.Forecast
-	if f == nil || f.Sessions != source.Sessions || f.Messages < 600 || f.WriteUnits < 1800 || f.USD <= 0 {
+	if f == nil || f.Sessions != source.Sessions || f.Messages < 200 || f.WriteUnits < 600 || f.USD <= 0 {
 		t.Errorf("the forecast is %+v", plan.Forecast)
 	}
 	a.do(t, `{"action":"advance","to":"dual","percent":50}`)
@@ -252,7 +252,7 @@ func startWriters(t *testing.T, a *app, source legacy.Table) *writers {
 	db := dynamo.New(a.client, a.table, adopt.WithInitialStage(migration.Embedded))
 	w.stores, a.writers = dynamo.NewMessageStore(db), adopt.NewStageStore(db)
 	w.work.Go(func() {
-		ticks := time.NewTicker(10 * time.Millisecond)
+		ticks := time.NewTicker(20 * time.Millisecond)
 		defer ticks.Stop()
 		for i := 0; ; i += 7 {
 			select {
