@@ -28,19 +28,21 @@ const (
 	fallbackLimit = 200
 )
 
-// MessageQuery asks for the messages that help to answer a text.
+// MessageQuery asks for the messages that help to answer a text. Its JSON is the body of POST /v1/recall.
 type MessageQuery struct {
-	Query string
+	Query string `json:"query"`
 	// SessionID is the session that asks. Its own messages may be found whatever the preferences say about others.
-	SessionID, ExcludeSessionID string
+	SessionID        string `json:"sessionId,omitempty"`
+	ExcludeSessionID string `json:"excludeSessionId,omitempty"`
 	// Contexts, From and To limit what is found; From is inclusive, To is exclusive.
-	Contexts []string
-	From, To time.Time
+	Contexts []string  `json:"contexts,omitempty"`
+	From     time.Time `json:"from,omitzero"`
+	To       time.Time `json:"to,omitzero"`
 	// Limit is 1 to 100. Without it the limit is 10, or 100 where Tokens is given.
-	Limit *int
+	Limit *int `json:"limit,omitempty"`
 	// Tokens is the maximum number of tokens in the texts of all records together. Records are taken by their value for
 	// their tokens.
-	Tokens *int
+	Tokens *int `json:"tokens,omitempty"`
 }
 
 // Messages returns the user's messages and check-in notes that are most relevant to a query, of every role and age

@@ -38,20 +38,23 @@ const (
 	maxRecentPages = 10
 )
 
-// ContextQuery asks for summaries of the user's other sessions that matter in a context.
+// ContextQuery asks for summaries of the user's other sessions that matter in a context. Its JSON is the body of
+// POST /v1/context/query.
 type ContextQuery struct {
-	Context, CoachID, SessionID string
-	Query                       string
+	Context   string `json:"context"`
+	CoachID   string `json:"coachId,omitempty"`
+	SessionID string `json:"sessionId,omitempty"`
+	Query     string `json:"query,omitempty"`
 	// RecordTypes defaults to what the registry says that the context reads.
-	RecordTypes []string
+	RecordTypes []string `json:"recordTypes,omitempty"`
 	// Within is the maximum age of a summary, in days, hours, minutes and seconds such as "2d", "1d12h" or "90m". The
 	// default is 48 hours.
-	Within string
+	Within string `json:"within,omitempty"`
 	// Limit is 1 to 10; the default is 3.
-	Limit *int
+	Limit *int `json:"limit,omitempty"`
 	// Filter limits summaries by their own fields: {"discipline": "crossfit", "adherenceRate": {"$gte": 0.8}}. Fields of
 	// nested objects have dotted names.
-	Filter map[string]any
+	Filter map[string]any `json:"filter,omitempty"`
 }
 
 // SummaryHit is one summary of another session, as the API shows it.
