@@ -132,7 +132,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
 		u = u.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
 		if before.Summary != nil && d.after.Summary == nil {
-			u = s.dropSummary(d.tx, &d.tombstone, before, u)
+			u = dropSummary(d.tx, &d.tombstone, before, u, s.db.Now())
 		}
 	}
 	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before))
@@ -154,14 +154,14 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 
 // dropSummary deletes the summary of a session, which covers what is being deleted, with the session's copy of it and
 // what the spine of its coach may be drawn from. The tombstone gets its vector, and u is the update of the session.
-func (s *DeletionStore) dropSummary(tx *table.Transaction, t *erasure.Tombstone, session conversation.Session,
-	u table.Update,
+func dropSummary(tx *table.Transaction, t *erasure.Tombstone, session conversation.Session, u table.Update,
+	now time.Time,
 ) table.Update {
 	if k, id, ok := summaryOf(t.User, session); ok {
 		tx.Remove(k)
 		t.Vectors = append(t.Vectors, id)
 	}
-	clearSpine(tx, t.User, session, s.db.Now())
+	clearSpine(tx, t.User, session, now)
 	return removeSessionSummary(u, table.LayoutOf(session).Path)
 }
 

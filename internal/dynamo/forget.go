@@ -124,6 +124,6 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 	path := table.LayoutOf(before).Path
 	u := table.Update{}.SetDue(sessionKey, s.db.Now()).
 		SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
-	d.tx.Update(sessionKey, s.dropSummary(d.tx, &d.tombstone, before, u), isAsRead)
+	d.tx.Update(sessionKey, dropSummary(d.tx, &d.tombstone, before, u, s.db.Now()), isAsRead)
 	return d, nil
 }

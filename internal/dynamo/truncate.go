@@ -192,7 +192,7 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 		u = table.LayoutOf(after).SetOwn(u, c.before, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}
 	if dropsSummary {
-		u = s.dropSummary(c.tx, &c.tombstone, c.before, u)
+		u = dropSummary(c.tx, &c.tombstone, c.before, u, now)
 	}
 	c.tx.Update(k, u, table.IsUnchanged(c.before).And(hasSameSummary(c.before)))
 	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {
