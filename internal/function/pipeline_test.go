@@ -274,7 +274,8 @@ func (p *pipeline) sweep(t *testing.T) {
 	}
 }
 
-// outcome is what follows from a history: the table with its watermarks and summaries, the index, and what was paid for.
+// outcome is what follows from a history: the table with its watermarks and summaries, the index, and what was paid
+// for.
 type outcome struct {
 	items, vectors map[string]string
 	paid           map[string]int

@@ -108,8 +108,8 @@ func timeToRead(body string) time.Duration {
 }
 
 // TestTimeToRefuse sends each of the bodies. All are refused, with a short answer. No refusal takes many times as long
-// as encoding/json takes to decode as many bytes of numbers; a reader whose time grows with the square of the body's size
-// does. The table has bodies of nearly 3 MiB, the largest that are read, and the test a third of that.
+// as encoding/json takes to decode as many bytes of numbers; a reader whose time grows with the square of the body's
+// size does. The table has bodies of nearly 3 MiB, the largest that are read, and the test a third of that.
 func TestTimeToRefuse(t *testing.T) {
 	t.Parallel()
 	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{needs: 2}))
