@@ -228,13 +228,12 @@ type leftRecords struct {
 
 // held reads what the other lists do not have, and counts what is the app's own.
 func (s exports) held(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	asIs := func(h conversation.Held) conversation.Held { return h }
 	return func(yield func(exportLine, error) bool) {
 		left := leftRecords{map[string]int{}}
 		fetch := func(p conversation.Page) ([]conversation.Held, conversation.Position, error) {
 			return s.Held.Held(ctx, user, p)
 		}
-		for l, err := range listLines("", asIs, fetch) {
+		for l, err := range listLines("", asIs[conversation.Held], fetch) {
 			h, _ := l.record.(conversation.Held)
 			switch {
 			case err == nil && h.Kind == "":
@@ -290,8 +289,7 @@ func (s exports) conversations(ctx context.Context, user conversation.UserID) it
 
 // usage reads what the user spent, which is one list.
 func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	asStored := func(day conversation.DayUsage) conversation.DayUsage { return day }
-	return listLines("usage", asStored,
+	return listLines("usage", asIs,
 		func(conversation.Page) ([]conversation.DayUsage, conversation.Position, error) {
 			days, err := s.Usage.Usage(ctx, user)
 			return days, "", err
@@ -300,14 +298,10 @@ func (s exports) usage(ctx context.Context, user conversation.UserID) iter.Seq2[
 
 // spines reads the spines, also what no prompt may tell. They are one list.
 func (s exports) spines(ctx context.Context, user conversation.UserID) iter.Seq2[exportLine, error] {
-	asIs := func(one spine) spine { return one }
 	return listLines("spine", asIs, func(conversation.Page) ([]spine, conversation.Position, error) {
 		found, preferences, err := s.Spines.Spines(ctx, user)
-		out := make([]spine, len(found))
-		for i, one := range found {
-			out[i] = toSpine(one, preferences)
-		}
-		return out, "", err
+		whole := func(one longterm.Spine) spine { return toSpine(one, preferences) }
+		return converted(found, whole), "", err
 	})
 }
 

@@ -87,7 +87,8 @@ func userSummary(
 		},
 		toDoc: func(u longterm.UserSummary) userSummaryDoc {
 			return userSummaryDoc{
-				toRemarks(u.Patterns), toRemarks(u.Wins), toRemarks(u.Struggles), newTimestamp(u.LastUpdated),
+				converted(u.Patterns, toRemark), converted(u.Wins, toRemark), converted(u.Struggles, toRemark),
+				newTimestamp(u.LastUpdated),
 			}
 		},
 	}
@@ -106,14 +107,7 @@ func checkRemarks(field string, remarks []remark) []fault.Field {
 	return []fault.Field{{Field: field, Message: message}}
 }
 
-// toRemarks returns a list that is never nil, so that it is never written as null.
-func toRemarks(list []string) []remark {
-	remarks := make([]remark, len(list))
-	for i, text := range list {
-		remarks[i] = remark(text)
-	}
-	return remarks
-}
+func toRemark(text string) remark { return remark(text) }
 
 type preferencesDoc struct {
 	CrossContext bool         `json:"crossContext" doc:"false: prompts and queries use the own session only."`

@@ -65,11 +65,9 @@ func (s *scoping) request() *prompt.Scoping {
 	if s == nil {
 		return nil
 	}
-	out := &prompt.Scoping{Strategy: string(s.Strategy), MaxMessages: s.MaxMessages}
-	for _, id := range s.AgentIDs {
-		out.AgentIDs = append(out.AgentIDs, string(id))
+	return &prompt.Scoping{
+		Strategy: string(s.Strategy), MaxMessages: s.MaxMessages, AgentIDs: toStrings(s.AgentIDs),
 	}
-	return out
 }
 
 type (
