@@ -60,9 +60,11 @@ func TestDirectInvocation(t *testing.T) {
 	settle(t)
 	user, _, _ := strings.Cut(strings.TrimPrefix(stored.Messages[0].MessageID, "msg_"), "_")
 	request := fmt.Sprintf(`"userId":%q,"context":"coach_conversation","sessionId":"s"`, user)
+	found := fmt.Sprintf(`{"messages":[{"messageId":%q,"seq":1,"sessionId":"s","context":"coach_conversation","coachId":`,
+		stored.Messages[0].MessageID)
 	for _, tt := range []struct{ function, payload, want string }{
 		{"prompt", `{` + request + `,"message":"What about my knee?"}`, content},
-		{"context", `{"operation":"recall","userId":"` + user + `","query":"knee"}`, content},
+		{"context", `{"operation":"recall","userId":"` + user + `","query":"knee","limit":1}`, found},
 		{"context", `{"operation":"query",` + request + `}`, `"summaries":[]`},
 	} {
 		if got := invoke(t, tt.function, tt.payload); got.failed || !strings.Contains(got.body, tt.want) {

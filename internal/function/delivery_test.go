@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 // TestEveryRecordTwice plays a history on several tables. Each record is delivered twice, to different instances, in
 // any order across items. What follows from the records has to be the same as in order, and to be paid for once. Of a
-// memory and of a check-in each record may pay for an embedding, because the record is indexed as the table has it then.
+// memory and of a check-in each record may pay for an embedding, because the record is indexed as the table has it
+// then.
 func TestEveryRecordTwice(t *testing.T) {
 	t.Parallel()
 	want := inOrder(t)
