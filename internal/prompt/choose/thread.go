@@ -98,15 +98,19 @@ func activityCoversThrough(c *chooser, sessionID string) int {
 		return 0
 	}
 	s := c.otherSession(sessionID)
-	if !gather.HasSummary(s) || c.isSuperseded(s) {
+	if s == nil || !gather.HasSummary(s) || c.isSuperseded(s) {
 		return 0
 	}
 	return s.Summary.CoveredThrough
 }
 
-// otherSession returns one of the coach's other sessions.
+// otherSession returns one of the coach's other sessions, or nil if it was not read.
 func (c *chooser) otherSession(id string) *conversation.Session {
-	return &c.Sessions[slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == id })]
+	i := slices.IndexFunc(c.Sessions, func(s conversation.Session) bool { return s.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &c.Sessions[i]
 }
 
 // positionsPerConversation keeps the messages of one conversation together.
