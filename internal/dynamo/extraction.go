@@ -59,23 +59,24 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 			known.Versions[id] = it.Int64(table.AttrVersion)
 		}
 	}
-	var err error
-	known.Forgotten, err = s.forgotten(ctx, user, generation)
+	traces, err := s.traces(ctx, user, generation)
+	for _, it := range traces {
+		known.Forgotten = append(known.Forgotten, longterm.LikenessOf(it.Bytes(table.AttrLikeness)))
+	}
 	return known, err
 }
 
-// forgotten reads the likenesses of the memories that the user has deleted.
-func (s *ExtractionStore) forgotten(ctx context.Context, user conversation.UserID, generation int64,
-) ([]longterm.Likeness, error) {
+// traces reads what the memories that the user has deleted have left.
+func (s *ExtractionStore) traces(ctx context.Context, user conversation.UserID, generation int64,
+) (out []table.Item, err error) {
 	prefix := table.ForgottenPrefix + table.MemoryKind + "#"
-	var out []longterm.Likeness
 	q := table.Query{Where: table.Between(user, prefix, table.AfterPrefix(prefix))}
 	for it, err := range s.db.Query(ctx, "read what is forgotten", q) {
 		if err != nil {
 			return nil, err
 		}
 		if it.Int64(table.AttrGeneration) == generation {
-			out = append(out, longterm.LikenessOf(it.Bytes(table.AttrLikeness)))
+			out = append(out, it)
 		}
 	}
 	return out, nil

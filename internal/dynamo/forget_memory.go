@@ -11,7 +11,8 @@ import (
 
 // Forget deletes the memories that choose returns of the user's valid ones. Each leaves its trace, by which the sweep
 // takes its messages, and the one that asked for it, out of what was made of them. A memory that another writer has
-// changed meanwhile is read and chosen again. It returns how many are gone.
+// changed meanwhile is read and chosen again. It returns how many are gone, also of those that extraction has deleted
+// because it read the same message first.
 func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, messageID string,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (int, error) {
@@ -36,13 +37,28 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 			}
 			changed = changed || !deleted
 		}
-		if !changed {
+		if !changed && gone > 0 {
 			return gone, nil
+		}
+		if !changed {
+			return s.forgottenBy(ctx, user, generation, messageID)
 		}
 		if err := b.AfterConflict(ctx); err != nil {
 			return gone, table.Failed(op, err)
 		}
 	}
+}
+
+// forgottenBy counts the deleted memories whose traces name a message.
+func (s *ExtractionStore) forgottenBy(ctx context.Context, user conversation.UserID, generation int64, messageID string,
+) (n int, err error) {
+	traces, err := s.traces(ctx, user, generation)
+	for _, it := range traces {
+		if slices.Contains(it.Strings(table.AttrMessageIDs), messageID) {
+			n++
+		}
+	}
+	return n, err
 }
 
 // chosen reads the user's valid memories and returns those that choose returns.

@@ -1,6 +1,7 @@
 package memstore
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -188,7 +189,8 @@ func (u *user) forget(db *DB, m longterm.Memory) {
 	u.setDue(sweep.Deletions, memories.traceID(m), db.now())
 }
 
-// Forget deletes the memories that choose returns of the user's valid ones. It asks choose without the lock.
+// Forget deletes the memories that choose returns of the user's valid ones. It asks choose without the lock. Those that
+// extraction has deleted because of the same message count, too.
 func (s ExtractionWriter) Forget(ctx context.Context, user conversation.UserID, messageID string,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (gone int, err error) {
@@ -202,9 +204,21 @@ func (s ExtractionWriter) Forget(ctx context.Context, user conversation.UserID, 
 		chosen := choose(valid)
 		n := s.forgetAll(user, chosen, known.Versions, messageID)
 		if gone += n; n == len(chosen) {
-			return gone, nil
+			return cmp.Or(gone, s.forgottenBy(user, messageID)), nil
 		}
 	}
+}
+
+// forgottenBy counts the deleted memories whose traces name a message.
+func (s ExtractionWriter) forgottenBy(user conversation.UserID, messageID string) (n int) {
+	u, unlock := s.lock(user)
+	defer unlock()
+	for _, t := range u.forgotten {
+		if slices.Contains(t.messageIDs, messageID) {
+			n++
+		}
+	}
+	return n
 }
 
 // forgetAll deletes those of the memories that nobody has written since, and returns how many.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
@@ -18,6 +19,7 @@ var extractionTests = map[string]func(*testing.T, *fixture){
 	"SaveExtraction":         testSaveExtraction,
 	"LateExtractions":        testLateExtractions,
 	"ForgottenRecords":       testForgottenRecords,
+	"ForgottenOnce":          testForgottenOnce,
 	"ExtractedMemoriesRoom":  testExtractedMemoriesRoom,
 	"SkipExtraction":         testSkipExtraction,
 	"ExtractionAfterErasure": testExtractionAfterErasure,
@@ -218,6 +220,27 @@ func testForgottenRecords(t *testing.T, s *fixture) {
 	b.Memories.New, b.Todos.New = b.Memories.New[1:], nil
 	if forgotten, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b); len(forgotten) > 0 || err != nil {
 		t.Errorf("forgotten are %v, %v", forgotten, err)
+	}
+}
+
+// testForgottenOnce has extraction and the chat read the same message that asks to forget a memory. Who comes second
+// counts the memory, too, so that the user hears that it is forgotten.
+func testForgottenOnce(t *testing.T, s *fixture) {
+	session, messages := newSession(t, s, coach, "a", "1")
+	fact, asks := create(t, s.Memories, newFact("Is allergic to nuts.", Now)), messages[0].ID
+	fact.MessageIDs = append(fact.MessageIDs, asks)
+	known, err := s.Extraction.Known(t.Context(), alice, session.Generation)
+	must(t, err)
+	_, err = s.Extraction.SaveExtraction(t.Context(), alice, session, extraction.Batch{
+		Lease: s.leased(t, "w", session), Last: true, Through: conversation.Watermark{Seq: 1},
+		Known: known, Forgotten: []longterm.Memory{fact},
+	})
+	must(t, err)
+	for id, want := range map[string]int{asks: 1, "another message": 0} {
+		n, err := s.Extraction.(chat.Forgetter).Forget(t.Context(), alice, id,
+			func(valid []longterm.Memory) []longterm.Memory { return valid })
+		must(t, err)
+		checkSame(t, want, n, "forgotten by %s", id)
 	}
 }
 
