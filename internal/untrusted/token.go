@@ -72,8 +72,8 @@ func BreakTokens(text string) string {
 // leads are the first bytes, in UTF-8, of the characters that a control token may begin with.
 var leads = []byte{'<', '[', ']', 0xE2, 0xE3, 0xEF}
 
-// mayOpen reports whether a text has a character that a control token may begin with. The search for the bytes is faster
-// than a look at each character, and decides nearly all text.
+// mayOpen reports whether a text has a character that a control token may begin with. The search for the bytes is
+// faster than a look at each character, and decides nearly all text.
 func mayOpen(text string) bool {
 	hasByte := func(b byte) bool { return strings.IndexByte(text, b) >= 0 }
 	return slices.ContainsFunc(leads, hasByte) && strings.IndexFunc(text, opens) >= 0
