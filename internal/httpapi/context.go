@@ -62,9 +62,16 @@ type recalled struct {
 	Score float64 `json:"score" doc:"The estimated probability that the message helps to answer the query."`
 }
 
-type recallAnswer struct {
+// RecallAnswer is the answer of POST /v1/recall, and of a recall by direct invocation.
+type RecallAnswer struct {
 	Messages []recalled           `json:"messages" doc:"The most relevant first."`
 	Degraded []recall.Degradation `json:"degraded" doc:"The sources that did not answer."`
+}
+
+// Recalled returns the answer with the messages that were found.
+func Recalled(found recall.Records) RecallAnswer {
+	scored := func(r recall.Record) recalled { return recalled{toMessage(*r.Message), r.Score} }
+	return RecallAnswer{Messages: converted(found.Records, scored), Degraded: found.Degraded}
 }
 
 type memorySearchBody struct {
@@ -127,18 +134,17 @@ func (s contexts) query(ctx context.Context, c Caller, in *docInput[contextBody]
 	})
 }
 
-func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (recallAnswer, error) {
+func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (RecallAnswer, error) {
 	b := in.Body
 	from, to, err := b.span()
 	if err != nil {
-		return recallAnswer{}, err
+		return RecallAnswer{}, err
 	}
 	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{
 		Query: string(b.Query), SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
 		Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
 	})
-	scored := func(r recall.Record) recalled { return recalled{toMessage(*r.Message), r.Score} }
-	return recallAnswer{Messages: converted(found.Records, scored), Degraded: found.Degraded}, err
+	return Recalled(found), err
 }
 
 func (s contexts) searchMemories(

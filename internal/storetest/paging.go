@@ -92,6 +92,7 @@ func testPagingDuringWrites(t *testing.T, s *fixture) {
 		appendMessages(t, s, alice, "p", userMessages(numbered("m", 50)...)...)
 	}
 	var wg sync.WaitGroup
+	defer wg.Wait() // also where a read ends the test
 	for _, id := range []string{"p", "other"} {
 		wg.Go(func() {
 			for range during {

@@ -25,7 +25,7 @@ func Add(name string, n types.AttributeValue) Update { return Update{}.Add(name,
 // Set sets an attribute.
 func (u Update) Set(name string, v types.AttributeValue) Update { return u.SetTo(name, Value(v)) }
 
-// SetTo sets an attribute to what an expression is worth.
+// SetTo sets an attribute to the value of an expression.
 func (u Update) SetTo(name string, v expression.OperandBuilder) Update {
 	return Update{u.built.Set(Field(name), v)}
 }
@@ -86,17 +86,16 @@ type Condition = expression.ConditionBuilder
 // Is is the condition that an attribute has a value.
 func Is(name string, v types.AttributeValue) Condition { return Field(name).Equal(Value(v)) }
 
-// IsBelow is the condition that an attribute is less than a value, IsAtMost that it is not greater. A record without
-// the attribute meets neither.
+// IsBelow is the condition that an attribute is less than a value. A record without the attribute does not meet it.
 func IsBelow(name string, v types.AttributeValue) Condition { return Field(name).LessThan(Value(v)) }
 
-// IsAtMost is described at IsBelow.
+// IsAtMost is the condition that an attribute is not greater than a value. A record without it does not meet it.
 func IsAtMost(name string, v types.AttributeValue) Condition {
 	return Field(name).LessThanEqual(Value(v))
 }
 
-// Has is the condition that a record has an attribute, Lacks that it has not.
+// Has is the condition that a record has an attribute.
 func Has(name string) Condition { return expression.AttributeExists(Field(name)) }
 
-// Lacks is described at Has.
+// Lacks is the condition that a record does not have an attribute.
 func Lacks(name string) Condition { return expression.AttributeNotExists(Field(name)) }

@@ -64,7 +64,11 @@ func direct(service *trace.Recall) function.PayloadHandler {
 		case "query":
 			return call(ctx, payload, op.UserID, service.Query)
 		case "recall":
-			return call(ctx, payload, op.UserID, messages(service))
+			return call(ctx, payload, op.UserID,
+				func(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (httpapi.RecallAnswer, error) {
+					found, err := service.Messages(ctx, user, q)
+					return httpapi.Recalled(found), err
+				})
 		}
 		return nil, fault.InvalidField("operation", "must be query or recall")
 	}
@@ -89,41 +93,4 @@ func call[I, O any](ctx context.Context, payload json.RawMessage, user conversat
 		return nil, err
 	}
 	return do(ctx, user, in)
-}
-
-// recalled is the answer to a recall by direct invocation, most relevant message first.
-type recalled struct {
-	Messages []scored             `json:"messages"`
-	Degraded []recall.Degradation `json:"degraded"`
-}
-
-// scored is a message with the estimated probability that it helps to answer the query.
-type scored struct {
-	MessageID string         `json:"messageId"`
-	Seq       int            `json:"seq"`
-	SessionID string         `json:"sessionId"`
-	Context   string         `json:"context"`
-	CoachID   string         `json:"coachId"`
-	AgentID   string         `json:"agentId,omitempty"`
-	Role      string         `json:"role"`
-	Content   string         `json:"content"`
-	Timestamp string         `json:"timestamp"`
-	Mode      string         `json:"mode"`
-	Metadata  map[string]any `json:"metadata,omitempty"`
-	Score     float64        `json:"score"`
-}
-
-func messages(service *trace.Recall) func(context.Context, conversation.UserID, recall.MessageQuery) (recalled, error) {
-	return func(ctx context.Context, user conversation.UserID, q recall.MessageQuery) (recalled, error) {
-		found, err := service.Messages(ctx, user, q)
-		out := recalled{Messages: make([]scored, len(found.Records)), Degraded: found.Degraded}
-		for i, r := range found.Records {
-			m := r.Message
-			out.Messages[i] = scored{
-				m.ID, m.Seq, m.SessionID, m.Context, m.CoachID, m.AgentID, string(m.Role), m.Content,
-				conversation.FormatTime(m.Timestamp), m.Mode, m.Metadata, r.Score,
-			}
-		}
-		return out, err
-	}
 }
