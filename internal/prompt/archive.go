@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -301,13 +302,21 @@ func decodeRecord(k StoredPrompt) (Record, error) {
 	}, nil
 }
 
-func deflate(plain []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestSpeed)
+// deflaters are used again, because each has tables of 800 KB.
+var deflaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {
-		return nil, fmt.Errorf("compress: %w", err)
+		panic(err) // the level is a constant of the package
 	}
-	_, err = w.Write(plain)
+	return w
+}}
+
+func deflate(plain []byte) ([]byte, error) {
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	var out bytes.Buffer
+	w.Reset(&out)
+	_, err := w.Write(plain)
 	if err = errors.Join(err, w.Close()); err != nil {
 		return nil, fmt.Errorf("compress: %w", err)
 	}

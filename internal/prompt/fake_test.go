@@ -37,13 +37,21 @@ func (w *fixture) Tail(ctx context.Context, user conversation.UserID, session co
 	if err != nil {
 		return nil, err
 	}
-	var own []conversation.Message
-	for _, m := range p.messages {
-		if m.SessionID == session.ID && m.Seq <= session.LastSeq {
-			own = append(own, m)
+	return p.last(n, func(m *conversation.Message) bool {
+		return m.SessionID == session.ID && m.Seq <= session.LastSeq
+	}), nil
+}
+
+// last returns a person's last n messages of those that pass, the oldest first.
+func (p *person) last(n int, passes func(*conversation.Message) bool) []conversation.Message {
+	var found []conversation.Message
+	for i := len(p.messages) - 1; i >= 0 && len(found) < n; i-- {
+		if passes(&p.messages[i]) {
+			found = append(found, p.messages[i])
 		}
 	}
-	return own[max(len(own)-n, 0):], nil
+	slices.Reverse(found)
+	return found
 }
 
 func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
@@ -53,13 +61,9 @@ func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, 
 	if err != nil {
 		return nil, err
 	}
-	var own []conversation.Message
-	for _, m := range p.messages {
-		if m.SessionID == session.ID && m.Seq <= session.LastSeq && (before.Seq == 0 || m.Seq < before.Seq) {
-			own = append(own, m)
-		}
-	}
-	return own[max(len(own)-n, 0):], nil
+	return p.last(n, func(m *conversation.Message) bool {
+		return m.SessionID == session.ID && m.Seq <= session.LastSeq && (before.Seq == 0 || m.Seq < before.Seq)
+	}), nil
 }
 
 // endReads is how often a session's last messages were read beside the timeline.
@@ -112,15 +116,14 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conv
 	if err != nil {
 		return nil, "", err
 	}
-	all := make([]*conversation.Message, len(p.messages))
-	for i := range all {
-		all[i] = &p.messages[i]
+	var all []*conversation.Message
+	for i := len(p.messages) - 1; i >= 0; i-- {
+		if m := &p.messages[i]; !m.Timestamp.Before(r.From) && (r.To.IsZero() || m.Timestamp.Before(r.To)) {
+			all = append(all, m)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b *conversation.Message) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
-	})
-	all = slices.DeleteFunc(all, func(m *conversation.Message) bool {
-		return m.Timestamp.Before(r.From) || !r.To.IsZero() && !m.Timestamp.Before(r.To)
 	})
 	found, next, err := pageOf(all[min(w.timelineLag, len(all)):], page)
 	messages := make([]conversation.Message, len(found))

@@ -216,7 +216,8 @@ func storedTexts(p *person, r prompt.Request) texts {
 			if text, ok := value.(string); ok {
 				label, shown := excerpt(name, 40)+": ", excerpt(text, 120)
 				s.attributes[fold(joinTokens(label+shown))] = true
-				s.attributes[fold(joinTokens(label+`\`+shown))] = true // a value that could begin a line is guarded, too
+				at := untrusted.FirstVisible(shown) // where a value that could begin a line is guarded
+				s.attributes[fold(joinTokens(label+shown[:at]+`\`+shown[at:]))] = true
 			}
 		}
 	}
