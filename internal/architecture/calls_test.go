@@ -3,14 +3,11 @@ package architecture_test
 import (
 	"go/constant"
 	"go/types"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"golang.org/x/tools/go/packages"
 	"golang.org/x/tools/go/ssa"
-	"golang.org/x/tools/go/ssa/ssautil"
 
 	"github.com/throughline/throughline/internal/config"
 )
@@ -29,35 +26,6 @@ type reach struct {
 	// actions are the actions of AWS, such as "dynamodb:Query" and, for an index, "dynamodb:Query recent". The reading of
 	// secrets is there for each key that the code uses.
 	actions map[string]bool
-}
-
-// loadFunctions builds the module's code once, and returns the mains of the functions by their names.
-func loadFunctions(t *testing.T) (*ssa.Program, map[string]*ssa.Function) {
-	t.Helper()
-	loaded, err := packages.Load(&packages.Config{
-		// Packages outside of this module come from the build cache, without their code.
-		Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles | packages.NeedImports |
-			packages.NeedExportFile | packages.NeedTypes | packages.NeedSyntax | packages.NeedTypesInfo |
-			packages.NeedTypesSizes,
-		Context: t.Context(), Dir: "../..", Env: append(os.Environ(), "CGO_ENABLED=0"),
-	}, "./internal/...", "./functions/...")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range loaded {
-		for _, e := range p.Errors {
-			t.Fatalf("load %s: %v", p.PkgPath, e)
-		}
-	}
-	program, built := ssautil.Packages(loaded, ssa.InstantiateGenerics)
-	program.Build()
-	mains := map[string]*ssa.Function{}
-	for i, p := range loaded {
-		if name, ok := strings.CutPrefix(p.PkgPath, module+"/functions/"); ok {
-			mains[name] = built[i].Func("main")
-		}
-	}
-	return program, mains
 }
 
 // actionsOf lists the actions that a function's code can take.

@@ -2,12 +2,15 @@ package architecture_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -107,11 +110,12 @@ var importable = map[layer][]layer{
 	wiring:     {domain, base, technology, wiring},
 }
 
-// goPackage is a package as "go list -json" describes it. Imports leaves out the imports of tests.
+// goPackage is a package as "go list -json" describes it. GoFiles and Imports leave out tests.
 type goPackage struct {
 	ImportPath string
 	Name       string
 	Doc        string
+	GoFiles    []string
 	Imports    []string
 }
 
@@ -282,25 +286,34 @@ func TestEveryPackageHasAComment(t *testing.T) {
 
 func first(s string, n int) string { return s[:min(n, len(s))] }
 
-// listPackages asks the go command for every package of the module.
-func listPackages(t *testing.T) []goPackage {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Name,Doc,Imports", module+"/...")
+// packages asks the go command for every package of the module, once for all tests.
+var packages = sync.OnceValues(func() ([]goPackage, error) {
+	list := exec.CommandContext(context.Background(),
+		"go", "list", "-json=ImportPath,Name,Doc,GoFiles,Imports", module+"/...")
 	var stderr bytes.Buffer
 	list.Stderr = &stderr
 	out, err := list.Output()
 	if err != nil {
-		t.Fatalf("list packages: %v\n%s", err, stderr.Bytes())
+		return nil, fmt.Errorf("%w\n%s", err, stderr.Bytes())
 	}
 	var packages []goPackage
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			break
+			return packages, nil
 		} else if err != nil {
-			t.Fatalf("decode packages: %v", err)
+			return nil, fmt.Errorf("decode packages: %w", err)
 		}
 		packages = append(packages, p)
+	}
+})
+
+// listPackages returns every package of the module. Nobody may change them.
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	packages, err := packages()
+	if err != nil {
+		t.Fatalf("list packages: %v", err)
 	}
 	if len(packages) < len(importRules) {
 		t.Fatalf("go list returned %d packages, fewer than importRules has", len(packages))

@@ -49,7 +49,9 @@ func longLines(f goFile) []problem {
 	return found
 }
 
-func (f goFile) lineStart(line int) token.Pos { return f.fset.File(f.syntax.FileStart).LineStart(line) }
+func (f goFile) lineStart(line int) token.Pos {
+	return sources.File(f.syntax.FileStart).LineStart(line)
+}
 
 func longFiles(f goFile) []problem {
 	n := strings.Count(f.text, "\n")

@@ -14,12 +14,14 @@ import (
 	"testing"
 )
 
+// sources has the positions in all files that are parsed.
+var sources = token.NewFileSet()
+
 // goFile is one Go file of the repository.
 type goFile struct {
 	// path is relative to the root of the repository, with slashes.
 	path   string
 	text   string
-	fset   *token.FileSet
 	syntax *ast.File
 }
 
@@ -58,9 +60,9 @@ var repository = sync.OnceValues(func() ([]goFile, error) {
 })
 
 func parse(name, text string) (goFile, error) {
-	f := goFile{path: filepath.ToSlash(name), text: text, fset: token.NewFileSet()}
+	f := goFile{path: filepath.ToSlash(name), text: text}
 	var err error
-	f.syntax, err = parser.ParseFile(f.fset, name, text, parser.ParseComments|parser.SkipObjectResolution)
+	f.syntax, err = parser.ParseFile(sources, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	return f, err
 }
 
@@ -73,7 +75,7 @@ func (f goFile) problem(pos token.Pos, format string, args ...any) problem {
 	return problem{path: f.path, line: f.line(pos), text: fmt.Sprintf(format, args...)}
 }
 
-func (f goFile) line(pos token.Pos) int { return f.fset.Position(pos).Line }
+func (f goFile) line(pos token.Pos) int { return sources.Position(pos).Line }
 
 // perFile returns a rule that looks at one file at a time.
 func perFile(find func(goFile) []problem) rule {

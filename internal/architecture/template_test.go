@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/throughline/throughline"
@@ -11,10 +12,15 @@ import (
 	"github.com/throughline/throughline/internal/config"
 )
 
-// readTemplate reads template.yaml with the defaults of its parameters.
+// parsedTemplate is template.yaml with the defaults of its parameters, parsed once for all tests.
+var parsedTemplate = sync.OnceValues(func() (*template.Template, error) {
+	return template.Parse(throughline.Template, nil)
+})
+
+// readTemplate returns template.yaml with the defaults of its parameters. Nobody may change it.
 func readTemplate(t *testing.T) *template.Template {
 	t.Helper()
-	tpl, err := template.Parse(throughline.Template, nil)
+	tpl, err := parsedTemplate()
 	if err != nil {
 		t.Fatal(err)
 	}
