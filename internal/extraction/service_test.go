@@ -2,7 +2,6 @@ package extraction_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -15,63 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
-	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
-
-// echo is a model that makes a fact of each message with "fact" in it. It calls while before it answers.
-type echo struct {
-	*fixture
-	while  func()
-	failed error
-	inputs []string
-	// supersedes and repeats are what the facts name, where the prompt has a memory with that content.
-	supersedes string
-}
-
-var newMessage = regexp.MustCompile(`(?m)^\[(m\d+) [^]]*\] user: (.*fact.*)$`)
-
-func (e *echo) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
-	e.mu.Lock()
-	e.calls++
-	e.inputs = append(e.inputs, r.Messages[1].Content)
-	while, failed := e.while, e.failed
-	e.mu.Unlock()
-	if while != nil {
-		while()
-	}
-	input, facts := r.Messages[1].Content, []map[string]any{}
-	for _, m := range newMessage.FindAllStringSubmatch(input, -1) {
-		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": m[2], "confidence": 0.9, "messageIds": []string{m[1]}, "safety": "",
-			"repeats": "", "supersedes": knownIDs(input, e.supersedes),
-		})
-	}
-	none := []any{}
-	text, err := json.Marshal(map[string]any{"facts": facts, "ended": none, "openLoops": none, "closedLoops": none})
-	return llm.Completion{Text: string(text), Model: "m", Usage: llm.Usage{TotalTokens: 7}}, errors.Join(err, failed)
-}
-
-// knownIDs returns the short id of the memory with that content, in a list.
-func knownIDs(input, content string) []string {
-	m := regexp.MustCompile(`(?m)^- \[(k\d+)[^]]*\] [A-Z]+: (.*)$`).FindAllStringSubmatch(input, -1)
-	for _, line := range m {
-		if line[2] == content {
-			return []string{line[1]}
-		}
-	}
-	return []string{}
-}
-
-func newEcho(t *testing.T) *echo {
-	t.Helper()
-	e := &echo{fixture: newFixture("ann")}
-	e.model = e
-	return e
-}
 
 func (f *fixture) service() *extraction.Service { return extraction.New(f.deps(f.stores.Extraction)) }
 
@@ -394,56 +339,5 @@ func TestOverdue(t *testing.T) {
 		if got := s.IsOverdue(session); got != c.want {
 			t.Errorf("%+v is overdue: %v", c, got)
 		}
-	}
-}
-
-// script is a model that answers with a text.
-type script string
-
-func (s script) Complete(context.Context, llm.Request) (llm.Completion, error) {
-	return llm.Completion{Text: string(s), Model: "m"}, nil
-}
-
-// TestLargestAnswer stores all that one answer may change in one transaction, which DynamoDB limits to 100 writes.
-func TestLargestAnswer(t *testing.T) {
-	t.Parallel()
-	f := newFixture("ann")
-	f.stores = dynamotest.New(t, dynamo.WithClock(f.clock))
-	var facts, ended, opened, closed []any
-	for i := range 202 { // more than may be live at once
-		memory := longterm.Memory{Type: longterm.ProfileMemory, Content: fmt.Sprint("known ", i), Source: longterm.Extracted}
-		todo := longterm.Todo{Content: fmt.Sprint("open ", i), CoachID: coach, Status: longterm.Pending}
-		memory.SaidAt, todo.CreatedAt = f.now.Add(-time.Hour), f.now.Add(-time.Hour)
-		if _, _, err := f.stores.Memories.Create(t.Context(), f.user, memory, noKey); err != nil {
-			t.Fatal(err)
-		}
-		if i < 102 {
-			if _, _, err := f.stores.Todos.Create(t.Context(), f.user, todo, noKey); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if i >= 20 {
-			continue
-		}
-		ids := []string{"m1"}
-		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": fmt.Sprint("new ", i), "confidence": 0.9, "messageIds": ids,
-		})
-		ended = append(ended, map[string]any{"id": fmt.Sprint("k", i+1), "reason": "forgotten", "messageIds": ids})
-		opened = append(opened, map[string]any{"content": fmt.Sprint("todo ", i), "confidence": 0.9, "messageIds": ids})
-		closed = append(closed, map[string]any{"id": fmt.Sprint("l", i+1), "outcome": "dropped", "messageIds": ids})
-	}
-	answer, err := json.Marshal(map[string]any{
-		"facts": facts, "ended": ended, "openLoops": opened, "closedLoops": closed,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.model = script(answer)
-	f.say(t, "a", "Much has happened.")
-	f.extract(t, "a")
-	want := extraction.Counts{Calls: 1, NewMemories: 12, Forgotten: 5, OpenedLoops: 4, ClosedLoops: 4}
-	if f.counts != want {
-		t.Errorf("counted are %+v, want %+v", f.counts, want)
 	}
 }

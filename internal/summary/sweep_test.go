@@ -105,3 +105,87 @@ func TestAClaimIsNoTrigger(t *testing.T) {
 		t.Errorf("the edit wrote %d summaries", len(f.saved)-before)
 	}
 }
+
+// TestTheSweepTriesAgain has a model that fails. The fallback stays, the session stays due, and a later sweep stores
+// the model's summary.
+func TestTheSweepTriesAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		f.failModel, f.failIx = errors.New("down"), errors.New("down")
+		consume(t, s, f.say("s", "a", "b", "c", "d"))
+		if got := f.session("s"); got.Summary == nil || got.Summary.Kind != conversation.Extractive {
+			t.Fatalf("the session is %+v, want a fallback", got)
+		}
+		sweepDue(t, f, s, swept{})
+		time.Sleep(15 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
+		f.failModel, f.failIx = nil, nil
+		time.Sleep(15 * time.Minute)
+		sweepDue(t, f, s, swept{}) // the wait grows
+		time.Sleep(15 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if got := f.session("s"); got.Summary.Kind != conversation.ByModel || len(f.due()) != 0 {
+			t.Errorf("the session is %+v and due at %v", got, f.due())
+		}
+		if found := f.indexed["program_designer_summary#s"]; found.Kind != conversation.ByModel || f.repaired["s"] == 0 {
+			t.Errorf("indexed %+v, messages repaired %d times", found, f.repaired["s"])
+		}
+	})
+}
+
+// TestAnOutageMakesNoSessionWait has the model's service, or the index, fail for a day. The session is due as soon
+// after the outage as after its first failure.
+func TestAnOutageMakesNoSessionWait(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(f *fake, s *summary.Service){
+		"the model's service": func(f *fake, s *summary.Service) {
+			f.failModel, s.IsFailing = errors.New("down"), func() bool { return f.failModel != nil }
+		},
+		"the index": func(f *fake, _ *summary.Service) { f.failIx = fault.New(fault.Unavailable, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				s := f.service()
+				breakIt(f, s)
+				consume(t, s, f.say("s", "a", "b", "c", "d"))
+				for range 96 {
+					time.Sleep(s.Idle)
+					if got := f.sweep(t, s); got.Visited != 1 {
+						t.Fatalf("a sweep visits %d sessions", got.Visited)
+					}
+				}
+				f.failModel, f.failIx = nil, nil
+				time.Sleep(s.Idle)
+				if got := f.sweep(t, s); got.Visited != 1 || len(f.due()) != 0 {
+					t.Errorf("after the outage: %+v, due %v", got, f.due())
+				}
+			})
+		})
+	}
+}
+
+// TestTheSweepWaitsForQuiet sweeps a session in which the user still writes.
+func TestTheSweepWaitsForQuiet(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		s := f.service()
+		consume(t, s, f.say("s", "a"))
+		time.Sleep(10 * time.Minute)
+		consume(t, s, f.say("s", "b"))
+		time.Sleep(5 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1})
+		if f.calls != 0 {
+			t.Error("a session that is not idle was summarised")
+		}
+		time.Sleep(10 * time.Minute)
+		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
+		if f.calls != 1 {
+			t.Errorf("%d model calls, want 1", f.calls)
+		}
+	})
+}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -320,31 +319,6 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestBrief checks that the side which writes shorter messages is known, and that there is none where both write alike.
-func TestBrief(t *testing.T) {
-	t.Parallel()
-	said := func(role string, words int) rank.Candidate {
-		return rank.Candidate{ID: fmt.Sprint(role, words), Role: role, Text: strings.Repeat("word ", words)}
-	}
-	for name, tt := range map[string]struct {
-		pool  []rank.Candidate
-		gains bool
-	}{
-		"user":             {[]rank.Candidate{said("user", 20), said("assistant", 400)}, true},
-		"assistant":        {[]rank.Candidate{said("assistant", 20), said("user", 400)}, true},
-		"the one of pages": {[]rank.Candidate{said("assistant", 400), said("user", 20)}, false},
-		"alike":            {[]rank.Candidate{said("assistant", 20), said("user", 20)}, false},
-		"a monologue":      {[]rank.Candidate{said("user", 20), said("user", 400)}, false},
-		"short, of the long": {[]rank.Candidate{
-			said("assistant", 5), said("assistant", 400), said("assistant", 401), said("user", 20),
-		}, false},
-	} {
-		if got := feature(t, "brief", "word", tt.pool...); (got > 0) != tt.gains {
-			t.Errorf("%s: %v", name, got)
-		}
-	}
-}
-
 // TestDense checks how far a message is above its pool: by its likeness beside that of the others.
 func TestDense(t *testing.T) {
 	t.Parallel()
@@ -395,81 +369,6 @@ func TestSmallTalk(t *testing.T) {
 	}
 }
 
-// TestRivals checks that all records of a pool have the same rivals, that each is less likely for what the others have,
-// and that the only record is not likely for want of others.
-func TestRivals(t *testing.T) {
-	t.Parallel()
-	if few, many := rank.Rivals(nil), rank.Rivals([]float64{12, 12}); few != 9 || math.Abs(many-12.718) > 0.01 {
-		t.Errorf("rivals %v and %v", few, many)
-	}
-	column := slices.Index(rank.Names[:], "rivals")
-	query := rank.NewQuery("Which doctor looked at my knee?", now)
-	var pool []rank.Candidate
-	for i := range 40 {
-		pool = append(pool, rank.Candidate{
-			ID: fmt.Sprintf("m%02d", i), Session: fmt.Sprint(i), Seq: 1, Role: "user", Time: now,
-			Text: "The doctor looked at my knee and had nothing to say about it.",
-		})
-	}
-	results := rank.Default().Rank(query, pool)
-	rivals := results[0].Contributions[column]
-	if alone := rank.Default().Rank(query, pool[:1])[0].Contributions[column]; rivals > alone-0.5 {
-		t.Errorf("40 records alike lose %.2f, and one loses %.2f", rivals, alone)
-	}
-	for _, r := range results {
-		if r.Contributions[column] != rivals {
-			t.Errorf("%s has other rivals: %v", r.ID, r.Contributions)
-		}
-	}
-	other := []rank.Candidate{{ID: "a", Session: "s", Seq: 1, Role: "user", Time: now, Text: "I water the garden."}}
-	if got := rank.Default().Rank(query, other)[0]; got.Probability > 0.02 {
-		t.Errorf("the only record, which has no word of the query, has %.3f", got.Probability)
-	}
-}
-
-// TestPassage takes the sentences with the query's words out of a long text.
-func TestPassage(t *testing.T) {
-	t.Parallel()
-	filler := strings.Repeat("We talked about the weather. ", 40)
-	text := filler + "My knee hurts since March. The doctor calls it a tear. " + filler + "My knee is fine. " + filler
-	for query, begins := range map[string]string{
-		"What does the doctor say about my knee?": "My knee hurts",
-		"doctor":               "The doctor",
-		"knee":                 "My knee hurts", // and not the one that is fine
-		"What does Rosa like?": "We talked",
-		"Hello!":               "We talked",
-	} {
-		from, to := rank.NewQuery(query, now).Passage(text, 60)
-		if at := strings.Index(text, begins); from != at || to != at+60 {
-			t.Errorf("%s: %q", query, text[from:to])
-		}
-	}
-	if from, to := rank.NewQuery("knee", now).Passage("A knee.", 60); from != 0 || to != 7 {
-		t.Errorf("of a short text %d to %d", from, to)
-	}
-}
-
-// TestPassageOfAnyText checks that a passage is a part of the text, of whole characters, as long as it may be unless
-// the text ends.
-func TestPassageOfAnyText(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text, n := rapid.StringN(0, 300, -1).Draw(t, "text"), rapid.IntRange(1, 90).Draw(t, "n")
-		words := rapid.StringN(0, 20, -1).Draw(t, "query") + " " + text[len(text)/2:]
-		from, to := rank.NewQuery(words, now).Passage(text, n)
-		if from < 0 || from > to || to > len(text) {
-			t.Fatalf("%d to %d of %d", from, to, len(text))
-		}
-		part := text[from:to]
-		if utf8.ValidString(text) && !utf8.ValidString(part) || utf8.RuneCountInString(part) > n {
-			t.Fatalf("%q for at most %d characters", part, n)
-		}
-		if utf8.RuneCountInString(part) < n && to < len(text) {
-			t.Fatalf("%q is less than %d characters, and the text goes on", part, n)
-		}
-	})
-}
-
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -482,55 +381,4 @@ func TestParse(t *testing.T) {
 	if w := rank.Default(); w.Date == "" || w.Data == "" || len(w.Features) == 0 || w.Noise <= 0 {
 		t.Errorf("the weights that ship lack something: %+v", w)
 	}
-}
-
-// BenchmarkRank ranks 400 matches, of whose words a third are words that few others have: short messages of 280
-// characters, and parts of 1,000 characters of messages that an assistant wrote. It does so beside the floor: reading
-// each byte of the latter once.
-func BenchmarkRank(b *testing.B) {
-	query := "When did Ann swap the hip thrusts because of my back?"
-	long := benchmarkPool(170, 4)
-	for name, pool := range map[string][]rank.Candidate{"short": benchmarkPool(46, 1), "long": long} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				rank.Default().Rank(rank.NewQuery(query, now), pool)
-			}
-		})
-	}
-	b.Run("floor", func(b *testing.B) {
-		sum := 0
-		for b.Loop() {
-			for i := range long {
-				for j := range len(long[i].Text) {
-					sum += int(long[i].Text[j])
-				}
-			}
-		}
-	})
-}
-
-// benchmarkPool returns 400 parts of so many words, some of which are of one message.
-func benchmarkPool(words, parts int) []rank.Candidate {
-	common := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today, Ann, " +
-		"because my lower back is sore again since Monday? I have added several words that no other message has")
-	syllables := strings.Fields("ba do swi tre ka len mor ni pra qua ris so tam ul ves hi")
-	pool := make([]rank.Candidate, 400)
-	for i := range pool {
-		var text []string
-		for j := range words {
-			if n := i*31 + j*j*17; j%3 == 0 {
-				text = append(text, syllables[n%16]+syllables[n/16%16]+syllables[n/256%16]+"ed")
-			} else {
-				text = append(text, common[(i*7+j*j)%len(common)])
-			}
-		}
-		message := i / parts
-		pool[i] = rank.Candidate{
-			ID: fmt.Sprint(message), Session: fmt.Sprint("s", message/20), Seq: message % 20,
-			Role: []string{"user", "assistant"}[message%2], Score: 1 / float64(i+1), Text: strings.Join(text, " "),
-			Time: now.Add(-time.Duration(message) * time.Hour),
-		}
-	}
-	return pool
 }

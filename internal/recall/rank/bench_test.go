@@ -1,0 +1,61 @@
+package rank_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// BenchmarkRank ranks 400 matches, of whose words a third are words that few others have: short messages of 280
+// characters, and parts of 1,000 characters of messages that an assistant wrote. It does so beside the floor: reading
+// each byte of the latter once.
+func BenchmarkRank(b *testing.B) {
+	query := "When did Ann swap the hip thrusts because of my back?"
+	long := benchmarkPool(170, 4)
+	for name, pool := range map[string][]rank.Candidate{"short": benchmarkPool(46, 1), "long": long} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				rank.Default().Rank(rank.NewQuery(query, now), pool)
+			}
+		})
+	}
+	b.Run("floor", func(b *testing.B) {
+		sum := 0
+		for b.Loop() {
+			for i := range long {
+				for j := range len(long[i].Text) {
+					sum += int(long[i].Text[j])
+				}
+			}
+		}
+	})
+}
+
+// benchmarkPool returns 400 parts of so many words, some of which are of one message.
+func benchmarkPool(words, parts int) []rank.Candidate {
+	common := strings.Fields("Can we swap the barbell hip thrusts for banded glute bridges today, Ann, " +
+		"because my lower back is sore again since Monday? I have added several words that no other message has")
+	syllables := strings.Fields("ba do swi tre ka len mor ni pra qua ris so tam ul ves hi")
+	pool := make([]rank.Candidate, 400)
+	for i := range pool {
+		var text []string
+		for j := range words {
+			if n := i*31 + j*j*17; j%3 == 0 {
+				text = append(text, syllables[n%16]+syllables[n/16%16]+syllables[n/256%16]+"ed")
+			} else {
+				text = append(text, common[(i*7+j*j)%len(common)])
+			}
+		}
+		message := i / parts
+		pool[i] = rank.Candidate{
+			ID: fmt.Sprint(message), Session: fmt.Sprint("s", message/20), Seq: message % 20,
+			Role: []string{"user", "assistant"}[message%2], Score: 1 / float64(i+1), Text: strings.Join(text, " "),
+			Time: now.Add(-time.Duration(message) * time.Hour),
+		}
+	}
+	return pool
+}
