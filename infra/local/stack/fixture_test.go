@@ -59,6 +59,20 @@ func startOwn(t *testing.T, environ map[string]string) *fixture {
 	return f
 }
 
+// step is a test that shares its stack with others. A message of a text that was written before makes no record of
+// the stream, so each writes texts of its own.
+type step struct {
+	name string
+	run  func(*testing.T, *fixture)
+}
+
+func inTurn(t *testing.T, f *fixture, steps []step) {
+	t.Helper()
+	for _, s := range steps {
+		t.Run(s.name, func(t *testing.T) { s.run(t, f) })
+	}
+}
+
 func newFixture() *fixture {
 	return &fixture{configs: map[string]config.Config{}, reached: map[string][]int{}}
 }

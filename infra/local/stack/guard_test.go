@@ -70,11 +70,9 @@ func TestDataFolderBecomesPrivate(t *testing.T) {
 	}
 }
 
-// TestServersOfTheStackAreForThisMachine calls each server under the name of a host whose name could resolve to this
+// serversAreForThisMachine calls each server under the name of a host whose name could resolve to this
 // machine, and as a page of another origin. Only the API itself, which takes tokens, answers.
-func TestServersOfTheStackAreForThisMachine(t *testing.T) {
-	t.Parallel()
-	f := start(t, map[string]string{"CORS_ORIGINS": "*"})
+func serversAreForThisMachine(t *testing.T, f *fixture) {
 	info := f.stack.Info()
 	port := f.stack.URL()[strings.LastIndex(f.stack.URL(), ":")+1:]
 	targets := []struct{ method, url, body string }{

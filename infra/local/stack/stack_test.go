@@ -25,9 +25,35 @@ import (
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-func TestStackFromEndToEnd(t *testing.T) {
+// TestStackWithOwnEngine uses one stack for what a stack with an engine of its own has to do, up to its end.
+func TestStackWithOwnEngine(t *testing.T) {
 	t.Parallel()
-	f := startOwn(t, nil)
+	inTurn(t, startOwn(t, nil), []step{
+		{"from end to end", fromEndToEnd}, {"beside another stack", besideAnotherStack}, {"stop ends streams", stopEndsStreams},
+	})
+}
+
+// TestStackOnNamedEngine uses one stack for all that leaves it usable. A function may be stuck after
+// the dead letters, so what has to settle comes before.
+func TestStackOnNamedEngine(t *testing.T) {
+	t.Parallel()
+	f := start(t, map[string]string{
+		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other", "CHAT_TIMEOUT": "7s",
+		"OPENAI_BACKGROUND_MODEL": "small", "OPENAI_BACKGROUND_EFFORT": "none", "CORS_ORIGINS": "*",
+	})
+	inTurn(t, f, []step{
+		{"functions get their environment", functionsGetTheirEnvironment},
+		{"servers are for this machine", serversAreForThisMachine},
+		{"faults", injectFaults},
+		{"redeliver", redeliver},
+		{"settle says when it cannot", settleSaysWhenItCannot},
+		{"wait ends with its context", waitEndsWithItsContext},
+		{"settle names dead letters", settleNamesDeadLetters},
+		{"index lag", lagIndexes},
+	})
+}
+
+func fromEndToEnd(t *testing.T, f *fixture) {
 	var info stack.Info
 	f.get(t, "/dev/info", &info)
 	if info.Functions["prompt"] != "throughline-prompt" || info.TableName != "throughline" ||
@@ -103,12 +129,7 @@ func (f *fixture) useServices(t *testing.T, info stack.Info) {
 	}
 }
 
-func TestFunctionsGetTheirEnvironment(t *testing.T) {
-	t.Parallel()
-	f := start(t, map[string]string{
-		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other", "CHAT_TIMEOUT": "7s",
-		"OPENAI_BACKGROUND_MODEL": "small", "OPENAI_BACKGROUND_EFFORT": "none",
-	})
+func functionsGetTheirEnvironment(t *testing.T, f *fixture) {
 	coach, summarize := f.config("coach"), f.config("summarize")
 	if tr := summarize.Triggers; tr.Messages != 3 || tr.Idle != 2*time.Second || tr.TimeoutMS != 2500 {
 		t.Errorf("triggers %+v", tr)
@@ -128,9 +149,7 @@ func TestFunctionsGetTheirEnvironment(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
+func injectFaults(t *testing.T, f *fixture) {
 	token := f.token(t, "ann")
 	var state map[string]struct{ ErrorRate, LatencyMS, DropRate float64 }
 	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"errorRate":1,"latencyMs":1},"openai":{"dropRate":0.5}}`, &state)
@@ -161,10 +180,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestIndexLag(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
-	token := f.token(t, "ann")
+func lagIndexes(t *testing.T, f *fixture) {
+	token := f.token(t, "ben")
 	f.post(t, "/v1/sessions", token, "before")
 	var state map[string]struct{ IndexLagMS float64 }
 	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, &state)
@@ -176,7 +193,7 @@ func TestIndexLag(t *testing.T) {
 	query := func() int {
 		out, err := db.Query(t.Context(), &dynamodb.QueryInput{
 			TableName: &table, IndexName: aws.String("sourceId-timestamp"), KeyConditionExpression: aws.String("sourceId = :s"),
-			ExpressionAttributeValues: map[string]types.AttributeValue{":s": str("ann")},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":s": str("ben")},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -193,13 +210,11 @@ func TestIndexLag(t *testing.T) {
 	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, nil) // a stop has to clean it up
 }
 
-func TestSettleSaysWhenItCannot(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
+func settleSaysWhenItCannot(t *testing.T, f *fixture) {
 	f.mu.Lock()
 	f.stuck = true
 	f.mu.Unlock()
-	if status, _ := f.post(t, "/v1/sessions", f.token(t, "ann"), "one"); status != http.StatusCreated {
+	if status, _ := f.post(t, "/v1/sessions", f.token(t, "ann"), "two"); status != http.StatusCreated {
 		t.Fatalf("status %d", status)
 	}
 	if got := f.settle(t, 300); got.Settled || got.Pending == 0 {
@@ -217,14 +232,12 @@ func TestSettleSaysWhenItCannot(t *testing.T) {
 	}
 }
 
-// TestSettleNamesDeadLetters lets a function fail on a record until its mapping gives up.
-func TestSettleNamesDeadLetters(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
+// settleNamesDeadLetters lets a function fail on a record until its mapping gives up.
+func settleNamesDeadLetters(t *testing.T, f *fixture) {
 	f.mu.Lock()
 	f.stuck = true
 	f.mu.Unlock()
-	f.post(t, "/v1/sessions", f.token(t, "ann"), "one")
+	f.post(t, "/v1/sessions", f.token(t, "ann"), "three")
 	got := f.settle(t, 60_000)
 	var letters struct {
 		Items []struct {
@@ -242,10 +255,8 @@ func TestSettleNamesDeadLetters(t *testing.T) {
 	}
 }
 
-func TestRedeliver(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
-	f.post(t, "/v1/sessions", f.token(t, "ann"), "one")
+func redeliver(t *testing.T, f *fixture) {
+	f.post(t, "/v1/sessions", f.token(t, "ann"), "to redeliver")
 	first := f.settle(t, 20_000)
 	if status := f.call(t, "POST", "/dev/redeliver", "", nil); status != http.StatusAccepted {
 		t.Fatalf("status %d", status)
@@ -328,9 +339,8 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	}
 }
 
-func TestStacksSideBySideAndNamedEngine(t *testing.T) {
-	t.Parallel()
-	first := startOwn(t, nil)
+// besideAnotherStack starts a second stack on the engine of the first one.
+func besideAnotherStack(t *testing.T, first *fixture) {
 	second := start(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": first.stack.Info().DynamoDBEndpoint, "TABLE_NAME": "second",
 		"OPENAI_BASE_URL": first.stack.Info().OpenAIBaseURL, "PINECONE_INDEX_HOST": first.stack.Info().PineconeHost,
@@ -339,17 +349,17 @@ func TestStacksSideBySideAndNamedEngine(t *testing.T) {
 		t.Error("the named engine is not used")
 	}
 	token := second.token(t, "ann")
-	if status, _ := second.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated {
+	if status, _ := second.post(t, "/v1/sessions", token, "two"); status != http.StatusCreated {
 		t.Fatalf("status %d", status)
 	}
-	if status, _ := first.post(t, "/v1/sessions", token, "one"); status != http.StatusUnauthorized {
+	if status, _ := first.post(t, "/v1/sessions", token, "two"); status != http.StatusUnauthorized {
 		t.Errorf("a token of the other stack: status %d", status)
 	}
 	if !second.settle(t, 20_000).Settled {
 		t.Error("not settled")
 	}
 	db := dynamo(first.stack.Info().DynamoDBEndpoint)
-	if item(t, db, "throughline", "user#ann", "msg#one") != nil || item(t, db, "second", "user#ann", "msg#one") == nil {
+	if item(t, db, "throughline", "user#ann", "msg#two") != nil || item(t, db, "second", "user#ann", "msg#two") == nil {
 		t.Error("the stacks share a table")
 	}
 	var p struct{ Errors []struct{ Field string } }

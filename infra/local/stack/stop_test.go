@@ -40,9 +40,7 @@ func TestTakenPortNamesAnother(t *testing.T) {
 	}
 }
 
-func TestStopEndsStreams(t *testing.T) {
-	t.Parallel()
-	f := startOwn(t, nil)
+func stopEndsStreams(t *testing.T, f *fixture) {
 	begun := make(chan struct{})
 	f.chat = func(ctx context.Context) io.Reader {
 		reader, writer := io.Pipe()
@@ -80,7 +78,7 @@ func TestStopEndsStreams(t *testing.T) {
 // while it generates an answer. The stop is clean all the same, and the client gets an error.
 func TestStopDoesNotWaitForABusyFunction(t *testing.T) {
 	t.Parallel()
-	f := startOwn(t, nil)
+	f := start(t, nil)
 	begun, release := make(chan struct{}), make(chan struct{})
 	defer close(release)
 	f.chat = func(context.Context) io.Reader {
@@ -103,9 +101,7 @@ func TestStopDoesNotWaitForABusyFunction(t *testing.T) {
 	}
 }
 
-func TestWaitEndsWithItsContext(t *testing.T) {
-	t.Parallel()
-	f := start(t, nil)
+func waitEndsWithItsContext(t *testing.T, f *fixture) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.stack.Wait(ctx); err != nil {
