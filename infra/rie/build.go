@@ -52,21 +52,23 @@ func executable(path string) (string, error) {
 }
 
 // Build builds main packages of this module, such as "./functions/prompt", as they are built for Lambda but for this
-// machine's processor. It returns the path of each package's bootstrap, in order. With the flags of launch.BuildEnv,
+// machine's processor. It returns the path of each package's binary, in order. With the flags of launch.BuildEnv,
 // the packages are compiled once for both.
 func Build(ctx context.Context, folder string, packages ...string) ([]string, error) {
 	root, err := launch.ModuleRoot(ctx)
 	if err != nil {
 		return nil, err
 	}
+	// One command loads the packages once. It gives each binary the name of its package.
+	arguments := append([]string{"build", "-tags=lambda.norpc", "-ldflags=-s", "-o", folder + "/"}, packages...)
+	build := exec.CommandContext(ctx, "go", arguments...)
+	build.Dir, build.Env = root, launch.BuildEnv()
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build %v: %w\n%s", packages, err, out)
+	}
 	binaries := make([]string, len(packages))
 	for i, pkg := range packages {
-		binaries[i] = filepath.Join(folder, filepath.Base(pkg), "bootstrap")
-		build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-ldflags=-s", "-o", binaries[i], pkg)
-		build.Dir, build.Env = root, launch.BuildEnv()
-		if out, err := build.CombinedOutput(); err != nil {
-			return nil, fmt.Errorf("build %s: %w\n%s", pkg, err, out)
-		}
+		binaries[i] = filepath.Join(folder, filepath.Base(pkg))
 	}
 	return binaries, nil
 }

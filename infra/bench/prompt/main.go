@@ -35,8 +35,9 @@ func main() {
 				return nil, err
 			}
 			return promptbench.Run(ctx, endpoint, "bench-prompt", promptbench.Settings{
-				Lengths: messages, Repeats: *repeats, Starts: *starts, Turns: *turns, Latency: promptbench.Typical, Day: *day,
-				Prices: promptbench.Prices{Input: in.Prices.USD("modelInput"), Cached: in.Prices.USD("modelCached")},
+				Lengths: messages, Repeats: *repeats, Warmups: 20, Starts: *starts, Turns: *turns, Day: *day,
+				Latency: promptbench.Typical,
+				Prices:  promptbench.Prices{Input: in.Prices.USD("modelInput"), Cached: in.Prices.USD("modelCached")},
 			}, progress)
 		},
 	}.Main()

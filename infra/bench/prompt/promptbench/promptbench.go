@@ -20,6 +20,8 @@ type Settings struct {
 	Lengths []int `json:"lengths"`
 	// Repeats is how often a prompt is built for its p99 or its CPU time. Medians of wall time take a quarter of it.
 	Repeats int `json:"repeats"`
+	// Warmups is how often a prompt is built before it counts.
+	Warmups int `json:"warmups"`
 	// Starts is how often each function is started; with 0 none is.
 	Starts int `json:"starts"`
 	// Turns is how many turns of a chat are measured; with 0 none is.
@@ -74,6 +76,7 @@ func Run(ctx context.Context, endpoint, table string, s Settings, progress func(
 		return r, err
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
+	services.warmups = s.Warmups
 	if err := r.measureRecipes(ctx, services, progress); err != nil {
 		return r, err
 	}

@@ -33,7 +33,9 @@ type services struct {
 	*callLog
 	// instant makes every link answer at once, first makes those of the functions answer as atFirst says.
 	instant, first *atomic.Bool
-	client         *dynamodb.Client
+	// warmups is how often a prompt is built before it counts.
+	warmups int
+	client  *dynamodb.Client
 	// meter counts the client's calls.
 	meter    *meter.Meter
 	latency  Latencies

@@ -10,9 +10,6 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// warmups is how often a prompt is built before it counts.
-const warmups = 20
-
 // Wall is a recipe's wall time and that of the slowest chain of its remote calls, both medians.
 type Wall struct {
 	Recipe string `json:"recipe"`
@@ -72,7 +69,7 @@ func (s *services) measureWall(ctx context.Context, h *history, recipe string, r
 
 // warmUp builds prompts until connections are open and caches are filled.
 func (s *services) warmUp(ctx context.Context, p *prompt.Service, h *history, recipe string) error {
-	for range warmups {
+	for range s.warmups {
 		if _, err := h.build(ctx, p, recipe); err != nil {
 			return err
 		}
