@@ -90,17 +90,21 @@ func removeUnused(doc *huma.OpenAPI) {
 	}
 }
 
-// registerPages adds the two pages that need no token. Each is rendered at its first request, to keep the function's
-// start fast.
+// openAPIText and renderedDocs are the two pages. They are the same for all servers of a process, and each is rendered at
+// its first request, to keep the start of the function fast.
+var (
+	openAPIText  = sync.OnceValues(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
+	renderedDocs = sync.OnceValues(func() (docsPage, error) { return renderDocs(openAPIDocument()) })
+)
+
+// registerPages adds the two pages that need no token.
 func (s *server) registerPages() {
-	openapi := sync.OnceValues(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		text, err := openapi()
+		text, err := openAPIText()
 		s.servePage(w, r, "application/json", "", text, err)
 	})
-	docs := sync.OnceValues(func() (docsPage, error) { return renderDocs(openAPIDocument()) })
 	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
-		page, err := docs()
+		page, err := renderedDocs()
 		s.servePage(w, r, "text/html; charset=utf-8", page.policy, page.html, err)
 	})
 }
