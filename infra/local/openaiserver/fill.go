@@ -18,6 +18,12 @@ type builder struct {
 	// parts is the size of the value so far.
 	parts   int
 	problem error
+	// resolved are the schemas that first has used. An array uses one for each of its items.
+	resolved map[*jsonschema.Schema]*jsonschema.Resolved
+}
+
+func newBuilder(text string) *builder {
+	return &builder{text: text, resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
 }
 
 var errTooLarge = fmt.Errorf("a value of more than %d parts", maxValue)
@@ -120,12 +126,16 @@ func (b *builder) string(s *jsonschema.Schema, wish string) any {
 
 // first returns the first candidate that a schema allows.
 func (b *builder) first(s *jsonschema.Schema, candidates []any) any {
-	valid, err := s.CloneSchemas().Resolve(nil)
-	if err != nil {
-		b.problem = err
-		return nil
+	valid := b.resolved[s]
+	if valid == nil {
+		var err error
+		if valid, err = s.CloneSchemas().Resolve(nil); err != nil {
+			b.problem = err
+			return nil
+		}
+		b.resolved[s] = valid
 	}
-	err = errors.New("a format that this model has no example of")
+	err := errors.New("a format that this model has no example of")
 	for _, candidate := range candidates {
 		if err = valid.Validate(candidate); err == nil {
 			return candidate

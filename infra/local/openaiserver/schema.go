@@ -46,7 +46,7 @@ func newFiller(data json.RawMessage) (*filler, error) {
 	if f.valid, err = f.schema.Resolve(nil); err != nil {
 		return nil, err
 	}
-	b := builder{}
+	b := newBuilder("")
 	if f.least = b.build(f.schema, nil); b.problem != nil {
 		return nil, b.problem
 	}
@@ -65,7 +65,7 @@ func mustFill(data json.RawMessage) *filler {
 // fill returns a value that the schema allows, as near to the wish as the schema lets it be. text is the wish for a
 // required string that has none.
 func (f *filler) fill(wish any, text string) any {
-	b := builder{text: text}
+	b := newBuilder(text)
 	if built := b.build(f.schema, wish); b.problem == nil && f.valid.Validate(built) == nil {
 		return built
 	}

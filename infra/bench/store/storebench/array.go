@@ -63,6 +63,10 @@ func (a *arrayContender) entries(messages []conversation.NewMessage) []types.Att
 // begin writes the item with its first length of messages.
 func (a *arrayContender) begin(ctx context.Context) error {
 	a.setMessages(a.entries(a.texts.Messages(a.length)))
+	return a.put(ctx)
+}
+
+func (a *arrayContender) put(ctx context.Context) error {
 	_, err := a.PutItem(ctx, &dynamodb.PutItemInput{TableName: aws.String(a.table), Item: a.item})
 	if err != nil {
 		return fmt.Errorf("begin array: %w", err)
@@ -114,10 +118,13 @@ func (a *arrayContender) read(ctx context.Context) (used []meter.Usage, messages
 	})
 }
 
-// fillArray appends turn by turn to an empty array until DynamoDB refuses it.
+// fillArray writes an array of nine tenths of the limit, and appends turn by turn until DynamoDB refuses it.
 func (s *setup) fillArray(ctx context.Context) (ArrayEnd, error) {
 	a := s.newArray(0)
-	if err := a.begin(ctx); err != nil {
+	for capacity.Size(a.item) < capacity.MaxItemBytes/10*9 {
+		a.setMessages(append(a.messages(), a.entries(a.texts.Messages(10*turnMessages))...))
+	}
+	if err := a.put(ctx); err != nil {
 		return ArrayEnd{}, err
 	}
 	var end ArrayEnd
