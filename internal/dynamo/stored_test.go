@@ -38,16 +38,6 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	var f stored
 	var err error
 	dynamotest.NewSession(t, s, user, "coach_conversation", "a", "x", "y")
-	dynamotest.NewSession(t, s, user, "coach_conversation", "covered", "x")
-	f.covered, err = s.Sessions.Session(ctx, user, "covered")
-	check(err)
-	check(s.Summaries.SaveSummary(ctx, user, f.covered, summaryOf(f.covered, 1)))
-	check(s.Indexing.MarkIndexed(ctx, user, f.covered, conversation.Watermark{Seq: 1}))
-	read, err := s.Sessions.Session(ctx, user, "covered")
-	check(err)
-	check(s.Extraction.SkipExtraction(ctx, user, read))
-	f.covered, err = s.Sessions.Session(ctx, user, "covered")
-	check(err)
 	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
 	check(err)
 	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(dynamotest.OneMessage("a", "question"), "turn"), time.Minute)
@@ -67,6 +57,31 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	f.session, err = s.Sessions.Session(ctx, user, "a")
 	check(err)
 	return f
+}
+
+// cover adds a session of which nothing is left to do.
+func (f *stored) cover(t *testing.T, s storetest.Stores, user conversation.UserID) {
+	t.Helper()
+	ctx := t.Context()
+	session := dynamotest.NewSession(t, s, user, "coach_conversation", "covered", "x")
+	read := func() (x conversation.Session) {
+		x, err := s.Sessions.Session(ctx, user, "covered")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	err := s.Summaries.SaveSummary(ctx, user, session, summaryOf(session, 1))
+	if err == nil {
+		err = s.Indexing.MarkIndexed(ctx, user, session, conversation.Watermark{Seq: 1})
+	}
+	if err == nil {
+		err = s.Extraction.SkipExtraction(ctx, user, read())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.covered = read()
 }
 
 // erase adds a user whose erasure has begun.

@@ -341,9 +341,12 @@ func kindsAfter(t *testing.T, table string, w write, script []exchange) map[stri
 	user := conversation.UserID(strings.ReplaceAll(fmt.Sprint(t.Name(), len(script)), "#", ""))
 	undisturbed := dynamotest.Open(t, table, dynamotest.FixedClock())
 	var f stored
-	if strings.Contains(t.Name(), "eras") {
+	switch {
+	case strings.Contains(t.Name(), "eras"):
 		f.erase(t, undisturbed, user)
-	} else {
+	case strings.Contains(t.Name(), "settle"):
+		f.cover(t, undisturbed, user)
+	default:
 		f = store(t, undisturbed, user)
 	}
 	connection := &wire{op: w.op, script: script}

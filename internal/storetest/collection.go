@@ -277,15 +277,23 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	if len(live) != maxLiveMemories || !live[pinned.ID] || !live[seeded.ID] {
 		t.Errorf("%d memories are live, the pinned one %v, the seeded one %v", len(live), live[pinned.ID], live[seeded.ID])
 	}
+	all := map[string]longterm.Memory{}
+	for _, m := range allRecords(t, s.Memories, 75) {
+		all[m.ID] = m
+	}
+	if len(all) != maxLiveMemories+2 {
+		t.Errorf("%d memories are listed", len(all))
+	}
 	for _, m := range extracted {
+		checkSame(t, m, all[m.ID], "listed")
+		if live[m.ID] {
+			continue
+		}
 		got, err := s.Memories.Get(t.Context(), alice, m.ID)
 		if err != nil {
 			t.Fatalf("a memory past the cap was lost: %v", err)
 		}
 		checkSame(t, m, got, "read back")
-	}
-	if all := allRecords(t, s.Memories, 75); len(all) != maxLiveMemories+2 {
-		t.Errorf("%d memories are listed", len(all))
 	}
 }
 

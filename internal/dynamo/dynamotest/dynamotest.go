@@ -66,6 +66,7 @@ func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	t.Helper()
 	pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), &dynamodb.QueryInput{
 		TableName: aws.String(table), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
+		ProjectionExpression: aws.String("sk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)},
 		},
