@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,10 +49,17 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// MainWithChecks is Main for a package whose properties take long. Each is checked that many times, unless the command
-// line says how often, as make soak does.
+// parallelTests is how many tests run at once where they take long. Most of them wait: for the engine, for another
+// writer, for a lease. As many as there are processors would leave those idle.
+const parallelTests = 6
+
+// MainWithChecks is Main for a package whose tests take long. Each property is checked that many times, and more tests
+// run at once than there are processors, unless the command line says otherwise, as make soak does.
 func MainWithChecks(m *testing.M, checks int) {
-	if err := flag.Set("rapid.checks", strconv.Itoa(checks)); err != nil {
+	parallel := max(parallelTests, runtime.GOMAXPROCS(0))
+	if err := errors.Join(
+		flag.Set("rapid.checks", strconv.Itoa(checks)), flag.Set("test.parallel", strconv.Itoa(parallel)),
+	); err != nil {
 		panic(err) // the package has no properties
 	}
 	Main(m) // which reads the command line
