@@ -273,17 +273,10 @@ func TestOutgrown(t *testing.T) {
 // once, for the job and for an append, and its messages do not fit back.
 func TestFullRecord(t *testing.T) {
 	t.Parallel()
+	s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
+	fillRecord(t, newAppTable(t), s.Item)
 	for _, appends := range []bool{false, true} {
-		s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
 		a := newAppTable(t, s.Item)
-		attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
-		for room, step := 0, 16<<10; step > 0; step /= 2 { // fill the record to its limit
-			attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", room+step)}
-			_, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: s.Item})
-			if err == nil {
-				room += step
-			}
-		}
 		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
 		if appends {
 			if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), user, conversation.Append{
@@ -307,6 +300,22 @@ func TestFullRecord(t *testing.T) {
 			t.Errorf("the way back: %v", err)
 		}
 	}
+}
+
+// fillRecord pads a session's record to the engine's limit.
+func fillRecord(t *testing.T, a *appTable, record appRecord) {
+	t.Helper()
+	attributes := record["attributes"].(*types.AttributeValueMemberM).Value
+	pad := func(bytes int) { attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", bytes)} }
+	room := 0
+	for step := 16 << 10; step > 0; step /= 2 {
+		pad(room + step)
+		_, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: record})
+		if err == nil {
+			room += step
+		}
+	}
+	pad(room)
 }
 
 // TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost.
