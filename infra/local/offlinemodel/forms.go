@@ -26,7 +26,7 @@ type forms map[string][]form
 func loadForms() forms {
 	all, sets := forms{}, []string{}
 	for line := range strings.Lines(formsFile) {
-		columns := strings.Split(strings.TrimSpace(line), " | ")
+		columns := strings.Split(strings.TrimRight(line, "\n"), " | ")
 		head := strings.Fields(columns[0])
 		if len(head) == 0 || head[0] == "#" {
 			continue
@@ -37,6 +37,9 @@ func loadForms() forms {
 			continue
 		}
 		f := form{match: regexp.MustCompile("(?i)" + pattern)}
+		if f.match.MatchString("") {
+			panic("a form of " + head[0] + " matches every text")
+		}
 		if len(head) > 2 {
 			f.kind = head[1]
 			f.confidence, _ = strconv.ParseFloat(head[2], 64) // 0 is below what the product stores
