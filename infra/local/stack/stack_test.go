@@ -29,7 +29,9 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 func TestStackWithOwnEngine(t *testing.T) {
 	t.Parallel()
 	inTurn(t, startOwn(t, nil), []step{
-		{"from end to end", fromEndToEnd}, {"beside another stack", besideAnotherStack}, {"stop ends streams", stopEndsStreams},
+		{"from end to end", fromEndToEnd},
+		{"beside another stack", besideAnotherStack},
+		{"stop ends streams", stopEndsStreams},
 	})
 }
 
