@@ -306,7 +306,9 @@ func TestFullRecord(t *testing.T) {
 func fillRecord(t *testing.T, a *appTable, record appRecord) {
 	t.Helper()
 	attributes := record["attributes"].(*types.AttributeValueMemberM).Value
-	pad := func(bytes int) { attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", bytes)} }
+	pad := func(bytes int) {
+		attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", bytes)}
+	}
 	room := 0
 	for step := 16 << 10; step > 0; step /= 2 {
 		pad(room + step)
