@@ -40,6 +40,23 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
+// Encoding a prompt for the store. It should take no memory for tables of the compression.
+func BenchmarkNewStoredPrompt(b *testing.B) {
+	w := newFixture()
+	r := longHistory(w)
+	r.Recipe, r.SkipSave = prompt.Unified, true
+	p, err := prompt.New(w.deps(now)).Build(b.Context(), "u", r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now, Text: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 // longHistory is a user with 120,000 characters of messages of today, about 250 characters each.
 func longHistory(w *fixture) prompt.Request {
 	p := w.user("u")
