@@ -94,7 +94,7 @@ func TestLargeRecordsBecomePastInSteps(t *testing.T) {
 	for i := range 25 {
 		id := conversation.NewID("memory", storetest.Now, strings.NewReader(strings.Repeat(string(rune('a'+i)), 10)))
 		dynamotest.Put(t, table, alice, "ltm#memory#"+id, map[string]types.AttributeValue{
-			"content": text(strings.Repeat("x", 220_000)), "version": number("1"), "generation": number("0"),
+			"content": text(strings.Repeat("😀", 55_000)), "version": number("1"), "generation": number("0"),
 			"validUntil": text(conversation.FormatTime(storetest.Now.Add(-time.Hour))), "type": text("PROFILE"),
 		})
 	}

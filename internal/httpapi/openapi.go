@@ -90,8 +90,8 @@ func removeUnused(doc *huma.OpenAPI) {
 	}
 }
 
-// openAPIText and renderedDocs are the two pages, the same for all servers of a process. Each is rendered at its first
-// request, to keep the start of the function fast.
+// openAPIText and renderedDocs are the two pages. A process has one app, so that they are the same for all its servers.
+// Each is rendered at its first request, to keep the start of the function fast.
 var (
 	openAPIText  = sync.OnceValues(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
 	renderedDocs = sync.OnceValues(func() (docsPage, error) { return renderDocs(openAPIDocument()) })

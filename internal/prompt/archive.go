@@ -302,7 +302,7 @@ func decodeRecord(k StoredPrompt) (Record, error) {
 	}, nil
 }
 
-// deflaters are used again, because each has tables of 800 KB.
+// deflaters are compressors that are used again, because each has tables of 800 KB.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestSpeed)
 	if err != nil {

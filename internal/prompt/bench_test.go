@@ -40,7 +40,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// Encoding a prompt for the store. It should take no memory for tables of the compression.
+// Encoding a prompt for the store. Its memory is that of the answer: the tables of the compression are used again.
 func BenchmarkNewStoredPrompt(b *testing.B) {
 	w := newFixture()
 	r := longHistory(w)

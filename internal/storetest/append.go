@@ -157,7 +157,7 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 }
 
 func testConcurrentAppends(t *testing.T, s *fixture) {
-	const writers, each = 20, 10
+	const writers, each = 20, 25
 	createSession(t, s, alice, coach, "w")
 	var wg sync.WaitGroup
 	for w := range writers {

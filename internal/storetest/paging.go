@@ -13,11 +13,11 @@ import (
 
 func testPaging(t *testing.T, s *fixture) {
 	createSession(t, s, alice, coach, "p")
-	const n = 53
+	const n = 107
 	for i := 0; i < n; i += 50 {
 		appendMessages(t, s, alice, "p", userMessages(numbered("m", min(50, n-i))...)...)
 	}
-	for _, limit := range []int{1, 7, 25, n, 200} {
+	for _, limit := range []int{1, 7, 50, 107, 200} {
 		got := allMessages(t, s, alice, "p", conversation.Page{Limit: limit})
 		checkComplete(t, got, n)
 		got = allMessages(t, s, alice, "p", conversation.Page{Limit: limit, Descending: true})

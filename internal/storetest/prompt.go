@@ -164,7 +164,7 @@ func testMessagesBefore(t *testing.T, s *fixture) {
 
 // testMessagesAfter reads ranges of a session whose messages are not evenly spread in time.
 func testMessagesAfter(t *testing.T, s *fixture) {
-	const n = 250
+	const n = 500
 	createSession(t, s, alice, coach, "a")
 	at := Now.Add(-1000 * time.Hour)
 	times := []time.Time{{}}
@@ -178,7 +178,7 @@ func testMessagesAfter(t *testing.T, s *fixture) {
 		appendMessages(t, s, alice, "a", messages...)
 	}
 	session := readSession(t, s, "a")
-	for _, after := range []int{0, 1, 99, 175, 240, n - 1, n, 2000} {
+	for _, after := range []int{0, 1, 99, 250, 350, 399, 490, 499, 500, 2000} {
 		for _, limit := range []int{1, 20, 100} {
 			want := max(0, min(limit, n-after))
 			for _, at := range []time.Time{{}, times[min(after, n)]} {

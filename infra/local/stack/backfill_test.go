@@ -93,7 +93,7 @@ func TestBackfillDelaysNoTrigger(t *testing.T) {
 	f.run(t, cfg)
 	info := f.stack.Info()
 	writer := liveWriter{c: c, db: dynamo(info.DynamoDBEndpoint), table: info.TableName}
-	app := legacy.Table{Users: 30, Sessions: 30, Messages: 300, Seed: 4}
+	app := legacy.Table{Users: 30, Sessions: 30, Messages: 700, Seed: 4}
 	if err := app.Load(t.Context(), writer.db, writer.table); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestBackfillDelaysNoTrigger(t *testing.T) {
 	}
 	copies := slices.DeleteFunc(writer.scan(t), func(sk string) bool { return !strings.HasPrefix(sk, "msg#2") })
 	t.Logf("a trigger takes %v at most, and %v beside a backfill of %d messages", floor, slowest, len(copies))
-	if len(copies) < 200 || during < 2 {
+	if len(copies) < 400 || during < 2 {
 		t.Errorf("beside %d copies %d writes were handled", len(copies), during-1)
 	}
 	if slowest > 3*floor {
@@ -185,7 +185,7 @@ func backfill(ctx context.Context, info stack.Info) error {
 		Region: "us-east-1", BaseEndpoint: aws.String(info.LambdaEndpoint), Credentials: keys(),
 	})
 	out, err := client.Invoke(ctx, &lambda.InvokeInput{
-		FunctionName: aws.String(info.Functions["migrate"]), Payload: []byte(`{"action":"backfill","rateLimit":40}`),
+		FunctionName: aws.String(info.Functions["migrate"]), Payload: []byte(`{"action":"backfill","rateLimit":100}`),
 	})
 	if err == nil && (out.FunctionError != nil || !strings.Contains(string(out.Payload), `"done":true`)) {
 		err = fmt.Errorf("backfill: %s", out.Payload)

@@ -66,6 +66,7 @@ type step struct {
 	run  func(*testing.T, *fixture)
 }
 
+// inTurn runs the steps one after the other on one stack.
 func inTurn(t *testing.T, f *fixture, steps []step) {
 	t.Helper()
 	for _, s := range steps {

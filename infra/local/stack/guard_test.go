@@ -70,8 +70,8 @@ func TestDataFolderBecomesPrivate(t *testing.T) {
 	}
 }
 
-// serversAreForThisMachine calls each server under the name of a host whose name could resolve to this
-// machine, and as a page of another origin. Only the API itself, which takes tokens, answers.
+// serversAreForThisMachine calls each server under the name of a host whose name could resolve to this machine,
+// and as a page of another origin. Only the API itself, which takes tokens, answers.
 func serversAreForThisMachine(t *testing.T, f *fixture) {
 	info := f.stack.Info()
 	port := f.stack.URL()[strings.LastIndex(f.stack.URL(), ":")+1:]
