@@ -22,7 +22,6 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/faults"
-	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
@@ -51,7 +50,6 @@ type services struct {
 	indexes []*pineconelocal.Server // none where the user named another
 	// moreIndexes are the names and hosts of further indexes, as the functions get them.
 	moreIndexes string
-	lag         *indexlag.Lag    // nil where DynamoDB has no injector
 	tables      *dynamodb.Client // like streams, the stack's own client without faults
 	streams     *dynamodbstreams.Client
 	streamARN   string
@@ -88,11 +86,8 @@ func (s *services) start(ctx context.Context) error {
 	return s.injectDynamoDB(ctx)
 }
 
-// stop ends what was started. ctx bounds the cleaning up of lagging indexes.
-func (s *services) stop(ctx context.Context) (err error) {
-	if s.lag != nil {
-		err = errors.Join(err, s.lag.Close(ctx))
-	}
+// stop ends what was started.
+func (s *services) stop() (err error) {
 	for _, index := range s.indexes {
 		err = errors.Join(err, index.Close())
 	}
@@ -199,8 +194,8 @@ func (s *services) expireRecords(ctx context.Context, name string) error {
 	return nil
 }
 
-// injectDynamoDB puts the fault injector and the lag of indexes in front of the table. AWS refuses signed requests
-// that passed a proxy, so only an engine on this machine gets an injector.
+// injectDynamoDB puts the fault injector in front of the table. AWS refuses signed requests that passed a proxy, so an
+// engine elsewhere gets none.
 func (s *services) injectDynamoDB(ctx context.Context) error {
 	if !onThisMachine(s.dynamodb.direct) {
 		return nil
@@ -209,12 +204,8 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.lag = indexlag.New(indexlag.Options{
-		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
-	})
 	s.dynamodb.injector = faults.NewInjector(1)
-	engine := dynamodblocal.CacheDescriptions(proxy)
-	handler := s.dynamodb.injector.Handler(s.lag.Handler(engine), faults.DynamoDBFailures())
+	handler := s.dynamodb.injector.Handler(dynamodblocal.CacheDescriptions(proxy), faults.DynamoDBFailures())
 	s.dynamodb.injected, err = s.serve(ctx, handler)
 	return err
 }
