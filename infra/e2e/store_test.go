@@ -144,6 +144,34 @@ func TestContentIsStoredExactly(t *testing.T) {
 	}
 }
 
+// TestIndexLagHidesNothing makes the local indexes lag five seconds. An acknowledged message is in the next read and in
+// the next prompt.
+func TestIndexLagHidesNothing(t *testing.T) {
+	api := newUser(t)
+	setFaults(t, map[string]any{"dynamodb": map[string]any{"indexLagMs": 5000}})
+	open(t, api, "coach_conversation", "s")
+	for i := range 3 {
+		do(t, api, http.MethodPost, messagesPath, userMessage(fmt.Sprint("word", i)), nil)
+		if got := messages(t, api, "s"); len(got) != i+1 {
+			t.Fatalf("after %d appends the session shows %d messages", i+1, len(got))
+		}
+	}
+	said := 0
+	for _, m := range buildPrompt(t, api, "s", "and now?").Messages {
+		if m.Role == "user" {
+			said++
+		}
+	}
+	if said != 4 {
+		t.Errorf("the prompt has %d messages of the user, want three and the current one", said)
+	}
+	middle := messages(t, api, "s")[1].MessageID
+	do(t, api, http.MethodDelete, messagesPath+"/"+url.PathEscape(middle), nil, nil)
+	if got := messages(t, api, "s"); len(got) != 2 || got[1].Seq != 3 {
+		t.Errorf("after the delete the session shows %+v", got)
+	}
+}
+
 // setFaults sets the faults of the shared stack until the test ends.
 func setFaults(t *testing.T, faults map[string]any) {
 	t.Helper()

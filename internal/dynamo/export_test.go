@@ -1,8 +1,5 @@
 package dynamo
 
-// FromStream converts an image of the stream to an item.
-var FromStream = fromStream
-
 // ParseCursor reads a position of a session's messages.
 var ParseCursor = parseMessageCursor
 

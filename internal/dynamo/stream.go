@@ -126,8 +126,13 @@ func messageChange(c conversation.Change, r events.DynamoDBStreamRecord) (conver
 	return c, true, nil
 }
 
-// fromStream converts an image of the stream to an item, with every attribute. It returns an error for an attribute
-// without a value, of an unknown type, or nested too deep. The accessors of the event type panic for a value of another
+// DecodeImage returns the item that an image of a stream record holds, with every attribute. It returns an error for an
+// attribute without a value, of an unknown type, or nested too deep, and never panics.
+func DecodeImage(image map[string]events.DynamoDBAttributeValue) (map[string]types.AttributeValue, error) {
+	return fromStream(image)
+}
+
+// fromStream converts an image of the stream to an item. The accessors of the event type panic for a value of another
 // type, so each is called for its own type only.
 func fromStream(image map[string]events.DynamoDBAttributeValue) (table.Item, error) {
 	out := make(table.Item, len(image))

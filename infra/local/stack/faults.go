@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/devapi"
@@ -16,15 +17,22 @@ import (
 // maxDelay bounds what can be set, so that a mistake does not stop the stack for good.
 const maxDelay = time.Minute
 
-// faultSettings are the faults of one service as requests name them.
+// dynamodbName is DynamoDB's name in requests.
+const dynamodbName = "dynamodb"
+
+// faultSettings are the faults of one service as requests name them. Only DynamoDB has indexes that can lag.
 type faultSettings struct {
-	ErrorRate float64 `json:"errorRate"`
-	LatencyMS float64 `json:"latencyMs"`
-	DropRate  float64 `json:"dropRate"`
+	ErrorRate  float64 `json:"errorRate"`
+	LatencyMS  float64 `json:"latencyMs"`
+	DropRate   float64 `json:"dropRate"`
+	IndexLagMS float64 `json:"indexLagMs,omitempty"`
 }
 
 // faultControl sets the services' faults at run time.
-type faultControl struct{ services *services }
+type faultControl struct {
+	mu       sync.Mutex // held while faults are set
+	services *services
+}
 
 // set sets the faults that a request names, and returns the faults of all services. A service that is not named keeps
 // its faults. Everything is checked before anything is set.
@@ -37,9 +45,18 @@ func (c *faultControl) set(r *http.Request) (map[string]faultSettings, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for name, s := range settings {
-		latency := time.Duration(s.LatencyMS * float64(time.Millisecond))
-		c.injectors()[name].Set(faults.Rates{ErrorRate: s.ErrorRate, DropRate: s.DropRate, Latency: latency})
+		c.injectors()[name].Set(faults.Rates{
+			ErrorRate: s.ErrorRate, DropRate: s.DropRate, Latency: duration(s.LatencyMS),
+		})
+		if name != dynamodbName {
+			continue
+		}
+		if err := c.services.lag.Set(r.Context(), duration(s.IndexLagMS)); err != nil {
+			return nil, err
+		}
 	}
 	return c.state(), nil
 }
@@ -47,7 +64,7 @@ func (c *faultControl) set(r *http.Request) (map[string]faultSettings, error) {
 // injectors returns the services' injectors by the names of the services in requests.
 func (c *faultControl) injectors() map[string]*faults.Injector {
 	return map[string]*faults.Injector{
-		"dynamodb": c.services.dynamodb.injector, "pinecone": c.services.pinecone.injector,
+		dynamodbName: c.services.dynamodb.injector, "pinecone": c.services.pinecone.injector,
 		"openai": c.services.openai.injector,
 	}
 }
@@ -59,7 +76,11 @@ func (c *faultControl) state() map[string]faultSettings {
 			continue
 		}
 		r := injector.Rates()
-		state[name] = faultSettings{ErrorRate: r.ErrorRate, DropRate: r.DropRate, LatencyMS: milliseconds(r.Latency)}
+		s := faultSettings{ErrorRate: r.ErrorRate, DropRate: r.DropRate, LatencyMS: milliseconds(r.Latency)}
+		if name == dynamodbName {
+			s.IndexLagMS = milliseconds(c.services.lag.Duration())
+		}
+		state[name] = s
 	}
 	return state
 }
@@ -100,8 +121,12 @@ func readSettings(service string, raw json.RawMessage) (s faultSettings, wrong [
 		target *float64
 		most   float64
 	}
+	longest := milliseconds(maxDelay)
 	limits := map[string]limit{
-		"errorRate": {&s.ErrorRate, 1}, "dropRate": {&s.DropRate, 1}, "latencyMs": {&s.LatencyMS, milliseconds(maxDelay)},
+		"errorRate": {&s.ErrorRate, 1}, "dropRate": {&s.DropRate, 1}, "latencyMs": {&s.LatencyMS, longest},
+	}
+	if service == dynamodbName {
+		limits["indexLagMs"] = limit{&s.IndexLagMS, longest}
 	}
 	for name, value := range fields {
 		limit, known := limits[name]
@@ -117,5 +142,7 @@ func readSettings(service string, raw json.RawMessage) (s faultSettings, wrong [
 	}
 	return s, wrong
 }
+
+func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/faults"
+	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/config"
@@ -50,6 +51,7 @@ type services struct {
 	indexes []*pineconelocal.Server // none where the user named another
 	// moreIndexes are the names and hosts of further indexes, as the functions get them.
 	moreIndexes string
+	lag         *indexlag.Lag    // nil where DynamoDB has no injector
 	tables      *dynamodb.Client // like streams, the stack's own client without faults
 	streams     *dynamodbstreams.Client
 	streamARN   string
@@ -86,8 +88,11 @@ func (s *services) start(ctx context.Context) error {
 	return s.injectDynamoDB(ctx)
 }
 
-// stop ends what was started.
-func (s *services) stop() (err error) {
+// stop ends what was started. ctx bounds the cleaning up of lagging indexes.
+func (s *services) stop(ctx context.Context) (err error) {
+	if s.lag != nil {
+		err = errors.Join(err, s.lag.Close(ctx))
+	}
 	for _, index := range s.indexes {
 		err = errors.Join(err, index.Close())
 	}
@@ -194,8 +199,8 @@ func (s *services) expireRecords(ctx context.Context, name string) error {
 	return nil
 }
 
-// injectDynamoDB puts the fault injector in front of the table. AWS refuses signed requests that passed a proxy, so an
-// engine elsewhere gets none.
+// injectDynamoDB puts the fault injector and the lag of indexes in front of the table. AWS refuses signed requests
+// that passed a proxy, so only an engine on this machine gets an injector.
 func (s *services) injectDynamoDB(ctx context.Context) error {
 	if !onThisMachine(s.dynamodb.direct) {
 		return nil
@@ -204,8 +209,12 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.lag = indexlag.New(indexlag.Options{
+		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
+	})
 	s.dynamodb.injector = faults.NewInjector(1)
-	handler := s.dynamodb.injector.Handler(dynamodblocal.CacheDescriptions(proxy), faults.DynamoDBFailures())
+	engine := dynamodblocal.CacheDescriptions(proxy)
+	handler := s.dynamodb.injector.Handler(s.lag.Handler(engine), faults.DynamoDBFailures())
 	s.dynamodb.injected, err = s.serve(ctx, handler)
 	return err
 }

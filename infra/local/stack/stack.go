@@ -26,11 +26,11 @@ import (
 	"github.com/throughline/throughline/internal/auth"
 )
 
-// A stop gives the functions time to end, then the answers under way. With the services' own ends it takes 5 seconds at
-// most.
+// A stop gives the functions time to end, then the answers under way, then the services: together 5 seconds.
 const (
 	functionGrace = 2500 * time.Millisecond
 	answerGrace   = 500 * time.Millisecond
+	serviceGrace  = 2 * time.Second
 )
 
 // Stack is a running local stack. Its methods may be called concurrently.
@@ -256,7 +256,9 @@ func (s *Stack) shutDown() error {
 	answers, cancel := context.WithTimeout(context.Background(), answerGrace)
 	defer cancel()
 	s.supervisor.closeServers(answers)
-	err := s.services.stop()
+	services, cancel := context.WithTimeout(context.Background(), serviceGrace)
+	defer cancel()
+	err := s.services.stop(services)
 	s.supervisor.running.Wait()
 	if s.unlock != nil {
 		err = errors.Join(err, s.unlock())

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
@@ -50,6 +51,7 @@ func TestStackOnNamedEngine(t *testing.T) {
 		{"settle says when it cannot", settleSaysWhenItCannot},
 		{"wait ends with its context", waitEndsWithItsContext},
 		{"settle names dead letters", settleNamesDeadLetters},
+		{"index lag", lagIndexes},
 	})
 }
 
@@ -170,6 +172,7 @@ func injectFaults(t *testing.T, f *fixture) {
 	for body, field := range map[string]string{
 		`{"s3":{}}`: "s3", `{"openai":{"errorRate":2}}`: "openai.errorRate", `{"openai":{"x":1}}`: "openai.x",
 		`{"openai":{"latencyMs":"5"}}`: "openai.latencyMs", `{"pinecone":7}`: "pinecone",
+		`{"openai":{"indexLagMs":5}}`: "openai.indexLagMs",
 	} {
 		var p struct{ Errors []struct{ Field string } }
 		status := f.call(t, "POST", "/dev/faults", body, &p)
@@ -177,6 +180,36 @@ func injectFaults(t *testing.T, f *fixture) {
 			t.Errorf("%s: status %d, %+v", body, status, p)
 		}
 	}
+}
+
+func lagIndexes(t *testing.T, f *fixture) {
+	token := f.token(t, "ben")
+	f.post(t, "/v1/sessions", token, "before")
+	var state map[string]struct{ IndexLagMS float64 }
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, &state)
+	if state["dynamodb"].IndexLagMS != 60000 {
+		t.Errorf("state %+v", state)
+	}
+	f.post(t, "/v1/sessions", token, "after")
+	db, table := dynamo(f.config("messages").DynamoDBEndpoint), f.stack.Info().TableName
+	query := func() int {
+		out, err := db.Query(t.Context(), &dynamodb.QueryInput{
+			TableName: &table, IndexName: aws.String("sourceId-timestamp"), KeyConditionExpression: aws.String("sourceId = :s"),
+			ExpressionAttributeValues: map[string]types.AttributeValue{":s": str("ben")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(out.Items)
+	}
+	if got := query(); got != 1 {
+		t.Errorf("the index shows %d messages, want the one of before", got)
+	}
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{}}`, &state)
+	if got := query(); got != 2 {
+		t.Errorf("without lag the index shows %d messages, want 2", got)
+	}
+	f.call(t, "POST", "/dev/faults", `{"dynamodb":{"indexLagMs":60000}}`, nil) // a stop has to clean it up
 }
 
 func settleSaysWhenItCannot(t *testing.T, f *fixture) {
