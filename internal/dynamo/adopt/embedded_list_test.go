@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
@@ -22,6 +23,7 @@ import (
 // again, and none is left out.
 func TestListBesideMoves(t *testing.T) {
 	t.Parallel()
+	moved := newListCase(t).afterMoves(t)
 	for name, c := range map[string]struct {
 		from, to migration.Stage
 		repeats  bool
@@ -36,17 +38,13 @@ func TestListBesideMoves(t *testing.T) {
 			list := newListCase(t)
 			for limit := 1; limit <= 3; limit++ {
 				list.change(t, c.from)
-				for i, id := range list.ids {
-					list.move(t, id, placementOf(c.from, i))
-				}
+				list.place(t, moved, c.from, 0)
 				pages := 0
 				got := list.pages(t, limit, func() {
 					if pages++; pages == 2 {
 						list.change(t, c.to)
 					}
-					for i, id := range list.ids {
-						list.move(t, id, placementOf(c.to, i+pages))
-					}
+					list.place(t, moved, c.to, pages)
 				})
 				if c.repeats {
 					got = slices.Compact(slices.Sorted(slices.Values(got)))
@@ -78,15 +76,20 @@ type listCase struct {
 	clock *dynamotest.Clock
 	// ids are the sessions in the order of the list.
 	ids []string
+	// placed are the placements that place has given them.
+	placed map[string]migration.Placement
 }
 
 const listUser = conversation.UserID("u")
 
 func newListCase(t *testing.T) *listCase {
 	t.Helper()
-	l := &listCase{appTable: newAppTable(t), clock: dynamotest.NewClock()}
+	l := &listCase{
+		appTable: newAppTable(t), clock: dynamotest.NewClock(), placed: map[string]migration.Placement{},
+	}
 	for i := range 8 {
 		id := fmt.Sprint("s", i)
+		l.placed[id] = migration.InArray
 		at := time.Date(2024, 5, 1, 12-i/3, 1+i, 0, 0, time.UTC)
 		entry := map[string]any{"role": "user", "content": id, "ts": conversation.FormatTime(at)}
 		r, err := attributevalue.MarshalMap(map[string]any{"attributes": map[string]any{"messages": []any{entry}}})
@@ -102,7 +105,7 @@ func newListCase(t *testing.T) *listCase {
 
 func (l *listCase) change(t *testing.T, stage migration.Stage) {
 	t.Helper()
-	(&nap{appTable: l.appTable, clock: l.clock}).change(t, stage)
+	l.setStage(t, stage, l.clock)
 	l.clock.Advance(time.Minute)
 }
 
@@ -110,6 +113,52 @@ func (l *listCase) move(t *testing.T, id string, to migration.Placement) {
 	t.Helper()
 	if _, err := adopt.Move(t.Context(), l.db, listUser, id, to); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// afterMoves moves the sessions, and returns the records that they have in each placement by their keys.
+func (l *listCase) afterMoves(t *testing.T) map[migration.Placement]map[string]appRecord {
+	t.Helper()
+	records := map[migration.Placement]map[string]appRecord{}
+	for _, to := range []migration.Placement{migration.InStore, migration.InBoth, migration.InArray} {
+		for _, id := range l.ids {
+			l.move(t, id, to)
+		}
+		records[to] = l.contentsOf(t)
+	}
+	return records
+}
+
+// place writes what moves to the placements of a stage leave, in one call.
+func (l *listCase) place(t *testing.T, moved map[migration.Placement]map[string]appRecord, stage migration.Stage,
+	shift int,
+) {
+	t.Helper()
+	var writes []types.WriteRequest
+	for i, id := range l.ids {
+		to := placementOf(stage, i+shift)
+		if l.placed[id] == to {
+			continue
+		}
+		l.placed[id] = to
+		pk := "user#" + string(listUser)
+		for _, sk := range []string{"conversation#" + id, "legacy#conversation#" + id} {
+			if r, ok := moved[to][pk+" "+sk]; ok {
+				writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: r}})
+				continue
+			}
+			key := appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
+			writes = append(writes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
+		}
+	}
+	if len(writes) == 0 {
+		return
+	}
+	out, err := l.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
+		RequestItems: map[string][]types.WriteRequest{l.table: writes},
+	})
+	if err != nil || len(out.UnprocessedItems) > 0 {
+		t.Fatalf("put the records: %v, %d are left", err, len(out.UnprocessedItems))
 	}
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
-	"strconv"
 	"sync"
 	"testing"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
@@ -30,6 +27,8 @@ type killedNetwork struct {
 	at     int
 	how    dynamotest.Failure
 	cancel context.CancelFunc
+	// afterRead says that the process ended after a read. It has left what it left after the write before.
+	afterRead bool
 }
 
 func (n *killedNetwork) call(op string, run func() error) error {
@@ -43,93 +42,70 @@ func (n *killedNetwork) call(op string, run func() error) error {
 		return dynamotest.ErrCrash
 	}
 	if n.how != dynamotest.AnswerLost {
+		n.afterRead = op == dynamotest.QueryCall || op == dynamotest.BatchGet
 		n.cancel()
 	}
 	return n.how.Apply(op, run)
 }
 
 // theWay is a move through all placements and back.
-var theWay = []migration.Placement{
+var theWay = way{
 	migration.InBoth, migration.InStore, migration.InBoth, migration.InArray, migration.InStore,
 }
 
 // TestMoveIsKilled ends a move after each of its remote calls, and loses the answer of each. A writer then appends, and
-// another process moves the session on.
+// another process moves the session on. A session of more messages than a transaction has takes another call where they
+// are copied. Later moves make the same calls for a few messages.
 func TestMoveIsKilled(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t)
-	for _, how := range []dynamotest.Failure{dynamotest.CrashAfter, dynamotest.AnswerLost} {
-		t.Run(strconv.Itoa(int(how)), func(t *testing.T) {
-			t.Parallel()
-			for at := 1; ; at++ {
-				user := conversation.UserID(fmt.Sprintf("u-%d-%d", how, at))
-				if calls := a.killAt(t, user, at, how); calls < at {
-					if at < 15 {
-						t.Errorf("the way has %d calls only", calls)
+	for name, c := range map[string]struct {
+		messages int
+		way      way
+		calls    int
+	}{
+		"all moves": {3, theWay, 14}, "many copies": {101, theWay[:1], 4},
+	} {
+		for _, how := range []dynamotest.Failure{dynamotest.CrashAfter, dynamotest.AnswerLost} {
+			t.Run(fmt.Sprint(name, how), func(t *testing.T) {
+				t.Parallel()
+				for at := 1; ; at++ {
+					s := a.newArraySession(t, fmt.Sprint(name, how, at), c.messages, 5)
+					if calls := s.killMove(t, c.way, at, how); calls < at {
+						if calls < c.calls {
+							t.Errorf("the way has %d calls only", calls)
+						}
+						return
 					}
-					return
 				}
-			}
-		})
+			})
+		}
 	}
 }
 
-// killAt moves a session with a failure at one call, and checks what is left and what is in the end. It returns how
+// killMove moves a session with a failure at one call, and checks what is left and what is in the end. It returns how
 // many calls were made until then.
-func (a *appTable) killAt(t *testing.T, user conversation.UserID, at int, how dynamotest.Failure) int {
+func (s *arraySession) killMove(t *testing.T, way way, at int, how dynamotest.Failure) int {
 	t.Helper()
-	const messages = 101 // more than a transaction has
-	var entries []any
-	var want []string
-	for i := range messages {
-		want = append(want, fmt.Sprint("m", i))
-		entries = append(entries, map[string]any{"role": "user", "content": want[i]})
-	}
-	r, err := attributevalue.MarshalMap(map[string]any{
-		"pk": "user#" + string(user), "sk": "conversation#c", "attributes": map[string]any{"messages": entries},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.put(t, r)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := &killedNetwork{at: at, how: how, cancel: cancel}
-	killed := open(&dynamotest.Interceptor{API: a.client, Call: n.call}, a.table, dynamotest.FixedClock(),
-		adopt.WithInitialStage(migration.Dual))
-	for _, to := range theWay {
-		if _, err := adopt.Move(ctx, killed, user, "c", to); err != nil {
+	killed := s.app.inStage(t, migration.Dual, n.call)
+	for _, to := range way {
+		if _, err := adopt.Move(ctx, killed, s.user, "c", to); err != nil {
 			break
 		}
 	}
-	writer := open(dynamodbtest.Client(t), a.table, dynamotest.FixedClock(), adopt.WithInitialStage(migration.Dual))
-	stores := dynamotest.Stores(writer)
-	if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
-		SessionID: "c", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
-	}); err != nil {
-		t.Fatalf("append after call %d: %v", at, err)
+	if n.afterRead {
+		return n.calls
 	}
-	want = append(want, "later")
-	for _, to := range []migration.Placement{"", migration.InArray, migration.InStore} {
-		if to != "" {
-			if _, err := adopt.Move(t.Context(), writer, user, "c", to); err != nil {
-				t.Fatalf("move on to %s after call %d: %v", to, at, err)
-			}
-		}
-		page, _, err := stores.Messages.Messages(t.Context(), user, "c", conversation.Page{Limit: 200})
-		var got []string
-		for i, m := range page {
-			if got = append(got, m.Content); m.Seq != i+1 {
-				t.Errorf("call %d: message %d has seq %d", at, i, m.Seq)
-			}
-		}
-		if err != nil || !slices.Equal(want, got) {
-			t.Fatalf("call %d, then %q: %v, got %d messages: %q", at, to, err, len(got), got)
-		}
+	writer := s.app.inStage(t, migration.Dual, dynamotest.PassThrough)
+	later := dynamotest.OneMessage("c", "later")
+	if _, err := dynamotest.Stores(writer).Messages.Append(t.Context(), s.user, later); err != nil {
+		t.Fatalf("%s: append after call %d: %v", s.user, at, err)
 	}
-	if stored := a.stored(t, string(user), "conversation#c"); len(stored) != len(want) {
-		t.Errorf("call %d: the store has %d messages, want %d", at, len(stored), len(want))
-	}
+	s.want = append(s.want, "later")
+	s.checkOnTheWay(t, writer, migration.InArray, migration.InStore)
 	return n.calls
 }
 
@@ -305,6 +281,9 @@ func TestBackfillIsKilled(t *testing.T) {
 					t.Errorf("the backfill has %d calls only", n.calls)
 				}
 				cancel()
+				if n.afterRead {
+					continue
+				}
 				next := adopt.NewMigrationStore(open(a.client, a.table), a.client)
 				service.Table = next
 				run(t, service, migration.Backfill)
