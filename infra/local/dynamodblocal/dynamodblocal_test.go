@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,10 +22,20 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 )
 
+// TestStartAndStop checks on one engine, while it runs, that its databases are separate and where it listens.
 func TestStartAndStop(t *testing.T) {
 	t.Parallel()
-	s := start(t, dynamodblocal.Options{})
+	s := start(t, dynamodblocal.Options{Databases: 2})
 	createTable(t, s)
+	for endpoint, want := range map[string][]string{s.Endpoint(): {"kept"}, s.Database(1): nil, s.Database(2): nil} {
+		if got := tables(t, endpoint); !slices.Equal(got, want) {
+			t.Errorf("%s has the tables %v, want %v", endpoint, got, want)
+		}
+	}
+	checkAddresses(t, s)
+	for _, endpoint := range []string{s.Endpoint(), s.Database(1)} {
+		checkHosts(t, endpoint)
+	}
 	if err := s.Stop(); err != nil {
 		t.Fatalf("stop: %v", err)
 	}
@@ -46,11 +57,9 @@ func TestStartAndStop(t *testing.T) {
 	}
 }
 
-// TestListensOnTheLoopbackInterface calls the engine by the other addresses of this machine, and under the name of
-// another host, as a page does whose host's name resolves to 127.0.0.1.
-func TestListensOnTheLoopbackInterface(t *testing.T) {
-	t.Parallel()
-	s := start(t, dynamodblocal.Options{})
+// checkAddresses calls the engine by the other addresses of this machine.
+func checkAddresses(t *testing.T, s *dynamodblocal.Server) {
+	t.Helper()
 	local, err := url.Parse(s.Endpoint())
 	if err != nil {
 		t.Fatal(err)
@@ -72,11 +81,20 @@ func TestListensOnTheLoopbackInterface(t *testing.T) {
 			t.Errorf("the engine listens on %s", host)
 		}
 	}
+}
+
+// checkHosts calls the engine under the name of another host, as a page does whose host's name resolves to 127.0.0.1.
+func checkHosts(t *testing.T, endpoint string) {
+	t.Helper()
+	local, err := url.Parse(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for host, want := range map[string]int{
 		local.Host: http.StatusBadRequest, "localhost:" + local.Port(): http.StatusBadRequest,
 		"evil.example": http.StatusNotFound, "evil.example:" + local.Port(): http.StatusNotFound,
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.Endpoint(), strings.NewReader("{}"))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader("{}"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,19 +105,28 @@ func TestListensOnTheLoopbackInterface(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
-			t.Errorf("Host %s: status %d, want %d", host, resp.StatusCode, want)
+			t.Errorf("%s, Host %s: status %d, want %d", endpoint, host, resp.StatusCode, want)
 		}
 	}
 }
 
-// TestDataDirIsPrivate reads the modes of what the engine writes, in a folder that was open before.
-func TestDataDirIsPrivate(t *testing.T) {
+// TestDataDir starts an engine in a new folder, and again when the folder is open to others, and reads the modes of
+// what the engine wrote.
+func TestDataDir(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "new", "folder")
+	first := start(t, dynamodblocal.Options{DataDir: dir})
+	createTable(t, first)
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	createTable(t, start(t, dynamodblocal.Options{DataDir: dir}))
+	second := start(t, dynamodblocal.Options{DataDir: dir})
+	if got := tables(t, second.Endpoint()); !slices.Equal(got, []string{"kept"}) {
+		t.Errorf("tables after a restart: %v, want [kept]", got)
+	}
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -115,24 +142,6 @@ func TestDataDirIsPrivate(t *testing.T) {
 	})
 	if err != nil || files < 2 {
 		t.Errorf("%d files, %v", files, err)
-	}
-}
-
-func TestDataDirKeepsTables(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	first := start(t, dynamodblocal.Options{DataDir: dir})
-	createTable(t, first)
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	second := start(t, dynamodblocal.Options{DataDir: dir})
-	out, err := client(second).ListTables(t.Context(), &dynamodb.ListTablesInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out.TableNames) != 1 || out.TableNames[0] != "kept" {
-		t.Errorf("tables after a restart: %v, want [kept]", out.TableNames)
 	}
 }
 
@@ -161,7 +170,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 		{"package altered", anyJava + ":" + otherPackage, true, 0, []string{"sha512", "pinned"}},
 		{"port taken", anyJava, false, l.Addr().(*net.TCPAddr).Port, []string{"is taken", "DYNAMODB_PORT"}},
 	}
-	start(t, dynamodblocal.Options{}) // fills the cache
+	fillCache(t)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Setenv("PATH", c.path)
@@ -186,7 +195,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 }
 
 func TestStartEndsWithItsContext(t *testing.T) {
-	start(t, dynamodblocal.Options{})
+	fillCache(t)
 	t.Setenv("PATH", script(t, "java", "exec sleep 60")+":"+os.Getenv("PATH"))
 	t.Setenv("JAVA_HOME", "")
 	ctx, cancel := context.WithCancel(t.Context())
@@ -226,16 +235,32 @@ func start(t *testing.T, opts dynamodblocal.Options) *dynamodblocal.Server {
 	return s
 }
 
-func client(s *dynamodblocal.Server) *dynamodb.Client {
+func fillCache(t *testing.T) {
+	t.Helper()
+	if _, err := dynamodblocal.Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func client(endpoint string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(s.Endpoint()),
+		Region: "us-east-1", BaseEndpoint: &endpoint,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 }
 
+func tables(t *testing.T, endpoint string) []string {
+	t.Helper()
+	out, err := client(endpoint).ListTables(t.Context(), &dynamodb.ListTablesInput{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.TableNames
+}
+
 func createTable(t *testing.T, s *dynamodblocal.Server) {
 	t.Helper()
-	_, err := client(s).CreateTable(t.Context(), &dynamodb.CreateTableInput{
+	_, err := client(s.Endpoint()).CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String("kept"), BillingMode: types.BillingModePayPerRequest,
 		AttributeDefinitions: []types.AttributeDefinition{
 			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},

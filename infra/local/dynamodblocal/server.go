@@ -7,6 +7,7 @@
 package dynamodblocal
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"text/template"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
@@ -33,7 +35,9 @@ const (
 )
 
 //go:embed engine.xml
-var engine []byte
+var engine string
+
+var configurationTemplate = template.Must(template.New(configuration).Parse(engine))
 
 // portLine is the port that the engine prints when it listens.
 var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
@@ -45,9 +49,11 @@ type Options struct {
 	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
 	// memory.
 	DataDir string
+	// Databases is the number of databases in memory beside the one of Endpoint. Each has tables of its own.
+	Databases int
 }
 
-// Server is a running engine. It runs with -sharedDb: every region and access key sees the same tables.
+// Server is a running engine. It runs with -sharedDb: every region and access key sees the same tables of a database.
 type Server struct {
 	endpoint string
 	cmd      *exec.Cmd
@@ -84,6 +90,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 // Endpoint is the URL that AWS_ENDPOINT_URL_DYNAMODB takes; streams are served there too.
 func (s *Server) Endpoint() string { return s.endpoint }
 
+// Database is the endpoint of another database, from 1 to Options.Databases.
+func (s *Server) Database(number int) string { return s.endpoint + databasePath(number) }
+
+func databasePath(number int) string { return "/" + strconv.Itoa(number) }
+
 // Stop ends the engine and waits for its end. It kills an engine that has not ended after 2 seconds. It may be called
 // more than once and concurrently.
 func (s *Server) Stop() error {
@@ -109,8 +120,8 @@ func (s *Server) spawn(java, dir string, opts Options) (err error) {
 	if s.workDir, err = os.MkdirTemp("", "throughline-dynamodb-"); err != nil {
 		return fmt.Errorf("make working folder: %w", err)
 	}
-	if err := os.WriteFile(filepath.Join(s.workDir, configuration), engine, 0o600); err != nil {
-		return errors.Join(fmt.Errorf("write configuration: %w", err), os.RemoveAll(s.workDir))
+	if err := writeConfiguration(s.workDir, opts.Databases); err != nil {
+		return errors.Join(err, os.RemoveAll(s.workDir))
 	}
 	s.cmd = exec.Command(java, args...) //nolint:noctx // its life ends with Stop, not with the start's context
 	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.workDir, s.output, s.output
@@ -136,6 +147,21 @@ func (s *Server) spawn(java, dir string, opts Options) (err error) {
 
 // configuration is the name of the engine's configuration in its working folder.
 const configuration = "engine.xml"
+
+func writeConfiguration(dir string, databases int) error {
+	paths := []string{"/"}
+	for number := range databases {
+		paths = append(paths, databasePath(number+1))
+	}
+	var out bytes.Buffer
+	if err := configurationTemplate.Execute(&out, paths); err != nil {
+		return fmt.Errorf("fill configuration: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, configuration), out.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	return nil
+}
 
 // arguments choose a quick start and a small engine: one compiler tier and one garbage collector thread.
 func arguments(dir string, opts Options) ([]string, error) {

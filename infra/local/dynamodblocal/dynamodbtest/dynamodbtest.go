@@ -1,5 +1,5 @@
-// Package dynamodbtest gives tests a real DynamoDB engine: one DynamoDB Local for each test process, and a table for
-// each test. A missing engine fails a test and never skips it.
+// Package dynamodbtest gives tests a real DynamoDB engine: a database of DynamoDB Local for each test process, and a
+// table for each test. A missing engine fails a test and never skips it.
 package dynamodbtest
 
 import (
@@ -32,8 +32,8 @@ const installTimeout = 5 * time.Minute
 var (
 	managed atomic.Bool // Main will stop the engine
 	server  *dynamodblocal.Server
-	// endpoint starts the one engine of the process for the first test that needs it.
-	endpoint = sync.OnceValues(start)
+	// endpoint is the one database of the process. The first test that needs it takes it.
+	endpoint = sync.OnceValues(open)
 )
 
 // Main runs a package's tests and stops the engine that they started: call it, alone, from TestMain.
@@ -65,7 +65,8 @@ func MainWithChecks(m *testing.M, checks int) {
 	Main(m) // which reads the command line
 }
 
-// Endpoint returns the URL of the engine, and starts it if needed. Parallel tests may call it.
+// Endpoint returns the URL of the process's database. It starts an engine if no other process has one for it. Parallel
+// tests may call it.
 func Endpoint(t testing.TB) string {
 	t.Helper()
 	url, err := endpoint()
@@ -121,7 +122,9 @@ func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
 	return *in.TableName
 }
 
-func start() (url string, err error) {
+// open takes the engine that the user names, or else a database of the one that several processes share, or else
+// starts an engine.
+func open() (url string, err error) {
 	if url := os.Getenv(EndpointVariable); url != "" {
 		return url, nil
 	}
@@ -130,6 +133,9 @@ func start() (url string, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
+	if shared := os.Getenv(SharedVariable); shared != "" {
+		return takeDatabase(ctx, shared)
+	}
 	if server, err = dynamodblocal.Start(ctx, dynamodblocal.Options{}); err != nil {
 		return "", err
 	}
