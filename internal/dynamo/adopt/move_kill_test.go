@@ -41,11 +41,12 @@ func (n *killedNetwork) call(op string, run func() error) error {
 	case n.calls > n.at:
 		return dynamotest.ErrCrash
 	}
+	err := n.how.Apply(op, run)
 	if n.how != dynamotest.AnswerLost {
 		n.afterRead = op == dynamotest.QueryCall || op == dynamotest.BatchGet
-		n.cancel()
+		n.cancel() // after the call, which would not be carried out without its context
 	}
-	return n.how.Apply(op, run)
+	return err
 }
 
 // theWay is a move through all placements and back.
