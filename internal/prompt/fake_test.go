@@ -76,8 +76,9 @@ func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, o
 	if err != nil {
 		return nil, "", err
 	}
-	var all []conversation.Session
-	for _, s := range p.sessions {
+	var all []*conversation.Session
+	for i := range p.sessions {
+		s := &p.sessions[i]
 		if s.CoachID != of.CoachID || s.ID == of.Except || s.MessageCount == 0 && s.Summary == nil {
 			continue
 		}
@@ -89,12 +90,12 @@ func (w *fixture) CoachSessions(ctx context.Context, user conversation.UserID, o
 			all = append(all, s)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b conversation.Session) int { return b.LastActiveAt().Compare(a.LastActiveAt()) })
+	slices.SortStableFunc(all, func(a, b *conversation.Session) int { return b.LastActiveAt().Compare(a.LastActiveAt()) })
 	return pageOf(all, page)
 }
 
-// pageOf cuts a page out of a list. The position is its place in the list.
-func pageOf[T any](all []T, page conversation.Page) ([]T, conversation.Position, error) {
+// pageOf copies a page out of a list. The position is its place in the list.
+func pageOf[T any](all []*T, page conversation.Page) ([]T, conversation.Position, error) {
 	from := 0
 	if page.After != "" {
 		if _, err := fmt.Sscan(string(page.After), &from); err != nil {
@@ -106,7 +107,11 @@ func pageOf[T any](all []T, page conversation.Page) ([]T, conversation.Position,
 	if to < len(all) {
 		next = conversation.Position(fmt.Sprint(to))
 	}
-	return all[from:to], next, nil
+	found := make([]T, to-from)
+	for i, one := range all[from:to] {
+		found[i] = *one
+	}
+	return found, next, nil
 }
 
 func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
@@ -122,15 +127,10 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conv
 			all = append(all, m)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b *conversation.Message) int {
+	slices.SortFunc(all, func(a, b *conversation.Message) int {
 		return cmp.Or(b.Timestamp.Compare(a.Timestamp), cmp.Compare(b.ID, a.ID))
 	})
-	found, next, err := pageOf(all[min(w.timelineLag, len(all)):], page)
-	messages := make([]conversation.Message, len(found))
-	for i, m := range found {
-		messages[i] = *m
-	}
-	return messages, next, err
+	return pageOf(all[min(w.timelineLag, len(all)):], page)
 }
 
 func (w *fixture) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {

@@ -21,8 +21,23 @@ import (
 // now is the clock of all tests that don't bring their own.
 var now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
 
-// tokens is the real tokenizer, built once.
-var tokens = token.New()
+// tokens is the real tokenizer. It counts each text once, because the tests have most of their texts in common.
+var tokens = &countedOnce{counter: token.New()}
+
+type countedOnce struct {
+	counter *token.Counter
+	counts  sync.Map
+}
+
+// Count implements llm.Counter.
+func (c *countedOnce) Count(text string) int {
+	if n, ok := c.counts.Load(text); ok {
+		return n.(int)
+	}
+	n := c.counter.Count(text)
+	c.counts.Store(text, n)
+	return n
+}
 
 // person is everything that one user has, as a store would answer it.
 type person struct {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -23,6 +24,21 @@ type drawnHistory struct {
 	zone *time.Location
 	// last is the time of the newest message.
 	last time.Time
+}
+
+// histories are the histories of the seeds, each drawn once. Nobody writes to them.
+var histories = func() (all [8]func() drawnHistory) {
+	for seed := range all {
+		all[seed] = sync.OnceValue(func() drawnHistory { return drawHistory(&person{}, seed) })
+	}
+	return all
+}()
+
+// copyTo gives a person a copy of a history.
+func (h drawnHistory) copyTo(p *person) drawnHistory {
+	p.sessions, p.messages = slices.Clone(h.sessions), slices.Clip(h.messages)
+	h.person = p
+	return h
 }
 
 // drawHistory generates a history. Equal seeds give equal histories.

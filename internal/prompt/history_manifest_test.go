@@ -49,8 +49,9 @@ func (c historyCase) checkManifest(t *testing.T) {
 	if len(c.prompt.Manifest.Warnings) > 0 {
 		t.Errorf("warnings %q", c.prompt.Manifest.Warnings)
 	}
-	c.checkSummaryItems(t)
-	c.checkConversationItems(t)
+	messages, summaries := readShown(c.text)
+	c.checkSummaryItems(t, summaries)
+	c.checkConversationItems(t, messages)
 }
 
 func newestOf(summaries []summaryOf) []sitting {
@@ -62,8 +63,7 @@ func newestOf(summaries []summaryOf) []sitting {
 }
 
 // checkSummaryItems compares the summaries that the manifest includes with those that the prompt has.
-func (c historyCase) checkSummaryItems(t *testing.T) {
-	_, shown := readShown(c.text)
+func (c historyCase) checkSummaryItems(t *testing.T, shown []shownSummary) {
 	want, got := []string{}, []string{}
 	for _, s := range shown {
 		want = append(want, s.id)
@@ -83,8 +83,7 @@ func (c historyCase) checkSummaryItems(t *testing.T) {
 }
 
 // checkConversationItems compares how many messages of each session the manifest and the prompt tell.
-func (c historyCase) checkConversationItems(t *testing.T) {
-	shown, _ := readShown(c.text)
+func (c historyCase) checkConversationItems(t *testing.T, shown []shownMessage) {
 	want, got := map[string]int{}, map[string]int{}
 	quoted := func(session string, _ int) bool { return c.isQuoted(session) } // how many it quotes is not recorded
 	for _, m := range shown {

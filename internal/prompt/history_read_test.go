@@ -32,6 +32,9 @@ func readShown(text string, marks ...string) (messages []shownMessage, summaries
 				heading = line
 			}
 		}
+		if !strings.Contains(line, ".") { // as each mark does
+			continue
+		}
 		clock := ""
 		if m := clockMark.FindStringSubmatch(line); m != nil {
 			clock = m[1]

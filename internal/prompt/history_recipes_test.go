@@ -16,7 +16,7 @@ import (
 func checkRecent(t *testing.T, c historyCase) {
 	want := []string{}
 	for _, m := range c.window() {
-		want = append(want, mark(m))
+		want = append(want, mark(&m))
 	}
 	checkEqual(t, "recent messages", want, roleMessages(c.prompt))
 }
@@ -42,7 +42,7 @@ func checkUnified(t *testing.T, c historyCase) {
 	full := slices.Clone(c.full)
 	for i := range full {
 		full[i].messages = slices.DeleteFunc(slices.Clone(full[i].messages), func(m conversation.Message) bool {
-			return slices.Contains(elsewhere, mark(m))
+			return slices.Contains(elsewhere, mark(&m))
 		})
 	}
 	c.checkFull(t, messages, full)
@@ -79,13 +79,17 @@ func checkChronological(t *testing.T, got []shownMessage, full []sitting, own st
 	for i, m := range got {
 		place[m.id] = i + 1
 	}
-	for _, a := range full {
-		for _, b := range full {
-			if len(a.shown()) == 0 || len(b.shown()) == 0 || a.last.After(b.first) ||
+	marks := make([][]string, len(full))
+	for i, s := range full {
+		marks[i] = s.marks()
+	}
+	for i, a := range full {
+		for j, b := range full {
+			if len(marks[i]) == 0 || len(marks[j]) == 0 || a.last.After(b.first) ||
 				(a.session.ID == own) != (b.session.ID == own) {
 				continue
 			}
-			last, first := mark(a.shown()[len(a.shown())-1]), mark(b.shown()[0])
+			last, first := marks[i][len(marks[i])-1], marks[j][0]
 			if place[last] > place[first] && place[first] > 0 {
 				t.Errorf("%s comes before %s", first, last)
 			}
@@ -207,8 +211,11 @@ func (c historyCase) lastOf(s conversation.Session) time.Time {
 // hasAll reports whether the prompt has all of a session's messages.
 func (c historyCase) hasAll(s conversation.Session) bool {
 	for _, sitting := range c.sittings {
-		for _, m := range sitting.shown() {
-			if sitting.session.ID == s.ID && !strings.Contains(c.text, mark(m)) {
+		if sitting.session.ID != s.ID {
+			continue
+		}
+		for _, mark := range sitting.marks() {
+			if !strings.Contains(c.text, mark) {
 				return false
 			}
 		}
@@ -311,7 +318,7 @@ func checkContextFormat(t *testing.T, c historyCase) {
 		if exchanges == 3 {
 			break
 		}
-		want = append(want, mark(m))
+		want = append(want, mark(&m))
 		if m.Role == conversation.RoleUser {
 			exchanges++
 		}

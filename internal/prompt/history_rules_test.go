@@ -30,6 +30,17 @@ func (s sitting) shown() []conversation.Message {
 	})
 }
 
+// marks are the marks of what is shown.
+func (s sitting) marks() []string {
+	var all []string
+	for i := range s.messages {
+		if m := &s.messages[i]; m.Role != conversation.RoleSystem {
+			all = append(all, mark(m))
+		}
+	}
+	return all
+}
+
 // summaryOf is a session of which the prompt has the summary, and the sitting that gives it its day.
 type summaryOf struct {
 	session conversation.Session
@@ -103,13 +114,13 @@ func messagesBefore(p *person, s conversation.Session, r prompt.Request, now tim
 ) {
 	var messages []conversation.Message
 	current := now
-	for _, m := range p.messages {
-		switch {
+	for i := range p.messages {
+		switch m := &p.messages[i]; {
 		case m.SessionID != s.ID:
 		case m.ID == r.MessageID:
 			current = m.Timestamp
 		default:
-			messages = append(messages, m)
+			messages = append(messages, *m)
 		}
 	}
 	slices.SortFunc(messages, func(a, b conversation.Message) int { return a.Timestamp.Compare(b.Timestamp) })
@@ -173,16 +184,16 @@ func (h *expected) sortIntoTiers(r prompt.Request) {
 			stale = []sitting{*own}
 		}
 	}
-	first = slices.DeleteFunc(first, func(s sitting) bool { return len(s.shown()) == 0 })
+	first = slices.DeleteFunc(first, func(s sitting) bool { return len(s.marks()) == 0 })
 	slices.SortStableFunc(first, func(a, b sitting) int { return a.first.Compare(b.first) })
 	var second []sitting
 	for _, s := range h.sittings {
-		if h.daysAgo(s.last) == 0 && len(s.shown()) > 0 && !contains(first, s) {
+		if h.daysAgo(s.last) == 0 && len(s.marks()) > 0 && !contains(first, s) {
 			second = append(second, s)
 		}
 	}
 	slices.SortStableFunc(second, func(a, b sitting) int { return b.last.Compare(a.last) })
-	stale = slices.DeleteFunc(stale, func(s sitting) bool { return len(s.shown()) == 0 })
+	stale = slices.DeleteFunc(stale, func(s sitting) bool { return len(s.marks()) == 0 })
 	h.full, h.fullThread = slices.Concat(first, second, stale), len(first)
 	for _, s := range h.visible {
 		var newest sitting

@@ -9,6 +9,8 @@ import (
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/memstore"
+	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
@@ -17,12 +19,13 @@ import (
 // TestMain has few checks of properties, because each renders prompts of a whole year.
 func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 40) }
 
-// TestHistoryInDynamoDB is TestHistory on the real store, whose reads have limits and indexes. Each time and each
-// setting comes up, not each of their pairs.
-func TestHistoryInDynamoDB(t *testing.T) {
+// TestHistoryInStores is TestHistory on the stores, whose reads have limits and indexes. The longest history, with each
+// time and each setting but not each of their pairs, and one whose current message is stored are in DynamoDB. Those of
+// the other zones are in memory.
+func TestHistoryInStores(t *testing.T) {
 	t.Parallel()
-	stores := dynamotest.New(t)
-	for seed := range 4 {
+	engine, memory := dynamotest.New(t), memstoretest.New(memstore.Options{})
+	for seed, stores := range []storetest.Stores{memory, engine, engine, memory} {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			user := conversation.UserID(fmt.Sprint("user", seed))
@@ -66,6 +69,7 @@ func importHistory(t *testing.T, stores storetest.Stores, user conversation.User
 		if _, err := stores.Sessions.CreateSession(t.Context(), user, in, conversation.Idempotency{}); err != nil {
 			t.Fatal(err)
 		}
+		var stored conversation.Session
 		var own []int
 		for i, m := range c.messages {
 			if m.SessionID == s.ID {
@@ -73,18 +77,18 @@ func importHistory(t *testing.T, stores storetest.Stores, user conversation.User
 			}
 		}
 		for part := range slices.Chunk(own, conversation.MaxMessagesPerCall) {
-			appendMessages(t, stores, user, c, s, part)
+			stored = appendMessages(t, stores, user, c, s, part)
 		}
 		if s.Summary != nil {
-			saveSummary(t, stores, user, s)
+			saveSummary(t, stores, user, s, stored)
 		}
 	}
 }
 
-// appendMessages appends messages of a case to their session.
+// appendMessages appends messages of a case to their session, and returns the session as it is stored.
 func appendMessages(t *testing.T, stores storetest.Stores, user conversation.UserID, c *historyCase,
 	s conversation.Session, part []int,
-) {
+) conversation.Session {
 	t.Helper()
 	in := conversation.Append{SessionID: s.ID}
 	for _, i := range part {
@@ -102,14 +106,11 @@ func appendMessages(t *testing.T, stores storetest.Stores, user conversation.Use
 			c.request.MessageID = appended.Messages[n].ID
 		}
 	}
+	return appended.Session
 }
 
-func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID, s conversation.Session) {
+func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID, s, stored conversation.Session) {
 	t.Helper()
-	stored, err := stores.Sessions.Session(t.Context(), user, s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
 	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {
 		t.Fatal(err)

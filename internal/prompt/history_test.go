@@ -45,7 +45,7 @@ var historySettings = []historySetting{
 // all shared; the others take turns with the other settings.
 func TestHistory(t *testing.T) {
 	t.Parallel()
-	for seed := range 8 {
+	for seed := range histories {
 		for i, at := range historyTimes {
 			setting, tight := historySettings[0], []int{400, 1600, 6400}
 			if (seed+i)%2 == 1 {
@@ -116,7 +116,7 @@ var checks = map[string]func(*testing.T, historyCase){
 
 // drawCase generates a history and a request. Every other current message is stored already.
 func drawCase(p *person, seed int, at string, setting historySetting) historyCase {
-	h := drawHistory(p, seed)
+	h := histories[seed]().copyTo(p)
 	setting.set(&p.access.Preferences)
 	now := h.nows()[at]
 	r := prompt.Request{
@@ -135,8 +135,8 @@ func drawCase(p *person, seed int, at string, setting historySetting) historyCas
 	c := historyCase{
 		drawnHistory: h, expected: rulesOf(p, r, now, h.zone), request: r, byMark: map[string]conversation.Message{},
 	}
-	for _, m := range p.messages {
-		c.byMark[mark(m)] = m
+	for i := range p.messages {
+		c.byMark[mark(&p.messages[i])] = p.messages[i]
 	}
 	return c
 }
@@ -157,7 +157,10 @@ func (p *person) say(s *conversation.Session, at time.Time, text string) string 
 }
 
 // mark is what a message's text begins with.
-func mark(m conversation.Message) string { return strings.Fields(m.Content)[0] }
+func mark(m *conversation.Message) string {
+	first, _, _ := strings.Cut(m.Content, " ")
+	return first
+}
 
 // checkTiered compares tiered-history with the tiers.
 func checkTiered(t *testing.T, c historyCase) {
@@ -197,10 +200,11 @@ func (c historyCase) checkFull(t *testing.T, got []shownMessage, full []sitting)
 		place[m.id] = i
 	}
 	for _, s := range full {
-		for i, m := range s.shown() {
-			want = append(want, mark(m))
-			if i > 0 && place[mark(m)] < place[mark(s.shown()[i-1])] {
-				t.Errorf("%s comes before the message before it", mark(m))
+		marks := s.marks()
+		want = append(want, marks...)
+		for i := 1; i < len(marks); i++ {
+			if place[marks[i]] < place[marks[i-1]] {
+				t.Errorf("%s comes before the message before it", marks[i])
 			}
 		}
 	}
@@ -209,13 +213,13 @@ func (c historyCase) checkFull(t *testing.T, got []shownMessage, full []sitting)
 	slices.Sort(want)
 	checkEqual(t, "messages in full", want, sorted)
 	for i := 1; i < len(full) && c.recipe.Name != prompt.Unified; i++ { // which has an order of its own
-		before, after := full[i-1].shown(), full[i].shown()
+		before, after := full[i-1].marks(), full[i].marks()
 		overlap := i < c.fullThread && full[i-1].last.After(full[i].first)
 		if overlap || len(before) == 0 || len(after) == 0 {
 			continue
 		}
-		if place[mark(before[len(before)-1])] > place[mark(after[0])] {
-			t.Errorf("%s comes before %s", mark(after[0]), mark(before[len(before)-1]))
+		if last := before[len(before)-1]; place[last] > place[after[0]] {
+			t.Errorf("%s comes before %s", after[0], last)
 		}
 	}
 }

@@ -19,11 +19,11 @@ func checkTight(t *testing.T, c historyCase) {
 		c.checkTag(t, attributesOf(m.heading), c.byMark[m.id].Timestamp, m.id)
 	}
 	for _, m := range c.fillingOrder() {
-		switch isShown := slices.Contains(shown, mark(m)); {
+		switch isShown := slices.Contains(shown, mark(&m)); {
 		case !isShown:
 			left = append(left, m.Content)
 		case len(left) > 0:
-			t.Errorf("%s is in the prompt, but %.12q before it is not", mark(m), left[0])
+			t.Errorf("%s is in the prompt, but %.12q before it is not", mark(&m), left[0])
 		}
 	}
 	for _, s := range c.summaries {
