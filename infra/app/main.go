@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/signal"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -84,52 +83,41 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 // parameter names the version in the template.
 const parameter = "AppVersion"
 
-// stacks are the calls of CloudFormation that are needed.
-type stacks interface {
-	DescribeStacks(context.Context, *cloudformation.DescribeStacksInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DescribeStacksOutput, error)
-	UpdateStack(context.Context, *cloudformation.UpdateStackInput, ...func(*cloudformation.Options),
-	) (*cloudformation.UpdateStackOutput, error)
-}
-
 // files keeps the files of a table.
 type files interface {
 	Put(ctx context.Context, version, file string) error
 	File(ctx context.Context, version string) (string, error)
 }
 
-var errNoTable = errors.New("the stack has no output TableName: deploy this version of the template first")
+var (
+	errNoTable   = errors.New("the stack has no output TableName: deploy this version of the template first")
+	errNoVersion = errors.New("the stack has no parameter " + parameter + ": deploy this version of the template first")
+)
 
 // stage is the stack whose registry is changed.
 type stage struct {
 	name string
 	// isFresh is true if nobody has sessions yet in the contexts of the example that ships.
 	isFresh bool
-	stacks  stacks
+	stacks  deployment.Stacks
 	files   func(table string) files
 }
 
 // use stores the file and updates the stack to its version. It reports whether the stack has another version. A
 // registry that loses contexts of the one before is refused, before anything is written.
 func (s stage) use(ctx context.Context, app *registry.App, file string) (changed bool, err error) {
-	out, err := s.stacks.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &s.name})
+	found, err := deployment.Find(ctx, s.stacks, s.name)
 	if err != nil {
-		return false, fmt.Errorf("read the stack %s: %w", s.name, err)
+		return false, err
 	}
-	if len(out.Stacks) == 0 {
-		return false, fmt.Errorf("there is no stack %s", s.name)
-	}
-	found := out.Stacks[0]
-	var table string
-	for _, o := range found.Outputs {
-		if aws.ToString(o.OutputKey) == "TableName" {
-			table = aws.ToString(o.OutputValue)
-		}
-	}
+	table := deployment.Output(found, "TableName")
 	if table == "" {
 		return false, errNoTable
 	}
-	before, update := s.update(found, app.Version)
+	before, ok := deployment.Parameter(found, parameter)
+	if !ok {
+		return false, errNoVersion
+	}
 	if before == app.Version {
 		return false, nil
 	}
@@ -140,8 +128,9 @@ func (s stage) use(ctx context.Context, app *registry.App, file string) (changed
 	if err := store.Put(ctx, app.Version, file); err != nil {
 		return false, err
 	}
-	if _, err := s.stacks.UpdateStack(ctx, update); err != nil {
-		return false, fmt.Errorf("update the stack %s: %w", s.name, err)
+	given := map[string]string{parameter: app.Version}
+	if err := deployment.Update(ctx, s.stacks, s.name, found, app.Version, given); err != nil {
+		return false, err
 	}
 	return true, nil
 }

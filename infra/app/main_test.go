@@ -170,6 +170,11 @@ func TestFailures(t *testing.T) {
 	if _, err := without.use(t, example(t, "tutor")); !errors.Is(err, errNoTable) {
 		t.Errorf("without a table: %v", err)
 	}
+	old := newFake("")
+	old.stack.Parameters = nil
+	if _, err := old.use(t, example(t, "tutor")); !errors.Is(err, errNoVersion) || len(old.stored) != 0 {
+		t.Errorf("with a template that has no version: %v, %d files", err, len(old.stored))
+	}
 	refused := newFake("")
 	refused.refused = errors.New("UPDATE_IN_PROGRESS")
 	if _, err := refused.use(t, example(t, "tutor")); !errors.Is(err, refused.refused) {

@@ -16,29 +16,26 @@ import (
 // would take the stage to the other one, or to a new and empty one.
 func adopted(of types.Stack, s deployment.Stage) []string {
 	const parameter = "ExistingTableName"
-	for _, p := range of.Parameters {
-		has := aws.ToString(p.ParameterValue)
-		if aws.ToString(p.ParameterKey) != parameter || has == "" || has == s.Value(parameter) {
-			continue
-		}
-		return []string{fmt.Sprintf("the stack %s uses the table %s, and the configuration has %s=%q: put the stack's "+
-			"table and its stream (ExistingTableStreamArn) into parameter_overrides, or the stage loses its data",
-			s.Stack, has, parameter, s.Value(parameter))}
+	has, _ := deployment.Parameter(of, parameter)
+	if has == "" || has == s.Value(parameter) {
+		return nil
 	}
-	return nil
+	return []string{fmt.Sprintf("the stack %s uses the table %s, and the configuration has %s=%q: put the stack's "+
+		"table and its stream (ExistingTableStreamArn) into parameter_overrides, or the stage loses its data",
+		s.Stack, has, parameter, s.Value(parameter))}
 }
 
 // stack says whether the stack is in a state that CloudFormation does not update, and how it gets out of it. It also
 // says whether it uses another table than the configuration.
 func stack(ctx context.Context, client *cloudformation.Client, s deployment.Stage) []string {
-	out, err := client.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: aws.String(s.Stack)})
-	if err != nil || len(out.Stacks) == 0 {
+	found, err := deployment.Find(ctx, client, s.Stack)
+	if err != nil {
 		return nil
 	}
-	if problems := adopted(out.Stacks[0], s); len(problems) > 0 {
+	if problems := adopted(found, s); len(problems) > 0 {
 		return problems
 	}
-	status := out.Stacks[0].StackStatus
+	status := found.StackStatus
 	is := fmt.Sprintf("the stack %s is %s", s.Stack, status)
 	switch {
 	case status == types.StackStatusReviewInProgress: // a first change set that was not confirmed: SAM makes another

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
+	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 )
 
@@ -83,16 +84,9 @@ func run(ctx context.Context, arguments []string, out, errors io.Writer) int {
 }
 
 func services(cfg aws.Config) preflight.Services {
-	keys, functions := kms.NewFromConfig(cfg), lambda.NewFromConfig(cfg)
+	functions := lambda.NewFromConfig(cfg)
 	return preflight.Services{
-		Table: dynamodb.NewFromConfig(cfg),
-		KeyManager: func(ctx context.Context, keyARN string) (string, error) {
-			out, err := keys.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: aws.String(keyARN)})
-			if err != nil {
-				return "", err
-			}
-			return string(out.KeyMetadata.KeyManager), nil
-		},
+		Table: dynamodb.NewFromConfig(cfg), KeyManager: deployment.KeyManager(kms.NewFromConfig(cfg)),
 		Consumers: func(ctx context.Context, streamARN string) ([]string, error) {
 			var names []string
 			pages := lambda.NewListEventSourceMappingsPaginator(functions,

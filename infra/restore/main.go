@@ -132,7 +132,7 @@ func connect(ctx context.Context, of deployment.Stage, at time.Time, out io.Writ
 		operator: principals(aws.ToString(caller.Arn)), stacks: cloudformation.NewFromConfig(cfg),
 		services: preflight.Services{
 			Table:      tables,
-			KeyManager: keyManager(kms.NewFromConfig(cfg)),
+			KeyManager: deployment.KeyManager(kms.NewFromConfig(cfg)),
 			// The stream is new, so nobody reads it.
 			Consumers: func(context.Context, string) ([]string, error) { return nil, nil },
 		},
@@ -145,17 +145,6 @@ func connect(ctx context.Context, of deployment.Stage, at time.Time, out io.Writ
 		},
 		now: time.Now, poll: poll,
 	}, nil
-}
-
-// keyManager returns who manages a key.
-func keyManager(keys *kms.Client) func(context.Context, string) (string, error) {
-	return func(ctx context.Context, arn string) (string, error) {
-		out, err := keys.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &arn})
-		if err != nil {
-			return "", err
-		}
-		return string(out.KeyMetadata.KeyManager), nil
-	}
 }
 
 // environment returns a deployed function's variables, with the operator's credentials.

@@ -9,22 +9,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/erasure"
 )
-
-// stacks are the calls of CloudFormation that are needed.
-type stacks interface {
-	DescribeStacks(context.Context, *cloudformation.DescribeStacksInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DescribeStacksOutput, error)
-	UpdateStack(context.Context, *cloudformation.UpdateStackInput, ...func(*cloudformation.Options),
-	) (*cloudformation.UpdateStackOutput, error)
-}
 
 // eraser erases again what an entry of the ledger names.
 type eraser interface {
@@ -40,7 +31,7 @@ type restore struct {
 	at       time.Time
 	operator []string // the patterns of the ARNs that may write meanwhile
 	tables   *dynamodb.Client
-	stacks   stacks
+	stacks   deployment.Stacks
 	services preflight.Services
 	// eraser returns what erases users of a table again.
 	eraser func(ctx context.Context, table string) (eraser, error)
@@ -59,11 +50,11 @@ var restoredName = regexp.MustCompile(`-\d{8}-\d{6}$`)
 
 // find reads the tables of the stack. The name of the new table follows from the time, so that a repeat finds it.
 func (r *restore) find(ctx context.Context) error {
-	found, err := r.readStack(ctx)
+	found, err := deployment.Find(ctx, r.stacks, r.stack)
 	if err != nil {
 		return err
 	}
-	r.source, r.ledger = output(found, tableOutput), output(found, "ErasuresTableName")
+	r.source, r.ledger = deployment.Output(found, tableOutput), deployment.Output(found, "ErasuresTableName")
 	if r.source == "" || r.ledger == "" {
 		return errors.New("the stack has no outputs TableName and ErasuresTableName: deploy this version of the " +
 			"template first")
@@ -92,17 +83,6 @@ func (r *restore) find(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func (r *restore) readStack(ctx context.Context) (types.Stack, error) {
-	out, err := r.stacks.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &r.stack})
-	if err != nil {
-		return types.Stack{}, fmt.Errorf("read the stack %s: %w", r.stack, err)
-	}
-	if len(out.Stacks) == 0 {
-		return types.Stack{}, fmt.Errorf("there is no stack %s", r.stack)
-	}
-	return out.Stacks[0], nil
 }
 
 // run restores the stage.
