@@ -25,11 +25,9 @@ const (
 	timeFormat = "02/Jan/2006:15:04:05 -0700"
 )
 
-// event returns the request in payload format 2.0. Like an HTTP API, it decodes the path with its escaped slashes. A
-// function URL does not.
-func (g *Gateway) event(
-	r *http.Request, route route, parameters map[string]string,
-) (*events.APIGatewayV2HTTPRequest, error) {
+// event returns the request in payload format 2.0, of no route yet. Like an HTTP API, it decodes the path with its
+// escaped slashes.
+func (g *Gateway) event(r *http.Request) (*events.APIGatewayV2HTTPRequest, error) {
 	body, encoded, err := readBody(r)
 	if err != nil {
 		return nil, err
@@ -37,13 +35,11 @@ func (g *Gateway) event(
 	now := g.opts.Now().UTC()
 	headers, cookies := eventHeaders(r)
 	return &events.APIGatewayV2HTTPRequest{
-		Version: "2.0", RouteKey: route.key(), RawPath: r.URL.Path, RawQueryString: r.URL.RawQuery,
-		Cookies: cookies, Headers: headers, QueryStringParameters: query(r), PathParameters: parameters,
-		Body: body, IsBase64Encoded: encoded,
+		Version: "2.0", RawPath: r.URL.Path, RawQueryString: r.URL.RawQuery, Cookies: cookies, Headers: headers,
+		QueryStringParameters: query(r), Body: body, IsBase64Encoded: encoded,
 		RequestContext: events.APIGatewayV2HTTPRequestContext{
-			RouteKey: route.key(), AccountID: accountID, Stage: "$default", RequestID: rand.Text()[:16],
-			APIID: "local", DomainName: r.Host, DomainPrefix: "local",
-			Time: now.Format(timeFormat), TimeEpoch: now.UnixMilli(),
+			AccountID: accountID, Stage: "$default", RequestID: rand.Text()[:16], APIID: "local", DomainName: r.Host,
+			DomainPrefix: "local", Time: now.Format(timeFormat), TimeEpoch: now.UnixMilli(),
 			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
 				Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
 			},
@@ -51,25 +47,13 @@ func (g *Gateway) event(
 	}, nil
 }
 
-// urlEvent returns the event of a function URL.
-func (g *Gateway) urlEvent(r *http.Request) (*events.LambdaFunctionURLRequest, error) {
-	body, encoded, err := readBody(r)
-	if err != nil {
-		return nil, err
-	}
-	now := g.opts.Now().UTC()
-	headers, cookies := eventHeaders(r)
-	return &events.LambdaFunctionURLRequest{
-		Version: "2.0", RawPath: r.URL.EscapedPath(), RawQueryString: r.URL.RawQuery, Cookies: cookies,
-		Headers: headers, QueryStringParameters: query(r), Body: body, IsBase64Encoded: encoded,
-		RequestContext: events.LambdaFunctionURLRequestContext{
-			AccountID: "anonymous", RequestID: rand.Text()[:16], APIID: "local", DomainName: r.Host, DomainPrefix: "local",
-			Time: now.Format(timeFormat), TimeEpoch: now.UnixMilli(),
-			HTTP: events.LambdaFunctionURLRequestContextHTTPDescription{
-				Method: r.Method, Path: r.URL.Path, Protocol: r.Proto, SourceIP: sourceIP(r), UserAgent: r.UserAgent(),
-			},
-		},
-	}, nil
+// encode writes an event as the service does, without escapes for HTML: its size has a limit.
+func encode(event *events.APIGatewayV2HTTPRequest) ([]byte, error) {
+	var payload bytes.Buffer
+	encoder := json.NewEncoder(&payload)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(event)
+	return payload.Bytes(), err
 }
 
 // readBody returns a text body as it is, and any other body as base64. Bytes that are not UTF-8 become base64 even if

@@ -3,10 +3,8 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -34,7 +32,7 @@ var errStopping = fault.New(fault.Unavailable, "the local stack is stopping")
 // Invoker calls functions: with an event for the HTTP API, and streaming for a function URL.
 type Invoker interface {
 	Invoke(ctx context.Context, function string, payload []byte) ([]byte, error)
-	Stream(function string, request *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
+	Stream(function string, payload []byte) (*events.LambdaFunctionURLStreamingResponse, error)
 }
 
 // Options configure a gateway.
@@ -132,11 +130,12 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	event, err := g.event(r, route, parameters)
+	event, err := g.event(r)
 	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
+	event.RouteKey, event.RequestContext.RouteKey, event.PathParameters = route.key(), route.key(), parameters
 	event.RequestContext.Authorizer = authorizer
 	g.integrate(w, r, route.function, event)
 }
@@ -145,20 +144,18 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 func (g *Gateway) integrate(
 	w http.ResponseWriter, r *http.Request, function string, event *events.APIGatewayV2HTTPRequest,
 ) {
-	var payload bytes.Buffer
-	encoder := json.NewEncoder(&payload)
-	encoder.SetEscapeHTML(false) // as the service does; the event's size has a limit
-	if err := encoder.Encode(event); err != nil {
+	payload, err := encode(event)
+	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	if payload.Len() > maxEvent {
+	if len(payload) > maxEvent {
 		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), integrationTimeout)
 	defer cancel()
-	out, err := g.opts.Invoker.Invoke(ctx, function, payload.Bytes())
+	out, err := g.opts.Invoker.Invoke(ctx, function, payload)
 	switch {
 	case r.Context().Err() != nil: // the client is gone; the function goes on
 	case errors.Is(err, context.DeadlineExceeded):

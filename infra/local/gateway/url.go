@@ -16,7 +16,7 @@ const streamChunk = 16 << 10
 // serveURL is the function URL. It checks no token, because the function does, and streams the body as it comes. If the
 // client disconnects, the function's body is still read to the end.
 func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function string) {
-	event, err := g.urlEvent(r)
+	event, err := g.event(r)
 	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
@@ -25,7 +25,13 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
-	response, err := g.opts.Invoker.Stream(function, event)
+	event.RawPath, event.RequestContext.AccountID = r.URL.EscapedPath(), "anonymous"
+	payload, err := encode(event)
+	if err != nil {
+		httpapi.WriteProblem(w, err)
+		return
+	}
+	response, err := g.opts.Invoker.Stream(function, payload)
 	switch {
 	case errors.Is(err, lambdaapi.ErrStopping):
 		httpapi.WriteProblem(w, errStopping)

@@ -283,7 +283,7 @@ func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
 		),
 		time.Minute,
 	)
-	response, err := runtime.Stream("s", &events.LambdaFunctionURLRequest{RawPath: "/v1/chat"})
+	response, err := runtime.Stream("s", []byte(`{"rawPath":"/v1/chat"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,7 +298,7 @@ func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
 		t.Errorf("after Close: %v, active %d", err, runtime.Active())
 	}
 	var failure *lambdaapi.FunctionError
-	if _, err := runtime.Stream("s", &events.LambdaFunctionURLRequest{RawPath: "/panic"}); !errors.As(err, &failure) {
+	if _, err := runtime.Stream("s", []byte(`{"rawPath":"/panic"}`)); !errors.As(err, &failure) {
 		t.Errorf("panic: %v", err)
 	}
 	if runtime.Active() != 0 {

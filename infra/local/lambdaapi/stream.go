@@ -25,9 +25,9 @@ type (
 	URLResponse = events.LambdaFunctionURLStreamingResponse
 )
 
-// Stream calls a function whose handler is a URLHandler. The invocation lasts until the response's body is closed. The
-// caller has to read the body to its end, even if the client is gone, and close it.
-func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error) {
+// Stream calls a function whose handler is a URLHandler, with a URLRequest in JSON. The invocation lasts until the
+// response's body is closed. The caller has to read the body to its end, even if the client is gone, and close it.
+func (r *Runtime) Stream(name string, payload []byte) (*URLResponse, error) {
 	call, err := r.begin(name, lambdacontext.ClientContext{})
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r *Runtime) Stream(name string, request *URLRequest) (*URLResponse, error)
 		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
 	}
 	begun := make(chan opened, 1)
-	go func() { begun <- call.open(request) }()
+	go func() { begun <- call.open(payload) }()
 	select {
 	case o := <-begun:
 		if o.err != nil {
@@ -65,11 +65,12 @@ type opened struct {
 }
 
 // open runs a streaming function until it returns its response.
-func (c *call) open(request *URLRequest) (o opened) {
+func (c *call) open(payload []byte) (o opened) {
 	_, err := c.guard(func() ([]byte, error) {
-		copied, err := throughJSON(request)
+		var request URLRequest
+		err := json.Unmarshal(payload, &request)
 		if err == nil {
-			o.response, err = c.stream(c.ctx, copied)
+			o.response, err = c.stream(c.ctx, &request)
 		}
 		if err == nil && o.response == nil {
 			err = errors.New("the function returned no response")
@@ -104,14 +105,4 @@ func (b *streamBody) Close() (err error) {
 		b.call.end()
 	})
 	return err
-}
-
-// throughJSON returns a copy of v as the handler would decode it from the service's event.
-func throughJSON[T any](v *T) (*T, error) {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := new(T)
-	return out, json.Unmarshal(raw, out)
 }
