@@ -2,10 +2,7 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
 	"embed"
-	"io/fs"
 	"mime"
 	"net/http"
 	"path"
@@ -20,73 +17,39 @@ var dist embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// file is one built file, as it is and compressed.
-type file struct {
-	contentType, cache string
-	plain, compressed  []byte
-}
+// Console serves the console's files, which are compiled in. It is safe for concurrent use.
+type Console struct{}
 
-// Console serves the console's files. It is safe for concurrent use.
-type Console struct{ files map[string]file }
-
-// New reads the files that are compiled in.
-func New() (*Console, error) {
-	c := &Console{files: map[string]file{}}
-	err := fs.WalkDir(dist, "dist", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := dist.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		compressed, err := compress(content)
-		if err != nil {
-			return err
-		}
-		at := strings.TrimPrefix(name, "dist")
-		c.files[at] = file{
-			contentType: mime.TypeByExtension(path.Ext(name)), cache: cacheControl(at), plain: content, compressed: compressed,
-		}
-		return nil
-	})
-	c.files["/"] = c.files["/index.html"]
-	return c, err
+// find returns a file by the path of a request, and its name.
+func (Console) find(at string) (content []byte, name string, ok bool) {
+	if name = at; at == "/" {
+		name = "/index.html"
+	}
+	content, err := dist.ReadFile("dist" + name)
+	return content, name, err == nil
 }
 
 // cacheControl lets browsers keep the assets, whose names change with their content, and ask for everything else.
-func cacheControl(at string) string {
-	if strings.HasPrefix(at, "/assets/") {
+func cacheControl(name string) string {
+	if strings.HasPrefix(name, "/assets/") {
 		return "public, max-age=31536000, immutable"
 	}
 	return "no-cache"
 }
 
-func compress(content []byte) ([]byte, error) {
-	var out bytes.Buffer
-	w, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := w.Write(content); err != nil {
-		return nil, err
-	}
-	err = w.Close()
-	return out.Bytes(), err
-}
-
 // Has reports whether the console has a file at a request's path.
-func (c *Console) Has(path string) bool {
-	_, ok := c.files[path]
+func (c Console) Has(path string) bool {
+	_, _, ok := c.find(path)
 	return ok
 }
 
 // ServeHTTP serves a file to GET and HEAD. A path without a file gets a page that says so, with status 404.
-func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f, ok := c.files[r.URL.Path]
+func (c Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	content, name, ok := c.find(r.URL.Path)
 	status := http.StatusOK
 	if !ok {
-		f, status = c.files["/404.html"], http.StatusNotFound
+		content, name, _ = c.find("/404.html")
+		status = http.StatusNotFound
 	}
 	h := w.Header()
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -94,20 +57,14 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this path takes GET and HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	h.Set("Content-Type", f.contentType)
-	h.Set("Cache-Control", f.cache)
+	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
+	h.Set("Content-Length", strconv.Itoa(len(content)))
+	h.Set("Cache-Control", cacheControl(name))
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Vary", "Accept-Encoding")
-	body := f.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		h.Set("Content-Encoding", "gzip")
-		body = f.compressed
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(body) // an error means that the client is gone
+		_, _ = w.Write(content) // an error means that the client is gone
 	}
 }

@@ -30,12 +30,12 @@ const (
 type routes struct {
 	stack   *Stack
 	faults  *faultControl
-	console *console.Console
+	console console.Console
 	mux     *http.ServeMux
 }
 
-func newRoutes(s *Stack, page *console.Console) *routes {
-	rt := &routes{stack: s, faults: &faultControl{services: s.services}, console: page, mux: http.NewServeMux()}
+func newRoutes(s *Stack) *routes {
+	rt := &routes{stack: s, faults: &faultControl{services: s.services}, mux: http.NewServeMux()}
 	if s.cfg.hasOwnIssuer() {
 		rt.mux.HandleFunc("POST /dev/tokens", rt.serveNoToken)
 		rt.mux.HandleFunc("POST /dev/tokens/{user}", rt.serveNoToken)

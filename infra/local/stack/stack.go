@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline"
-	"github.com/throughline/throughline/infra/console"
 	"github.com/throughline/throughline/infra/local/gateway"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/lambdaapi"
@@ -94,10 +93,6 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.openDataDir(); err != nil {
 		return err
 	}
-	page, err := console.New()
-	if err != nil {
-		return fmt.Errorf("read console: %w", err)
-	}
 	// The API's port comes first: if it is taken, nothing else has to start.
 	api, err := listen(ctx, "PORT", s.cfg.Port)
 	if err != nil {
@@ -107,7 +102,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem"), time.Now); err != nil {
 		return errors.Join(err, api.Close())
 	}
-	s.supervisor.serve(api, newRoutes(s, page).handler())
+	s.supervisor.serve(api, newRoutes(s).handler())
 	lambda, err := listen(ctx, "LAMBDA_PORT", s.cfg.LambdaPort)
 	if err != nil {
 		return err
