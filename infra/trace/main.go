@@ -5,8 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/signal"
 	"time"
@@ -30,15 +29,9 @@ func main() {
 
 func run(ctx context.Context) error {
 	spans := collector.New()
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
-	}
-	server := &http.Server{Handler: spans, ReadHeaderTimeout: time.Second}
-	go func() { _ = server.Serve(listener) }() // until Close
-	defer func() { _ = server.Close() }()      // of a listener of this machine
-	environment := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + listener.Addr().String()}
+	server := httptest.NewServer(spans)
+	defer server.Close()
+	environment := []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + server.URL}
 	return launch.With(ctx, environment, func(stack *launch.Stack) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()

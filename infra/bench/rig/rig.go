@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strconv"
 	"sync"
@@ -56,10 +57,7 @@ func New(ctx context.Context, endpoint, name string) (*Rig, error) {
 }
 
 func (r *Rig) start() (err error) {
-	if r.ModelURL, err = r.Serve(offlinemodel.Handler(offlinemodel.Options{})); err != nil {
-		return err
-	}
-	r.ModelURL += "/v1"
+	r.ModelURL = r.Serve(offlinemodel.Handler(offlinemodel.Options{})) + "/v1"
 	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err != nil {
 		return err
 	}
@@ -109,31 +107,21 @@ func Settle(ctx context.Context, running *stack.Stack) error {
 }
 
 // Serve serves a handler and returns its address.
-func (r *Rig) Serve(h http.Handler) (url string, err error) {
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	return r.serve(server.Serve, server.Close)
+func (r *Rig) Serve(h http.Handler) (url string) {
+	server := httptest.NewServer(h)
+	r.AtEnd(func() error { server.Close(); return nil })
+	return server.URL
 }
 
-// ServeIndex serves the index at one more address.
+// ServeIndex serves the index at one more address until Close.
 func (r *Rig) ServeIndex(interceptors ...grpc.UnaryServerInterceptor) (host string, err error) {
-	return r.serve(func(l net.Listener) error { return r.index.Serve(l, interceptors...) }, r.index.Close)
-}
-
-// serve runs a server until Close.
-func (r *Rig) serve(run func(net.Listener) error, stop func() error) (address string, err error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the server
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // closed with the index
 	if err != nil {
 		return "", fmt.Errorf("listen: %w", err)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- run(listener) }()
-	r.AtEnd(func() error {
-		err := stop()
-		if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-			err = errors.Join(err, served)
-		}
-		return err
-	})
+	go func() { ended <- r.index.Serve(listener, interceptors...) }()
+	r.AtEnd(func() error { return errors.Join(r.index.Close(), <-ended) })
 	return "http://" + listener.Addr().String(), nil
 }
 

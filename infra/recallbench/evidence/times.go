@@ -1,16 +1,12 @@
 package evidence
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/openai"
 )
 
 // timed is how many questions are timed.
@@ -29,13 +25,14 @@ type Times struct {
 func (b *Bench) Times(ctx context.Context, embeddings, model string) (Times, error) {
 	var recall, embedding, difference []time.Duration
 	cases := b.Cases[:min(timed, len(b.Cases))]
+	embedder := openai.New(config.OpenAI{BaseURL: embeddings, APIKey: "any", EmbeddingModel: model})
 	for _, c := range cases {
 		api, err := b.api.As(ctx, c.Conversation.ID)
 		if err != nil {
 			return Times{}, err
 		}
 		began := time.Now()
-		if err := embed(ctx, embeddings, model, c.Question.Text); err != nil {
+		if _, err := embedder.Embed(ctx, []string{c.Question.Text}); err != nil {
 			return Times{}, err
 		}
 		floor := time.Since(began)
@@ -55,30 +52,4 @@ func (b *Bench) Times(ctx context.Context, embeddings, model string) (Times, err
 		Recall50: ms(recall, 0.5), Recall99: ms(recall, 0.99), Embedding50: ms(embedding, 0.5),
 		Embedding99: ms(embedding, 0.99), Difference50: ms(difference, 0.5), Difference99: ms(difference, 0.99),
 	}, nil
-}
-
-func embed(ctx context.Context, base, model, text string) error {
-	body, err := json.Marshal(map[string]any{"model": model, "input": text})
-	if err != nil {
-		return err
-	}
-	url := strings.TrimRight(base, "/") + "/embeddings"
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer local")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
-	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, response.Body); err != nil {
-		return fmt.Errorf("embed: %w", err)
-	}
-	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("embed: the service answers %s", response.Status)
-	}
-	return nil
 }

@@ -199,7 +199,7 @@ func (s *services) serveProxy(l link, address string) (string, error) {
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
 		FlushInterval: -1,
 		Transport:     transport{l, &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}},
-	})
+	}), nil
 }
 
 // intercept records a call over gRPC.
