@@ -71,7 +71,7 @@ func (s *store) move(id string, at time.Time) {
 	list := s.shards[r.shard]
 	if !r.dueAt.IsZero() {
 		if i, ok := slices.BinarySearchFunc(list, entry{r.dueAt, id}, entry.compare); ok {
-			list = slices.Delete(list, i, i+1)
+			list = remove(list, i)
 		}
 	}
 	if r.dueAt = at; !at.IsZero() {
@@ -80,6 +80,15 @@ func (s *store) move(id string, at time.Time) {
 		list = slices.Insert(list, i, e)
 	}
 	s.shards[r.shard] = list
+}
+
+// remove removes an entry, and moves those of the shorter side.
+func remove(list []entry, i int) []entry {
+	if i < len(list)/2 {
+		copy(list[1:], list[:i])
+		return list[1:]
+	}
+	return slices.Delete(list, i, i+1)
 }
 
 // due counts the records that are in the index.

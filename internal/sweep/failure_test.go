@@ -1,0 +1,149 @@
+package sweep_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+var errDown = errors.New("down")
+
+// TestWaitsGrow has a record that fails in each way, and another of the same user that does not. The waits double up to
+// a day, and start again after a success.
+func TestWaitsGrow(t *testing.T) {
+	t.Parallel()
+	for name, fail := range map[string]func() (sweep.Outcome, error){
+		"error": func() (sweep.Outcome, error) { return sweep.Kept, errDown },
+		"panic": func() (sweep.Outcome, error) { panic("nil map") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				s.add("bad", "ann", 3, time.Now())
+				s.add("good", "ann", 3, time.Now())
+				hasFailed := true
+				l := newLambda(t, s, func(_ context.Context, c sweep.Claim) (sweep.Outcome, error) {
+					if c.ID == "bad" && hasFailed {
+						return fail()
+					}
+					if c.ID == "bad" {
+						return sweep.Again(time.Now().Add(time.Hour)), nil
+					}
+					return sweep.Removed, nil
+				})
+				var waits []time.Duration
+				began := time.Now()
+				for i := range 11 {
+					hasFailed = i != 9
+					if i == 0 {
+						l.invoke(sweep.Task{})
+					} else {
+						time.Sleep(time.Until(s.records["bad"].dueAt))
+						l.invoke(sweep.Task{})
+					}
+					waits = append(waits, time.Until(s.records["bad"].dueAt))
+					last := l.invocations[len(l.invocations)-1].swept
+					if due := time.Since(began); i < 10 && last.Oldest != due || i == 10 && last.Oldest != 0 || last.Behind != 0 {
+						t.Errorf("attempt %d: the oldest waits for %v, %v behind, want %v and none", i+1, last.Oldest, last.Behind, due)
+					}
+				}
+				m, d := time.Minute, 24*time.Hour
+				want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, 60 * m, 15 * m}
+				if diff := cmp.Diff(want, waits); diff != "" {
+					t.Errorf("waits (-want +got)\n%s", diff)
+				}
+				if s.due() != 1 || l.reported != 10 {
+					t.Errorf("%d due, %d failures reported", s.due(), l.reported)
+				}
+			})
+		})
+	}
+}
+
+// TestAServiceThatIsDown has all records fail because a service does. Their waits do not grow, so that they are done
+// soon when it is back. While the model may not be asked, only the work without it goes on.
+func TestAServiceThatIsDown(t *testing.T) {
+	t.Parallel()
+	for _, code := range []fault.Code{fault.Unavailable, fault.RateLimited} {
+		t.Run(string(code), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newStore()
+				s.add("s", "ann", 3, time.Now())
+				isDown := true
+				l := newLambda(t, s, func(context.Context, sweep.Claim) (sweep.Outcome, error) {
+					if isDown {
+						return sweep.Kept, errors.Join(errDown, fault.New(code, ""))
+					}
+					return sweep.Removed, nil
+				})
+				for range 100 {
+					l.invoke(sweep.Task{})
+					if wait := time.Until(s.records["s"].dueAt); wait != firstWait {
+						t.Fatalf("it waits for %v, want %v", wait, firstWait)
+					}
+					time.Sleep(firstWait)
+				}
+				isDown = false
+				if l.invoke(sweep.Task{}); s.due() != 0 {
+					t.Error("it is still due")
+				}
+			})
+		})
+	}
+}
+
+// TestAWorkerThatDies has a record that ends every invocation that works on it, as a process without memory does. Its
+// claim lapses each time later, so that it cannot end invocation after invocation.
+func TestAWorkerThatDies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.add("fatal", "ann", 3, time.Now())
+		l := newLambda(t, s, func(ctx context.Context, _ sweep.Claim) (sweep.Outcome, error) {
+			s.setDown(errDown) // nothing reaches the store any more
+			return sweep.Kept, errDown
+		})
+		var lapses []time.Duration
+		for range 6 {
+			began := time.Now()
+			l.invoke(sweep.Task{Shards: []sweep.Shard{3}})
+			s.setDown(nil)
+			lapses = append(lapses, s.records["fatal"].dueAt.Sub(began))
+			time.Sleep(time.Until(s.records["fatal"].dueAt))
+		}
+		m := time.Minute
+		want := []time.Duration{3 * m, 3 * m, 60 * m, 120 * m, 240 * m, 480 * m}
+		if diff := cmp.Diff(want, lapses); diff != "" {
+			t.Errorf("claims lapse after (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// TestVisitsThatAreCutOff has visits that take longer than the invocation. Their claims end with it, and they count as
+// failures.
+func TestVisitsThatAreCutOff(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newStore()
+		s.add("slow", "ann", 0, time.Now())
+		l := newLambda(t, s, func(ctx context.Context, _ sweep.Claim) (sweep.Outcome, error) {
+			<-ctx.Done()
+			return sweep.Kept, ctx.Err()
+		})
+		out := l.invoke(sweep.Task{Shards: []sweep.Shard{0}})
+		r := s.records["slow"]
+		if out.took >= l.timeout || out.swept.Failed != 1 || r.claimed || time.Until(r.dueAt) != firstWait {
+			t.Errorf("%+v, and the record is %+v", out, r)
+		}
+		l.running.Wait()
+	})
+}
