@@ -1,44 +1,14 @@
 package httpapi_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/erasure"
-	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/httpapi"
 )
-
-// fakeEraser needs several calls to erase a user.
-type fakeEraser struct {
-	calls int
-	needs int
-	until time.Time
-}
-
-func (s *fakeEraser) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
-	s.calls++
-	s.until = until
-	return s.Erasure(ctx, user)
-}
-
-func (s *fakeEraser) Erasure(context.Context, conversation.UserID) (erasure.Receipt, error) {
-	if s.calls == 0 {
-		return erasure.Receipt{}, fault.Missing("erasure")
-	}
-	if s.calls < s.needs {
-		return erasure.Receipt{Progress: erasure.Progress{Counts: map[string]int{"message": s.calls}}}, nil
-	}
-	return erasure.Receipt{BackupsUntil: noon().AddDate(0, 0, 35), Progress: erasure.Progress{
-		Done: true, Counts: map[string]int{"message": s.calls}, Vectors: 3, ErasedAt: noon(), Generation: 2,
-	}}, nil
-}
 
 type object = map[string]any
 
@@ -240,62 +210,6 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
-func TestTodoOpensAgain(t *testing.T) {
-	t.Parallel()
-	h, _, _ := newMessages(t)
-	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
-		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
-	}}))
-	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
-		t.Errorf("completedAt %v", made["completedAt"])
-	}
-	again := decodeObject(
-		t,
-		expect(
-			t, h, 200,
-			call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}},
-		),
-	)
-	if at, ok := again["completedAt"]; ok {
-		t.Errorf("a pending todo was completed at %v", at)
-	}
-}
-
-func TestPendingTodoHasNoCompletion(t *testing.T) {
-	t.Parallel()
-	h, _, _ := newMessages(t)
-	const at = "2026-01-01T00:00:00Z"
-	for _, body := range []object{
-		{"content": "x", "coachId": "c", "completedAt": at}, {
-			"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at,
-		},
-	} {
-		expectProblem(t, h, 422, "invalid", "completedAt", call{method: "POST", path: "/v1/todos", user: "ann", body: body})
-	}
-	made := decodeObject(
-		t,
-		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}),
-	)
-	change := call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann"}
-	for _, tc := range []struct {
-		status int
-		body   object
-	}{
-		{422, object{"completedAt": at}},
-		{200, object{"completedAt": nil}},
-		{200, object{"completedAt": at, "status": "COMPLETED"}},
-		{200, object{"completedAt": "2026-01-02T00:00:00Z"}},
-		{422, object{"completedAt": at, "status": "PENDING"}},
-	} {
-		change.body = tc.body
-		expect(t, h, tc.status, change)
-	}
-	got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"}))
-	if got["completedAt"] != "2026-01-02T00:00:00.000Z" {
-		t.Errorf("todo %v", got)
-	}
-}
-
 func TestCheckIns(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
@@ -361,45 +275,6 @@ func TestCoaches(t *testing.T) {
 	}
 	expect(t, h, 204, call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
 	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
-}
-
-func TestErase(t *testing.T) {
-	t.Parallel()
-	b, _ := base()
-	store, eraser := newMemory(noon), &fakeEraser{needs: 2}
-	h := httpapi.Messages(
-		httpapi.MessagesDeps{
-			Base: b, Sessions: store, Messages: store, LongTerm: store.records, Eraser: eraser, Tokens: fakeCounter{},
-			Cursors: cursorKey(t, "1"),
-		},
-	)
-	c := call{method: "DELETE", path: "/v1/user", user: "ann", scopes: "throughline/user"}
-	last := call{method: "GET", path: "/v1/user/erasure", user: "ann", scopes: "throughline/user"}
-	expect(t, h, 404, last)
-	for _, more := range []reply{expect(t, h, 202, c), expect(t, h, 202, last)} {
-		if diff := cmp.Diff(object{
-			"erasing": true, "progress": object{"counts": object{"message": number("1")}, "vectors": number("0")},
-		}, decodeObject(t, more)); diff != "" {
-			t.Errorf("202 (-want +got):\n%s", diff)
-		}
-		if more.header.Get("Retry-After") != "1" {
-			t.Error("202 without Retry-After")
-		}
-	}
-	want := object{
-		"erasedAt": "2026-02-05T12:00:00.000Z", "generation": number("2"), "counts": object{"message": number("2")},
-		"vectors":   number("3"),
-		"remaining": number("0"), "backupsUntil": "2026-03-12T12:00:00.000Z",
-	}
-	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, c))); diff != "" {
-		t.Errorf("receipt (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, last))); diff != "" {
-		t.Errorf("the last receipt (-want +got):\n%s", diff)
-	}
-	if left := eraser.until.Sub(noon()); left != 20*time.Second {
-		t.Errorf("an erasing has %v", left)
-	}
 }
 
 // TestFilteredLists lists records by their filters, page by page: no record twice, and none that the filter excludes.

@@ -1,0 +1,62 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestTodoOpensAgain(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
+		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
+	}}))
+	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
+		t.Errorf("completedAt %v", made["completedAt"])
+	}
+	again := decodeObject(
+		t,
+		expect(
+			t, h, 200,
+			call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}},
+		),
+	)
+	if at, ok := again["completedAt"]; ok {
+		t.Errorf("a pending todo was completed at %v", at)
+	}
+}
+
+func TestPendingTodoHasNoCompletion(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	const at = "2026-01-01T00:00:00Z"
+	for _, body := range []object{
+		{"content": "x", "coachId": "c", "completedAt": at}, {
+			"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at,
+		},
+	} {
+		expectProblem(t, h, 422, "invalid", "completedAt", call{method: "POST", path: "/v1/todos", user: "ann", body: body})
+	}
+	made := decodeObject(
+		t,
+		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}),
+	)
+	change := call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann"}
+	for _, tc := range []struct {
+		status int
+		body   object
+	}{
+		{422, object{"completedAt": at}},
+		{200, object{"completedAt": nil}},
+		{200, object{"completedAt": at, "status": "COMPLETED"}},
+		{200, object{"completedAt": "2026-01-02T00:00:00Z"}},
+		{422, object{"completedAt": at, "status": "PENDING"}},
+	} {
+		change.body = tc.body
+		expect(t, h, tc.status, change)
+	}
+	got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"}))
+	if got["completedAt"] != "2026-01-02T00:00:00.000Z" {
+		t.Errorf("todo %v", got)
+	}
+}
