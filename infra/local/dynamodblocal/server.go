@@ -37,7 +37,7 @@ const (
 //go:embed engine.xml
 var engine string
 
-var configurationTemplate = template.Must(template.New(configuration).Parse(engine))
+var configurationTemplate = template.Must(template.New(configuration).Delims("<!--{", "}-->").Parse(engine))
 
 // portLine is the port that the engine prints when it listens.
 var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
@@ -91,9 +91,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 func (s *Server) Endpoint() string { return s.endpoint }
 
 // Database is the endpoint of another database, from 1 to Options.Databases.
-func (s *Server) Database(number int) string { return s.endpoint + databasePath(number) }
-
-func databasePath(number int) string { return "/" + strconv.Itoa(number) }
+func (s *Server) Database(number int) string { return s.endpoint + "/" + strconv.Itoa(number) }
 
 // Stop ends the engine and waits for its end. It kills an engine that has not ended after 2 seconds. It may be called
 // more than once and concurrently.
@@ -149,9 +147,9 @@ func (s *Server) spawn(java, dir string, opts Options) (err error) {
 const configuration = "engine.xml"
 
 func writeConfiguration(dir string, databases int) error {
-	paths := []string{"/"}
+	paths := []string{""}
 	for number := range databases {
-		paths = append(paths, databasePath(number+1))
+		paths = append(paths, strconv.Itoa(number+1))
 	}
 	var out bytes.Buffer
 	if err := configurationTemplate.Execute(&out, paths); err != nil {
