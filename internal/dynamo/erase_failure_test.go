@@ -18,25 +18,33 @@ import (
 func TestErasureWithFailures(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
-	for name, before := range map[string]func(*erasing, testing.TB){
-		"erased": func(e *erasing, t testing.TB) { e.mustErase(t) },
-		"cut off": func(e *erasing, t testing.TB) {
-			e.fill(t)
-			failures := map[remoteCall]dynamotest.Failure{{op: dynamotest.BatchWrite}: dynamotest.CrashBefore}
-			if err := e.erase(t, failures); !errors.Is(err, dynamotest.ErrCrash) {
-				t.Fatalf("an erasure that is cut off: %v", err)
-			}
-		},
-	} {
+	done := &erasing{table: table, user: "the-erased-user", clock: dynamotest.NewClock()}
+	done.mustErase(t)
+	cut := &erasing{table: table, user: "the-user-of-before", clock: dynamotest.NewClock()}
+	cut.fill(t)
+	failures := map[remoteCall]dynamotest.Failure{{op: dynamotest.BatchWrite}: dynamotest.CrashBefore}
+	if err := cut.erase(t, failures); !errors.Is(err, dynamotest.ErrCrash) {
+		t.Fatalf("an erasure that is cut off: %v", err)
+	}
+	for name, first := range map[string]*erasing{"erased": done, "cut off": cut} {
+		before := dynamotest.HistoryOf(t, table, first.user)
 		for _, at := range erasureCalls() {
 			for _, f := range []dynamotest.Failure{dynamotest.AnswerLost, dynamotest.Conflict} {
+				isRead, isEmpty := at.op == dynamotest.QueryCall || at.op == dynamotest.IndexCall, first == done
+				if isRead && f == dynamotest.Conflict || isEmpty && at.op == dynamotest.BatchWrite {
+					continue // neither meets conflicts, and there is nothing to delete
+				}
 				t.Run(fmt.Sprintf("%s, %s, failure %d", name, at.op, f), func(t *testing.T) {
 					t.Parallel()
 					e := &erasing{table: table, user: conversation.UserID(t.Name()), clock: dynamotest.NewClock()}
-					before(e, t)
+					e.clock.Advance(first.clock.Time().Sub(e.clock.Time()))
+					before.GiveTo(t, table, e.user)
 					err := e.erase(t, map[remoteCall]dynamotest.Failure{{op: at.op}: f})
 					if err != nil && (f == dynamotest.Conflict || !dynamotest.IsUnanswered(err)) {
 						t.Fatalf("the caller gets %v", err)
+					}
+					if e.calls[at.op] == 0 {
+						t.Error("nothing failed")
 					}
 					if err != nil {
 						e.mustErase(t)
@@ -52,6 +60,7 @@ type erasing struct {
 	table string
 	user  conversation.UserID
 	clock *dynamotest.Clock
+	calls map[string]int // of the last erasure
 }
 
 // fill stores a session with a message, and a memory.
@@ -72,6 +81,7 @@ func (e *erasing) erase(t testing.TB, failures map[remoteCall]dynamotest.Failure
 	index := vectorIndex{n}
 	out, err := erasure.NewSweeper(s.Erasure(index, e.clock.Time), index).Erase(t.Context(), e.user,
 		e.clock.Time().Add(time.Minute))
+	e.calls = n.calls
 	if out.Done != (err == nil) {
 		t.Errorf("the erasure is %+v, %v", out, err)
 	}

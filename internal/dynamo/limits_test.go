@@ -62,6 +62,7 @@ type limited struct {
 	permits   int
 	quota     int
 	now       time.Time
+	sessions  []string // those that are there
 	live      []liveTurn
 	spent     map[string]int
 }
@@ -86,10 +87,12 @@ func (l *limited) begin(rt *rapid.T, n int) {
 		if key := rapid.SampledFrom([]string{"", "k1", "k2", "k3"}).Draw(rt, "key"); key != "" {
 			in.Idempotency = conversation.Idempotency{Scope: "chat", Key: key + session, BodyHash: "h"}
 		}
-		new := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
-		_, err := store.Sessions.CreateSession(l.t.Context(), l.user, new, noKey)
-		if err != nil && !fault.Is(err, fault.Conflict) {
-			rt.Fatalf("create a session: %v", err)
+		if !slices.Contains(l.sessions, session) {
+			new := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
+			if _, err := store.Sessions.CreateSession(l.t.Context(), l.user, new, noKey); err != nil {
+				rt.Fatalf("create a session: %v", err)
+			}
+			l.sessions = append(l.sessions, session)
 		}
 		work.Go(func() { begun[i], errs[i] = store.Turns.BeginTurn(l.t.Context(), l.user, in, turnLease) })
 	}
@@ -167,10 +170,12 @@ func (l *limited) delete(rt *rapid.T) {
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		rt.Fatalf("delete: %v", err)
 	}
+	l.sessions = slices.DeleteFunc(l.sessions, func(id string) bool { return id == session })
 }
 
 func (l *limited) erase(rt *rapid.T) {
 	eraseUser(l.t, l.store(rt), l.user, l.now)
+	l.sessions = nil
 	l.now = l.now.Add(time.Second)
 }
 

@@ -1,6 +1,8 @@
 package dynamo_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,6 +26,21 @@ type stored struct {
 	prompt   prompt.StoredPrompt
 	erasing  conversation.UserID // a user who is being erased
 	progress erasure.Progress
+}
+
+// firstUser is the user whose records the others of TestWrites have copies of.
+const firstUser = conversation.UserID("the-first-user")
+
+// of is what another user has who has a copy of the first user's records. The user is part of the messages' ids.
+func (f stored) of(user conversation.UserID) stored {
+	rename := func(id *string) { *id = strings.Replace(*id, string(firstUser), string(user), 1) }
+	f.messages = slices.Clone(f.messages)
+	for i := range f.messages {
+		rename(&f.messages[i].ID)
+	}
+	rename(&f.turn.Message.ID)
+	rename(&f.turn.AnswerID)
+	return f
 }
 
 func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {

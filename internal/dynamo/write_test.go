@@ -311,51 +311,64 @@ var everyAnswer = flag.Bool("every-answer", false,
 // attempt of its own has done or for what passes by itself, and none is carried out twice.
 func TestWrites(t *testing.T) {
 	t.Parallel()
-	table := dynamotest.Table(t)
+	w := newWriting(t)
 	all := writes()
 	for i, name := range slices.Sorted(maps.Keys(all)) {
-		w := all[name]
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			want := kindsAfter(t, table, w, nil)
-			scripts := answers(w.op)
-			for k, script := range slices.Sorted(maps.Keys(scripts)) {
-				if (k+i)%12 != 0 && !*everyAnswer {
-					continue
-				}
-				t.Run(script, func(t *testing.T) {
-					t.Parallel()
-					got := kindsAfter(t, table, w, scripts[script])
-					if diff := cmp.Diff(want, got); diff != "" {
-						t.Errorf("records by kind (-undisturbed +got):\n%s", diff)
-					}
-				})
+		scripts := answers(all[name].op)
+		for k, script := range slices.Sorted(maps.Keys(scripts)) {
+			if (k+i)%12 != 0 && !*everyAnswer {
+				continue
 			}
-		})
+			t.Run(name+"/"+script, func(t *testing.T) {
+				t.Parallel()
+				undisturbed, got := w.kindsAfter(t, all[name], nil), w.kindsAfter(t, all[name], scripts[script])
+				if diff := cmp.Diff(undisturbed, got); diff != "" {
+					t.Errorf("records by kind (-undisturbed +got):\n%s", diff)
+				}
+			})
+		}
 	}
 }
 
+// writing is the table of TestWrites, and what each of its users has before a write.
+type writing struct {
+	table   string
+	before  stored
+	history dynamotest.History
+}
+
+func newWriting(t *testing.T) writing {
+	t.Helper()
+	w := writing{table: dynamotest.Table(t)}
+	w.before = store(t, dynamotest.Open(t, w.table, dynamotest.FixedClock()), firstUser)
+	w.history = dynamotest.HistoryOf(t, w.table, firstUser)
+	return w
+}
+
 // kindsAfter makes a write with a user of its own, and returns how many records of each kind there are then.
-func kindsAfter(t *testing.T, table string, w write, script []exchange) map[string]int {
+func (w writing) kindsAfter(t *testing.T, do write, script []exchange) map[string]int {
 	t.Helper()
 	user := conversation.UserID(strings.ReplaceAll(fmt.Sprint(t.Name(), len(script)), "#", ""))
-	undisturbed := dynamotest.Open(t, table, dynamotest.FixedClock())
+	calm := dynamotest.Open(t, w.table, dynamotest.FixedClock())
+	users := []conversation.UserID{user}
 	var f stored
 	switch {
 	case strings.Contains(t.Name(), "eras"):
-		f.erase(t, undisturbed, user)
+		f.erase(t, calm, user)
+		users = append(users, f.erasing)
 	case strings.Contains(t.Name(), "settle"):
-		f.cover(t, undisturbed, user)
+		f.cover(t, calm, user)
 	default:
-		f = store(t, undisturbed, user)
+		w.history.GiveTo(t, w.table, user)
+		f = w.before.of(user)
 	}
-	connection := &wire{op: w.op, script: script}
-	if err := w.do(t.Context(), openWired(t, table, connection, dynamotest.FixedClock()), user, f); err != nil {
+	connection := &wire{op: do.op, script: script}
+	if err := do.do(t.Context(), openWired(t, w.table, connection, dynamotest.FixedClock()), user, f); err != nil {
 		t.Errorf("after %d of %d scripted answers: %v", connection.done, len(script), err)
 	}
 	kinds := map[string]int{}
-	for _, u := range []conversation.UserID{user, user + "-erasing"} {
-		for _, sk := range dynamotest.Keys(t, table, u) {
+	for _, u := range users {
+		for _, sk := range dynamotest.Keys(t, w.table, u) {
 			prefix, rest, _ := strings.Cut(sk, "#")
 			kind, _, _ := strings.Cut(rest, "#")
 			if prefix == "ltm" || prefix == "past" {

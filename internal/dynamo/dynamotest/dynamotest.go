@@ -3,6 +3,7 @@ package dynamotest
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,26 +65,74 @@ func Table(t testing.TB) string {
 // Keys returns the sort keys of every record in a user's partition, expired ones and an app's own included.
 func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	t.Helper()
-	pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), &dynamodb.QueryInput{
+	var keys []string
+	for _, it := range partition(t, table, user, "sk") {
+		if sk, ok := it["sk"].(*types.AttributeValueMemberS); ok {
+			keys = append(keys, sk.Value)
+		}
+	}
+	return keys
+}
+
+// partition reads every record in a user's partition, or those of its attributes that are named.
+func partition(t testing.TB, table string, user conversation.UserID, names ...string) (all []Record) {
+	t.Helper()
+	in := &dynamodb.QueryInput{
 		TableName: aws.String(table), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
-		ProjectionExpression: aws.String("sk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)},
 		},
-	})
-	var keys []string
-	for pages.HasMorePages() {
+	}
+	if len(names) > 0 {
+		in.ProjectionExpression = aws.String(strings.Join(names, ","))
+	}
+	for pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, it := range page.Items {
-			if sk, ok := it["sk"].(*types.AttributeValueMemberS); ok {
-				keys = append(keys, sk.Value)
+		all = append(all, page.Items...)
+	}
+	return all
+}
+
+// Record is a record as it is stored.
+type Record = map[string]types.AttributeValue
+
+// History is all that a user has stored. A test that begins many times with the same records stores them once, because
+// a copy takes one call.
+type History struct {
+	user    conversation.UserID
+	records []Record
+}
+
+// HistoryOf reads a history. The user's id must be part of no other text in it.
+func HistoryOf(t testing.TB, table string, user conversation.UserID) History {
+	t.Helper()
+	return History{user, partition(t, table, user)}
+}
+
+// GiveTo stores a copy of the history, of at most 25 records, for another user of the table. Which shards the copy is
+// due in is that of the first user's records.
+func (h History) GiveTo(t testing.TB, table string, user conversation.UserID) {
+	t.Helper()
+	var puts []types.WriteRequest
+	for _, r := range h.records {
+		copied := maps.Clone(r)
+		for name, v := range r {
+			if text, ok := v.(*types.AttributeValueMemberS); ok {
+				value := strings.Replace(text.Value, string(h.user), string(user), 1)
+				copied[name] = &types.AttributeValueMemberS{Value: value}
 			}
 		}
+		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: copied}})
 	}
-	return keys
+	out, err := dynamodbtest.Client(t).BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
+		RequestItems: map[string][]types.WriteRequest{table: puts},
+	})
+	if err != nil || len(out.UnprocessedItems) > 0 {
+		t.Fatalf("%d of %d records are left: %v", len(out.UnprocessedItems[table]), len(puts), err)
+	}
 }
 
 // Put stores a record of the app's own.
