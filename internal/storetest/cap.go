@@ -35,15 +35,21 @@ func testGoalsAtTheirCap(t *testing.T, s *fixture) {
 // testTodosAtTheirCap stores the only todo of one coach, and then more of another one than can be live. Those of the
 // coach that has the most become past, the oldest first.
 func testTodosAtTheirCap(t *testing.T, s *fixture) {
-	const maxLive = 100
+	const maxLive, extracted = 100, 97
+	var todos []longterm.Todo
 	for i := range maxLive + 5 {
-		todo := longterm.Todo{
-			CoachID: "tom", Content: fmt.Sprint(i), Status: longterm.Pending,
-			CreatedAt: Now.Add(time.Duration(i) * time.Minute),
-		}
+		at := Now.Add(time.Duration(i) * time.Minute)
+		todo := longterm.Todo{CoachID: "tom", Content: fmt.Sprint(i), Status: longterm.Pending, CreatedAt: at}
 		if i == 0 {
 			todo.CoachID = "mia"
 		}
+		if i < extracted {
+			todo.ID = longterm.NewTodoID(at, repeated("t"))
+		}
+		todos = append(todos, todo)
+	}
+	s.extract(t, nil, todos[:extracted])
+	for _, todo := range todos[extracted:] {
 		create(t, s.Todos, todo)
 	}
 	snap := snapshot(t, s)

@@ -30,50 +30,30 @@ func testCollections(t *testing.T, s *fixture) {
 			m.SupersededBy, m.ValidUntil, m.EndedReason = "another", Now, longterm.EndedReplaced
 			m.Until, m.About = longterm.Moment{Time: Now}, ""
 		})
-	checkCollection(t, "unrated memory", s.Memories, func(m *longterm.Memory) *string { return &m.ID },
+	checkValues(t, "unrated memory", s.Memories, func(m *longterm.Memory) *string { return &m.ID },
 		longterm.Memory{
 			Type: longterm.ProjectMemory, Content: "may move", Source: longterm.Seeded, Rated: true,
 			CreatedAt: Now, UpdatedAt: Now,
 		},
-		func(m *longterm.Memory) { m.Rated = false })
+		func(m *longterm.Memory) { m.Rated = false }, func(longterm.Memory) {})
 	checkCollection(t, "todo", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{Content: "call", CoachID: "c", Status: longterm.Pending, CreatedAt: Now, UpdatedAt: Now, Tokens: 1},
 		func(t *longterm.Todo) { t.Status, t.CompletedAt = longterm.TodoCompleted, Now })
-	checkCollection(t, "promise", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
+	checkValues(t, "promise", s.Todos, func(t *longterm.Todo) *string { return &t.ID },
 		longterm.Todo{
 			Content: "send the plan", CoachID: "c", Status: longterm.Pending, By: longterm.ByAssistant,
 			Due: longterm.Moment{Day: "2026-11-20"}, CreatedAt: Now, UpdatedAt: Now,
 		},
-		func(t *longterm.Todo) { t.Status, t.Due = longterm.TodoCancelled, longterm.Moment{Time: Now} })
+		func(t *longterm.Todo) { t.Status, t.Due = longterm.TodoCancelled, longterm.Moment{Time: Now} },
+		func(longterm.Todo) {})
 }
 
-// checkCollection creates, reads, updates and deletes one record.
+// checkCollection creates, reads, updates and deletes one record. Its creation is repeated after each step.
 func checkCollection[T any](
 	t *testing.T, kind string, c longterm.Collection[T], id func(*T) *string, want T, change func(*T),
 ) {
 	t.Helper()
-	first, replayed, err := c.Create(t.Context(), alice, want, idempotencyKey("POST", kind))
-	if err != nil || replayed || *id(&first) == "" {
-		t.Fatalf("%s: create: %+v, replayed %v, %v", kind, first, replayed, err)
-	}
-	*id(&want) = *id(&first)
-	got, err := c.Get(t.Context(), alice, *id(&want))
-	if err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
-	checkSame(t, []T{want, want}, []T{first, got}, "%s: created and read back", kind)
-	checkReplay(t, kind, c, want, 1)
-	changed := want
-	change(&changed)
-	stored, err := c.Update(t.Context(), alice, *id(&want), func(v *T) error { change(v); return nil })
-	if err != nil {
-		t.Fatalf("%s: update: %v", kind, err)
-	}
-	if got, err = c.Get(t.Context(), alice, *id(&want)); err != nil {
-		t.Fatalf("%s: %v", kind, err)
-	}
-	checkSame(t, []T{changed, changed}, []T{stored, got}, "%s: changed and read back", kind)
-	checkReplay(t, kind, c, want, 1)
+	want = checkValues(t, kind, c, id, want, change, func(first T) { checkReplay(t, kind, c, first, 1) })
 	checkMissing(t, kind, c, bob, *id(&want))
 	own := errors.New("own")
 	if _, err := c.Update(t.Context(), alice, *id(&want), func(*T) error { return own }); !errors.Is(err, own) {
@@ -85,6 +65,36 @@ func checkCollection[T any](
 	checkMissing(t, kind, c, alice, *id(&want))
 	checkMissing(t, kind, c, alice, "goal_x#")
 	checkReplay(t, kind, c, want, 0)
+}
+
+// checkValues creates, reads and updates one record, and calls after each time with the record as it was created.
+func checkValues[T any](
+	t *testing.T, kind string, c longterm.Collection[T], id func(*T) *string, want T, change func(*T), after func(T),
+) T {
+	t.Helper()
+	first, replayed, err := c.Create(t.Context(), alice, want, idempotencyKey("POST", kind))
+	if err != nil || replayed || *id(&first) == "" {
+		t.Fatalf("%s: create: %+v, replayed %v, %v", kind, first, replayed, err)
+	}
+	*id(&want) = *id(&first)
+	got, err := c.Get(t.Context(), alice, *id(&want))
+	if err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	checkSame(t, []T{want, want}, []T{first, got}, "%s: created and read back", kind)
+	after(want)
+	changed := want
+	change(&changed)
+	stored, err := c.Update(t.Context(), alice, *id(&want), func(v *T) error { change(v); return nil })
+	if err != nil {
+		t.Fatalf("%s: update: %v", kind, err)
+	}
+	if got, err = c.Get(t.Context(), alice, *id(&want)); err != nil {
+		t.Fatalf("%s: %v", kind, err)
+	}
+	checkSame(t, []T{changed, changed}, []T{stored, got}, "%s: changed and read back", kind)
+	after(want)
+	return want
 }
 
 // create stores a record of alice and returns it as it is stored.
@@ -266,8 +276,12 @@ func testLiveMemoriesAreCapped(t *testing.T, s *fixture) {
 	pinned := create(longterm.Memory{Content: "knee", Pinned: true, Source: longterm.Extracted})
 	seeded := create(longterm.Memory{Content: "vegan", Source: longterm.Seeded})
 	var extracted []longterm.Memory
-	for i := range maxLiveMemories {
-		m := longterm.Memory{Content: fmt.Sprint(i), Source: longterm.Extracted, MessageIDs: []string{"m"}}
+	for i := range maxLiveMemories - 5 {
+		extracted = append(extracted, newFact(fmt.Sprintf("%03d", i), Now))
+	}
+	s.extract(t, extracted, nil)
+	for range 5 {
+		m := longterm.Memory{Content: "more", Source: longterm.Extracted, MessageIDs: []string{"m"}}
 		extracted = append(extracted, create(m))
 	}
 	live := map[string]bool{}

@@ -70,6 +70,23 @@ func (r repeated) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// extract stores many new records, as the extraction from a session of its own does. Each batch is one write.
+func (s *fixture) extract(t *testing.T, memories []longterm.Memory, todos []longterm.Todo) {
+	t.Helper()
+	const most = 40 // with what is beside them, they fit in a transaction
+	session, _ := newSession(t, s, coach, "extracted", numbered("m", 20)...)
+	b := extraction.Batch{Lease: s.leased(t, "w", session)}
+	for len(memories)+len(todos) > 0 {
+		n := min(len(memories), most)
+		b.Memories.New, memories = memories[:n], memories[n:]
+		n = min(len(todos), most-n)
+		b.Todos.New, todos = todos[:n], todos[n:]
+		b.Through.Seq++
+		must(t, errorOf(s.Extraction.SaveExtraction(t.Context(), alice, session, b)))
+		session = readSession(t, s, session.ID)
+	}
+}
+
 func testLeaseExtraction(t *testing.T, s *fixture) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	take := func(owner string, want bool) {

@@ -17,12 +17,15 @@ func testPaging(t *testing.T, s *fixture) {
 	for i := 0; i < n; i += 50 {
 		appendMessages(t, s, alice, "p", userMessages(numbered("m", min(50, n-i))...)...)
 	}
-	for _, limit := range []int{1, 7, 50, 107, 200} {
-		got := allMessages(t, s, alice, "p", conversation.Page{Limit: limit})
-		checkComplete(t, got, n)
-		got = allMessages(t, s, alice, "p", conversation.Page{Limit: limit, Descending: true})
-		slices.Reverse(got)
-		checkComplete(t, got, n)
+	atBothEnds := slices.Concat(slices.Repeat([]int{1}, 11), []int{n - 22}, slices.Repeat([]int{1}, 11))
+	for _, limits := range [][]int{atBothEnds, {7}, {50}, {107}, {200}} {
+		for _, desc := range []bool{false, true} {
+			got := messagesInPages(t, s, "p", desc, limits)
+			if desc {
+				slices.Reverse(got)
+			}
+			checkComplete(t, got, n)
+		}
 	}
 	for _, bad := range []conversation.Position{"x", "1", "0@2026-02-05T18:30:00.000Z", "1@2026", "@"} {
 		_, _, err := s.Messages.Messages(t.Context(), alice, "p", conversation.Page{Limit: 1, After: bad})
@@ -30,6 +33,21 @@ func testPaging(t *testing.T, s *fixture) {
 	}
 	_, _, err := s.Messages.Messages(t.Context(), alice, "none", conversation.Page{Limit: 1})
 	checkFault(t, err, fault.NotFound, "messages of a missing session")
+}
+
+// messagesInPages reads all messages of a session in pages of those limits, the last of which is for all that follow.
+func messagesInPages(t *testing.T, s *fixture, id string, desc bool, limits []int) []conversation.Message {
+	t.Helper()
+	page := conversation.Page{Limit: slices.Max(limits), Descending: desc}
+	return allPages(t, page, func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
+		p.Limit = limits[0]
+		limits = limits[min(1, len(limits)-1):]
+		messages, next, err := s.Messages.Messages(t.Context(), alice, id, p)
+		if len(messages) > p.Limit {
+			t.Errorf("a page of %d, at most %d were asked for", len(messages), p.Limit)
+		}
+		return messages, next, err
+	})
 }
 
 func testPagesAreBoundedInBytes(t *testing.T, s *fixture) {

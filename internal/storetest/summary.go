@@ -175,20 +175,31 @@ func testSummariesOfOneSubject(t *testing.T, s *fixture) {
 // testAttributesAreDue checks that a session falls due when its attributes have to be summarised or its summary has to
 // follow them, and that a session without messages is listed as recent when it was completed.
 func testAttributesAreDue(t *testing.T, s *fixture) {
-	completed := conversation.Completed
-	change := func(id string, status *conversation.Status, attributes map[string]any, due int) conversation.Session {
+	completed, shards := conversation.Completed, sweep.Sessions.Shards()
+	checkForm := func(want int) {
+		t.Helper()
+		due := dueIn(t, s, s.clock().Add(farAhead), shards...)
+		if len(due) != want {
+			t.Errorf("due are %+v, want %d", due, want)
+		}
+		for _, d := range due {
+			shards = []sweep.Shard{d.Shard}
+		}
+	}
+	change := func(status *conversation.Status, attributes map[string]any, due int) conversation.Session {
 		t.Helper()
 		in := conversation.SessionChange{Status: status, Attributes: attributes}
-		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, id, in)))
-		checkDue(t, s, sweep.Sessions, due)
-		return readSession(t, s, id)
+		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "form", in)))
+		checkForm(due)
+		return readSession(t, s, "form")
 	}
 	createSession(t, s, alice, "workout_log", "empty")
 	createSession(t, s, alice, "workout_log", "form")
 	s.advance(30 * time.Hour)
-	change("empty", &completed, nil, 0)
-	change("form", nil, map[string]any{"workoutName": "Fran"}, 0)
-	form := change("form", &completed, nil, 1)
+	empty := conversation.SessionChange{Status: &completed}
+	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "empty", empty)))
+	change(nil, map[string]any{"workoutName": "Fran"}, 0)
+	form := change(&completed, nil, 1)
 	if !form.CompletedAt.Equal(s.clock()) || !form.ListedAt().Equal(s.clock().Truncate(conversation.ActivityStep)) {
 		t.Errorf("completed at %v, active at %v, now is %v", form.CompletedAt, form.ListedAt(), s.clock())
 	}
@@ -196,12 +207,12 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	sum.RecordType = conversation.WorkoutSummary
 	sum.Digest = "attributes:x" // not that of the attributes
 	must(t, s.Summaries.SaveSummary(t.Context(), alice, form, sum))
-	edited := change("form", nil, map[string]any{"workoutName": "Grace"}, 1)
+	edited := change(nil, map[string]any{"workoutName": "Grace"}, 1)
 	for i, settled := range []conversation.Session{form, edited} { // the first one was read before the edit
 		if ok, err := s.Summaries.Settle(t.Context(), alice, settled); err != nil || ok != (i == 1) {
 			t.Fatalf("settled as of version %d: %v, %v", settled.Version, ok, err)
 		}
-		checkDue(t, s, sweep.Sessions, 1-i)
+		checkForm(1 - i)
 	}
 	since := conversation.RecentSessions{Since: s.clock().Add(-time.Hour)}
 	recent, _, err := s.Recall.RecentSessions(t.Context(), alice, since, conversation.Page{Limit: 10})
@@ -213,7 +224,7 @@ func testAttributesAreDue(t *testing.T, s *fixture) {
 	if err != nil || len(listed) != 1 || listed[0].ID != "form" {
 		t.Errorf("the coach's sessions are %+v, %v", listed, err)
 	}
-	change("form", nil, map[string]any{"workoutName": "Helen"}, 1)
+	change(nil, map[string]any{"workoutName": "Helen"}, 1)
 }
 
 // testLateSummaries saves summaries of sessions that no longer exist.
