@@ -77,7 +77,7 @@ func (r *Repeater) EraseAgain(ctx context.Context, e Erased, until time.Time) (b
 	case e.SessionID != "":
 		session, err := r.Session(ctx, e.User, e.SessionID)
 		if err != nil || !session.CreatedAt.Equal(e.CreatedAt) {
-			return false, ignoreNotFound(err)
+			return false, fault.IgnoreNotFound(err)
 		}
 		return found(r.DeleteSession(ctx, e.User, e.SessionID))
 	}
@@ -89,7 +89,7 @@ func (r *Repeater) EraseAgain(ctx context.Context, e Erased, until time.Time) (b
 func (r *Repeater) eraseUser(ctx context.Context, e Erased, until time.Time) (again bool, err error) {
 	for {
 		p, err := r.Users.Erasure(ctx, e.User)
-		if err = ignoreNotFound(err); err != nil {
+		if err = fault.IgnoreNotFound(err); err != nil {
 			return again, err
 		}
 		if p.Generation >= e.Generation && p.Done {
@@ -112,4 +112,4 @@ func (r *Repeater) eraseUser(ctx context.Context, e Erased, until time.Time) (ag
 }
 
 // found reports whether what was deleted was there.
-func found(err error) (bool, error) { return err == nil, ignoreNotFound(err) }
+func found(err error) (bool, error) { return err == nil, fault.IgnoreNotFound(err) }

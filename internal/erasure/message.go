@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -23,10 +24,15 @@ func (s *Service) DeleteMessage(ctx context.Context, user conversation.UserID, s
 	if err != nil {
 		return err
 	}
+	return s.deleteTraces(ctx, t)
+}
+
+// deleteTraces deletes what was made of deleted messages: memories, vectors and prompts.
+func (s *Service) deleteTraces(ctx context.Context, t Tombstone) error {
 	if err := s.recordDeletion(ctx, t); err != nil {
 		return err
 	}
-	index := &vectorDeleter{Service: s, user: user, generation: m.Generation}
+	index := &vectorDeleter{Service: s, user: t.User, generation: t.Generation}
 	if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
 		return err
 	}
@@ -117,7 +123,7 @@ func (d drawn[T]) deleteOf(ctx context.Context, sources SourceStore, user conver
 		if len(messages) == 0 || slices.ContainsFunc(messages, stays) {
 			continue
 		}
-		if err := ignoreNotFound(d.records.Delete(ctx, user, id)); err != nil {
+		if err := fault.IgnoreNotFound(d.records.Delete(ctx, user, id)); err != nil {
 			return nil, err
 		}
 		ids = append(ids, id)

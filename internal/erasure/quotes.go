@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/quote"
 )
 
@@ -63,7 +64,7 @@ func (s *Service) DeleteWithQuotes(ctx context.Context, user conversation.UserID
 		return Quotes{}, err
 	}
 	for _, m := range quotes.Messages {
-		if err := ignoreNotFound(s.DeleteMessage(ctx, user, m.SessionID, m.ID)); err != nil {
+		if err := fault.IgnoreNotFound(s.DeleteMessage(ctx, user, m.SessionID, m.ID)); err != nil {
 			return Quotes{}, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 )
 
@@ -21,12 +22,18 @@ func (s *Service) DeleteSession(ctx context.Context, user conversation.UserID, i
 	if err != nil {
 		return err
 	}
+	return s.emptyAll(ctx, t)
+}
+
+// emptyAll empties a deleted session and the earlier ones of its id whose deletion is not finished.
+func (s *Service) emptyAll(ctx context.Context, t Tombstone) error {
 	for {
-		if err := s.empty(ctx, t); err != nil {
+		err := s.empty(ctx, t)
+		if err != nil {
 			return err
 		}
-		if t, err = s.Sessions.UnfinishedDeletion(ctx, user, id); err != nil {
-			return ignoreNotFound(err)
+		if t, err = s.Sessions.UnfinishedDeletion(ctx, t.User, t.Session.ID); err != nil {
+			return fault.IgnoreNotFound(err)
 		}
 	}
 }

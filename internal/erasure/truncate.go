@@ -28,15 +28,7 @@ func (s *Service) ClearSession(ctx context.Context, user conversation.UserID, id
 	if err != nil {
 		return 0, err
 	}
-	deleted := t.Session.MessageCount
-	for {
-		if err := s.empty(ctx, t); err != nil {
-			return 0, err
-		}
-		if t, err = s.Sessions.UnfinishedDeletion(ctx, user, id); err != nil {
-			return deleted, ignoreNotFound(err)
-		}
-	}
+	return t.Session.MessageCount, s.emptyAll(ctx, t)
 }
 
 // Truncate deletes the last messages of a session with what derives from them, as DeleteMessage does, and appends
@@ -47,15 +39,5 @@ func (s *Service) Truncate(ctx context.Context, user conversation.UserID, in con
 	if err != nil || t.ID == "" {
 		return out, err
 	}
-	if err := s.recordDeletion(ctx, t); err != nil {
-		return out, err
-	}
-	index := &vectorDeleter{Service: s, user: user, generation: t.Generation}
-	if _, err := s.deleteDrawn(ctx, index, noneIsDeleted); err != nil {
-		return out, err
-	}
-	if err := index.delete(ctx, t.Vectors); err != nil {
-		return out, err
-	}
-	return out, s.deletePrompts(ctx, t)
+	return out, s.deleteTraces(ctx, t)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 const (
@@ -106,11 +105,3 @@ func (s *Service) countLeft(ctx context.Context, user conversation.UserID, p *Pr
 }
 
 func (s *Service) receipt(p Progress) Receipt { return Receipt{p, p.ErasedAt.Add(s.Backups)} }
-
-// ignoreNotFound returns nil for a NotFound error: what is to be deleted is gone already.
-func ignoreNotFound(err error) error {
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
-}

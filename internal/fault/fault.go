@@ -123,6 +123,14 @@ func CodeOf(err error) Code {
 // Is reports whether the error has that code.
 func Is(err error, code Code) bool { return err != nil && CodeOf(err) == code }
 
+// IgnoreNotFound returns nil for a NotFound error: what is to be changed or deleted is gone already.
+func IgnoreNotFound(err error) error {
+	if Is(err, NotFound) {
+		return nil
+	}
+	return err
+}
+
 // From returns the first Error in the chain, or the error wrapped as Internal. From(nil) is nil.
 func From(err error) *Error {
 	if err == nil {

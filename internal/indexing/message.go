@@ -220,27 +220,19 @@ func onePlaceBack(session conversation.Session) conversation.Watermark {
 // end ends the work on a session that is gone, which needs no index, and returns any other error.
 func (b *backlog) end(err error) error {
 	b.done = fault.Is(err, fault.NotFound)
-	return ignoreMissing(err)
+	return fault.IgnoreNotFound(err)
 }
 
 // ReindexNext indexes the message after a deleted one again, without the words of the deleted one.
 func (s *Service) ReindexNext(ctx context.Context, user conversation.UserID, deleted conversation.Message) error {
 	session, err := s.store.SessionIn(ctx, user, deleted.Context, deleted.SessionID)
 	if err != nil || session.Generation != deleted.Generation {
-		return ignoreMissing(err)
+		return fault.IgnoreNotFound(err)
 	}
 	next, err := s.store.MessagesAfter(ctx, user, session, conversation.Watermark{Seq: deleted.Seq}, 1)
 	if err != nil || len(next) == 0 {
-		return ignoreMissing(err)
+		return fault.IgnoreNotFound(err)
 	}
 	batch := Batch{User: user, Generation: session.Generation, Messages: next}
 	return s.index.IndexBatches(ctx, []Batch{batch})[0]
-}
-
-// ignoreMissing turns NotFound into success: a session that was deleted needs no index.
-func ignoreMissing(err error) error {
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
 }

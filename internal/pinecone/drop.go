@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 )
 
 // listPage is how many ids one page of a list has at most ("List record IDs").
@@ -19,10 +20,6 @@ func (x *Index) Drop(ctx context.Context, user conversation.UserID, generation i
 	if err != nil {
 		return 0, err
 	}
-	return s.drop(ctx)
-}
-
-func (s space) drop(ctx context.Context) (int, error) {
 	if s.owner != "" {
 		return s.dropListed(ctx)
 	}
@@ -38,7 +35,7 @@ func (s space) dropNamespace(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	err = failure("drop namespace", s.index.DeleteNamespace(ctx, s.namespace))
-	if err != nil && !missing(err) {
+	if err = fault.IgnoreNotFound(err); err != nil {
 		return 0, err
 	}
 	return int(about.RecordCount), nil

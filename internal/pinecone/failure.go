@@ -69,9 +69,4 @@ func (c cause) Error() string {
 // Unwrap returns the gRPC error.
 func (c cause) Unwrap() error { return c.err }
 
-// unsupported reports a value of a type that the service can't store.
-func unsupported(op, field string, value any) error {
-	return fault.Wrap(fault.Internal, op, fmt.Errorf("field %s has a value of type %T", field, value))
-}
-
 var errGeneration = errors.New("generation is negative")

@@ -1,9 +1,12 @@
 package pinecone
 
 import (
+	"fmt"
+
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -40,7 +43,7 @@ func field(name string, value any) (*structpb.Value, error) {
 	case []string:
 		return stringList(v), nil
 	}
-	return nil, unsupported("encode metadata", name, value)
+	return nil, fault.Wrap(fault.Internal, "encode metadata", fmt.Errorf("field %s has a value of type %T", name, value))
 }
 
 func stringList(values []string) *structpb.Value {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -168,9 +169,5 @@ func (x *Index) Delete(ctx context.Context, user conversation.UserID, generation
 
 // delete removes the vectors that are stored under these ids.
 func (s space) delete(ctx context.Context, names []string) error {
-	err := failure("delete vectors", s.index.DeleteVectorsById(ctx, names))
-	if missing(err) {
-		return nil
-	}
-	return err
+	return fault.IgnoreNotFound(failure("delete vectors", s.index.DeleteVectorsById(ctx, names)))
 }

@@ -38,7 +38,7 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 		if s.Memories.IsOverdue(session) {
 			_, err = s.Memories.Extract(ctx, c.User, session.Context, session.ID)
 		}
-		return sweep.Again(quiet), ignoreNotFound(err)
+		return sweep.Again(quiet), fault.IgnoreNotFound(err)
 	}
 	after, err := s.cover(ctx, c.User, session)
 	if fault.Is(err, fault.NotFound) {

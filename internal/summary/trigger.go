@@ -199,7 +199,7 @@ func (s *Service) work(ctx context.Context, j job) error {
 	for range claimAttempts {
 		session, err := s.Store.SessionIn(ctx, j.user, j.context, j.id)
 		if err != nil {
-			return ignoreNotFound(err)
+			return fault.IgnoreNotFound(err)
 		}
 		if !staleThrough(session, j.through) || isClaimed(session, j.reason, s.Now()) {
 			if j.extracts && session.NeedsExtraction() {
@@ -222,7 +222,7 @@ func (s *Service) work(ctx context.Context, j job) error {
 // failure, which is reported, is the sweep's.
 func (s *Service) extract(ctx context.Context, of target) (conversation.Watermark, error) {
 	through, err := s.Memories.ExtractNext(ctx, of.user, of.context, of.id)
-	if err = ignoreNotFound(err); err != nil {
+	if err = fault.IgnoreNotFound(err); err != nil {
 		s.Report(ctx, "extract memories", err)
 	}
 	return through, err
@@ -247,12 +247,5 @@ func (s *Service) summarizeClaimed(ctx context.Context, c sweep.Claim, session c
 		s.Report(ctx, "index summary", err)
 		err = nil
 	}
-	return ignoreNotFound(errors.Join(err, endErr))
-}
-
-func ignoreNotFound(err error) error {
-	if fault.Is(err, fault.NotFound) {
-		return nil
-	}
-	return err
+	return fault.IgnoreNotFound(errors.Join(err, endErr))
 }
