@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // DeleteSummaries deletes a session's summary and returns its vector ids. The summary of a later session of the same id
@@ -32,7 +33,7 @@ func isBeyondDocument(it table.Item, vectorID string) bool {
 	if !table.IsDocumentSK(sk) {
 		return false
 	}
-	return !slices.Contains(documentVectors(sk, 0, int(it.Int64(table.AttrVectorCount))), vectorID)
+	return !slices.Contains(vector.PartIDs(sk, 0, int(it.Int64(table.AttrVectorCount))), vectorID)
 }
 
 // WithoutRecord returns those of the vector ids that have no record of the generation.

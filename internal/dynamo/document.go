@@ -178,7 +178,7 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 		}
 		t := s.db.Transaction()
 		t.Delete(k, isAsRead(it))
-		if ids := documentVectors(k.SK, 0, int(it.Int64(table.AttrVectorCount))); len(ids) > 0 {
+		if ids := vector.PartIDs(k.SK, 0, int(it.Int64(table.AttrVectorCount))); len(ids) > 0 {
 			now := s.db.Now()
 			t.Replace(encodeTombstone(erasure.Tombstone{
 				User: user, ID: table.VectorTombstoneSK(ids), Generation: records.Generation(user), Emptied: true, Vectors: ids,
@@ -194,15 +194,6 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 			return table.Failed(op, err)
 		}
 	}
-}
-
-// documentVectors are the ids of the vectors of a document's parts, from one number until before another.
-func documentVectors(sk string, from, to int) []string {
-	var ids []string
-	for i := from; i < to; i++ {
-		ids = append(ids, vector.PartID(sk, i))
-	}
-	return ids
 }
 
 // Document returns one document.

@@ -2,7 +2,7 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,8 +44,12 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 		TableName: aws.String(s.db.Name), Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(segments)),
 		ProjectionExpression: aws.String(table.AttrPK), Limit: aws.Int32(table.ScanItems),
 	}
-	if in.ExclusiveStartKey, err = decodeScanPlace(after); err != nil {
-		return nil, "", err
+	if after != "" {
+		k, ok := table.ParsePosition(after)
+		if !ok {
+			return nil, "", fault.Wrap(fault.Internal, "read checkpoint", errors.New("it is no key"))
+		}
+		in.ExclusiveStartKey = k.Attributes()
 	}
 	out, err := s.scanner.Scan(ctx, in)
 	if err != nil {
@@ -56,27 +60,10 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 			users = append(users, user)
 		}
 	}
-	return slices.Compact(users), encodeScanPlace(out.LastEvaluatedKey), nil
-}
-
-// encodeScanPlace writes the key at which a page of a scan ended. The end of the segment is empty.
-func encodeScanPlace(last table.Item) string {
-	if len(last) == 0 {
-		return ""
+	if len(out.LastEvaluatedKey) > 0 {
+		next = table.KeyOf(out.LastEvaluatedKey).Position()
 	}
-	text, _ := json.Marshal([]string{last.String(table.AttrPK), last.String(table.AttrSK)}) // two texts
-	return string(text)
-}
-
-func decodeScanPlace(after string) (table.Item, error) {
-	if after == "" {
-		return nil, nil //nolint:nilnil // a segment begins after no key
-	}
-	var k [2]string
-	if err := json.Unmarshal([]byte(after), &k); err != nil {
-		return nil, fault.Wrap(fault.Internal, "read checkpoint", err)
-	}
-	return table.NewKey(k[0], k[1]).Attributes(), nil
+	return slices.Compact(users), next, nil
 }
 
 // reindexPage is how many records one page has at most.
@@ -166,7 +153,8 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 	asRead := isFree.And(isIndex(table.AttrVectorIndex, from.Serving), isIndex(table.AttrTargetIndex, from.Target),
 		isIndex(table.AttrRetiredIndex, from.Retired))
 	u := table.Set(table.AttrVectorIndex, table.StringAttr(to.Serving)).Remove(table.AttrMovedThrough)
-	u = setIndex(setIndex(u, table.AttrTargetIndex, to.Target), table.AttrRetiredIndex, to.Retired)
+	u = u.SetOrRemove(table.AttrTargetIndex, table.StringAttr(to.Target), to.Target != "").
+		SetOrRemove(table.AttrRetiredIndex, table.StringAttr(to.Retired), to.Retired != "")
 	if to.Retired != "" {
 		u = u.SetDue(k, due).Set(table.AttrSweeps, table.IntAttr(0)).EndClaim().EndFailures()
 	}
@@ -180,13 +168,6 @@ func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from
 		return nil // an earlier attempt did it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the user is being erased, or somebody else moves the user")
-}
-
-func setIndex(u table.Update, attribute, name string) table.Update {
-	if name == "" {
-		return u.Remove(attribute)
-	}
-	return u.Set(attribute, table.StringAttr(name))
 }
 
 // SaveProgress stores how far the move of a user has come, unless that has ended.

@@ -87,5 +87,5 @@ func appDocuments(id string, d appdata.Document) []document {
 // MessageVectorIDs returns the ids of a message's vectors: the message's id, and one for each further part of a long
 // message. Whoever deletes the message deletes these.
 func MessageVectorIDs(m conversation.Message) []string {
-	return partIDs(m.ID, 0, len(vector.Split(m.Content)))
+	return vector.PartIDs(m.ID, 0, len(vector.Split(m.Content)))
 }

@@ -245,7 +245,7 @@ func (s *Service) refresh(ctx context.Context, r record, vectors int) (expires t
 	if len(hits) == 1 && (hits[0].Memory != nil || hits[0].CheckIn != nil && hits[0].CheckIn.Note != "") {
 		return time.Time{}, s.index.IndexHits(ctx, r.user, r.generation, hits)
 	}
-	return time.Time{}, s.index.Delete(ctx, r.user, r.generation, partIDs(r.id, 0, max(vectors, 1)))
+	return time.Time{}, s.index.Delete(ctx, r.user, r.generation, vector.PartIDs(r.id, 0, max(vectors, 1)))
 }
 
 // refreshDocument writes the vectors of a document's parts, and deletes those that only longer values before had.
@@ -256,18 +256,9 @@ func (s *Service) refreshDocument(ctx context.Context, r record, hit recall.Hit,
 			return err
 		}
 	}
-	stale := partIDs(r.id, parts, max(vectors, hit.Document.Vectors))
+	stale := vector.PartIDs(r.id, parts, max(vectors, hit.Document.Vectors))
 	if len(stale) == 0 {
 		return nil
 	}
 	return s.index.Delete(ctx, r.user, r.generation, stale)
-}
-
-// partIDs are the ids of the vectors of a record's parts, from one number until before another.
-func partIDs(id string, from, to int) []string {
-	var ids []string
-	for i := from; i < to; i++ {
-		ids = append(ids, vector.PartID(id, i))
-	}
-	return ids
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // Deletions deletes messages and sessions.
@@ -214,7 +215,7 @@ func (s Deletions) WithoutRecord(_ context.Context, user conversation.UserID, ge
 		if recordID == "" || generation != u.generation {
 			return false
 		}
-		return h.Document == nil || slices.Contains(vectorsOf(recordID, h.Document.Vectors), id)
+		return h.Document == nil || slices.Contains(vector.PartIDs(recordID, 0, h.Document.Vectors), id)
 	}), nil
 }
 

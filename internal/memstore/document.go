@@ -84,19 +84,10 @@ func (s Documents) DeleteDocument(_ context.Context, user conversation.UserID, n
 	}
 	delete(u.documents, id)
 	delete(u.due, id)
-	if ids := vectorsOf(id, d.Vectors); len(ids) > 0 {
+	if ids := vector.PartIDs(id, 0, d.Vectors); len(ids) > 0 {
 		u.addVectorTombstone(ids, now, now.Add(vectorSweepAfter))
 	}
 	return nil
-}
-
-// vectorsOf returns the ids of the vectors that a document has.
-func vectorsOf(id string, n int) []string {
-	var ids []string
-	for i := range n {
-		ids = append(ids, vector.PartID(id, i))
-	}
-	return ids
 }
 
 // Document returns one document.

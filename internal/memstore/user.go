@@ -130,7 +130,9 @@ func (r *records) add(m conversation.Message) {
 	r.messages[m.ID] = &stored
 	at := threadOfMessage(stored)
 	r.threads[at] = append(r.threads[at], &stored)
-	i, _ := slices.BinarySearchFunc(r.timeline, &stored, byTime)
+	i, _ := slices.BinarySearchFunc(r.timeline, &stored, func(a, b *conversation.Message) int {
+		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
+	})
 	r.timeline = slices.Insert(r.timeline, i, &stored)
 }
 
@@ -145,10 +147,6 @@ func (r *records) remove(id string) {
 	at := threadOfMessage(*m)
 	r.threads[at] = slices.DeleteFunc(r.threads[at], is)
 	r.timeline = slices.DeleteFunc(r.timeline, is)
-}
-
-func byTime(a, b *conversation.Message) int {
-	return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.ID, b.ID))
 }
 
 // session returns a session as it is read, if there is one that is the same as known. A nil known accepts any.

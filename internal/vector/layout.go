@@ -106,6 +106,15 @@ func PartID(id string, part int) string {
 	return id + "#" + strconv.Itoa(part)
 }
 
+// PartIDs returns the ids of the vectors of a record's parts, from one number until before another.
+func PartIDs(id string, from, to int) []string {
+	var ids []string
+	for i := from; i < to; i++ {
+		ids = append(ids, PartID(id, i))
+	}
+	return ids
+}
+
 // CutPart cuts the number of a part off a vector id: "...#3" or "...#p3". It reports false where there is none.
 func CutPart(vectorID string) (recordID string, ok bool) {
 	i := strings.LastIndexByte(vectorID, '#')

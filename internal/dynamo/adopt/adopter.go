@@ -26,7 +26,7 @@ func Of(db *dynamo.DB) *Adopter {
 	if a, ok := db.Adoption().(*Adopter); ok {
 		return a
 	}
-	a := &Adopter{db: db, stages: newStageCache()}
+	a := &Adopter{db: db, stages: &stageCache{initial: migration.Shared}}
 	db.Adopt(a)
 	return a
 }

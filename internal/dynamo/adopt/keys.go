@@ -2,7 +2,6 @@ package adopt
 
 import (
 	"strconv"
-	"strings"
 
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
@@ -21,6 +20,3 @@ func segmentKey(n int) table.Key { return table.NewKey(migrationPK, segmentPrefi
 
 // parkedKey is the key of the parked array of a session.
 func parkedKey(session table.Key) table.Key { return session.Beside(table.ParkedPrefix + session.SK) }
-
-// cutParked returns the sort key of the session whose parked array has that sort key.
-func cutParked(sk string) (string, bool) { return strings.CutPrefix(sk, table.ParkedPrefix) }

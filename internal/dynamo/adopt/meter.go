@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
 )
@@ -17,12 +16,6 @@ type meter struct {
 	table.API
 	mu   sync.Mutex
 	used migration.Units
-}
-
-// metered returns a DB whose calls are added up.
-func metered(db *dynamo.DB) (*dynamo.DB, *meter) {
-	m := &meter{API: db.Client, used: migration.Units{}}
-	return db.Through(m), m
 }
 
 func (m *meter) add(write bool, reports ...types.ConsumedCapacity) {

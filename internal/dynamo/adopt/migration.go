@@ -3,6 +3,7 @@ package adopt
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
@@ -50,9 +51,9 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		Limit: aws.Int32(table.ScanItems), ReturnConsumedCapacity: byIndex,
 	}
 	if after != "" {
-		k, err := parsePosition(after)
-		if err != nil {
-			return migration.Page{}, err
+		k, ok := table.ParsePosition(after)
+		if !ok {
+			return migration.Page{}, fault.InvalidField("checkpoint", "must be one that this action returned")
 		}
 		in.ExclusiveStartKey = k.Attributes()
 	}
@@ -70,7 +71,7 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		}
 	}
 	if len(out.LastEvaluatedKey) > 0 {
-		page.After = position(table.KeyOf(out.LastEvaluatedKey))
+		page.After = table.KeyOf(out.LastEvaluatedKey).Position()
 	}
 	return page, nil
 }
@@ -98,7 +99,7 @@ func (a *Adopter) recordOf(it table.Item) (r migration.Record, ok bool) {
 	k := table.KeyOf(it)
 	user, _ := table.ParsePartition(k.PK)
 	r = migration.Record{User: user, Key: k.SK, Bytes: it.Size()}
-	if sk, isParked := cutParked(k.SK); isParked {
+	if sk, isParked := strings.CutPrefix(k.SK, table.ParkedPrefix); isParked {
 		_, r.SessionID, _ = table.ParseSessionSK(sk)
 		r.Parked = true
 		return r, true
@@ -122,24 +123,9 @@ func (a *Adopter) recordOf(it table.Item) (r migration.Record, ok bool) {
 	return r, true
 }
 
-// A position is a key as JSON.
-
-func position(k table.Key) string {
-	text, _ := json.Marshal([]string{k.PK, k.SK}) // texts can always be encoded
-	return string(text)
-}
-
-func parsePosition(text string) (table.Key, error) {
-	var parts []string
-	if err := json.Unmarshal([]byte(text), &parts); err != nil || len(parts) != 2 || parts[0] == "" || parts[1] == "" {
-		return table.Key{}, fault.InvalidField("checkpoint", "must be one that this action returned")
-	}
-	return table.NewKey(parts[0], parts[1]), nil
-}
-
 // PositionOf returns the position after a record.
 func (s *MigrationStore) PositionOf(r migration.Record) string {
-	return position(table.UserKey(r.User, r.Key))
+	return table.UserKey(r.User, r.Key).Position()
 }
 
 // SaveRun stores how far an action is in its segment.
@@ -149,7 +135,7 @@ func (s *MigrationStore) SaveRun(ctx context.Context, r migration.Run) error {
 		return table.Failed("save checkpoint", err)
 	}
 	u := table.Set(string(r.Action), table.StringAttr(string(text)))
-	_, err = s.db.UpdateItem(ctx, segmentKey(r.Number), u, table.Exists().Or(table.NotExists()))
+	_, err = s.db.UpdateItem(ctx, segmentKey(r.Number), u, table.Always())
 	return table.Failed("save checkpoint", err)
 }
 
@@ -173,7 +159,8 @@ func (s *MigrationStore) Runs(ctx context.Context, a migration.Action) ([]migrat
 // Do carries out an action for one record.
 func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration.Record, to migration.Placement,
 ) (work migration.Work, err error) {
-	db, used := metered(s.db)
+	used := &meter{API: s.db.Client, used: migration.Units{}}
+	db := s.db.Through(used)
 	m := s.mover(r.User, r.SessionID)
 	m.db, m.byJob = db, true
 	switch a {

@@ -115,7 +115,9 @@ func (m *mover) decodeEntries(s conversation.Session, list []types.AttributeValu
 func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session) (*table.Transaction, error) {
 	entries := make([]types.AttributeValue, len(entriesIn(it)))
 	for i, e := range entriesIn(it) {
-		if entries[i] = e; !isMap(e) {
+		if _, isMap := e.(*types.AttributeValueMemberM); isMap {
+			entries[i] = e
+		} else {
 			entries[i] = table.Item{migration.EntryContent: e}.Attribute()
 		}
 	}
@@ -148,9 +150,4 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 		t.Put(copied, table.NotExists())
 	}
 	return t, nil
-}
-
-func isMap(v types.AttributeValue) bool {
-	_, ok := v.(*types.AttributeValueMemberM)
-	return ok
 }

@@ -22,8 +22,6 @@ type stageCache struct {
 	readAt time.Time // when the read began
 }
 
-func newStageCache() *stageCache { return &stageCache{initial: migration.Shared} }
-
 // migrationState returns the state of the migration, as it was at most migration.SettleTime ago.
 func (a *Adopter) migrationState(ctx context.Context) (migration.State, error) {
 	c := a.stages

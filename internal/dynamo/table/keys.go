@@ -3,7 +3,9 @@ package table
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -68,6 +70,21 @@ func KeyOf(it Item) Key { return NewKey(it.String(AttrPK), it.String(AttrSK)) }
 
 // NewKey returns the key of a record in any partition.
 func NewKey(pk, sk string) Key { return Key{pk, sk} }
+
+// Position writes a key as a scan returns it to its caller: as JSON.
+func (k Key) Position() string {
+	text, _ := json.Marshal([]string{k.PK, k.SK}) // texts can always be encoded
+	return string(text)
+}
+
+// ParsePosition is the inverse of Position.
+func ParsePosition(text string) (k Key, ok bool) {
+	var parts []string
+	if json.Unmarshal([]byte(text), &parts) != nil || len(parts) != 2 || slices.Contains(parts, "") {
+		return Key{}, false
+	}
+	return NewKey(parts[0], parts[1]), true
+}
 
 // UserKey is the key of a record in a user's partition.
 func UserKey(user conversation.UserID, sk string) Key { return Key{Partition(user), sk} }
