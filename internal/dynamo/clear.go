@@ -19,21 +19,18 @@ func errNotShared() error {
 // ClearSession begins the session anew, in one transaction: with another time of creation, so that all of its messages,
 // summaries and memories are those of a deleted session of the same id. The tombstone says where they are.
 func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
-) (erasure.Tombstone, error) {
+) (tombstone erasure.Tombstone, err error) {
 	const op = "clear session"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	var tombstone erasure.Tombstone
 	var empty conversation.Session
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		session, err := s.sessions.Session(ctx, user, id)
 		switch {
 		case err != nil:
-			return erasure.Tombstone{}, err
+			return false, err
 		case b.Ambiguous && session.IsSame(empty): // an earlier attempt emptied it, and its answer was lost
-			return tombstone, nil
+			return true, nil
 		case session.Adopted != nil:
-			return erasure.Tombstone{}, errNotShared()
+			return false, errNotShared()
 		}
 		k := table.KeyOfSession(user, session)
 		empty = session.Emptied(s.db.Now())
@@ -48,12 +45,10 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			s.db.cache.removeSession(user, id)
-			return tombstone, err
 		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return erasure.Tombstone{}, table.Failed(op, err)
-		}
-	}
+		return failures == nil, err
+	})
+	return tombstone, err
 }
 
 // clearing is the update of a session's record to that of a session without messages. What the app has in the record

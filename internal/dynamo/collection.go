@@ -153,47 +153,32 @@ func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserI
 
 // Update applies a change to a record. When another writer came first, it applies the change to what that one wrote.
 func (s *CollectionStore[T]) Update(ctx context.Context, user conversation.UserID, id string, change func(*T) error,
-) (T, error) {
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	for b := s.db.Backoff(); ; {
+) (to T, err error) {
+	err = s.db.Retry(ctx, "update "+s.kind.Name, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
-			return from.value, err
+			return false, err
 		}
-		to := from.value
+		to = from.value
 		if err := change(&to); err != nil {
-			return from.value, err
+			return false, err
 		}
 		*s.kind.ID(&to) = id
-		done, err := s.writeChanged(ctx, user, recordChange[T]{from: &from, to: to, generation: generation}, b)
-		if done || err != nil {
-			return to, err
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return from.value, table.Failed("update "+s.kind.Name, err)
-		}
-	}
+		return s.writeChanged(ctx, user, recordChange[T]{from: &from, to: to, generation: generation}, b)
+	})
+	return to, err
 }
 
 // Delete deletes a record.
 func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserID, id string) error {
 	op := "delete " + s.kind.Name
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	for b := s.db.Backoff(); ; {
+	return s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
-			return err
+			return false, err
 		}
-		deleted, err := s.deleteStored(ctx, op, user, from, generation, nil, b)
-		if deleted || err != nil {
-			return err
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return table.Failed(op, err)
-		}
-	}
+		return s.deleteStored(ctx, op, user, from, generation, nil, b)
+	})
 }
 
 // vectorSweepAfter is when the sweep deletes the vector of a deleted record. The stream's worker does so within

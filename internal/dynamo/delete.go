@@ -59,44 +59,43 @@ func (s *DeletionStore) Message(ctx context.Context, user conversation.UserID, s
 // was read. It tries again when another writer came first.
 func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.UserID, m conversation.Message,
 	vectors []string, due time.Time,
-) (erasure.Tombstone, error) {
+) (tombstone erasure.Tombstone, err error) {
 	const op = "delete message"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
 	sk, ok := table.ParseMessageID(user, m.ID)
 	if !ok {
 		return erasure.Tombstone{}, fault.Missing("message")
 	}
-	tombstone := erasure.Tombstone{
+	begun := erasure.Tombstone{
 		User: user, ID: table.MessageTombstoneSK(sk), Generation: m.Generation, Message: &m, DeletedAt: s.db.Now(),
 		Vectors: vectors,
 	}
-	for b := s.db.Backoff(); ; {
-		d, err := s.newMessageDeletion(ctx, table.UserKey(user, sk), tombstone, due)
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
+		d, err := s.newMessageDeletion(ctx, table.UserKey(user, sk), begun, due)
 		if fault.Is(err, fault.NotFound) && b.Ambiguous { // as below, in an array
-			return tombstone, nil
+			tombstone = begun
+			return true, nil
 		}
 		if err != nil {
-			return tombstone, err
+			return false, err
 		}
+		tombstone = d.tombstone
 		failures, err := s.db.Commit(ctx, op, d.tx, b)
 		if err != nil {
-			return tombstone, err
+			return false, err
 		}
 		if failures == nil {
 			s.db.cache.saveSession(user, d.after)
-			return d.tombstone, nil
+			return true, nil
 		}
 		if it, failed := failures.Existing(d.messagePlace); failed {
 			if it == nil && failures.Ambiguous { // an earlier attempt deleted it, and its answer was lost
-				return d.tombstone, nil
+				return true, nil
 			}
-			return tombstone, fault.Missing("message")
+			return false, fault.Missing("message")
 		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return tombstone, table.Failed(op, err)
-		}
-	}
+		return false, nil
+	})
+	return tombstone, err
 }
 
 // messageDeletion is the transaction that deletes a message, with the place of the deletion itself.
@@ -209,27 +208,23 @@ func (s *DeletionStore) endsWithout(ctx context.Context, user conversation.UserI
 // DeleteSession deletes a session's record and stores a tombstone that says where its messages are. After that no
 // append finds the session. It tries again when another writer came first.
 func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
-) (erasure.Tombstone, error) {
+) (tombstone erasure.Tombstone, err error) {
 	const op = "delete session"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	var tombstone erasure.Tombstone
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		session, err := s.sessions.Session(ctx, user, id)
 		if fault.Is(err, fault.NotFound) {
 			unfinished, err := s.UnfinishedDeletion(ctx, user, id)
 			if fault.Is(err, fault.NotFound) && b.Ambiguous {
-				return tombstone, nil // an earlier attempt deleted it, its answer was lost, and the sweep has ended the rest
+				return true, nil // an earlier attempt deleted it, its answer was lost, and the sweep has ended the rest
 			}
-			return unfinished, err
+			tombstone = unfinished
+			return true, err
+		}
+		if err == nil && session.Adopted != nil {
+			session, err = s.db.adoption.Spanning(ctx, user, session)
 		}
 		if err != nil {
-			return erasure.Tombstone{}, err
-		}
-		if session.Adopted != nil {
-			if session, err = s.db.adoption.Spanning(ctx, user, session); err != nil {
-				return erasure.Tombstone{}, err
-			}
+			return false, err
 		}
 		k := table.KeyOfSession(user, session)
 		tombstone = tombstoneOf(k, session, s.db.Now())
@@ -243,12 +238,10 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			s.db.cache.removeSession(user, id)
-			return tombstone, err
 		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return erasure.Tombstone{}, table.Failed(op, err)
-		}
-	}
+		return failures == nil, err
+	})
+	return tombstone, err
 }
 
 // UnfinishedDeletion returns the tombstone of a session of that id whose messages are not all deleted.

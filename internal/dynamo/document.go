@@ -53,24 +53,24 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 		user: user, key: k, to: d, token: table.NewRandomDigits(s.db.Random), there: records[k],
 		generation: records.Generation(user),
 	}
-	for b := s.db.Backoff(); ; {
-		it, created := p.record(s.db)
+	var it table.Item
+	created := false
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
+		it, created = p.record(s.db)
 		t := s.db.Transaction()
 		place := t.Put(it, isAsRead(p.there))
 		generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(p.generation))
 		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil && b.Ambiguous && s.isStored(ctx, p) {
-			return decodeDocument(it), created, nil
+			return true, nil
 		}
-		if err != nil {
-			return document.Document{}, false, err
-		}
-		if failures == nil {
-			return decodeDocument(it), created, nil
+		if err != nil || failures == nil {
+			return true, err
 		}
 		if existing, failed := failures.Existing(place); failed {
 			if existing.String(table.AttrWriteToken) == p.token { // an earlier attempt stored it, and its answer was lost
-				return decodeDocument(existing), created, nil
+				it = existing
+				return true, nil
 			}
 			p.there = existing
 		}
@@ -78,10 +78,12 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 			p.generation = existing.Int64(table.AttrGeneration)
 			s.db.cache.saveGeneration(user, p.generation)
 		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return document.Document{}, false, table.Failed(op, err)
-		}
+		return false, nil
+	})
+	if err != nil {
+		return document.Document{}, false, err
 	}
+	return decodeDocument(it), created, nil
 }
 
 // isAsRead is the condition that a record is the one that was read, or that there is none.
@@ -161,20 +163,18 @@ func decodeDocument(it table.Item) document.Document {
 func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.UserID, n document.Namespace, name string,
 ) error {
 	const op = "delete document"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
 	k := table.DocumentKey(user, n, name)
-	for b := s.db.Backoff(); ; {
+	return s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		records, err := s.db.ReadCurrent(ctx, op, user, k)
 		if err != nil {
-			return err
+			return false, err
 		}
 		it, ok := records.Current(user, k)
 		if !ok && b.Ambiguous { // an earlier attempt deleted it, and its answer was lost
-			return nil
+			return true, nil
 		}
 		if !ok {
-			return fault.Missing("document")
+			return false, fault.Missing("document")
 		}
 		t := s.db.Transaction()
 		t.Delete(k, isAsRead(it))
@@ -187,13 +187,8 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 		}
 		t.Check(table.GenerationKey(user), table.IsGeneration(records.Generation(user)))
 		failures, err := s.db.Commit(ctx, op, t, b)
-		if err != nil || failures == nil {
-			return err
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return table.Failed(op, err)
-		}
-	}
+		return failures == nil, err
+	})
 }
 
 // Document returns one document.

@@ -71,34 +71,26 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 	if !ok {
 		return t, false, fault.Missing("message")
 	}
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
 	k := table.UserKey(user, sk)
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		records, err := s.db.ReadCurrent(ctx, op, user, k)
 		if err != nil {
-			return t, false, err
+			return false, err
 		}
 		it, _ := records.Current(user, k)
 		m, ok := table.DecodeMessage(it)
 		if !ok {
-			return t, false, fault.Missing("message")
+			return false, fault.Missing("message")
 		}
 		d, err := s.newForgetting(ctx, k, m)
 		if err != nil {
-			return t, false, err
+			return false, err
 		}
+		t, done = d.tombstone, m.Forgotten
 		failures, err := s.db.Commit(ctx, op, d.tx, b)
-		if err != nil {
-			return t, false, err
-		}
-		if failures == nil {
-			return d.tombstone, m.Forgotten, nil
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return t, false, table.Failed(op, err)
-		}
-	}
+		return failures == nil, err
+	})
+	return t, done, err
 }
 
 // newForgetting returns the transaction that marks a message. A summary that covers the message is deleted, and the

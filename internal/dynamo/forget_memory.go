@@ -15,14 +15,12 @@ import (
 // because it read the same message first.
 func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, messageID string,
 	choose func([]longterm.Memory) []longterm.Memory,
-) (int, error) {
+) (gone int, err error) {
 	const op = "forget"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	for gone, b := 0, s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		chosen, generation, err := s.chosen(ctx, user, choose)
 		if err != nil {
-			return gone, err
+			return false, err
 		}
 		changed := false
 		for _, from := range chosen {
@@ -30,23 +28,19 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 			due := s.dueForgetting(user, from.value)
 			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, due, b)
 			if err != nil {
-				return gone, err
+				return false, err
 			}
 			if deleted {
 				gone++
 			}
 			changed = changed || !deleted
 		}
-		if !changed && gone > 0 {
-			return gone, nil
+		if !changed && gone == 0 {
+			gone, err = s.forgottenBy(ctx, user, generation, messageID)
 		}
-		if !changed {
-			return s.forgottenBy(ctx, user, generation, messageID)
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return gone, table.Failed(op, err)
-		}
-	}
+		return !changed, err
+	})
+	return gone, err
 }
 
 // forgottenBy counts the deleted memories whose traces name a message.

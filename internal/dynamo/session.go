@@ -147,38 +147,31 @@ func NewSessionStore(db *DB) *SessionStore { return &SessionStore{NewSessionRead
 // the sweep writes its summary even when the stream's record of the change is lost.
 func (s *SessionStore) UpdateSession(ctx context.Context, user conversation.UserID, id string,
 	change conversation.SessionChange,
-) (conversation.Session, error) {
+) (after conversation.Session, err error) {
 	const op = "update session"
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		before, err := s.Session(ctx, user, id)
 		if err != nil {
-			return conversation.Session{}, err
+			return false, err
 		}
-		after, err := before.Edit(change, s.db.Now())
-		if err != nil {
-			return conversation.Session{}, err
+		if after, err = before.Edit(change, s.db.Now()); err != nil {
+			return false, err
 		}
 		t, err := s.edit(user, before, after, change)
 		if err != nil {
-			return conversation.Session{}, table.Failed(op, err)
+			return false, table.Failed(op, err)
 		}
 		failures, err := s.db.Commit(ctx, op, t, b)
-		if err != nil {
-			return conversation.Session{}, err
-		}
-		if failures == nil {
-			if after.Adopted != nil {
-				after = s.db.adoption.Edited(after, change)
-			}
-			s.db.cache.saveSession(user, after)
-			return after, nil
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return conversation.Session{}, table.Failed(op, err)
-		}
+		return failures == nil, err
+	})
+	if err != nil {
+		return conversation.Session{}, err
 	}
+	if after.Adopted != nil {
+		after = s.db.adoption.Edited(after, change)
+	}
+	s.db.cache.saveSession(user, after)
+	return after, nil
 }
 
 // edit returns the transaction that changes a session.

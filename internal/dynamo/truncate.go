@@ -16,43 +16,39 @@ import (
 // deleted message and the vectors of all of them; it is empty where nothing was deleted.
 func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, in conversation.Truncation,
 	vectors func(conversation.Message) []string, due time.Time,
-) (conversation.Truncated, erasure.Tombstone, error) {
+) (out conversation.Truncated, tombstone erasure.Tombstone, err error) {
 	const op = "truncate session"
-	none := erasure.Tombstone{}
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
-	in, err := in.Prepare(s.db.Now())
-	if err != nil {
-		return conversation.Truncated{}, none, err
+	if in, err = in.Prepare(s.db.Now()); err != nil {
+		return out, tombstone, err
 	}
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		c, err := s.newCut(ctx, user, in, vectors, due)
 		if err != nil {
-			out, err := s.replayRefused(ctx, user, in, err)
-			return out, none, err
+			out, err = s.replayRefused(ctx, user, in, err)
+			return true, err
 		}
 		failures, err := s.db.Commit(ctx, op, c.tx, b)
 		done := err == nil && failures == nil
 		if done || b.Ambiguous && c.isDone(ctx, s) {
 			s.db.cache.removeSession(user, in.SessionID)
-			return c.result, c.tombstone, nil
+			out, tombstone = c.result, c.tombstone
+			return true, nil
 		}
 		if err != nil {
-			return conversation.Truncated{}, none, err
+			return false, err
 		}
 		if existing, repeated := failures.Existing(c.recordPlace); repeated {
-			out, err := s.replayTruncation(ctx, user, in, existing)
-			return out, none, err
+			out, err = s.replayTruncation(ctx, user, in, existing)
+			return true, err
 		}
 		for i, place := range c.clientPlaces {
 			if _, exists := failures.Existing(place); place >= 0 && exists {
-				return conversation.Truncated{}, none, conversation.ReplacementExists(i)
+				return false, conversation.ReplacementExists(i)
 			}
 		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return conversation.Truncated{}, none, table.Failed(op, err)
-		}
-	}
+		return false, nil
+	})
+	return out, tombstone, err
 }
 
 // replayRefused answers a truncation that is refused, because it has changed the session already, as its first call.

@@ -198,6 +198,22 @@ func (b *Backoff) AfterConflict(ctx context.Context) error {
 	return delay.Sleep(ctx, b.jitter(min(conflictWait*max(b.took, minConflictWait), maxConflictWait)))
 }
 
+// Retry makes attempts of an operation, for OperationTimeout at most, until one is done or fails. An attempt that is
+// neither has met another writer who came first.
+func (t *Table) Retry(ctx context.Context, op string, attempt func(context.Context, *Backoff) (done bool, err error),
+) error {
+	ctx, cancel := context.WithTimeout(ctx, OperationTimeout)
+	defer cancel()
+	for b := t.Backoff(); ; {
+		if done, err := attempt(ctx, b); done || err != nil {
+			return err
+		}
+		if err := b.AfterConflict(ctx); err != nil {
+			return Failed(op, err)
+		}
+	}
+}
+
 // afterFailure waits after a call that failed with err. It returns err, joined with that of the context, when the call
 // can't be repeated.
 func (b *Backoff) afterFailure(ctx context.Context, err error) error {
