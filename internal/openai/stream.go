@@ -45,9 +45,19 @@ func (c *Client) open(ctx context.Context, p plan, r llm.Request) (*answerStream
 	err := c.retry.attempts(ctx, "open chat stream", func(ctx context.Context) (err error) {
 		ctx, s.silent = limitSilence(ctx, openLimit)
 		if p.api == responses {
-			err = s.openResponse(ctx, c.chat, newResponse(p, r))
+			var stream *openai.ResponseStream
+			if stream, err = c.chat.CreateResponseStream(ctx, newResponse(p, r)); err == nil {
+				read(s, stream, s.got.addEvent)
+			}
 		} else {
-			err = s.openChatCompletion(ctx, c.chat, newChatCompletion(p, r))
+			request := newChatCompletion(p, r)
+			request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+			var stream *openai.ChatCompletionStream
+			if stream, err = c.chat.CreateChatCompletionStream(ctx, request); err == nil {
+				read(s, stream, func(chunk openai.ChatCompletionStreamResponse) (string, error) {
+					return s.got.addChunk(chunk), nil
+				})
+			}
 		}
 		if err != nil {
 			s.silent.stop()
@@ -57,41 +67,20 @@ func (c *Client) open(ctx context.Context, p plan, r llm.Request) (*answerStream
 	return s, err
 }
 
-func (s *answerStream) openResponse(
-	ctx context.Context, client *openai.Client, request openai.CreateResponseRequest,
-) error {
-	stream, err := client.CreateResponseStream(ctx, request)
-	if err != nil {
-		return err
-	}
+// read sets what reads a stream that was opened, with what adds an event of it to the answer.
+func read[E any](s *answerStream, stream interface {
+	io.Closer
+	Recv() (E, error)
+}, add func(E) (string, error),
+) {
 	s.body = stream
 	s.next = func() (string, error) {
 		event, err := stream.Recv()
 		if err != nil {
 			return "", err
 		}
-		return s.got.addEvent(event)
+		return add(event)
 	}
-	return nil
-}
-
-func (s *answerStream) openChatCompletion(
-	ctx context.Context, client *openai.Client, request openai.ChatCompletionRequest,
-) error {
-	request.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
-	stream, err := client.CreateChatCompletionStream(ctx, request)
-	if err != nil {
-		return err
-	}
-	s.body = stream
-	s.next = func() (string, error) {
-		chunk, err := stream.Recv()
-		if err != nil {
-			return "", err
-		}
-		return s.got.addChunk(chunk), nil
-	}
-	return nil
 }
 
 // receive reads the stream to its end. An answer that has its finish reason is whole, whatever the rest of the stream
