@@ -57,7 +57,7 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
 	}
 	existing, _ := failures.Existing(place)
-	if lease.isHeld(existing) { // an earlier attempt began the erasure, and its answer was lost
+	if existing.String(table.AttrLease) == lease.token { // an earlier attempt began the erasure, and its answer was lost
 		return decodeProgress(existing), true, nil
 	}
 	u := table.Update{}.SetDue(table.GenerationKey(user), lease.until)
@@ -95,10 +95,6 @@ func (s *ErasureStore) newLease(until time.Time) erasureLease {
 
 func (l erasureLease) set(u table.Update) table.Update {
 	return u.Set(table.AttrLease, table.StringAttr(l.token)).Set(table.AttrLeaseUntil, table.TimeAttr(l.until))
-}
-
-func (l erasureLease) isHeld(generation table.Item) bool {
-	return generation.String(table.AttrLease) == l.token
 }
 
 // raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
@@ -271,7 +267,7 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 		if err != nil {
 			return err
 		}
-		if !e.isErased(it) {
+		if !isErased(it, e.generation) {
 			continue
 		}
 		e.found.Add(1)
@@ -293,10 +289,6 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 }
 
 // isErased reports whether a record is one of ours of an earlier generation, or the app's own session. Counts stay.
-func (e *eraser) isErased(it table.Item) bool {
-	return isErased(it, e.generation)
-}
-
 func isErased(it table.Item, generation int64) bool {
 	sk := it.String(table.AttrSK)
 	_, ours := table.KindOf(sk)

@@ -17,9 +17,6 @@ const (
 	maxRetries = 4
 )
 
-// windowLimit is how many different messages the next window may have.
-func windowLimit(r conversation.Reading) int { return max(1, windowMessages>>r.Tries) }
-
 // afterRead returns what a session says of bad answers when a window has been read.
 func afterRead(r conversation.Reading, of window) conversation.Reading {
 	if of.through.Seq >= r.Through {

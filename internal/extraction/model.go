@@ -71,9 +71,6 @@ type fact struct {
 	Supersedes []string              `json:"supersedes"`
 }
 
-// isTyped reports whether a fact has a type of the schema.
-func (f fact) isTyped() bool { return registry.Live().HasMemoryType(string(f.Type)) }
-
 // isSafety reports whether a fact is about what can hurt somebody if it is forgotten.
 func (f fact) isSafety() bool { return f.Safety == "health" || f.Safety == "danger" }
 
@@ -117,7 +114,7 @@ func (r rawAnswer) read() (answer, error) {
 	var a answer
 	a.facts = readItems[fact](r.Facts, &a.bad)
 	all := len(a.facts)
-	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool { return !f.isTyped() })
+	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool { return !registry.Live().HasMemoryType(string(f.Type)) })
 	a.bad += all - len(a.facts)
 	a.ended = readItems[ending](r.Ended, &a.bad)
 	a.opened = readItems[openLoop](r.OpenLoops, &a.bad)
@@ -186,7 +183,7 @@ func (p *planner) newQuestion(w window) question {
 	section("Earlier lines", len(w.earlier), func(i int) string { return p.contextLine(w.earlier[i]) })
 	named := 0
 	section("New lines", len(w.lines), func(i int) string {
-		if !w.isNew(w.lines[i]) {
+		if w.lines[i].Role != conversation.RoleUser {
 			return p.contextLine(w.lines[i])
 		}
 		named++

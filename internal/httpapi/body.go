@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -23,14 +22,8 @@ import (
 // maxBody is the largest body that is read, in bytes.
 const maxBody = 3 << 20
 
-// sentBodyKey is the key of a request's body in its context.
+// sentBodyKey is the key of a request's body in its context: as it was sent, and checked.
 type sentBodyKey struct{}
-
-// sentBody returns the body of a request as it was sent. It has been checked.
-func sentBody(ctx context.Context) []byte {
-	body, _ := ctx.Value(sentBodyKey{}).([]byte)
-	return body
-}
 
 // readBody is the middleware of operations that take a body. It reads the body, checks that it is acceptable JSON, and
 // puts it back for huma, which checks it against the operation's schema.

@@ -177,7 +177,8 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*pu
 	}
 	put := document.Put{Namespace: n, Key: string(in.Key)}
 	var sent struct{ Value json.RawMessage }
-	if err := json.Unmarshal(sentBody(ctx), &sent); err != nil {
+	body, _ := ctx.Value(sentBodyKey{}).([]byte)
+	if err := json.Unmarshal(body, &sent); err != nil {
 		return nil, fault.Wrap(fault.Internal, "read value", err)
 	}
 	put.Value = sent.Value

@@ -34,9 +34,13 @@ func (l LongTerm) register(s *server, tokens llm.Counter) {
 	preferences(s, l.Preferences).register()
 	coaches{s, l.Coaches}.register()
 	goals(s, l.Goals).register()
-	checkIns(s, l.CheckIns, tokens).registerWithoutPaths()
+	notes := checkIns(s, l.CheckIns, tokens) // can only be created and listed
+	registerDoc(s, notes.listing(), notes.list)
+	register(s, notes.creation(), notes.createWithoutPath)
 	registerFiltered(memories(s, l.Memories, tokens), s.filterMemories)
-	registerFiltered(todos(s, l.Todos, tokens), filterTodos)
+	registerFiltered(todos(s, l.Todos, tokens), func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
+		return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
+	})
 }
 
 // singleton serves a kind of which each user has one record. T is the domain's type, In the body of a PUT, and Doc the
@@ -109,7 +113,7 @@ type (
 )
 
 func (k collection[T, New, Patch, View]) register() {
-	k.registerList()
+	registerDoc(k.server, k.listing(), k.list)
 	k.registerRecords()
 }
 
@@ -128,16 +132,6 @@ func (k collection[T, New, Patch, View]) registerRecords() {
 		method: http.MethodDelete, path: "/v1/" + k.path + "/{id}", id: "delete" + k.id, tag: longTermTag,
 		status: http.StatusNoContent, summary: "Delete a " + k.name,
 	}, k.delete)
-}
-
-// registerWithoutPaths adds the operations of a kind whose records can only be created and listed.
-func (k collection[T, New, Patch, View]) registerWithoutPaths() {
-	k.registerList()
-	register(k.server, k.creation(), k.createWithoutPath)
-}
-
-func (k collection[T, New, Patch, View]) registerList() {
-	registerDoc(k.server, k.listing(), k.list)
 }
 
 func (k collection[T, New, Patch, View]) listing() operation {

@@ -82,10 +82,6 @@ func todos(
 	}
 }
 
-func filterTodos(in *todosInput) (ListInput, func(longterm.Todo) bool) {
-	return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
-}
-
 func (s *server) patchTodo(p changedTodo, t *longterm.Todo, tokens llm.Counter) error {
 	assign((*string)(p.CoachID), &t.CoachID)
 	assign((*longterm.TodoStatus)(p.Status), &t.Status)

@@ -12,8 +12,6 @@ type dealer struct {
 	size    int
 }
 
-func newDealer() *dealer { return &dealer{records: map[conversation.UserID][]Due{}} }
-
 // add reports false where the user has enough records.
 func (d *dealer) add(r Due) bool {
 	waiting := d.records[r.User]

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/parallel"
 )
 
@@ -59,8 +60,9 @@ type reader struct {
 
 func (s *Service) newRun(shards []Shard) *run {
 	r := &run{
-		Service: s, dealer: newDealer(), permits: make(chan struct{}, AtOnce), begun: map[Due]bool{},
-		idle: make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		Service: s, dealer: &dealer{records: map[conversation.UserID][]Due{}}, permits: make(chan struct{}, AtOnce),
+		begun: map[Due]bool{},
+		idle:  make(chan struct{}, 1), ended: make(chan struct{}, 1),
 	}
 	for _, shard := range shards {
 		r.readers = append(r.readers, &reader{shard: shard})

@@ -45,7 +45,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
-	model := backgroundModel(cfg.OpenAI.Background(), rt)
+	background := cfg.OpenAI.Background()
+	model := paced.New(rt.Spans.Completer(openai.New(background), function.ChatModel(background)), sweep.AtOnce, time.Now)
 	quota, tokens := dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
@@ -80,10 +81,6 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	})
 	batch := stream.Handler(db.DecodeChange, adopt.NewArrivalMover(db, service), rt.Log)
 	return function.Measured(rt, "summarize", batchOrSweep(batch, sweeper.Sweep)), nil
-}
-
-func backgroundModel(cfg config.OpenAI, rt function.Runtime) *paced.Model {
-	return paced.New(rt.Spans.Completer(openai.New(cfg), function.ChatModel(cfg)), sweep.AtOnce, time.Now)
 }
 
 // countExtraction records what one batch of the extraction came to.
