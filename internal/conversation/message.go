@@ -99,6 +99,10 @@ type Page struct {
 // MaxPageBytes is the size of content at which a page ends even if it has fewer items than its limit.
 const MaxPageBytes = 1 << 20
 
+// MaxExaminedBytes bounds how many bytes are read for one page of a filtered list. A page may end short of its limit,
+// with more after it.
+const MaxExaminedBytes = 4 << 20
+
 // Range limits a timeline to the times from From, included, to To, excluded, and to one context if Context is set. A
 // zero time is no limit.
 type Range struct {

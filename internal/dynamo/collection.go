@@ -181,10 +181,6 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 	})
 }
 
-// vectorSweepAfter is when the sweep deletes the vector of a deleted record. The stream's worker does so within
-// seconds, unless its event is lost.
-const vectorSweepAfter = 15 * time.Minute
-
 // deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
 // leaves a tombstone, one that extraction may bring back a hash of its content, with what makes that due.
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],

@@ -183,7 +183,7 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 			t.Replace(encodeTombstone(erasure.Tombstone{
 				User: user, ID: table.VectorTombstoneSK(ids), Generation: records.Generation(user), Emptied: true, Vectors: ids,
 				DeletedAt: now,
-			}, now.Add(vectorSweepAfter)))
+			}, now.Add(erasure.FirstSweepAfter)))
 		}
 		t.Check(table.GenerationKey(user), table.IsGeneration(records.Generation(user)))
 		failures, err := s.db.Commit(ctx, op, t, b)

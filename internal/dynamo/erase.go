@@ -26,13 +26,8 @@ var _ erasure.UserStore = (*ErasureStore)(nil)
 // NewErasureStore returns what erases the users of a DB.
 func NewErasureStore(db *DB) *ErasureStore { return &ErasureStore{db} }
 
-const (
-	// leaseReserve is how long the lease of an erasing call lasts after the time at which it begins nothing new. In it,
-	// the call ends the deletions that are under way and saves its progress.
-	leaseReserve = 10 * time.Second
-	// parallelDeletions is how many deletions of an erasure are under way at once.
-	parallelDeletions = 16
-)
+// parallelDeletions is how many deletions of an erasure are under way at once.
+const parallelDeletions = 16
 
 // BeginErasure raises the user's generation, or goes on with an erasure that is not done. It takes a lease, so that one
 // caller at a time erases the user and each deletion is counted once. The erasure falls due when the lease has expired,
@@ -90,7 +85,7 @@ type erasureLease struct {
 }
 
 func (s *ErasureStore) newLease(until time.Time) erasureLease {
-	return erasureLease{token: table.NewRandomDigits(s.db.Random), until: until.Add(leaseReserve)}
+	return erasureLease{token: table.NewRandomDigits(s.db.Random), until: until.Add(erasure.LeaseReserve)}
 }
 
 func (l erasureLease) set(u table.Update) table.Update {

@@ -26,7 +26,7 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		t.Replace(encodeTombstone(erasure.Tombstone{
 			User: user, ID: table.VectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
 			DeletedAt: now,
-		}, now.Add(vectorSweepAfter)))
+		}, now.Add(erasure.FirstSweepAfter)))
 	}
 	if s.kind.Content != nil {
 		trace := s.forgottenKey(user, from.value).Attributes()

@@ -7,10 +7,8 @@ import (
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/recall"
 )
-
-// pastMemories is how many past memories a search reads, the newest first.
-const pastMemories = 1000
 
 // Memories returns the user's memories of that generation: the live ones, and withPast the newest of the others.
 func (s *HitStore) Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
@@ -30,7 +28,7 @@ func (s *HitStore) Memories(ctx context.Context, user conversation.UserID, gener
 			if it.Int64(table.AttrGeneration) == generation {
 				out = append(out, decodeMemory(it))
 			}
-			if n++; prefix == table.PastPrefix && n == pastMemories {
+			if n++; prefix == table.PastPrefix && n == recall.PastMemories {
 				break
 			}
 		}

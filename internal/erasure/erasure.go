@@ -214,7 +214,7 @@ const (
 	resumeAfter = time.Minute
 	// The sweep deletes vectors once more when the workers of the time of the deletion have ended, and again after the
 	// last redelivery of a stream record, which DynamoDB keeps for 24 hours.
-	firstSweepAfter = 15 * time.Minute
+	FirstSweepAfter = 15 * time.Minute
 	lastSweepAfter  = 25 * time.Hour
 	// A stored prompt may quote a message that is deleted. promptsBefore is by how much the clocks of messages and
 	// prompts may differ. promptsAfter also covers a prompt that was being built at the time.
@@ -230,7 +230,7 @@ const (
 func (s *Service) saveEmptied(ctx context.Context, t Tombstone) error {
 	t.Emptied = true
 	t.Vectors = LastVectors(t.Vectors)
-	return s.Tombstones.SaveTombstone(ctx, t, s.Now().Add(firstSweepAfter))
+	return s.Tombstones.SaveTombstone(ctx, t, s.Now().Add(FirstSweepAfter))
 }
 
 // LastVectors returns the last ids, as many as a tombstone holds.

@@ -19,6 +19,9 @@ const (
 	// maxCountTime is how long an erasure counts what it leaves. It may read 60 MB, at the 3,000 read units a second that
 	// DynamoDB gives a partition.
 	maxCountTime = 5 * time.Second
+	// LeaseReserve is how long the lease of an erasing call lasts after the time at which it begins nothing new. In it,
+	// the call ends the deletions that are under way and saves its progress.
+	LeaseReserve = 10 * time.Second
 )
 
 // Erase goes on with erasing a user until it is done or until then. It raises the generation first: from then on
@@ -59,7 +62,7 @@ func (s *Service) continueErasure(ctx, working context.Context, user conversatio
 	// The progress is saved and the lease given back even when the deadline has cut the deletions off.
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), until.Sub(s.Now())+saveReserve)
 	defer cancel()
-	if err := s.Users.SaveErasure(saving, user, p, s.Now().Add(firstSweepAfter)); err != nil {
+	if err := s.Users.SaveErasure(saving, user, p, s.Now().Add(FirstSweepAfter)); err != nil {
 		return s.receipt(saved), errors.Join(err, eraseErr)
 	}
 	return s.receipt(p), eraseErr

@@ -118,16 +118,13 @@ func (k kind[T]) place(db *DB, u *user, v T) error {
 	return nil
 }
 
-// vectorSweepAfter is when the sweep deletes the vector of a deleted record.
-const vectorSweepAfter = 15 * time.Minute
-
 // remove deletes a record. One with a vector leaves a tombstone, one that extraction may bring back a trace.
 func (k kind[T]) remove(db *DB, u *user, v T, trace trace) {
 	id := *k.ID(&v)
 	delete(k.of(u.records), id)
 	delete(u.due, id)
 	if k.Indexed {
-		u.addVectorTombstone([]string{id}, db.now(), db.now().Add(vectorSweepAfter))
+		u.addVectorTombstone([]string{id}, db.now(), db.now().Add(erasure.FirstSweepAfter))
 	}
 	if k.Content != nil {
 		u.forgotten[k.traceID(v)] = trace

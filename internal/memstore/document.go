@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/vector"
@@ -85,7 +86,7 @@ func (s Documents) DeleteDocument(_ context.Context, user conversation.UserID, n
 	delete(u.documents, id)
 	delete(u.due, id)
 	if ids := vector.PartIDs(id, 0, d.Vectors); len(ids) > 0 {
-		u.addVectorTombstone(ids, now, now.Add(vectorSweepAfter))
+		u.addVectorTombstone(ids, now, now.Add(erasure.FirstSweepAfter))
 	}
 	return nil
 }

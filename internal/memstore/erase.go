@@ -11,9 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// leaseReserve is how long the lease of an erasing call lasts after the time at which it begins nothing new.
-const leaseReserve = 10 * time.Second
-
 // erasing is the last erasure of a user.
 type erasing struct {
 	erasure.Progress
@@ -31,7 +28,7 @@ func (s Erasures) BeginErasure(_ context.Context, user conversation.UserID, unti
 ) (erasure.Progress, bool, error) {
 	u, unlock := s.lock(user)
 	defer unlock()
-	now, end := s.clock(), conversation.Milliseconds(until.Add(leaseReserve))
+	now, end := s.clock(), conversation.Milliseconds(until.Add(erasure.LeaseReserve))
 	if e := u.erasing; e != nil && !e.Done {
 		held := !e.lease.After(now)
 		if held {
@@ -57,7 +54,7 @@ func (s Erasures) ResumeErasure(_ context.Context, user conversation.UserID, unt
 	if e == nil || e.Done || e.lease.After(s.clock()) {
 		return erasure.Progress{Done: true, Counts: map[string]int{}}, false, nil
 	}
-	e.lease = until.Add(leaseReserve)
+	e.lease = until.Add(erasure.LeaseReserve)
 	return copied(e.Progress), true, nil
 }
 

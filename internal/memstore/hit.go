@@ -68,9 +68,6 @@ func (r *records) hit(id string, now time.Time) (recall.Hit, bool) {
 	return recall.Hit{Document: &d.Document}, ok && !d.isExpired(now)
 }
 
-// pastMemories is how many past memories a search reads, the newest first.
-const pastMemories = 1000
-
 // Memories returns the user's memories, the newest first.
 func (s RecordReader) Memories(_ context.Context, user conversation.UserID, generation int64, withPast bool,
 ) ([]longterm.Memory, error) {
@@ -83,7 +80,7 @@ func (s RecordReader) Memories(_ context.Context, user conversation.UserID, gene
 	for _, r := range slices.Backward(u.memories.all(memories, s.now())) {
 		if r.live {
 			live = append(live, r.value)
-		} else if withPast && len(past) < pastMemories {
+		} else if withPast && len(past) < recall.PastMemories {
 			past = append(past, r.value)
 		}
 	}

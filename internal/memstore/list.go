@@ -9,10 +9,6 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxExamined bounds how many bytes are read for one page of a filtered list. A page may end short of its limit, with
-// more after it.
-const maxExamined = 4 << 20
-
 // listing is a list that is read page by page.
 type listing[T any] struct {
 	// name begins the positions of the list.
@@ -43,7 +39,7 @@ func (l listing[T]) page(items []T, p conversation.Page) (out []T, next conversa
 			size = l.size(it.value)
 		}
 		end := conversation.Position(l.name + ":" + last)
-		if examined += size; examined > maxExamined && last != "" {
+		if examined += size; examined > conversation.MaxExaminedBytes && last != "" {
 			return out, end, nil
 		}
 		if l.picks == nil || l.picks(it.value) {

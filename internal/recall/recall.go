@@ -33,9 +33,12 @@ type DocumentReader interface {
 	) ([]document.Document, conversation.Position, error)
 }
 
+// PastMemories is how many past memories a search reads, the newest first.
+const PastMemories = 1000
+
 // MemoryReader reads what a search of facts ranks.
 type MemoryReader interface {
-	// Memories returns the user's memories of that generation: the live ones, and withPast the newest 1,000 others.
+	// Memories returns the user's memories of that generation: the live ones, and withPast the newest PastMemories others.
 	Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool) ([]longterm.Memory, error)
 }
 

@@ -125,10 +125,6 @@ func StartAfter(user conversation.UserID, after conversation.Position, low, high
 	return UserKey(user, sk).Attributes(), nil
 }
 
-// maxExamined bounds how many bytes are read for one page of a filtered list. A page may end short of its limit, with
-// more after it.
-const maxExamined = 4 << 20
-
 // Pager collects a page of a list that is ordered by sort key. The next page starts after the last record that was
 // examined.
 type Pager[T any] struct {
@@ -161,7 +157,7 @@ func (p *Pager[T]) add(it Item, pick func(Item) (T, bool)) bool {
 		measure = Item.Size
 	}
 	size := measure(it)
-	if p.examined += size; p.examined > maxExamined && p.last != "" {
+	if p.examined += size; p.examined > conversation.MaxExaminedBytes && p.last != "" {
 		return false
 	}
 	if v, ok := pick(it); ok {
