@@ -25,7 +25,7 @@ func TestEveryRecordTwice(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			p := newPipeline(t)
+			p := newPipeline(t, nil)
 			random := rand.New(rand.NewPCG(seed, 1))
 			p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, 1) })
 			p.finish(t)
@@ -45,7 +45,7 @@ func TestEveryRecordTwice(t *testing.T) {
 func TestEveryRecordTwiceAtOnce(t *testing.T) {
 	t.Parallel()
 	const atOnce = 4
-	want, p := inOrder(t), newPipeline(t)
+	want, p := inOrder(t), newPipeline(t, nil)
 	random := rand.New(rand.NewPCG(7, 1))
 	p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, atOnce) })
 	p.finish(t)

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -20,11 +18,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
-	"github.com/google/go-cmp/cmp"
-	sdk "github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
@@ -81,18 +76,21 @@ type pipeline struct {
 	late  []record       // second deliveries for later
 }
 
-func newPipeline(t *testing.T) *pipeline {
+// newPipeline returns a pipeline. With a source of randomness, its instances are killed.
+func newPipeline(t *testing.T, kills *rand.Rand) *pipeline {
 	t.Helper()
 	p := &pipeline{
-		client: dynamodbtest.Client(t),
-		now:    time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC), first: map[string]int{}, functions: map[string][]instance{},
+		client: dynamodbtest.Client(t), endpoint: dynamodbtest.Endpoint(t), random: kills,
+		now: time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC), first: map[string]int{}, functions: map[string][]instance{},
 	}
 	p.host, p.model = pineconetest.Host(t, dimensions, p.workers.interceptor()), newCountingModel(t, &p.workers)
 	p.table = dynamodbtest.Table(t, table.CreateTableInput("any"))
 	db := dynamo.New(p.client, p.table, adopt.WithLegacy(), dynamo.WithClock(func() time.Time { return p.now }))
 	p.sessions, p.messages, p.turns = dynamo.NewSessionStore(db), dynamo.NewMessageStore(db), dynamo.NewTurnStore(db)
 	p.memories, p.checkIns = dynamo.NewMemoryStore(db), dynamo.NewCheckInStore(db)
-	p.endpoint = p.workers.dynamoDB(t)
+	if kills != nil {
+		p.endpoint = p.workers.dynamoDB(t)
+	}
 	for range instances {
 		for _, function := range streamFunctions {
 			p.functions[function] = append(p.functions[function], p.newInstance(t, function))
@@ -272,138 +270,4 @@ func (p *pipeline) sweep(t *testing.T) {
 	if _, err := p.invoke(t, "summarize", 1, json.RawMessage(`{"schedule":"sweep"}`)); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// outcome is what follows from a history: the table with its watermarks and summaries, the index, and what was paid
-// for.
-type outcome struct {
-	items, vectors map[string]string
-	paid           map[string]int
-}
-
-func (p *pipeline) outcome(t *testing.T) outcome {
-	t.Helper()
-	return outcome{p.items(t), p.vectors(t), p.model.paid()}
-}
-
-var (
-	ordered     outcome
-	playOrdered sync.Once
-)
-
-// inOrder returns the outcome of the history whose records are delivered once, in the order of the stream, to one
-// instance of each function. It is played once for all tests.
-func inOrder(t *testing.T) outcome {
-	t.Helper()
-	playOrdered.Do(func() {
-		p := newPipeline(t)
-		p.play(t, p.deliverInOrder)
-		p.finish(t)
-		ordered = p.outcome(t)
-	})
-	if ordered.items == nil {
-		t.Fatal("the history in order was not played")
-	}
-	return ordered
-}
-
-// compare compares the table and the index with those of another outcome.
-func (o outcome) compare(t *testing.T, want outcome) {
-	t.Helper()
-	if diff := cmp.Diff(want.items, o.items); diff != "" {
-		t.Errorf("table (-in order +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(want.vectors, o.vectors); diff != "" {
-		t.Errorf("index (-in order +got)\n%s", diff)
-	}
-}
-
-// volatile are attributes that are random, or depend on when a record was handled, or on which of several reasons came
-// first.
-var volatile = []string{
-	"creation", "updatedAt", "summaryUpdatedAt", "summaryIndexedAt", "dueAt", "dueShard", "triggerReason", "coveredTo",
-}
-
-func stable(record map[string]any) map[string]any {
-	maps.DeleteFunc(record, func(name string, _ any) bool { return slices.Contains(volatile, name) })
-	for _, v := range record {
-		if nested, ok := v.(map[string]any); ok {
-			stable(nested)
-		}
-	}
-	return record
-}
-
-// randomPart finds the random parts of ids, without which every id in the history is still unique.
-var randomPart = regexp.MustCompile(`(msg_\w+_\d+_|msg#[^#"]+#|check_in_|memory_)\w+`)
-
-// dump adds a record to others, as JSON without random parts.
-func dump(t *testing.T, all map[string]string, name string, record any) {
-	t.Helper()
-	text, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all[randomPart.ReplaceAllString(name, "$1")] = randomPart.ReplaceAllString(string(text), "$1")
-}
-
-// items returns the table's records by their keys.
-func (p *pipeline) items(t *testing.T) map[string]string {
-	t.Helper()
-	out, err := p.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &p.table, ConsistentRead: aws.Bool(true)})
-	if err != nil || out.LastEvaluatedKey != nil {
-		t.Fatalf("scan: %v, or too much for a page", err)
-	}
-	items := map[string]string{}
-	for _, it := range out.Items {
-		var record map[string]any
-		if err := attributevalue.UnmarshalMap(it, &record); err != nil {
-			t.Fatal(err)
-		}
-		if sk := fmt.Sprint(record["sk"]); strings.HasPrefix(sk, "ltm#spine#") {
-			// How often it was written, and in which order, depends on when its sessions were summarised.
-			delete(record, "version")
-			sentences := strings.Split(fmt.Sprint(record["content"]), ". ")
-			record["content"] = slices.Sorted(slices.Values(sentences))
-		}
-		dump(t, items, fmt.Sprint(record["pk"], " ", record["sk"]), stable(record))
-	}
-	return items
-}
-
-// vectors returns the records of the index by their namespaces and ids.
-func (p *pipeline) vectors(t *testing.T) map[string]string {
-	t.Helper()
-	client, err := sdk.NewClient(sdk.NewClientParams{ApiKey: "local"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, namespace := range []string{"ann", "bob"} {
-		index, err := client.Index(sdk.NewIndexConnParams{Host: p.host, Namespace: namespace})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed, err := index.ListVectors(t.Context(), &sdk.ListVectorsRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ids []string
-		for _, id := range listed.VectorIds {
-			ids = append(ids, *id)
-		}
-		fetched, err := index.FetchVectors(t.Context(), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for id, v := range fetched.Vectors {
-			metadata := stable(v.Metadata.AsMap())
-			name := fmt.Sprint(namespace, " ", id, " ", metadata["sessionId"], " ", metadata["seq"]) // a second may have two
-			dump(t, all, name, []any{v.Values, v.SparseValues, metadata})
-		}
-		if err := index.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return all
 }
