@@ -201,13 +201,14 @@ func (e *extraction) add(f *finding, text string, from turn) {
 	f.content = capitalize(strings.TrimRight(from.at.resolve(clip(f.content, maxContentBytes)), ". ")) + "."
 	f.until = from.at.lastDay(f.content)
 	f.stems, f.messages = e.matter(text), idList(from.id)
+	excludes := e.excludes(f.content)
 	for i, earlier := range e.facts {
 		switch {
 		case overlap(earlier.stems, f.stems) >= repeats:
 			earlier.messages = append(earlier.messages, f.messages...)
 			earlier.messages = slices.Compact(earlier.messages)
 			return
-		case earlier.kind == f.kind && e.excludes(earlier.content, f.content):
+		case earlier.kind == f.kind && excludes(earlier.content):
 			f.supersedes = earlier.supersedes
 			e.facts[i] = f
 			return
@@ -235,15 +236,21 @@ func (e *extraction) matter(text string) map[string]bool {
 	return stems
 }
 
-// excludes reports whether only one of two statements can be true at a time, as they are about the same person.
-func (e *extraction) excludes(a, b string) bool {
-	who := e.forms["relative"][0].match
-	if !strings.EqualFold(who.FindString(a), who.FindString(b)) {
-		return false
+// excludes returns a function that reports whether only one of a statement and another can be true at a time, as they
+// are about the same person. Most statements exclude no other, so that nothing is matched with what is known.
+func (e *extraction) excludes(statement string) func(other string) bool {
+	var slots []form
+	for _, f := range e.forms["slot"] {
+		if f.match.MatchString(statement) {
+			slots = append(slots, f)
+		}
 	}
-	return slices.ContainsFunc(e.forms["slot"], func(f form) bool {
-		return f.match.MatchString(a) && f.match.MatchString(b)
-	})
+	who := e.forms["relative"][0].match
+	person := who.FindString(statement)
+	return func(other string) bool {
+		return slices.ContainsFunc(slots, func(f form) bool { return f.match.MatchString(other) }) &&
+			strings.EqualFold(person, who.FindString(other))
+	}
 }
 
 // superseded returns the id of the memory that a statement makes untrue, or nothing. That is a memory about a matter
@@ -253,9 +260,9 @@ func (e *extraction) superseded(content, statement string) string {
 	if e.forms.has("add", statement) {
 		return ""
 	}
-	retold := e.forms.retell(content)
+	excludes := e.excludes(e.forms.retell(content))
 	for _, known := range e.from.memories {
-		if e.excludes(retold, known.text) {
+		if excludes(known.text) {
 			return known.id
 		}
 	}

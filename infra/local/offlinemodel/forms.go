@@ -3,6 +3,7 @@ package offlinemodel
 import (
 	_ "embed"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,8 +67,7 @@ func (f forms) anyOf(group string) *regexp.Regexp {
 
 // has reports whether a text has one of the forms of a group.
 func (f forms) has(group, text string) bool {
-	_, ok := f.apply(group, text)
-	return ok
+	return slices.ContainsFunc(f[group], func(form form) bool { return form.match.MatchString(text) })
 }
 
 // apply returns what the first form of a group that a text has makes of it.

@@ -63,6 +63,7 @@ func readLanguages(t *testing.T) (all []language) {
 func TestLanguages(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
+	offline := embedder.New()
 	var table strings.Builder
 	table.WriteString("| language | safety, read at once | safety, remembered | home and plan, remembered | summary | " +
 		"refers back | found again |\n|---|---|---|---|---|---|---|\n")
@@ -78,7 +79,7 @@ func TestLanguages(t *testing.T) {
 			share(other, func(s string) bool { return isRemembered(t, client, s) }),
 			summaryOf(t, client, other),
 			share(l.backs, func(s string) bool { _, ok := query.FindReference(s); return ok }),
-			share(l.questions, func(q question) bool { return found(l.statements, q.text) == q.of }))
+			share(l.questions, func(q question) bool { return found(offline, l.statements, q.text) == q.of }))
 	}
 	updatePage(t, table.String())
 }
@@ -121,9 +122,8 @@ func summaryOf(t *testing.T, client *openai.Client, statements []string) string 
 }
 
 // found returns which of the texts is nearest to a question, by the offline embedding.
-func found(texts []string, asked string) (best int) {
+func found(e *embedder.Embedder, texts []string, asked string) (best int) {
 	const dimensions = 1536
-	e := embedder.New()
 	wanted, most := e.Embed(asked, dimensions), float32(0)
 	best = -1
 	for i, text := range texts {

@@ -10,6 +10,7 @@ package offlinemodel
 import (
 	"net/http"
 	"regexp"
+	"sync"
 
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/openaiserver"
@@ -22,11 +23,14 @@ const ModelID = "throughline-offline"
 type Options = openaiserver.Options
 
 // Handler serves the model as OpenAI serves its models. It may be used concurrently.
-func Handler(options Options) http.Handler {
+func Handler(options Options) http.Handler { return openaiserver.Handler(shared(), options) }
+
+// shared is the model of all handlers. It is loaded once, because nothing changes it.
+var shared = sync.OnceValue(func() *model {
 	e := embedder.New()
 	f := loadForms()
-	return openaiserver.Handler(&model{e, e.Lexicon(), f, f.anyOf("lead")}, options)
-}
+	return &model{e, e.Lexicon(), f, f.anyOf("lead")}
+})
 
 // model answers by its forms and word lists, which are read-only.
 type model struct {

@@ -94,7 +94,7 @@ func Handler(m Model, options Options) http.Handler {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &server{options: options, model: m, tokens: newTokenizers()}
+	s := &server{options: options, model: m, tokens: sharedTokenizers()}
 	s.endpoints = map[string]endpoint{
 		"/v1/embeddings":       {http.MethodPost, s.embeddings},
 		"/v1/chat/completions": {http.MethodPost, s.chatCompletions},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer"
@@ -18,7 +19,8 @@ type tokenizers struct {
 	embedding tokenizer.Codec
 }
 
-func newTokenizers() tokenizers {
+// sharedTokenizers are the tokenizers of all servers. Their vocabularies are built once.
+var sharedTokenizers = sync.OnceValue(func() tokenizers {
 	t := tokenizers{
 		chat:      token.New(),
 		cutter:    mustTokenizer(tokenizer.O200kBase),
@@ -26,7 +28,7 @@ func newTokenizers() tokenizers {
 	}
 	t.chat.Warm()
 	return t
-}
+})
 
 func mustTokenizer(encoding tokenizer.Encoding) tokenizer.Codec {
 	codec, err := tokenizer.Get(encoding)
