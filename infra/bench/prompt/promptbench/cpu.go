@@ -108,16 +108,17 @@ type measurement struct {
 	work  func() error
 }
 
-// batchSize is how many repeats share one reading of the process's CPU time.
+// batchSize is how many repeats share one reading of the process's CPU time, at most.
 const batchSize = 10
 
 // inTurns measures batches of each piece of work by turns, so that whatever else the machine does meanwhile affects all
 // alike.
 func inTurns(repeats int, measurements []measurement) error {
 	batches := make([][]Usage, len(measurements))
-	for range max(1, repeats/batchSize) {
+	size := min(repeats, batchSize)
+	for range repeats / size {
 		for i, m := range measurements {
-			u, err := measureBatch(m.work)
+			u, err := measureBatch(size, m.work)
 			if err != nil {
 				return err
 			}
@@ -142,14 +143,14 @@ func typical(batches []Usage) (out Usage) {
 	return Usage{report.Median(times), out.Allocations / n, out.Bytes / n}
 }
 
-func measureBatch(work func() error) (Usage, error) {
+func measureBatch(size int, work func() error) (Usage, error) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began, err := cpuTime()
 	if err != nil {
 		return Usage{}, err
 	}
-	for range batchSize {
+	for range size {
 		if err := work(); err != nil {
 			return Usage{}, err
 		}
@@ -159,9 +160,10 @@ func measureBatch(work func() error) (Usage, error) {
 		return Usage{}, err
 	}
 	runtime.ReadMemStats(&after)
+	n := uint64(size)
 	return Usage{
-		(ended - began) / batchSize,
-		(after.Mallocs - before.Mallocs) / batchSize, (after.TotalAlloc - before.TotalAlloc) / batchSize,
+		(ended - began) / time.Duration(size),
+		(after.Mallocs - before.Mallocs) / n, (after.TotalAlloc - before.TotalAlloc) / n,
 	}, nil
 }
 
