@@ -1,6 +1,7 @@
 package stack_test
 
 import (
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -9,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/infra/local/stack"
 )
 
 // checkPrivate reads the modes of everything in a data folder.
@@ -30,9 +33,9 @@ func checkPrivate(t *testing.T, folder string) {
 	}
 }
 
-// TestDataFolderBecomesPrivate starts a stack in an empty folder that others may read, and in a folder with files of
-// the user, whose mode has to stay.
-func TestDataFolderBecomesPrivate(t *testing.T) {
+// TestDataFolderIsPrivate starts a stack in an empty folder that others may read, and in a folder with files of the
+// user, whose mode has to stay. No other stack can use either.
+func TestDataFolderIsPrivate(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		file string
@@ -49,7 +52,7 @@ func TestDataFolderBecomesPrivate(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			start(t, map[string]string{"DATA_DIR": folder})
+			f := start(t, map[string]string{"DATA_DIR": folder})
 			info, err := os.Stat(folder)
 			if err != nil {
 				t.Fatal(err)
@@ -66,8 +69,24 @@ func TestDataFolderBecomesPrivate(t *testing.T) {
 					checkPrivate(t, filepath.Join(folder, e.Name()))
 				}
 			}
+			checkOneStack(t, f, folder)
 		})
 	}
+}
+
+// checkOneStack starts a second stack in the folder of a running one.
+func checkOneStack(t *testing.T, f *fixture, folder string) {
+	t.Helper()
+	second, err := stack.Start(t.Context(), f.parse(t, map[string]string{"DATA_DIR": folder}))
+	if err == nil {
+		_ = second.Stop()
+	}
+	want := fmt.Sprintf("DATA_DIR=%s is in use by another stack (process %d): stop it, or choose another folder",
+		folder, os.Getpid())
+	if err == nil || err.Error() != want {
+		t.Fatalf("a second stack: %v, want %q", err, want)
+	}
+	f.get(t, "/healthz", &struct{}{})
 }
 
 // serversAreForThisMachine calls each server under the name of a host whose name could resolve to this machine,

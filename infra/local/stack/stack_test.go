@@ -1,10 +1,8 @@
 package stack_test
 
 import (
-	"fmt"
 	"maps"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -307,6 +305,7 @@ func TestRecordsReachSeveralInstances(t *testing.T) {
 	}
 }
 
+// TestDataDirKeepsEverything starts a stack again on its folder. It kills the second one's engine in the end.
 func TestDataDirKeepsEverything(t *testing.T) {
 	t.Parallel()
 	environ := map[string]string{"DATA_DIR": filepath.Join(t.TempDir(), "data")}
@@ -319,7 +318,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	if err := first.stack.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	environ["PORT"] = port
+	environ["PORT"], environ["DYNAMODB_PORT"] = port, freePort(t)
 	second := startOwn(t, environ)
 	info := second.stack.Info()
 	if item(t, dynamo(info.DynamoDBEndpoint), info.TableName, "user#ann", "msg#one") == nil {
@@ -333,12 +332,11 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	}
 	second.settle(t, 20_000)
 	second.mu.Lock()
-	defer second.mu.Unlock()
-	for _, sk := range second.delivered {
-		if sk == "msg#one" {
-			t.Error("a record that the first run handled came again")
-		}
+	if slices.Contains(second.delivered, "msg#one") {
+		t.Error("a record that the first run handled came again")
 	}
+	second.mu.Unlock()
+	engineThatDiesEndsWait(t, second, environ["DYNAMODB_PORT"])
 }
 
 // besideAnotherStack starts a second stack on the engine of the first one.
@@ -372,20 +370,4 @@ func besideAnotherStack(t *testing.T, first *fixture) {
 		t.Fatal(err)
 	}
 	first.get(t, "/healthz", &struct{}{})
-}
-
-func TestOneStackForADataFolder(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	f := start(t, map[string]string{"DATA_DIR": folder})
-	second, err := stack.Start(t.Context(), f.parse(t, map[string]string{"DATA_DIR": folder}))
-	if err == nil {
-		_ = second.Stop()
-	}
-	want := fmt.Sprintf("DATA_DIR=%s is in use by another stack (process %d): stop it, or choose another folder",
-		folder, os.Getpid())
-	if err == nil || err.Error() != want {
-		t.Fatalf("a second stack: %v, want %q", err, want)
-	}
-	f.get(t, "/healthz", &struct{}{})
 }

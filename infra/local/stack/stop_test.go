@@ -109,17 +109,20 @@ func waitEndsWithItsContext(t *testing.T, f *fixture) {
 	}
 }
 
-func TestEngineThatDiesEndsWait(t *testing.T) {
-	t.Parallel()
+func freePort(t *testing.T) string {
+	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f := startOwn(t, map[string]string{"DYNAMODB_PORT": port})
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+func engineThatDiesEndsWait(t *testing.T, f *fixture, port string) {
+	t.Helper()
 	kill(t, port)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
