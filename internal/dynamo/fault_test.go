@@ -16,11 +16,17 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// contents returns the contents of a session's messages, read with a new store.
+// contents returns the contents of a session's messages of alice, read with a new store.
 func contents(t *testing.T, table, id string) []string {
 	t.Helper()
+	return contentsFor(t, table, alice, id)
+}
+
+// contentsFor returns those of a session of a user.
+func contentsFor(t *testing.T, table string, user conversation.UserID, id string) []string {
+	t.Helper()
 	s := dynamotest.Open(t, table, dynamotest.FixedClock())
-	messages, _, err := s.Messages.Messages(t.Context(), alice, id, conversation.Page{Limit: 200})
+	messages, _, err := s.Messages.Messages(t.Context(), user, id, conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +44,7 @@ func contents(t *testing.T, table, id string) []string {
 // transactions, or are carried out without an answer, with and without an idempotency key.
 func TestAppendIsStoredOnce(t *testing.T) {
 	t.Parallel()
+	table := dynamotest.Table(t)
 	throttle := &types.ProvisionedThroughputExceededException{}
 	type failing struct {
 		errs       []error
@@ -65,19 +72,19 @@ func TestAppendIsStoredOnce(t *testing.T) {
 		}{{"", false}, {"k", false}, {"", true}, {"k", true}} {
 			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
 				t.Parallel()
-				table := dynamotest.Table(t)
+				user := conversation.UserID(t.Name())
 				stores := dynamotest.Open(t, table, dynamotest.FixedClock())
-				dynamotest.NewSession(t, stores, alice, "coach_conversation", "a", "before")
+				dynamotest.NewSession(t, stores, user, "coach_conversation", "a", "before")
 				calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: c.errs, CarriedOut: c.carriedOut}
 				s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: mode.newTokens},
 					dynamotest.FixedClock())
 				in := dynamotest.OneMessage("a", "x")
 				in.Idempotency = conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"}
-				out, err := s.Messages.Append(t.Context(), alice, in)
+				out, err := s.Messages.Append(t.Context(), user, in)
 				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
 					t.Fatalf("append: %+v, %v", out, err)
 				}
-				if diff := cmp.Diff([]string{"before", "x"}, contents(t, table, "a")); diff != "" {
+				if diff := cmp.Diff([]string{"before", "x"}, contentsFor(t, table, user, "a")); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})
