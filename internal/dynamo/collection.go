@@ -133,8 +133,6 @@ func (s *CollectionStore[T]) Get(ctx context.Context, user conversation.UserID, 
 func (s *CollectionStore[T]) Create(ctx context.Context, user conversation.UserID, record T,
 	idem conversation.Idempotency,
 ) (T, bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
-	defer cancel()
 	now := conversation.Milliseconds(s.db.Now())
 	created := s.kind.Created(record, now)
 	*s.kind.ID(&created) = conversation.NewID(s.kind.Name, s.kind.At(created), s.db.Random)

@@ -38,7 +38,7 @@ type recordWrite struct {
 func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) (existing table.Item, err error) {
 	op := "write " + s.kind.Name
-	for b := s.db.Backoff(); ; {
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		var w recordWrite
 		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*table.Transaction, int) {
 			change.generation = generation
@@ -46,21 +46,19 @@ func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.Use
 			return w.tx, w.generationPlace
 		})
 		if err != nil && b.Ambiguous && s.isCreated(ctx, user, change.to) {
-			return nil, nil
+			return true, nil
 		}
 		if err != nil || failures == nil {
-			return nil, err
+			return true, err
 		}
 		if own, failed := failures.Existing(w.ownPlace); failed && own != nil {
-			return nil, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
+			return true, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
 		}
-		if existing, failed := failures.Existing(w.idemPlace); failed {
-			return existing, nil
-		}
-		if err := b.AfterConflict(ctx); err != nil {
-			return nil, table.Failed(op, err)
-		}
-	}
+		var isRepeat bool
+		existing, isRepeat = failures.Existing(w.idemPlace)
+		return isRepeat, nil
+	})
+	return existing, err
 }
 
 // isCreated reports whether a new record is stored. Only the call that creates it knows its id.

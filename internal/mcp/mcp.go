@@ -126,7 +126,9 @@ func New(d Deps) http.Handler {
 		},
 	)
 	server.AddReceivingMiddleware(h.guard)
-	h.addTools(server)
+	h.addSearch(server)
+	memories{h}.add(server)
+	h.addPrompt(server)
 	h.addResources(server)
 	every := func(*http.Request) *sdk.Server { return server }
 	h.protocol = sdk.NewStreamableHTTPHandler(every, &sdk.StreamableHTTPOptions{

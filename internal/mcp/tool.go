@@ -29,13 +29,6 @@ type tool struct {
 	limit func(properties map[string]*jsonschema.Schema)
 }
 
-// addTools adds all tools to a server.
-func (h *handler) addTools(s *sdk.Server) {
-	h.addSearch(s)
-	memories{h}.add(s)
-	h.addPrompt(s)
-}
-
 // add adds a tool. do gets an input that was checked against the schema. Its error becomes an error that the client's
 // model reads, with what mends it.
 func add[In, Out any](h *handler, s *sdk.Server, t tool, do func(ctx context.Context, c Caller, in In) (Out, error)) {
