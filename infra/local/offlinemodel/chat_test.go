@@ -357,10 +357,11 @@ func TestStreamOfAToolCallAndOfALimit(t *testing.T) {
 	}
 }
 
+// TestAnswersAreDeterministic compares the answers of two models, each loaded for itself.
 func TestAnswersAreDeterministic(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
-	other, _ := newClient(t)
+	other, _ := clientOf(t, offlinemodel.LoadedAgain)
 	request := ask(coachPrompt, "What about Ana, peanuts, Porto and the row?")
 	want := complete(t, client, request)
 	for range 20 {

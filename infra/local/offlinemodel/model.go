@@ -26,11 +26,13 @@ type Options = openaiserver.Options
 func Handler(options Options) http.Handler { return openaiserver.Handler(shared(), options) }
 
 // shared is the model of all handlers. It is loaded once, because nothing changes it.
-var shared = sync.OnceValue(func() *model {
+var shared = sync.OnceValue(load)
+
+func load() *model {
 	e := embedder.New()
 	f := loadForms()
 	return &model{e, e.Lexicon(), f, f.anyOf("lead")}
-})
+}
 
 // model answers by its forms and word lists, which are read-only.
 type model struct {

@@ -21,8 +21,13 @@ import (
 // newClient returns the real client library, talking to a server of the test's own.
 func newClient(t *testing.T) (*openai.Client, *httptest.Server) {
 	t.Helper()
+	return clientOf(t, offlinemodel.Handler)
+}
+
+func clientOf(t *testing.T, handler func(offlinemodel.Options) http.Handler) (*openai.Client, *httptest.Server) {
+	t.Helper()
 	noon := func() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
-	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{Now: noon}))
+	server := httptest.NewServer(handler(offlinemodel.Options{Now: noon}))
 	t.Cleanup(server.Close)
 	config := openai.DefaultConfig("any-key")
 	config.BaseURL = server.URL + "/v1"
