@@ -104,12 +104,14 @@ func (n *network) call(op string, run func() error) error {
 		n.mu.Unlock()
 		return dynamotest.ErrCrash
 	}
-	if f == dynamotest.CrashBefore || f == dynamotest.CrashAfter {
-		n.crashed = true
-		n.cancel()
-	}
+	crashes := f == dynamotest.CrashBefore || f == dynamotest.CrashAfter
+	n.crashed = crashes
 	n.mu.Unlock()
-	return f.Apply(op, run)
+	err := f.Apply(op, run)
+	if crashes {
+		n.cancel() // after the call, which would not be carried out without its context
+	}
+	return err
 }
 
 func (n *network) nextFailure(op string) dynamotest.Failure {

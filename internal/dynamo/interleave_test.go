@@ -62,10 +62,11 @@ func (r *remoteCalls) call(op string, run func() error) error {
 	r.begun <- struct{}{}
 	f := <-r.failure
 	defer func() { r.ended <- struct{}{} }()
+	err := f.Apply(op, run)
 	if f == dynamotest.CrashBefore || f == dynamotest.CrashAfter {
-		r.crash()
+		r.crash() // after the call, which would not be carried out without its context
 	}
-	return f.Apply(op, run)
+	return err
 }
 
 // client appends one call after another. It repeats a call until it is acknowledged, or gives up.
