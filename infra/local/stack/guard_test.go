@@ -53,13 +53,6 @@ func TestDataFolderIsPrivate(t *testing.T) {
 				}
 			}
 			f := start(t, map[string]string{"DATA_DIR": folder})
-			info, err := os.Stat(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if info.Mode().Perm() != tc.want {
-				t.Errorf("mode %v, want %v", info.Mode().Perm(), tc.want)
-			}
 			entries, err := os.ReadDir(folder)
 			if err != nil {
 				t.Fatal(err)
@@ -70,6 +63,13 @@ func TestDataFolderIsPrivate(t *testing.T) {
 				}
 			}
 			checkOneStack(t, f, folder)
+			info, err := os.Stat(folder) // after a second start
+			if err != nil {
+				t.Fatal(err)
+			}
+			if info.Mode().Perm() != tc.want {
+				t.Errorf("mode %v, want %v", info.Mode().Perm(), tc.want)
+			}
 		})
 	}
 }

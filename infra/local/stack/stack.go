@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,9 +124,9 @@ func (s *Stack) start(ctx context.Context) (err error) {
 // privateFolder is the mode of folders that hold users' data and keys.
 const privateFolder = 0o700
 
-// openDataDir makes the data folder and locks it for this stack. The folder becomes private, because it holds every
-// user's messages and the key that signs tokens. Only the mode of a folder with other files in it stays; then what the
-// stack writes there is private.
+// openDataDir makes the data folder and locks it for this stack. An empty folder becomes private, because it will hold
+// every user's messages and the key that signs tokens. The mode of another folder stays, as its files may be the
+// user's. What the stack writes there is private anyway.
 func (s *Stack) openDataDir() (err error) {
 	if s.cfg.DataDir == "" {
 		return nil
@@ -139,8 +138,7 @@ func (s *Stack) openDataDir() (err error) {
 	if err != nil {
 		return fmt.Errorf("DATA_DIR=%s: read data folder: %w", s.cfg.DataDir, err)
 	}
-	isLock := func(e os.DirEntry) bool { return e.Name() == lockName }
-	if len(held) == 0 || slices.ContainsFunc(held, isLock) {
+	if len(held) == 0 {
 		if err := os.Chmod(s.cfg.DataDir, privateFolder); err != nil {
 			return fmt.Errorf("DATA_DIR=%s: make data folder private: %w", s.cfg.DataDir, err)
 		}
