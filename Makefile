@@ -83,12 +83,12 @@ embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and pr
 
 # lint vets the code, so test does not. The Lambda emulator and the engine of the state machine come in Python wheels, so
 # their tests are part of e2e. The packages with the longest tests come first, so that all cores have work to the end, and
-# half as many packages again as there are cores run at a time, because tests of stores wait for their engine. They share
-# one, because the start of an engine for each package takes 40 s of CPU time in all.
+# twice as many packages as there are cores run at a time, because tests wait, and each process a second when it ends.
+# They share one DynamoDB Local, because each start takes 1.6 s of CPU time.
 # Memory is collected seldom: with the race detector that takes a tenth less CPU time. The detector clears what it knows
 # of a large block in place up to 1 MB: by default it maps new pages from 64 KB on, and the kernel then stops the other
 # cores for each page, which takes a fifth of the CPU time of the tests of prompts. Nobody debugs these binaries, so that
-# they are linked without what debuggers read.
+# they are linked without what debuggers read, and without symbols.
 LONGEST := ./internal/dynamo ./internal/dynamo/adopt ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
 
 # The race detector looks at all code but these packages of others, which take strings and have tables of their own.
@@ -101,7 +101,7 @@ test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fail
 	@tools/need go cc java npm
 	@go build -o bin/share ./infra/local/dynamodblocal/dynamodbtest/share
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
-	    CGO_ENABLED=1 GOGC=400 GORACE=clear_shadow_mmap_threshold=1048576 xargs bin/share go test -p $$(($$(nproc) * 3 / 2)) -json $(RACE) -ldflags=-w -vet=off -shuffle=on -timeout=20m && \
+	    CGO_ENABLED=1 GOGC=400 GORACE=clear_shadow_mmap_threshold=1048576 xargs bin/share go test -p $$(($$(nproc) * 2)) -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
