@@ -90,21 +90,34 @@ func removeUnused(doc *huma.OpenAPI) {
 	}
 }
 
+// once keeps what is rendered at its first request, to keep the start of the function fast. The function that renders
+// is named where the page is served, because a variable that names it would link the operations of all functions into
+// the program of each.
+type once[T any] struct {
+	sync.Once
+	value T
+	err   error
+}
+
+func (o *once[T]) get(render func() (T, error)) (T, error) {
+	o.Do(func() { o.value, o.err = render() })
+	return o.value, o.err
+}
+
 // openAPIText and renderedDocs are the two pages. A process has one app, so that they are the same for all its servers.
-// Each is rendered at its first request, to keep the start of the function fast.
 var (
-	openAPIText  = sync.OnceValues(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
-	renderedDocs = sync.OnceValues(func() (docsPage, error) { return renderDocs(openAPIDocument()) })
+	openAPIText  once[[]byte]
+	renderedDocs once[docsPage]
 )
 
 // registerPages adds the two pages that need no token.
 func (s *server) registerPages() {
 	s.mux.HandleFunc("GET /openapi.json", func(w http.ResponseWriter, r *http.Request) {
-		text, err := openAPIText()
+		text, err := openAPIText.get(func() ([]byte, error) { return json.Marshal(openAPIDocument()) })
 		s.servePage(w, r, "application/json", "", text, err)
 	})
 	s.mux.HandleFunc("GET /docs", func(w http.ResponseWriter, r *http.Request) {
-		page, err := renderedDocs()
+		page, err := renderedDocs.get(func() (docsPage, error) { return renderDocs(openAPIDocument()) })
 		s.servePage(w, r, "text/html; charset=utf-8", page.policy, page.html, err)
 	})
 }
