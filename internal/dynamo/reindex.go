@@ -47,7 +47,7 @@ func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after s
 	if after != "" {
 		k, ok := table.ParsePosition(after)
 		if !ok {
-			return nil, "", fault.Wrap(fault.Internal, "read checkpoint", errors.New("it is no key"))
+			return nil, "", fault.Wrap(fault.Internal, "read checkpoint", errors.New("it is not the position of a scan"))
 		}
 		in.ExclusiveStartKey = k.Attributes()
 	}

@@ -60,9 +60,8 @@ type reader struct {
 
 func (s *Service) newRun(shards []Shard) *run {
 	r := &run{
-		Service: s, dealer: &dealer{records: map[conversation.UserID][]Due{}}, permits: make(chan struct{}, AtOnce),
-		begun: map[Due]bool{},
-		idle:  make(chan struct{}, 1), ended: make(chan struct{}, 1),
+		Service: s, dealer: &dealer{records: map[conversation.UserID][]Due{}}, begun: map[Due]bool{},
+		permits: make(chan struct{}, AtOnce), idle: make(chan struct{}, 1), ended: make(chan struct{}, 1),
 	}
 	for _, shard := range shards {
 		r.readers = append(r.readers, &reader{shard: shard})

@@ -112,8 +112,8 @@ func HistoryOf(t testing.TB, table string, user conversation.UserID) History {
 	return History{user, partition(t, table, user)}
 }
 
-// GiveTo stores a copy of the history, of at most 25 records, for another user of the table. Which shards the copy is
-// due in is that of the first user's records.
+// GiveTo stores a copy of the history, of at most 25 records, for another user of the table. The copy is due in the
+// shards of the first user's records.
 func (h History) GiveTo(t testing.TB, table string, user conversation.UserID) {
 	t.Helper()
 	var puts []types.WriteRequest

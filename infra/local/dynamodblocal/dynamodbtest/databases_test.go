@@ -10,10 +10,10 @@ import (
 
 func TestEachDatabaseIsGivenOnce(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(handOut(&dynamodblocal.Server{}))
+	server := httptest.NewServer(assign(&dynamodblocal.Server{}))
 	defer server.Close()
 	given := map[string]bool{}
-	for range databases {
+	for range maxProcesses {
 		endpoint, err := takeDatabase(t.Context(), server.URL)
 		if err != nil || given[endpoint] {
 			t.Fatalf("%q is given, %v, after %v", endpoint, err, given)

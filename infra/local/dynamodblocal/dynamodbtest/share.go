@@ -19,14 +19,14 @@ import (
 // SharedVariable names the URL at which a test process gets a database of an engine that it shares with others.
 const SharedVariable = "THROUGHLINE_TEST_DATABASES"
 
-// databases is how many test processes can share an engine: several times as many packages as use one.
-const databases = 100
+// maxProcesses is how many test processes can share an engine: several times as many as packages use one.
+const maxProcesses = 100
 
 // Share runs a command with an engine that its test processes share. An engine's start takes longer than the tests of
 // most packages. Each process gets a database of its own, because the engine slows down with the streams of all tables
 // that a database has had. Share returns the command's *exec.ExitError if it fails. It ends the command when ctx ends.
 func Share(ctx context.Context, command *exec.Cmd) (err error) {
-	engine, err := dynamodblocal.Start(ctx, dynamodblocal.Options{Databases: databases})
+	engine, err := dynamodblocal.Start(ctx, dynamodblocal.Options{Databases: maxProcesses})
 	if err != nil {
 		return err
 	}
@@ -35,9 +35,9 @@ func Share(ctx context.Context, command *exec.Cmd) (err error) {
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	hand := &http.Server{Handler: handOut(engine), ReadHeaderTimeout: time.Second}
-	go func() { _ = hand.Serve(listener) }() // ends with Close
-	defer func() { err = errors.Join(err, hand.Close()) }()
+	databases := &http.Server{Handler: assign(engine), ReadHeaderTimeout: time.Second}
+	go func() { _ = databases.Serve(listener) }() // ends with Close
+	defer func() { err = errors.Join(err, databases.Close()) }()
 	command.Env = append(os.Environ(), SharedVariable+"=http://"+listener.Addr().String())
 	if err := command.Start(); err != nil {
 		return err
@@ -47,12 +47,12 @@ func Share(ctx context.Context, command *exec.Cmd) (err error) {
 	return command.Wait()
 }
 
-// handOut answers each request with the endpoint of a database that no other has got.
-func handOut(engine *dynamodblocal.Server) http.HandlerFunc {
-	var given atomic.Int64
+// assign answers each request with the endpoint of a database that no other request has got.
+func assign(engine *dynamodblocal.Server) http.HandlerFunc {
+	var assigned atomic.Int64
 	return func(w http.ResponseWriter, _ *http.Request) {
-		number := int(given.Add(1))
-		if number > databases {
+		number := int(assigned.Add(1))
+		if number > maxProcesses {
 			http.Error(w, "no database is left", http.StatusServiceUnavailable)
 			return
 		}
