@@ -235,30 +235,10 @@ bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, star
 	@tools/need go java npm
 	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
 
-.PHONY: bench-fair
-bench-fair: ## Measure what one user can take from others, into docs/benchmarks.md and docs/security.md
-	@tools/need go java npm
-	@go run ./infra/bench/fair -docs docs
-
-.PHONY: bench-leave
-bench-leave: ## Measure how soon a session that the user left has a summary, into docs/benchmarks.md
-	@tools/need go java npm
-	@go run ./infra/bench/leave -docs docs
-
-.PHONY: bench-memory
-bench-memory: $(VENV)/.stamp ## Measure the CPU time and the memory of each function, into docs/benchmarks.md
-	@tools/need go java
-	@go test -count=1 -run '^$$' -bench '^BenchmarkMemory$$' -benchtime 1x -timeout 20m ./infra/rie -args -docs ../../docs
-
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm
 	@go run ./infra/bench/scale -docs docs
-
-.PHONY: bench-migrate
-bench-migrate: ## Measure a backfill beside a bare scan and write, and forecast a billion messages, into docs/benchmarks.md
-	@tools/need go java npm
-	@go run ./infra/bench/migrate -docs docs
 
 .PHONY: bench-recall
 bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url] [EVERY=n]
