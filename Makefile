@@ -65,7 +65,7 @@ trace: ## Show the trace of one turn: its spans as a collector gets them
 replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
 	@tools/need go
 	@test -n "$(DATA)" || { echo "make replay: name the file: make replay DATA=locomo.json" >&2; exit 2; }
-	@go run ./infra/replay -data "$(DATA)" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
+	@go -C infra/bench run ./replay -data "$(abspath $(DATA))" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
 
 # The server has nothing to do with the stack but the interface: any other that has it can take its place.
 .PHONY: embeddings
@@ -89,7 +89,7 @@ embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and pr
 # of a large block in place up to 1 MB: by default it maps new pages from 64 KB on, and the kernel then stops the other
 # cores for each page, which takes a fifth of the CPU time of the tests of prompts. Nobody debugs these binaries, so that
 # they are linked without what debuggers read, and without symbols.
-LONGEST := ./internal/dynamo ./internal/dynamo/adopt ./internal/function ./internal/prompt ./infra/bench/prompt/promptbench
+LONGEST := ./internal/dynamo ./internal/dynamo/adopt ./internal/function ./internal/prompt
 
 # The race detector looks at all code but these packages of others, which take strings and have tables of their own.
 # Without them the tests of prompts take three fifths of the CPU time, because prompts count tokens.
@@ -102,6 +102,7 @@ test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fail
 	@go build -o bin/share ./infra/local/dynamodblocal/dynamodbtest/share
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
 	    CGO_ENABLED=1 GOGC=400 GORACE=clear_shadow_mmap_threshold=1048576 xargs bin/share go test -p $$(($$(nproc) * 2)) -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m && \
+	  CGO_ENABLED=1 bin/share go -C infra/bench test -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m ./... && \
 	  CGO_ENABLED=1 go -C tools test -json -race -shuffle=on ./strict; } | $(BIN)/strict $(TALLY)
 
 .PHONY: e2e
@@ -214,7 +215,7 @@ clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and typ
 .PHONY: bench-store
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
 	@tools/need go java npm
-	@go run ./infra/bench/store -docs docs -json docs/benchmarks/store.json
+	@go -C infra/bench run ./store -docs ../../docs -json ../../docs/benchmarks/store.json
 
 .PHONY: corpus
 corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=name (needs OPENAI_API_KEY) [OPENAI_BASE_URL=…]
@@ -233,29 +234,29 @@ corpus-size: ## Print how much of an extraction's requests are instructions: mak
 .PHONY: bench-prompt
 bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
 	@tools/need go java npm
-	@go run ./infra/bench/prompt -docs docs -json docs/benchmarks/prompt.json
+	@go -C infra/bench run ./prompt -docs ../../docs -json ../../docs/benchmarks/prompt.json
 
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm
-	@go run ./infra/bench/scale -docs docs
+	@go -C infra/bench run ./scale
 
 .PHONY: bench-recall
 bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url] [EVERY=n]
 	@tools/need go java npm
 	@test -n "$(DATA)" || { echo "make bench-recall: name the files: make bench-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
-	@go run ./infra/recallbench -data "$(DATA)" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs docs
+	@go -C infra/bench run ./recall -data "$(abspath $(DATA))" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
+	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs ../../docs
 
 .PHONY: fit-recall
 fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [FEATURES=1] [OUT=file]
 	@tools/need go
 	@test -n "$(DATA)" || { echo "make fit-recall: name the files: make fit-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
-	@go run ./infra/fitrecall -data "$(DATA)" -robust $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(FEATURES),-features) $(if $(OUT),-out "$(OUT)")
+	@go -C infra/bench run ./fit -data "$(abspath $(DATA))" -robust $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
+	  $(if $(FEATURES),-features) $(if $(OUT),-out "$(abspath $(OUT))")
 
-# Adapters and examples in Go are modules of their own.
-OWN_MODULES := $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
+# The benchmarks, and adapters and examples in Go, are modules of their own.
+OWN_MODULES := infra/bench $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
 
 .PHONY: lint
 lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
@@ -269,6 +270,7 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	@unformatted=$$(git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -l); \
 	  test -z "$$unformatted" || { printf 'not formatted, mend with "make fmt":\n%s\n' "$$unformatted" >&2; exit 1; }
 	@tools/vulncheck $(BIN)/govulncheck ./...
+	@tools/vulncheck $(BIN)/govulncheck -C infra/bench ./...
 	$(SAM) validate --lint --region us-east-1
 	$(VENV)/bin/cfn-lint $(TEMPLATES)
 	$(VENV)/bin/python tools/transform.py $(TEMPLATES)

@@ -52,9 +52,10 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return program, nil
 }
 
-// ModuleRoot returns the folder of this module.
+// ModuleRoot returns the folder of this module, also to a program of another one that uses it.
 func ModuleRoot(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}").Output()
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/throughline/throughline").Output()
 	if err != nil {
 		return "", fmt.Errorf("find module: %w", err)
 	}

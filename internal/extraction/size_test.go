@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/dataset"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/token"
@@ -46,14 +45,31 @@ func (c *counted) Complete(_ context.Context, r llm.Request) (llm.Completion, er
 	return llm.Completion{Text: string(text), Model: "m"}, err
 }
 
+type conversationOfFile struct {
+	Sessions []struct {
+		Messages []struct{ Role, Content string }
+	}
+}
+
+// readConversations reads a file in the form of infra/bench/dataset.
+func readConversations(t *testing.T, path string) []conversationOfFile {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Conversations []conversationOfFile }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	return file.Conversations
+}
+
 // TestSizeOfRequests plays conversations of files (SIZE_DATA, with spaces between) session by session, and prints how
 // much of the requests are instructions: the rules and the schema.
 func TestSizeOfRequests(t *testing.T) {
 	for file := range strings.FieldsSeq(os.Getenv("SIZE_DATA")) {
-		conversations, err := dataset.Read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conversations := readConversations(t, file)
 		model, sessions, said := &counted{tokens: token.New()}, 0, 0
 		for n, c := range conversations[:min(len(conversations), 3)] {
 			f := newFixture(conversation.UserID(fmt.Sprint("size-", n)))

@@ -3,8 +3,8 @@
 // reuse of a day's prompts, and the start-up times of the functions. It prints tables, writes JSON and a section of a
 // document to the paths in its flags, and fails when a bar is not met.
 //
-//	go run ./infra/bench/prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-turns 20] [-day 30] \
-//		[-prices docs/scale] [-json file] [-docs folder]
+//	go -C infra/bench run ./prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-turns 20] [-day 30] \
+//		[-prices ../../docs/scale] [-json file] [-docs folder]
 package main
 
 import (
@@ -25,7 +25,7 @@ func main() {
 	starts := flag.Int("starts", 15, "how often each function is started, 0 for not at all")
 	turns := flag.Int("turns", 20, "how many turns of a chat are measured, 0 for none")
 	day := flag.Int("day", 30, "how many turns of a day's chat are compared, 0 for none")
-	prices := flag.String("prices", "docs/scale", "folder of the file of prices")
+	prices := flag.String("prices", "../../docs/scale", "folder of the file of prices")
 	function.TuneCollector() // as each function does when it starts
 	bench.Command{
 		Name: "prompt",

@@ -1,7 +1,7 @@
 // Command scale measures what a conversation uses of each service, and writes docs/scale.md: what that comes to for
 // 10,000, a million and ten million users, in calls, capacity, concurrency and money, and what gives way first.
 //
-//	go run ./infra/bench/scale [-docs docs] [-sessions 4] [-history 12] [-render]
+//	go -C infra/bench run ./scale [-docs docs] [-sessions 4] [-history 12] [-render]
 //
 // With -render it measures nothing and writes the document from the numbers in docs/scale.
 package main
@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	docs := flag.String("docs", "docs", "folder of the documents")
+	docs := flag.String("docs", "../../docs", "folder of the documents")
 	sessions := flag.Int("sessions", 4, "sessions to measure")
 	history := flag.Int("history", 12, "sessions that the user has before")
 	render := flag.Bool("render", false, "write the document from the numbers that are there")

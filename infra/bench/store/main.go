@@ -3,7 +3,7 @@
 // and time, per turn and per page, over the length of the session. It prints tables, writes JSON and a section of a
 // document to the paths in its flags, and fails when a bar is not met.
 //
-//	go run ./infra/bench/store [-lengths 0,10,100,1000,10000,50000] [-repeats 45] [-json file] [-docs folder]
+//	go -C infra/bench run ./store [-lengths 0,10,100,1000,10000,50000] [-repeats 45] [-json file] [-docs folder]
 package main
 
 import (

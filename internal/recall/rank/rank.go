@@ -2,7 +2,7 @@
 //
 // The index knows one likeness of each text with the query. Features (features.go) adds what the whole pool of matches
 // shows: which of the query's words are rare there, what was said directly before and after, who said it, and when.
-// Weights (weights.go) says how much each feature counts. They are fitted by infra/fitrecall and stored as JSON.
+// Weights (weights.go) says how much each feature counts. They are fitted by infra/bench/fit and stored as JSON.
 // A score is the logarithm of odds, the sum of the features' contributions; it becomes a probability.
 //
 // The package is pure: it reads no clock and makes no call, and the order of the pool does not change a score.

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/infra/rie"
@@ -96,7 +98,7 @@ func measureStarts(ctx context.Context, repeats int) (out Starts, err error) {
 	return out, nil
 }
 
-const emptyFunction = "./infra/bench/prompt/emptyfn"
+const emptyFunction = "github.com/throughline/throughline/infra/bench/prompt/emptyfn"
 
 func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
@@ -106,7 +108,13 @@ func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*pro
 	if err != nil {
 		return nil, nil, err
 	}
-	packages := []string{emptyFunction}
+	binary := filepath.Join(folder, "emptyfn")
+	build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-ldflags=-s", "-o", binary, emptyFunction)
+	build.Env = launch.BuildEnv()
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, nil, fmt.Errorf("build the empty function: %w\n%s", err, out)
+	}
+	var packages []string
 	for _, f := range deployed.Functions {
 		packages = append(packages, "./functions/"+f.Name)
 	}
@@ -115,10 +123,10 @@ func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*pro
 		return nil, nil, err
 	}
 	for i, f := range deployed.Functions {
-		functions = append(functions, &program{name: f.Name, binary: binaries[i+1], environment: a.environment(f)})
+		functions = append(functions, &program{name: f.Name, binary: binaries[i], environment: a.environment(f)})
 	}
 	common := template.Function{Environment: deployed.Functions[0].Environment}
-	return functions, &program{name: "empty", binary: binaries[0], environment: a.environment(common)}, nil
+	return functions, &program{name: "empty", binary: binary, environment: a.environment(common)}, nil
 }
 
 // environment returns the variables that the template gives a function, with local values in place of AWS's.

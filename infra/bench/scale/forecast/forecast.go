@@ -75,8 +75,8 @@ type Reads struct {
 	BytesPerSession     float64 `json:"bytesPerSession"`
 }
 
-// Function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, which was measured
-// under the Lambda emulator, and the memory, which is the template's.
+// Function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, which was
+// measured under the Lambda emulator, and the memory, which is the template's.
 type Function struct {
 	WaitSeconds float64 `json:"waitSeconds"`
 	CPUSeconds  float64 `json:"cpuSeconds"`

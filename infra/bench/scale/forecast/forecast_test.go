@@ -38,7 +38,7 @@ func TestDocumentIsOfItsData(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, string(document)); diff != "" {
-		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go run ./infra/bench/scale -render\n%s", diff)
+		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go -C infra/bench run ./scale -render\n%s", diff)
 	}
 }
 

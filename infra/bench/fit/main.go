@@ -1,0 +1,284 @@
+// Command fit fits the weights of the ranking of recall to questions about conversations, and writes them.
+//
+//	go -C infra/bench run ./fit -data "locomo.json realtalk.json" [-embeddings http://127.0.0.1:8088/v1]
+//	  [-out weights.json] [-leave-one-out folder] [-robust] [-features]
+//
+// It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
+// Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
+// beside the index's own score and BM25: for weights that were fitted on the other conversations, and for weights that
+// were fitted on the other data sets. It shows how often probabilities are true, what noise small talk brings, and what
+// is lost on data with other habits. Each file is a data set. It has LoCoMo's form or that of package dataset.
+//
+// Weights are not written if they find less than the index or BM25 by more than noise, on a data set or in a class of
+// its questions, where they were fitted on the other conversations or on the other data sets.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/local/embedder"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/vector"
+)
+
+// offline embeds by the offline model.
+type offline struct{ *embedder.Embedder }
+
+func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, len(texts))
+	for i, t := range texts {
+		out[i] = o.Embedder.Embed(t, embedder.DefaultDimensions)
+	}
+	return out, nil
+}
+
+type options struct {
+	data, embeddings, model, out, leaveOneOut string
+	pool                                      int
+	features, robust                          bool
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
+	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
+	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
+	flag.StringVar(&o.out, "out", "", "file to write the weights to")
+	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
+		"only fit, without each conversation and each file, and write the weights to id.json and set-file.json here")
+	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
+	flag.BoolVar(&o.features, "features", false, "also fit without each of the features")
+	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
+	flag.Parse()
+	if err := o.run(context.Background(), os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "fit-recall:", err)
+		os.Exit(1)
+	}
+}
+
+func (o options) embedder() vector.Embedder {
+	if o.embeddings == "" {
+		return offline{embedder.New()}
+	}
+	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", EmbeddingModel: o.model})
+}
+
+func (o options) run(ctx context.Context, out io.Writer) error {
+	if o.data == "" {
+		return errors.New("-data is missing: name a file of conversations with questions")
+	}
+	if o.pool < 1 {
+		return fmt.Errorf("-pool %d: rank at least 1 match", o.pool)
+	}
+	pools, err := o.pools(ctx, original)
+	if err != nil {
+		return err
+	}
+	if o.leaveOneOut != "" {
+		return o.writeLeaveOneOut(pools)
+	}
+	others := leaveOut(pools, byConversation, nil)
+	unseen := []part{{"other conversations", others.probabilities}}
+	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
+		unseen = append(unseen, part{"other data sets", leaveOut(pools, bySet, nil).probabilities})
+	}
+	reportAll(out, pools, unseen)
+	if o.robust {
+		if err := o.reportVariants(ctx, out, others); err != nil {
+			return err
+		}
+	}
+	if o.features {
+		reportFeatures(out, pools, others)
+	}
+	for _, u := range unseen {
+		if err := checkFloor(pools, u.fittedOn, byValue(u.probabilities)); err != nil {
+			return err
+		}
+	}
+	return o.write(out, fit(pools, nil))
+}
+
+// part is what weights that were fitted on a part of the data say of the rest.
+type part struct {
+	fittedOn      string
+	probabilities scorer
+}
+
+// reportAll prints the tables of a ranking by weights that have not seen what is asked about, beside its baselines.
+func reportAll(out io.Writer, pools []pool, unseen []part) {
+	rows := []row{{"index", byIndex}, {"BM25", byWords}, {"shipped", by(fittedOf(rank.Default()).probabilities)}}
+	for _, u := range unseen {
+		rows = append(rows, row{"fitted on " + u.fittedOn, by(u.probabilities)},
+			row{"the same, filled by value", byValue(u.probabilities)})
+	}
+	report(out, pools, bySet, rows...)
+	report(out, pools, byCategory, rows...)
+	for _, u := range unseen {
+		fmt.Fprintf(out, "\nfitted on %s:\n", u.fittedOn)
+		reportReliability(out, pools, u.probabilities)
+		reportNoise(out, pools, u.probabilities)
+	}
+}
+
+// reportFeatures prints what is found by weights that are fitted without each of the features.
+func reportFeatures(out io.Writer, pools []pool, all leftOut) {
+	rows := []row{{"all features", by(all.probabilities)}}
+	for _, name := range rank.Names {
+		if isFitted(name) {
+			rows = append(rows, row{"without " + name, by(leaveOut(pools, byConversation, []string{name}).probabilities)})
+		}
+	}
+	report(out, pools, bySet, rows...)
+}
+
+// pools reads the data sets, changed by a variant.
+func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
+	sets, err := dataset.ReadSets(o.data)
+	if err != nil {
+		return nil, err
+	}
+	var samples []sample
+	for _, set := range sets {
+		samples = append(samples, samplesOf(set, v)...)
+	}
+	if err := o.check(samples); err != nil {
+		return nil, err
+	}
+	return readPools(ctx, samples, o.embedder(), o.pool)
+}
+
+// check refuses data that no weights can be fitted on.
+func (o options) check(samples []sample) error {
+	questions := 0
+	for _, s := range samples {
+		if len(s.messages) == 0 {
+			return fmt.Errorf("%s: %s has no message: remove it", s.set, s.id)
+		}
+		questions += len(s.questions)
+	}
+	switch {
+	case questions == 0:
+		return fmt.Errorf("%s has no question with evidence: name the messages that hold each answer", o.data)
+	case len(samples) == 1:
+		return fmt.Errorf("%s has one conversation: add another one, as each is measured by weights of the others", o.data)
+	}
+	return nil
+}
+
+// leftOut has for each group of pools the weights that were fitted on all others.
+type leftOut struct {
+	group   func(p pool) string
+	weights map[string]fitted
+}
+
+func leaveOut(pools []pool, group func(p pool) string, skip []string) leftOut {
+	l := leftOut{group, map[string]fitted{}}
+	for _, p := range pools {
+		name := group(p)
+		if _, done := l.weights[name]; !done {
+			l.weights[name] = fit(slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return group(p) == name }), skip)
+		}
+	}
+	return l
+}
+
+// probabilities are those of the records of a pool by weights that have not seen the pool.
+func (l leftOut) probabilities(p pool) []float64 { return l.weights[l.group(p)].probabilities(p) }
+
+func (o options) reportVariants(ctx context.Context, out io.Writer, others leftOut) error {
+	for _, v := range variants {
+		pools, err := o.pools(ctx, v)
+		if err != nil {
+			return err
+		}
+		report(out, pools, bySet, row{string(v) + ", index", byIndex}, row{string(v) + ", BM25", byWords},
+			row{string(v) + ", fitted", by(others.probabilities)})
+	}
+	return nil
+}
+
+// writeLeaveOneOut writes the weights that leave out each conversation and, of several data sets, each set. It also
+// writes what the index's own score finds.
+func (o options) writeLeaveOneOut(pools []pool) error {
+	write := func(name string, text []byte) error {
+		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
+	}
+	index := indexShares(pools)
+	without := leaveOut(pools, func(p pool) string { return p.conversation }, nil).weights
+	if len(index) > 1 {
+		maps.Copy(without, leaveOut(pools, func(p pool) string { return "set-" + p.set }, nil).weights)
+	}
+	for name, weights := range without {
+		text, err := o.encode(weights, " without "+name)
+		if err == nil {
+			err = write(name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	text, err := json.Marshal(index)
+	if err != nil {
+		return err
+	}
+	return write("index", text)
+}
+
+// indexShares returns what the index's own score finds, by the data set and the class of questions.
+func indexShares(pools []pool) map[string]map[string]cutoff.Shares {
+	out := map[string]map[string]cutoff.Shares{}
+	sets, groups := grouped(pools, bySet)
+	for _, set := range sets {
+		out[set] = map[string]cutoff.Shares{evidence.All: mean(groups[set], byIndex)}
+		names, classes := grouped(groups[set], func(p pool) string { return p.category })
+		for _, name := range names {
+			out[set][name] = mean(classes[name], byIndex)
+		}
+	}
+	return out
+}
+
+func (o options) write(out io.Writer, f fitted) error {
+	text, err := o.encode(f, "")
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write(text); err != nil || o.out == "" {
+		return err
+	}
+	return os.WriteFile(o.out, text, 0o644)
+}
+
+// encode returns weights as JSON. The part says which conversations of the data they were fitted on.
+func (o options) encode(f fitted, part string) ([]byte, error) {
+	var names []string
+	for path := range strings.FieldsSeq(o.data) {
+		names = append(names, dataset.NameOf(path))
+	}
+	model := "offline embedding"
+	if o.embeddings != "" {
+		model = o.model
+	}
+	text, err := json.MarshalIndent(rank.Weights{
+		Date: time.Now().UTC().Format(time.DateOnly), Data: strings.Join(names, ", ") + part + "; " + model,
+		Features: f.features(), Intercept: f.intercept, Noise: noise,
+	}, "", "  ")
+	return append(text, '\n'), err
+}

@@ -1,0 +1,35 @@
+package cutoff_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+)
+
+// TestOf scores the first messages, and those that fit a budget, of which only whole ones count.
+func TestOf(t *testing.T) {
+	t.Parallel()
+	list := []cutoff.Message{
+		{1500, false, 0.9},
+		{1000, true, 0.8},
+		{1, false, 0.1},
+		{1, false, 0.1},
+		{1, false, 0.1},
+		{1, false, 0.1},
+		{996, true, 0.05},
+	}
+	want := cutoff.Shares{0.5, 1, 1, 0, 1, 1, 1}
+	if diff := cmp.Diff(want, cutoff.Of(list, list, 2)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want[cutoff.B500] = 1 // the longest message is worth less for its tokens than the evidence
+	if diff := cmp.Diff(want, cutoff.Of(list, cutoff.ByValue(list), 2)); diff != "" {
+		t.Errorf("by value (-want +got)\n%s", diff)
+	}
+	want = cutoff.Shares{0.25, 0.5, 0.5, 0, 0.5, 0.5, 0.5} // a half of the evidence is not in the ranking
+	if diff := cmp.Diff(want, cutoff.Of(list, list, 4)); diff != "" {
+		t.Errorf("of four (-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,257 @@
+// Package evidence measures through the public HTTP API how much of what questions ask for is found: by recall, by the
+// prompt that a coach would get, and in the summaries. The evidence of a question are the messages that hold its
+// answer. Two simple rankings of the same messages are beside recall: the newest first, and BM25.
+package evidence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/delay"
+)
+
+const (
+	// perCall is how many messages an import appends at once, atOnce how many users and questions are worked on at once.
+	perCall = 20
+	atOnce  = 2
+	// most is how many messages recall is asked for.
+	most = 100
+	// attempts is how often a question is asked when its answer is without the index, or when there is none because the
+	// stack is too busy. The waits between them grow by retryWait.
+	attempts  = 8
+	retryWait = time.Second
+)
+
+// Case is a question about an imported conversation.
+type Case struct {
+	Conversation *dataset.Conversation
+	Question     dataset.Question
+	// Evidence has the ids that the messages of the question's evidence have in the stack.
+	Evidence map[string]bool
+}
+
+// Bench asks questions about conversations that it has imported into a stack.
+type Bench struct {
+	Cases []Case
+
+	api *client.Client
+	// ids are the ids of the stack's messages by those of the file, for each conversation.
+	ids map[string]map[string]string
+}
+
+// Load imports conversations into a stack and waits until all is summarised and indexed. Of each conversation's
+// questions it takes every n-th.
+func Load(
+	ctx context.Context, api *client.Client, conversations []dataset.Conversation, every int, limit time.Duration,
+) (*Bench, error) {
+	b := &Bench{api: api, ids: map[string]map[string]string{}}
+	importer := dataset.Importer{API: api, PerCall: perCall, Appended: func(int) {}, Ended: func() {}}
+	var mu sync.Mutex
+	work, workCtx := errgroup.WithContext(ctx)
+	work.SetLimit(atOnce)
+	for _, c := range conversations {
+		work.Go(func() error {
+			ids, err := importer.Import(workCtx, c)
+			mu.Lock()
+			defer mu.Unlock()
+			b.ids[c.ID] = ids
+			return err
+		})
+	}
+	if err := work.Wait(); err != nil {
+		return nil, err
+	}
+	settled, err := dataset.Settle(ctx, api, limit)
+	if err != nil {
+		return nil, err
+	}
+	if !settled.Settled {
+		return nil, fmt.Errorf("%d records are still not indexed after %v", settled.Pending, limit)
+	}
+	for i := range conversations {
+		b.addCases(&conversations[i], every)
+	}
+	return b, nil
+}
+
+func (b *Bench) addCases(c *dataset.Conversation, every int) {
+	for n, q := range c.Questions {
+		if n%every != 0 {
+			continue
+		}
+		evidence := map[string]bool{}
+		for _, id := range q.Evidence {
+			evidence[b.ids[c.ID][id]] = true
+		}
+		b.Cases = append(b.Cases, Case{c, q, evidence})
+	}
+}
+
+// On returns the same bench on another stack that holds the same data, with the cases of the conversations that the
+// function keeps.
+func (b *Bench) On(api *client.Client, keeps func(c *dataset.Conversation) bool) *Bench {
+	return &Bench{
+		api: api, ids: b.ids,
+		Cases: slices.DeleteFunc(slices.Clone(b.Cases), func(c Case) bool { return !keeps(c.Conversation) }),
+	}
+}
+
+// each calls a function for each case, some at a time, with a client of the case's user.
+func (b *Bench) each(ctx context.Context, do func(ctx context.Context, api *client.Client, i int) error) error {
+	users := map[string]*client.Client{}
+	for _, c := range b.Cases {
+		if users[c.Conversation.ID] != nil {
+			continue
+		}
+		api, err := b.api.As(ctx, c.Conversation.ID)
+		if err != nil {
+			return err
+		}
+		users[c.Conversation.ID] = api
+	}
+	work, ctx := errgroup.WithContext(ctx)
+	work.SetLimit(atOnce)
+	for i, c := range b.Cases {
+		work.Go(func() error { return do(ctx, users[c.Conversation.ID], i) })
+	}
+	return work.Wait()
+}
+
+// Recall asks recall every question, and returns what it finds.
+func (b *Bench) Recall(ctx context.Context) ([]Found, error) {
+	lists := make([][]ranked, len(b.Cases))
+	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) (err error) {
+		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
+		return err
+	})
+	return b.score(lists, cutoff.ByValue), err
+}
+
+// askRecall asks recall one question.
+func askRecall(ctx context.Context, api *client.Client, query string) (list []ranked, err error) {
+	body := map[string]any{"query": query, "limit": most}
+	err = insist(ctx, "recall", func() ([]degraded, error) {
+		var answer struct {
+			Messages []ranked
+			Degraded []degraded
+		}
+		err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer)
+		list = answer.Messages
+		return answer.Degraded, err
+	})
+	return list, err
+}
+
+// insist asks until the answer has all its sources. An answer without the index, as a busy machine may give, is no
+// measurement.
+func insist(ctx context.Context, what string, ask func() (missing []degraded, err error)) error {
+	for attempt := 1; ; attempt++ {
+		missing, err := ask()
+		switch {
+		case err != nil && (!isBusy(err) || attempt == attempts):
+			return fmt.Errorf("%s: %w", what, err)
+		case err == nil && len(missing) == 0:
+			return nil
+		case attempt == attempts:
+			return fmt.Errorf("%s is degraded: %v", what, missing)
+		}
+		_ = delay.Sleep(ctx, time.Duration(attempt)*retryWait) // the next call looks at ctx
+	}
+}
+
+// isBusy reports whether an error is that of a stack that cannot answer now.
+func isBusy(err error) bool {
+	var problem *client.Problem
+	return errors.As(err, &problem) && problem.Status == http.StatusServiceUnavailable
+}
+
+// degraded is a source that an answer is without.
+type degraded struct{ Source, Reason string }
+
+// AddPrompts builds a prompt for every question as the first message of a new session, and adds which share of the
+// evidence is in it to what was found.
+func (b *Bench) AddPrompts(ctx context.Context, found []Found) error {
+	const session = "bench-recall"
+	for _, c := range b.conversations() {
+		api, err := b.api.As(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		create := map[string]any{"context": c.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session}
+		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
+			return fmt.Errorf("create session: %w", err)
+		}
+	}
+	return b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
+		c := b.Cases[i]
+		body := map[string]any{
+			"context": c.Conversation.Sessions[0].Context, "coachId": dataset.Coach, "sessionId": session,
+			"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
+		}
+		blocks, err := buildPrompt(ctx, api, body)
+		if err != nil {
+			return err
+		}
+		found[i].InPrompt, found[i].Whole = c.sharesIn(blocks)
+		return nil
+	})
+}
+
+// sharesIn returns the share of the evidence that is in a prompt, and the share that is in it whole.
+func (c Case) sharesIn(blocks []block) (share, whole float64) {
+	seen := map[string]string{}
+	for _, block := range blocks {
+		for _, item := range block.Items {
+			if c.Evidence[item.ID] && item.Decision != "dropped" && seen[item.ID] != "included" {
+				seen[item.ID] = item.Decision
+			}
+		}
+	}
+	for _, decision := range seen {
+		share += 1 / float64(len(c.Evidence))
+		if decision == "included" {
+			whole += 1 / float64(len(c.Evidence))
+		}
+	}
+	return share, whole
+}
+
+type block struct {
+	Items []struct{ ID, Decision string }
+}
+
+// buildPrompt builds a prompt and returns the blocks of its manifest. These users have no profile.
+func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (blocks []block, err error) {
+	err = insist(ctx, "prompt", func() ([]degraded, error) {
+		var answer struct {
+			Manifest struct {
+				Blocks   []block
+				Degraded []degraded
+			}
+		}
+		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
+		blocks = answer.Manifest.Blocks
+		return slices.DeleteFunc(answer.Manifest.Degraded, func(d degraded) bool { return d.Source == "profile" }), err
+	})
+	return blocks, err
+}
+
+// conversations returns the conversations of the cases, each once.
+func (b *Bench) conversations() (out []*dataset.Conversation) {
+	for _, c := range b.Cases {
+		if n := len(out); n == 0 || out[n-1] != c.Conversation {
+			out = append(out, c.Conversation)
+		}
+	}
+	return out
+}

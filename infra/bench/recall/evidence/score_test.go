@@ -1,0 +1,79 @@
+package evidence
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+)
+
+// bench is a bench with a conversation of three messages and a question for two of them, without a stack.
+func bench() *Bench {
+	c := &dataset.Conversation{ID: "ana", Sessions: []dataset.Session{{Messages: []dataset.Message{
+		{ID: "1", Content: "the red kite over the harbour"}, {ID: "2", Content: "a red boat"}, {ID: "3", Content: "tea"},
+	}}}}
+	return &Bench{
+		ids: map[string]map[string]string{"ana": {"1": "m1", "2": "m2", "3": "m3"}},
+		Cases: []Case{
+			{c, dataset.Question{Text: "red kite", Category: "colour"}, map[string]bool{"m1": true}},
+			{c, dataset.Question{Text: "tea and a boat?", Category: "drink"}, map[string]bool{"m2": true, "m3": true}},
+		},
+	}
+}
+
+// TestBaselines orders the messages by time and by words.
+func TestBaselines(t *testing.T) {
+	t.Parallel()
+	b := bench()
+	got := Mean(b.Newest())
+	if got[All].Shares[cutoff.R5] != 1 || got["drink"].Questions != 1 || got[All].Questions != 2 {
+		t.Errorf("%+v", got)
+	}
+	words := Mean(b.BM25())
+	if diff := cmp.Diff([]string{"colour", "drink", All}, words.Categories()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if words[All].InPrompt != 1 || words[All].Whole != 1 {
+		t.Errorf("%+v of the evidence is within the budget of a prompt", words[All])
+	}
+}
+
+// TestMean takes the mean of the questions of each category, and of all.
+func TestMean(t *testing.T) {
+	t.Parallel()
+	got := Mean([]Found{
+		{"colour", cutoff.Shares{1, 1}, 1, 0}, {"drink", cutoff.Shares{0, 1}, 0.5, 0.5}, {"drink", cutoff.Shares{}, 0, 0.25},
+	})
+	want := Scores{
+		"colour": {1, cutoff.Shares{1, 1}, 1, 0}, "drink": {2, cutoff.Shares{0, 0.5}, 0.25, 0.375},
+		All: {3, cutoff.Shares{1.0 / 3, 2.0 / 3}, 0.5, 0.25},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestSharesIn counts a message of which a prompt has a part, those that are whole in one of its blocks, and each once.
+func TestSharesIn(t *testing.T) {
+	t.Parallel()
+	c := Case{Evidence: map[string]bool{"m1": true, "m2": true, "m3": true, "m4": true}}
+	var blocks [2]block
+	for i, items := range [][]struct{ ID, Decision string }{
+		{{"m1", "included"}, {"m2", "trimmed"}, {"m3", "dropped"}, {"m4", "trimmed"}, {"other", "included"}},
+		{{"m1", "trimmed"}, {"m4", "included"}, {"m2", "dropped"}},
+	} {
+		blocks[i].Items = items
+	}
+	if share, whole := c.sharesIn(blocks[:]); share != 0.75 || whole != 0.5 {
+		t.Errorf("%v of the evidence is in the prompt, %v of it whole", share, whole)
+	}
+}
+
+func TestShare(t *testing.T) {
+	t.Parallel()
+	if got := share([]string{"red", "kite"}, "red boats"); got != 0.5 {
+		t.Errorf("share %v", got)
+	}
+}

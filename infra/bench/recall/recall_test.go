@@ -1,0 +1,75 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/functions"
+	"github.com/throughline/throughline/infra/local/stack"
+)
+
+// TestRecallFindsEvidence imports two users who do not alternate with the assistant, one of them in German, and asks
+// what they have said. The floors are a little below what is found.
+func TestRecallFindsEvidence(t *testing.T) {
+	t.Parallel()
+	conversations, err := dataset.Read("testdata/monologues.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	running := startStack(t)
+	b, err := evidence.Load(t.Context(), client.New(running.URL()), conversations, 1, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := b.Recall(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddPrompts(t.Context(), found); err != nil {
+		t.Fatal(err)
+	}
+	all := func(found []evidence.Found) evidence.Score { return *evidence.Mean(found)[evidence.All] }
+	score, words := all(found), all(b.BM25())
+	t.Logf("recall %+v, BM25 %+v, newest %+v", score, words, all(b.Newest()))
+	if r5, r10, floor := score.Shares[cutoff.R5], score.Shares[cutoff.R10], words.Shares[cutoff.R5]; r5 < 0.75 ||
+		r10 < 0.85 || r5 < floor {
+		t.Errorf("R@5 %.2f, R@10 %.2f, and BM25 has %.2f", r5, r10, floor)
+	}
+	if score.InPrompt < 0.9 {
+		t.Errorf("%.2f of the evidence is in the prompts", score.InPrompt)
+	}
+	coverage, err := b.Summaries(t.Context())
+	if err != nil || coverage.Questions != score.Questions || coverage.Summaries <= 0 || coverage.Messages < 0.5 {
+		t.Errorf("summaries %+v, %v", coverage, err)
+	}
+	t.Logf("prompts %.2f, whole %.2f, summaries %+v", score.InPrompt, score.Whole, coverage)
+}
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// startStack starts the local stack until the test ends.
+func startStack(t *testing.T) *stack.Stack {
+	t.Helper()
+	cfg, err := stack.Parse(map[string]string{
+		"PORT": "0", "AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Functions = functions.All()
+	running, err := stack.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return running
+}

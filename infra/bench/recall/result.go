@@ -1,0 +1,210 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/bench/report"
+)
+
+type result struct {
+	Date, Model, Command string
+	// Every says that each n-th question was asked, Seconds what the import took until all was indexed.
+	Every   int
+	Seconds float64
+	Sets    []*setResult
+	Times   evidence.Times
+}
+
+type setResult struct {
+	Name                               string
+	Conversations, Messages, Questions int
+	// Rankings are the baselines, recall by the weights that ship, and by weights that have not seen what is asked about.
+	Rankings []ranking
+	// Without are those of recall without each feature. There are none if that was not measured.
+	Without   []ranking
+	Summaries evidence.Coverage
+}
+
+// ranking is what one ranking found. Of some there are no prompts.
+type ranking struct {
+	Name       string
+	Scores     evidence.Scores
+	HasPrompts bool
+}
+
+func (s *setResult) count(set dataset.Set, questions int) {
+	s.Name, s.Conversations, s.Questions = set.Name, len(set.Conversations), questions
+	for _, c := range set.Conversations {
+		s.Messages += c.Messages()
+	}
+}
+
+// The names of the rankings.
+const (
+	newest      = "newest first"
+	words       = "BM25"
+	index       = "the index's own score"
+	shipped     = "recall"
+	onOtherSets = "recall, fitted on the other data sets"
+	onOthers    = "recall, fitted on other conversations"
+)
+
+// addIndex adds the shares of the index's own score, by the class of questions, after BM25.
+func (s *setResult) addIndex(classes map[string]cutoff.Shares) {
+	byIndex := ranking{Name: index, Scores: evidence.Scores{}}
+	for class, shares := range classes {
+		byIndex.Scores[class] = &evidence.Score{Shares: shares}
+	}
+	after := 1 + slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == words })
+	s.Rankings = slices.Insert(s.Rankings, after, byIndex)
+}
+
+// by returns the ranking of a name, or an empty one.
+func (s *setResult) by(name string) ranking {
+	if i := slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == name }); i >= 0 {
+		return s.Rankings[i]
+	}
+	return ranking{}
+}
+
+// last is the share at 10 of the last ranking, the one that knows least about what is asked.
+func (s *setResult) last() float64 {
+	return s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Shares[cutoff.R10]
+}
+
+// worstFirst orders the data sets.
+func (r result) worstFirst() []*setResult {
+	return slices.SortedStableFunc(slices.Values(r.Sets), func(a, b *setResult) int {
+		return cmp.Compare(a.last(), b.last())
+	})
+}
+
+// table has a row for each ranking of each data set.
+func (r result) table() *report.Table {
+	t := &report.Table{Header: slices.Concat([]string{"data", "questions", "ranking"}, cutoff.Names[:],
+		[]string{"in the prompt", "whole"})}
+	for _, s := range r.worstFirst() {
+		for i, k := range s.Rankings {
+			cells := []string{"", "", k.Name}
+			if i == 0 {
+				cells = []string{s.Name, fmt.Sprint(s.Questions), k.Name}
+			}
+			score := k.Scores[evidence.All]
+			for _, share := range score.Shares {
+				cells = append(cells, percent(share))
+			}
+			if k.HasPrompts {
+				cells = append(cells, percent(score.InPrompt), percent(score.Whole))
+			}
+			t.Add(cells...)
+		}
+	}
+	return t
+}
+
+// classes has a row for each class of the questions of each data set, by the last ranking, beside BM25 and the index.
+func (r result) classes() *report.Table {
+	t := &report.Table{Header: []string{
+		"data", "questions", "class", "R@10", words, "index", "B1000", words, "index", "in the prompt", words,
+	}}
+	for _, s := range r.worstFirst() {
+		last, byWords, byIndex := s.Rankings[len(s.Rankings)-1], s.by(words), s.by(index)
+		for _, name := range last.Scores.Categories() {
+			if name == evidence.All {
+				continue
+			}
+			score := last.Scores[name]
+			cells := []string{s.Name, fmt.Sprint(score.Questions), name}
+			for _, place := range []int{cutoff.R10, cutoff.B1000} {
+				for _, k := range []ranking{last, byWords, byIndex} {
+					cells = append(cells, cellOf(k.Scores[name], place))
+				}
+			}
+			t.Add(append(cells, percent(score.InPrompt), percent(byWords.Scores[name].InPrompt))...)
+		}
+	}
+	return t
+}
+
+// cellOf is the share within a cutoff, empty where it was not measured.
+func cellOf(s *evidence.Score, place int) string {
+	if s == nil {
+		return ""
+	}
+	return percent(s.Shares[place])
+}
+
+// features has what each feature adds to recall: the points that are lost without it.
+func (r result) features() string {
+	if len(r.Sets[0].Without) == 0 {
+		return ""
+	}
+	t := &report.Table{Header: []string{"data", "without", "R@10", "B1000"}}
+	for _, s := range r.worstFirst() {
+		all := s.by(shipped).Scores[evidence.All].Shares
+		for _, k := range s.Without {
+			one := k.Scores[evidence.All].Shares
+			t.Add(s.Name, k.Name, points(one[cutoff.R10]-all[cutoff.R10]), points(one[cutoff.B1000]-all[cutoff.B1000]))
+		}
+	}
+	return "\nWhat is lost without a feature, in points, the other weights as they are:\n\n" + t.Markdown()
+}
+
+func points(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
+
+func percent(share float64) string { return fmt.Sprintf("%.1f", 100*share) }
+
+func (r result) asked() string {
+	if r.Every == 1 {
+		return "every question was asked"
+	}
+	return fmt.Sprintf("one question in %d was asked", r.Every)
+}
+
+// lines are the results beside the tables.
+func (r result) lines() []string {
+	var lines []string
+	for _, s := range r.worstFirst() {
+		line := fmt.Sprintf("%s: %d conversations, %d messages.", s.Name, s.Conversations, s.Messages)
+		if s.Summaries.Questions > 0 { // else its questions have no answers
+			line += fmt.Sprintf(" The summaries of the sessions with the evidence have %s%% of the words of the answers; the "+
+				"evidence has %s%%.", percent(s.Summaries.Summaries), percent(s.Summaries.Messages))
+		}
+		lines = append(lines, line)
+	}
+	t := r.Times
+	return append(lines, fmt.Sprintf("All was imported and indexed in %.0f s; %s.", r.Seconds, r.asked()),
+		fmt.Sprintf("A query takes %.0f ms (p50) and %.0f ms (p99); the embedding of the same query alone %.0f and %.0f ms; "+
+			"the difference is %.0f and %.0f ms (%d queries, one after the other).", t.Recall50, t.Recall99, t.Embedding50,
+			t.Embedding99, t.Difference50, t.Difference99, t.Queries))
+}
+
+// markdown renders the result as a section of a document.
+func (r result) markdown() string {
+	return fmt.Sprintf(`## Recall, embedded by %s
+
+Measured on %s by %s, through the API: %s; DynamoDB Local, the local Pinecone. In %% of the evidence, the worst data set
+first.
+
+%s
+R@k is the share of the evidence among the first k messages, B the share within a budget of tokens of four characters,
+whole messages only. Recall's budgets are filled as recall fills the budget that a request names; the other rankings'
+are filled best first. "In the prompt" is the share that is in a %s prompt of 4,000 tokens, of long messages
+by a part; "whole" counts whole messages only. For BM25 it is the share within 4,000 tokens of messages, where a prompt
+has its rules and other blocks, too. All are means over the questions. The weights that ship are fitted on all of these
+conversations; the rows below leave out the data set or the conversation that is asked about. The index's own score is
+measured in memory (%s), over all questions.
+
+- %s
+
+%sThe classes of the questions, recall by the last ranking of their data set:
+
+%s%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(), "`unified`", "`infra/bench/fit`",
+		strings.Join(r.lines(), "\n- "), r.barSection(), r.classes().Markdown(), r.features())
+}
