@@ -70,6 +70,8 @@ var importRules = map[string]importRule{
 
 	"internal/config": {layer: base, modules: []string{"github.com/caarlos0/env"}},
 	"internal/metric": {layer: base},
+	// The connections of all clients.
+	"internal/transport": {layer: base, modules: []string{"golang.org/x/sys"}},
 
 	"internal/memstore": {layer: technology},
 	"internal/dynamo": {layer: technology, modules: []string{

@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"time"
+
+	"github.com/throughline/throughline/internal/transport"
 )
 
 // newTransport keeps enough idle connections for the parallel reads of one prompt. It closes those that have been idle
 // for longer than IdleConnTimeout, by the wall clock, also when the function was frozen meanwhile.
 func newTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:         (&net.Dialer{Timeout: time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         transport.Dial(time.Second),
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     transport.MaxIdle,
 		TLSHandshakeTimeout: 2 * time.Second,
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 )
 
-// operationTime is the time of an operation whose first attempt has no answer. That attempt has half of it.
+// operationTime is the time of an operation whose first attempt has no answer.
 const operationTime = 2 * time.Second
 
 // answer writes what DynamoDB answers to the tests' query.
@@ -35,36 +35,6 @@ func meeting(n int) func() {
 	return func() {
 		callers.Done()
 		callers.Wait()
-	}
-}
-
-// TestDeadConnectionsCostOneAttempt makes several connections and lets the network forget them.
-func TestDeadConnectionsCostOneAttempt(t *testing.T) {
-	t.Parallel()
-	const connections = 6
-	var calls atomic.Int64
-	meet := meeting(connections)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls.Add(1) <= connections { // each on a connection of its own
-			meet()
-		}
-		answer(w, oneItem)
-	}))
-	t.Cleanup(server.Close)
-	network := faultstest.NewNetwork(t, strings.TrimPrefix(server.URL, "http://"))
-	client := tableAt("http://" + network.Address)
-	var requests sync.WaitGroup
-	for range connections {
-		requests.Go(func() { query(t, t.Context(), client) })
-	}
-	requests.Wait()
-	network.Forget()
-
-	ctx, cancel := context.WithTimeout(t.Context(), operationTime)
-	defer cancel()
-	query(t, ctx, client)
-	if n := network.Connections(); n != connections+1 {
-		t.Errorf("%d connections, want one after the %d that died", n, connections)
 	}
 }
 

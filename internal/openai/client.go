@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/transport"
 )
 
 // Client implements the model interfaces of the domain packages. It keeps its connections open and is safe for
@@ -62,19 +62,21 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.retry.sleep = sleep }
 }
 
-// New builds a client and makes no call. Without an embedding service of their own, embeddings come from the chat
-// service.
+// New builds a client and makes no call. A configuration that was not parsed and has no address for the embeddings has
+// one service for both.
 func New(cfg config.OpenAI, opts ...Option) *Client {
 	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
 	for _, apply := range opts {
 		apply(&o)
 	}
+	if cfg.EmbeddingBaseURL == "" {
+		cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey = cfg.BaseURL, cmp.Or(cfg.EmbeddingAPIKey, cfg.APIKey)
+	}
 	doer := &http.Client{Transport: adviceTransport{o.transport}}
 	return &Client{
-		chat: side(doer, cfg.BaseURL, cfg.APIKey),
-		embeddings: side(doer, cmp.Or(cfg.EmbeddingBaseURL, cfg.BaseURL),
-			cmp.Or(cfg.EmbeddingAPIKey, cfg.APIKey)),
-		own:        isOpenAI(cfg.BaseURL),
+		chat:       side(doer, cfg.BaseURL, cfg.APIKey),
+		embeddings: side(doer, cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey),
+		own:        config.IsOpenAI(cfg.BaseURL),
 		chatModel:  cfg.ChatModel,
 		effort:     string(cfg.ChatEffort),
 		embedModel: openai.EmbeddingModel(cfg.EmbeddingModel),
@@ -98,11 +100,11 @@ func side(doer openai.HTTPDoer, baseURL, key string) *openai.Client {
 func newTransport() *http.Transport {
 	return &http.Transport{
 		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         (&net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         transport.Dial(2 * time.Second),
 		ForceAttemptHTTP2:   true,
 		MaxIdleConns:        64,
 		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     transport.MaxIdle,
 		TLSHandshakeTimeout: 3 * time.Second,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second},
 	}

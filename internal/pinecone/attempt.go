@@ -23,60 +23,46 @@ const (
 	// that.
 	firstBackoff  = 50 * time.Millisecond
 	backoffFactor = 3
-	// minSilence is the shortest attempt after which a silent connection counts as dead.
-	minSilence = 200 * time.Millisecond
-	// maxIdle is how long a connection is kept without a call, by the wall clock, which goes on while Lambda has the
-	// function frozen. Networks forget connections that are idle for longer, some after 350 seconds.
-	maxIdle = 90 * time.Second
+	// minTime is the least time after which a call without an answer is the service's failure. A caller may have less.
+	minTime = 500 * time.Millisecond
 )
 
-// intercept makes a call up to three times within its deadline. gRPC's own retry policy has no limit of time for one
-// attempt, so that an attempt that hangs, such as one on a connection that died while Lambda had the function frozen,
-// would use up the whole deadline.
+// intercept makes a call up to three times within its deadline, and counts it once. An attempt has all of the time that
+// is left, up to maxAttemptTime: the index may load a user's namespace from slow storage first, and an attempt that is
+// given up and sent again pays twice and begins anew. A dead connection ends by itself (package transport), and the
+// next attempt makes a new one.
 func (d *dialer) intercept(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
-	d.closeSilent(time.Now().Add(-maxIdle))
+	d.closeIdle()
+	started := time.Now()
+	err := attempts(ctx, func(ctx context.Context) error {
+		return invoke(ctx, method, req, reply, conn, options...)
+	})
+	metric.Call(ctx, metric.Vector, kindOf(ctx, err, time.Since(started)))
+	if isQuota(status.Convert(err)) {
+		metric.Add(ctx, "VectorQuotaRefusals", 1, metric.Count)
+	}
+	return err
+}
+
+// attempts makes a call until it succeeds, its failure is no passing one, or there is no time or attempt left.
+func attempts(ctx context.Context, call func(context.Context) error) error {
 	longest := firstBackoff
 	for left := maxAttempts - 1; ; left-- {
-		err := d.attempt(ctx, left, func(ctx context.Context) error {
-			return invoke(ctx, method, req, reply, conn, options...)
-		})
-		metric.Call(ctx, metric.Vector, kindOf(ctx, err))
-		if err == nil {
-			return nil
-		}
-		if isQuota(status.Convert(err)) {
-			metric.Add(ctx, "VectorQuotaRefusals", 1, metric.Count)
-			return err
-		}
-		if left == 0 || ctx.Err() != nil || !isPassing(err) || delay.Sleep(ctx, rand.N(longest)) != nil {
+		limited, cancel := context.WithTimeout(ctx, maxAttemptTime)
+		err := call(limited)
+		cancel()
+		if err == nil || left == 0 || ctx.Err() != nil || !isPassing(err) || delay.Sleep(ctx, rand.N(longest)) != nil {
 			return err
 		}
 		longest *= backoffFactor
 	}
 }
 
-// attempt makes a call once. An attempt that others may follow has half of the time that is left. When it gets no
-// answer in its time, the connections that were silent meanwhile are closed, so that the next attempt makes a new one.
-func (d *dialer) attempt(ctx context.Context, left int, call func(context.Context) error) error {
-	limit := maxAttemptTime
-	if deadline, ok := ctx.Deadline(); ok && left > 0 {
-		limit = min(limit, time.Until(deadline)/2)
-	}
-	limited, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	started := time.Now()
-	err := call(limited)
-	if err != nil && errors.Is(limited.Err(), context.DeadlineExceeded) && time.Since(started) >= minSilence {
-		d.closeSilent(started)
-	}
-	return err
-}
-
 // kindOf returns the kind of a failure for the metrics, empty for an answer. That something is not there is an answer,
-// too. A caller that has no time left is not the service's failure.
-func kindOf(ctx context.Context, err error) metric.Failure {
+// too. A caller who goes, or had less than minTime, is not the service's failure.
+func kindOf(ctx context.Context, err error, took time.Duration) metric.Failure {
 	s := status.Convert(err)
 	switch {
 	case s.Code() == codes.OK || s.Code() == codes.NotFound:
@@ -89,7 +75,7 @@ func kindOf(ctx context.Context, err error) metric.Failure {
 		return metric.Key
 	case s.Code() == codes.InvalidArgument || s.Code() == codes.FailedPrecondition:
 		return metric.Refused
-	case ctx.Err() != nil:
+	case errors.Is(ctx.Err(), context.Canceled) || (ctx.Err() != nil && took < minTime):
 		return metric.Late
 	case s.Code() == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded):
 		return metric.Slow
@@ -99,9 +85,12 @@ func kindOf(ctx context.Context, err error) metric.Failure {
 
 // isPassing reports whether a repeated call may succeed: the service was not reached, is throttling, or took too long.
 func isPassing(err error) bool {
-	switch status.Code(err) {
-	case codes.Unavailable, codes.ResourceExhausted, codes.DeadlineExceeded:
+	s := status.Convert(err)
+	switch s.Code() {
+	case codes.Unavailable, codes.DeadlineExceeded:
 		return true
+	case codes.ResourceExhausted:
+		return !isQuota(s)
 	}
 	return false
 }

@@ -8,63 +8,100 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/faults/faultstest"
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
-	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/metric"
 )
 
-// deadline is the time of a call whose first attempt hangs. That attempt has half of it.
-const deadline = 2 * time.Second
+// budget is what a prompt gives a query.
+const budget = time.Second
 
-func TestOneAttemptThatHangsLeavesTimeForTheNext(t *testing.T) {
+// TestASlowAnswerIsAskedForOnce has an index that answers late, as one that loads a user's namespace does.
+func TestASlowAnswerIsAskedForOnce(t *testing.T) {
 	t.Parallel()
-	var attempts atomic.Int32
+	var queries atomic.Int32
 	c := pineconetest.Client(t, 2, func(
-		ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+		ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 	) (any, error) {
-		if attempts.Add(1) == 2 { // the first is the upsert
-			<-ctx.Done()
-			return nil, ctx.Err()
+		if strings.HasSuffix(info.FullMethod, "/Query") {
+			queries.Add(1)
+			if err := delay.Sleep(ctx, budget*8/10); err != nil {
+				return nil, err
+			}
 		}
 		return next(ctx, r)
 	})
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	var lines strings.Builder
+	ctx, end := metric.NewRecorder(&lines, "stack", "prompt", time.Now).Begin(t.Context(), "request")
+	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
 	if got, err := c.Query(ctx, "anna", 0, east); err != nil || len(got) != 1 {
-		t.Errorf("after an attempt that hung: %v, %v", got, err)
+		t.Errorf("a slow index: %v, %v", got, err)
 	}
-	if got := attempts.Load(); got != 3 {
-		t.Errorf("%d attempts, want 3", got)
+	if n := queries.Load(); n != 1 {
+		t.Errorf("%d queries, want 1", n)
+	}
+	counts := func(count string) bool { return strings.Contains(lines.String(), count) }
+	if end(); !counts(`"VectorCalls":1`) || !counts(`"VectorFailures":0`) {
+		t.Errorf("the call does not count as one that succeeded: %s", lines.String())
 	}
 }
 
-// TestADeadConnectionCostsOneAttempt cuts the connections of a client as a network does that forgot them while the
-// function was frozen: what is sent is not answered, and nothing says that the connection is gone.
-func TestADeadConnectionCostsOneAttempt(t *testing.T) {
+// TestACallCountsOnce has an index that is not reached at first, one that never is, and one that never answers.
+func TestACallCountsOnce(t *testing.T) {
 	t.Parallel()
-	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
-	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	network.Forget()
-	ctx, cancel := context.WithTimeout(t.Context(), deadline)
-	defer cancel()
-	if got, err := c.Query(ctx, "anna", 0, east); err != nil || len(got) != 1 {
-		t.Errorf("on a dead connection: %v, %v", got, err)
-	}
-}
-
-func TestNoAttemptOutlivesItsCall(t *testing.T) {
-	t.Parallel()
-	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
-	upsert(t, c, "anna", 0, record("m1", 1, 0))
-	network.Forget()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := c.Query(ctx, "anna", 0, east); !fault.Is(err, fault.Unavailable) {
-		t.Errorf("a call without an answer: %v", err)
+	for _, c := range []struct {
+		name   string
+		fail   func(ctx context.Context, attempt int32) error
+		counts []string
+	}{
+		{
+			"not reached at first",
+			func(_ context.Context, attempt int32) error {
+				if attempt == 1 {
+					return status.Error(codes.Unavailable, "no")
+				}
+				return nil
+			},
+			[]string{`"VectorCalls":1`, `"VectorFailures":0`},
+		},
+		{
+			"never reached",
+			func(context.Context, int32) error { return status.Error(codes.Unavailable, "no") },
+			[]string{`"VectorCalls":1`, `"VectorFailures":1`, `"VectorFailures.down":1`},
+		},
+		{
+			"never answered",
+			func(ctx context.Context, _ int32) error { <-ctx.Done(); return ctx.Err() },
+			[]string{`"VectorCalls":1`, `"VectorFailures":1`, `"VectorFailures.slow":1`},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var attempts atomic.Int32
+			index := pineconetest.Client(t, 2, func(
+				ctx context.Context, r any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler,
+			) (any, error) {
+				if err := c.fail(ctx, attempts.Add(1)); err != nil {
+					return nil, err
+				}
+				return next(ctx, r)
+			})
+			var lines strings.Builder
+			ctx, end := metric.NewRecorder(&lines, "stack", "prompt", time.Now).Begin(t.Context(), "request")
+			ctx, cancel := context.WithTimeout(ctx, budget)
+			defer cancel()
+			_, _ = index.Query(ctx, "anna", 0, east)
+			end()
+			for _, count := range c.counts {
+				if !strings.Contains(lines.String(), count) {
+					t.Errorf("no %s in %s", count, lines.String())
+				}
+			}
+		})
 	}
 }

@@ -6,24 +6,24 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/throughline/throughline/internal/transport"
 )
 
-// dialer makes the connections of a client and knows which of them are silent. It is safe for concurrent use.
+// dialer makes the connections of a client and knows which of them are idle. It is safe for concurrent use.
 type dialer struct {
-	net.Dialer
-	mu    sync.Mutex
-	conns map[*conn]struct{}
+	connect transport.DialContext
+	mu      sync.Mutex
+	conns   map[*conn]struct{}
 }
 
 func newDialer() *dialer {
-	return &dialer{
-		Dialer: net.Dialer{Timeout: 2 * time.Second, KeepAlive: 30 * time.Second}, conns: map[*conn]struct{}{},
-	}
+	return &dialer{connect: transport.Dial(2 * time.Second), conns: map[*conn]struct{}{}}
 }
 
 // dial connects to an address.
 func (d *dialer) dial(ctx context.Context, address string) (net.Conn, error) {
-	raw, err := d.DialContext(ctx, "tcp", address)
+	raw, err := d.connect(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -35,17 +35,19 @@ func (d *dialer) dial(ctx context.Context, address string) (net.Conn, error) {
 	return c, nil
 }
 
-// closeSilent closes the connections that nothing was received on since then. gRPC makes a new one for the next call.
-func (d *dialer) closeSilent(since time.Time) {
-	var silent []*conn
+// closeIdle closes the connections that received nothing for longer than transport.MaxIdle. gRPC makes a new one for
+// the next call.
+func (d *dialer) closeIdle() {
+	since := time.Now().Add(-transport.MaxIdle).UnixNano()
+	var idle []*conn
 	d.mu.Lock()
 	for c := range d.conns {
-		if c.heard.Load() < since.UnixNano() {
-			silent = append(silent, c)
+		if c.heard.Load() < since {
+			idle = append(idle, c)
 		}
 	}
 	d.mu.Unlock()
-	for _, c := range silent {
+	for _, c := range idle {
 		_ = c.Close() // gRPC sees that it is closed, and closes it again
 	}
 }

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/throughline/throughline/internal/transport"
 )
 
-// TestIdleConnectionsAreNotUsed makes two connections, of which one heard nothing for longer than maxIdle.
+// TestIdleConnectionsAreNotUsed makes two connections, of which one heard nothing for longer than transport.MaxIdle.
 func TestIdleConnectionsAreNotUsed(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -25,7 +27,7 @@ func TestIdleConnectionsAreNotUsed(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = conns[i].Close() })
 	}
-	conns[0].(*conn).heard.Store(time.Now().Add(-maxIdle - time.Second).UnixNano())
+	conns[0].(*conn).heard.Store(time.Now().Add(-transport.MaxIdle - time.Second).UnixNano())
 	call := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
 	if err := d.intercept(t.Context(), "", nil, nil, nil, call); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -15,8 +14,9 @@ type Network struct {
 	// Address is where it listens.
 	Address string
 
+	t     testing.TB
 	mu    sync.Mutex
-	links []*link
+	conns []net.Conn // in pairs: of the client, to the server
 }
 
 // NewNetwork returns a network in front of the server at an address, which ends with the test.
@@ -26,14 +26,14 @@ func NewNetwork(t testing.TB, server string) *Network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &Network{Address: l.Addr().String()}
+	n := &Network{t: t, Address: l.Addr().String()}
 	var ended sync.WaitGroup
 	ended.Go(func() { n.serve(t.Context(), l, server) })
 	t.Cleanup(func() {
 		_ = l.Close()
 		ended.Wait()
-		for _, link := range n.links {
-			_ = link.Close()
+		for _, c := range n.conns {
+			_ = c.Close()
 		}
 	})
 	return n
@@ -50,22 +50,11 @@ func (n *Network) serve(ctx context.Context, l net.Listener, server string) {
 			_ = client.Close()
 			continue
 		}
-		toServer, toClient := &link{Conn: upstream}, &link{Conn: client}
 		n.mu.Lock()
-		n.links = append(n.links, toServer, toClient)
+		n.conns = append(n.conns, client, upstream)
 		n.mu.Unlock()
-		go func() { _, _ = io.Copy(toServer, client) }()
-		go func() { _, _ = io.Copy(toClient, upstream) }()
-	}
-}
-
-// Forget loses whatever is sent from now on over the connections that exist. Neither end hears of it, as when a network
-// has forgotten the connections of a function that was frozen.
-func (n *Network) Forget() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, l := range n.links {
-		l.forgotten.Store(true)
+		go func() { _, _ = io.Copy(upstream, client) }()
+		go func() { _, _ = io.Copy(client, upstream) }()
 	}
 }
 
@@ -73,19 +62,5 @@ func (n *Network) Forget() {
 func (n *Network) Connections() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.links) / 2
-}
-
-// link is one end of a forwarded connection.
-type link struct {
-	net.Conn
-	forgotten atomic.Bool
-}
-
-// Write implements io.Writer.
-func (l *link) Write(b []byte) (int, error) {
-	if l.forgotten.Load() {
-		return len(b), nil
-	}
-	return l.Conn.Write(b)
+	return len(n.conns) / 2
 }

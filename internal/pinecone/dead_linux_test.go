@@ -1,0 +1,41 @@
+package pinecone_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/infra/local/faults/faultstest"
+	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/fault"
+)
+
+// TestADeadConnectionCostsOneAttempt cuts the connections of a client as a network does that forgot them while the
+// function was frozen: what is sent is not answered, and nothing says that the connection is gone.
+func TestADeadConnectionCostsOneAttempt(t *testing.T) {
+	t.Parallel()
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
+	upsert(t, c, "anna", 0, record("m1", 1, 0))
+	network.Forget()
+	ctx, cancel := context.WithTimeout(t.Context(), budget)
+	defer cancel()
+	if got, err := c.Query(ctx, "anna", 0, east); err != nil || len(got) != 1 {
+		t.Errorf("on a dead connection: %v, %v", got, err)
+	}
+}
+
+func TestNoAttemptOutlivesItsCall(t *testing.T) {
+	t.Parallel()
+	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
+	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
+	upsert(t, c, "anna", 0, record("m1", 1, 0))
+	network.Forget()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := c.Query(ctx, "anna", 0, east); !fault.Is(err, fault.Unavailable) {
+		t.Errorf("a call without an answer: %v", err)
+	}
+}
