@@ -64,9 +64,6 @@ func (b *bootstrap) run(ctx context.Context) error {
 	return nil
 }
 
-// ownEmbeddings reports whether embeddings come from another service than the chat's.
-func (b *bootstrap) ownEmbeddings() bool { return b.stage.Value("OpenAIEmbeddingBaseUrl") != "" }
-
 func (b *bootstrap) print(format string, values ...any) { fmt.Fprintf(b.out, format+"\n", values...) }
 
 // makeSecrets makes the secrets that are missing, none if a key for one of them is not given. It returns the keys that
@@ -75,8 +72,8 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 	held := map[config.Secret]string{}
 	var missing []config.Secret
 	var unset []string
-	for _, s := range config.Secrets(b.stage.Value("BackgroundKey") == "true", b.stage.Value("OtlpHeaders") == "true") {
-		name := s.Name(b.stage.Value("SecretPrefix"))
+	for _, s := range b.stage.Secrets() {
+		name := b.stage.SecretName(s)
 		out, err := b.secrets.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 		if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
 			missing = append(missing, s)
@@ -112,7 +109,7 @@ var variables = map[config.Secret]string{
 // variable is the environment variable that a key is given by. The embeddings' key is that of the chat unless another
 // service makes the embeddings.
 func (b *bootstrap) variable(s config.Secret) string {
-	if s == config.EmbeddingKey && !b.ownEmbeddings() {
+	if s == config.EmbeddingKey && b.stage.SharesService() {
 		s = config.OpenAIKey
 	}
 	return variables[s]
@@ -125,7 +122,7 @@ func (b *bootstrap) value(s config.Secret, held map[config.Secret]string) string
 		random := make([]byte, cursorKeyBytes)
 		_, _ = rand.Read(random) // it never fails
 		return "1:" + base64.StdEncoding.EncodeToString(random)
-	case s == config.EmbeddingKey && !b.ownEmbeddings():
+	case s == config.EmbeddingKey && b.stage.SharesService():
 		return cmp.Or(os.Getenv(variables[s]), held[config.OpenAIKey])
 	default:
 		return os.Getenv(variables[s])
@@ -134,7 +131,7 @@ func (b *bootstrap) value(s config.Secret, held map[config.Secret]string) string
 
 // makeSecret makes a secret, or says that it would.
 func (b *bootstrap) makeSecret(ctx context.Context, s config.Secret, value string) error {
-	name := s.Name(b.stage.Value("SecretPrefix"))
+	name := b.stage.SecretName(s)
 	switch {
 	case value == "":
 		b.print("secret %s (%s): would be made from %s, which is not set", name, b.stage.Region, b.variable(s))

@@ -18,8 +18,10 @@ import (
 )
 
 const (
-	openAIKey   = "sk-openai-of-the-test"
-	pineconeKey = "pc-pinecone-of-the-test"
+	openAIKey       = "sk-openai-of-the-test"
+	chatSecret      = "app/dev/openai-api-key@api.openai.com"
+	embeddingSecret = "app/dev/embedding-api-key@api.openai.com"
+	pineconeKey     = "pc-pinecone-of-the-test"
 )
 
 // fakes are Secrets Manager and Pinecone's control plane, as far as the command uses them.
@@ -168,8 +170,8 @@ func TestDryRunChangesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): would be made",
-		"secret app/dev/embedding-api-key (us-east-1): would be made",
+	wantText(t, out, "secret "+chatSecret+" (us-east-1): would be made",
+		"secret "+embeddingSecret+" (us-east-1): would be made",
 		"secret app/dev/pinecone-api-key (us-east-1): would be made",
 		"secret app/dev/cursor-key (us-east-1): would be made",
 		"index app-dev (aws us-east-1): would be made: dotproduct, 768 dimensions, dense, with deletion protection",
@@ -185,11 +187,11 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): made",
+	wantText(t, out, "secret "+chatSecret+" (us-east-1): made",
 		"Give the stack PineconeIndexHost=app-dev-abc.svc.aped-1.pinecone.io")
 	cursor := f.secrets["app/dev/cursor-key"]
 	want := map[string]string{
-		"app/dev/openai-api-key": openAIKey, "app/dev/embedding-api-key": openAIKey,
+		chatSecret: openAIKey, embeddingSecret: openAIKey,
 		"app/dev/pinecone-api-key": pineconeKey, "app/dev/cursor-key": cursor,
 	}
 	if diff := cmp.Diff(want, f.secrets); diff != "" {
@@ -213,7 +215,8 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	if _, err := f.run(t, "-apply"); err != nil {
 		t.Fatal(err)
 	}
-	f.configure(t, `"SecretPrefix`, `"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
+	f.configure(t, `"SecretPrefix`,
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e", "SecretPrefix`)
 	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
 		t.Errorf("a repeat made %v", f.writes[before:])
 	}
@@ -221,16 +224,16 @@ func TestApplyMakesBothOnce(t *testing.T) {
 
 func TestSecretsThatExistAreKept(t *testing.T) {
 	f := newFakes(t)
-	f.secrets["app/dev/openai-api-key"], f.secrets["app/dev/pinecone-api-key"] = "sk-old", pineconeKey
+	f.secrets[chatSecret], f.secrets["app/dev/pinecone-api-key"] = "sk-old", pineconeKey
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
 	out, err := f.run(t, "-apply")
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "secret app/dev/openai-api-key (us-east-1): is kept",
-		"secret app/dev/embedding-api-key (us-east-1): made")
-	if f.secrets["app/dev/openai-api-key"] != "sk-old" || f.secrets["app/dev/embedding-api-key"] != "sk-old" {
+	wantText(t, out, "secret "+chatSecret+" (us-east-1): is kept",
+		"secret "+embeddingSecret+" (us-east-1): made")
+	if f.secrets[chatSecret] != "sk-old" || f.secrets[embeddingSecret] != "sk-old" {
 		t.Errorf("got the secrets %s", f.secrets)
 	}
 }
@@ -238,12 +241,14 @@ func TestSecretsThatExistAreKept(t *testing.T) {
 // TestKeysOfTwoServices has another service for embeddings, which must not get the chat's key.
 func TestKeysOfTwoServices(t *testing.T) {
 	f := newFakes(t)
-	f.configure(t, `"SecretPrefix`, `"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
+	f.configure(t, `"SecretPrefix`,
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e", "SecretPrefix`)
 	if _, err := f.run(t, "-apply"); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
 		t.Errorf("without the key of the embeddings: %v", err)
 	}
 	t.Setenv("OPENAI_EMBEDDING_API_KEY", "e-key-of-the-test")
-	if _, err := f.run(t, "-apply"); err != nil || f.secrets["app/dev/embedding-api-key"] != "e-key-of-the-test" {
+	const secret = "app/dev/embedding-api-key@e.example.org"
+	if _, err := f.run(t, "-apply"); err != nil || f.secrets[secret] != "e-key-of-the-test" {
 		t.Errorf("got the secrets %s, %v", f.secrets, err)
 	}
 }
@@ -257,8 +262,8 @@ func TestDryRunWithoutKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantText(t, out, "openai-api-key (us-east-1): would be made from OPENAI_API_KEY, which is not set",
-		"embedding-api-key (us-east-1): would be made from OPENAI_API_KEY, which is not set",
+	wantText(t, out, "openai-api-key@api.openai.com (us-east-1): would be made from OPENAI_API_KEY, which is not set",
+		"embedding-api-key@api.openai.com (us-east-1): would be made from OPENAI_API_KEY, which is not set",
 		"index app-dev: cannot be looked for without PINECONE_API_KEY")
 }
 

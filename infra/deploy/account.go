@@ -16,7 +16,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/internal/config"
 )
 
 // account says what the AWS account lacks. Where the caller has no right to look, it says nothing: CloudFormation will.
@@ -61,8 +60,8 @@ func owner(ctx context.Context, client *sts.Client, s deployment.Stage) string {
 // secrets says which secrets are missing.
 func secrets(ctx context.Context, client *secretsmanager.Client, s deployment.Stage) []string {
 	var out []string
-	for _, secret := range config.Secrets(s.Value("BackgroundKey") == "true", s.Value("OtlpHeaders") == "true") {
-		name := secret.Name(s.Value("SecretPrefix"))
+	for _, secret := range s.Secrets() {
+		name := s.SecretName(secret)
 		_, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
 		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
 			out = append(out, fmt.Sprintf("the secret %s does not exist in %s: \"make bootstrap-aws ENV=%s\" makes it",

@@ -26,6 +26,9 @@ parameter_overrides = [
 account = "123456789012"
 `
 
+// chatSecret is the name of the secret with the chat's key.
+const chatSecret = "app/dev/openai-api-key@api.openai.com"
+
 // fakeAccount is the account 123456789012 with Secrets Manager and Lambda, as far as the command asks them.
 type fakeAccount struct {
 	// refuses is the error of every call, unless it is empty.
@@ -157,9 +160,9 @@ func TestDeploy(t *testing.T) {
 		},
 		{
 			name: "no secrets", config: ready, code: 1,
-			account: fakeAccount{unreserved: 450, missing: []string{"app/dev/openai-api-key", "app/dev/cursor-key"}},
+			account: fakeAccount{unreserved: 450, missing: []string{chatSecret, "app/dev/cursor-key"}},
 			says: []string{
-				`  the secret app/dev/openai-api-key does not exist in us-east-1: "make bootstrap-aws ENV=dev" makes it`,
+				"  the secret " + chatSecret + ` does not exist in us-east-1: "make bootstrap-aws ENV=dev" makes it`,
 				`  the secret app/dev/cursor-key does not exist`,
 			},
 		},

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/internal/config"
 )
 
 // Stage is one stage of samconfig.toml.
@@ -148,6 +149,40 @@ func (s Stage) Value(name string) string {
 	return p.Default.Value
 }
 
+// Secrets lists the keys that the stage needs.
+func (s Stage) Secrets() []config.Secret {
+	return config.Secrets(s.Value("BackgroundKey") == "true", s.Value("OtlpHeaders") == "true")
+}
+
+// SecretName returns the name of the secret with a key, which has the host of the service that the key is for.
+func (s Stage) SecretName(of config.Secret) string {
+	services := config.OpenAI{BaseURL: s.Value(chatAddress), EmbeddingBaseURL: s.Value(embeddingAddress)}
+	return of.Name(s.Value("SecretPrefix"), services.Address(of))
+}
+
+// SharesService reports whether chat and embeddings are one service, and so one key.
+func (s Stage) SharesService() bool { return s.Value(chatAddress) == s.Value(embeddingAddress) }
+
+// The parameters that name a model service.
+const (
+	chatAddress      = "OpenAIBaseUrl"
+	embeddingAddress = "OpenAIEmbeddingBaseUrl"
+)
+
+// unnamed says which model of another service than OpenAI's has no name.
+func (s Stage) unnamed() []string {
+	var out []string
+	models := map[string]string{chatAddress: "OpenAIChatModel", embeddingAddress: "OpenAIEmbeddingModel"}
+	for address, model := range models {
+		if s.Has(address) && !config.IsOpenAI(s.Value(address)) && s.Given[model] == "" {
+			out = append(out, fmt.Sprintf("%s is missing: %s=%s is not OpenAI's, so name a model of that service",
+				model, address, s.Value(address)))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Reservation is how many concurrent executions a parameter reserves for a function. -1 reserves nothing.
 type Reservation struct {
 	Parameter, Function string
@@ -180,6 +215,7 @@ func (s Stage) Problems() []string {
 			out = append(out, problem)
 		}
 	}
+	out = append(out, s.unnamed()...)
 	for _, name := range slices.Sorted(maps.Keys(s.Given)) {
 		if _, ok := s.parameters[name]; !ok {
 			out = append(out, name+" is not a parameter of template.yaml")

@@ -76,6 +76,14 @@ func TestProblems(t *testing.T) {
 		},
 		{"pattern", "https://tenant", "http://tenant", "JwtIssuer=http://tenant.auth0.com/ does not match https://.+: "},
 		{"values", "SecretPrefix=app/memory", "LogLevel=LOUD", "LogLevel=LOUD is not one of DEBUG, INFO, WARN, ERROR: "},
+		{
+			"another model service", "SecretPrefix=app/memory", "OpenAIBaseUrl=https://a.example/v1",
+			"OpenAIChatModel is missing: OpenAIBaseUrl=https://a.example/v1 is not OpenAI's",
+		},
+		{
+			"another embedding service", "SecretPrefix=app/memory", "OpenAIEmbeddingBaseUrl=https://a.example/v1",
+			"OpenAIEmbeddingModel is missing: OpenAIEmbeddingBaseUrl=https://a.example/v1 is not OpenAI's",
+		},
 		{"unknown", "SecretPrefix=app/memory", "SecretPre=x", "SecretPre is not a parameter of template.yaml"},
 		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},
 		{"region", `region = "eu-west-1"`, "", "region is missing: "},

@@ -193,7 +193,7 @@ func TestVectorIndexDown(t *testing.T) {
 func TestModelAtItsLimits(t *testing.T) {
 	t.Parallel()
 	v := newVendor(t)
-	o := newOutage(t, "OPENAI_BASE_URL="+v.url)
+	o := newOutage(t, "OPENAI_BASE_URL="+v.url, "OPENAI_CHAT_MODEL=gpt-6-luna")
 	v.chat.Store(status(http.StatusTooManyRequests))
 	a := o.chat("I sleep badly.")
 	if a.Last != "error" || !strings.Contains(a.Problem, `"code":"unavailable"`) || strings.Contains(a.Problem, "429") {
@@ -212,7 +212,7 @@ func TestModelAtItsLimits(t *testing.T) {
 func TestModelDown(t *testing.T) {
 	t.Parallel()
 	v := newVendor(t)
-	o := newOutage(t, "OPENAI_BASE_URL="+v.url)
+	o := newOutage(t, "OPENAI_BASE_URL="+v.url, "OPENAI_CHAT_MODEL=gpt-6-luna")
 	v.chat.Store(status(http.StatusInternalServerError))
 	if a := o.chat("I swim on Fridays."); a.Last != "error" || !strings.Contains(a.Problem, `"code":"unavailable"`) {
 		t.Errorf("without a model the answer ends in %s %s", a.Last, a.Problem)
@@ -227,7 +227,7 @@ func TestModelDown(t *testing.T) {
 func TestEmbeddingSlow(t *testing.T) {
 	t.Parallel()
 	v := newVendor(t)
-	o := newOutage(t, "OPENAI_BASE_URL="+v.url)
+	o := newOutage(t, "OPENAI_EMBEDDING_BASE_URL="+v.url, "OPENAI_EMBEDDING_MODEL=text-embedding-3-small")
 	v.embeddings.Store(v.after(6 * time.Second))
 	began := time.Now()
 	if a := o.chat("I climb in winter."); a.Last != "done" || time.Since(began) > 5*time.Second {
@@ -328,12 +328,14 @@ func TestBackgroundKey(t *testing.T) {
 	v := newVendor(t)
 	model := v.Handler
 	v.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/embeddings") {
-			keys.Store(r.Header.Get("Authorization"), true)
+		if strings.HasSuffix(r.URL.Path, "/embeddings") {
+			t.Error("the embeddings moved with the chat")
 		}
+		keys.Store(r.Header.Get("Authorization"), true)
 		model.ServeHTTP(w, r)
 	})
-	newOutage(t, "OPENAI_BASE_URL="+v.url, "OPENAI_API_KEY=chat", "OPENAI_BACKGROUND_API_KEY=background")
+	newOutage(t, "OPENAI_BASE_URL="+v.url, "OPENAI_CHAT_MODEL=gpt-6-luna", "OPENAI_API_KEY=chat",
+		"OPENAI_BACKGROUND_API_KEY=background")
 	for _, key := range []string{"Bearer chat", "Bearer background"} {
 		eventually(t, 30*time.Second, key, func() bool {
 			_, used := keys.Load(key)

@@ -34,13 +34,17 @@ func stage(t *testing.T) map[string]string {
 	models := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
 	t.Cleanup(models.Close)
 	return map[string]string{
-		"TABLE_NAME": dynamotest.Table(t), "OPENAI_BASE_URL": models.URL + "/v1", "OPENAI_API_KEY": "local",
+		"TABLE_NAME": dynamotest.Table(t), address: models.URL + "/v1",
+		"OPENAI_EMBEDDING_API_KEY": "local", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small",
 		"OPENAI_EMBEDDING_DIMENSIONS": "16", "PINECONE_API_KEY": "local",
 		"PINECONE_INDEX_HOST":       pineconetest.Host(t, 16),
 		"PINECONE_MORE_INDEXES":     "b=" + pineconetest.Host(t, 8) + ",c=" + pineconetest.Host(t, 16),
 		"PINECONE_INDEX_EMBEDDINGS": "b=text-embedding-3-large@8", "PINECONE_NEW_USERS_INDEX": "b",
 	}
 }
+
+// address is the variable with the address of the embedding model's service.
+const address = "OPENAI_EMBEDDING_BASE_URL"
 
 // TestCommand runs the command as an operator does. Bad input is refused in one line that says what helps, before any
 // user is touched.
@@ -97,7 +101,7 @@ func TestCommand(t *testing.T) {
 			"set b=text-embedding-3-large@8, or make an index of 9 dimensions",
 		},
 		{map[string]string{"PINECONE_INDEX_EMBEDDINGS": "b"}, []string{"-to", "b"}, "PINECONE_INDEX_EMBEDDINGS=b: must be "},
-		{map[string]string{"OPENAI_BASE_URL": environ["OPENAI_BASE_URL"] + "/none"}, []string{"-to", "b"}, "embed texts"},
+		{map[string]string{address: environ[address] + "/none"}, []string{"-to", "b"}, "embed texts"},
 	} {
 		code, out, failures := command(c.change, c.arguments...)
 		if code != notBegun || out != "" || !strings.Contains(failures, c.words) || strings.Count(failures, "\n") != 1 {

@@ -191,8 +191,10 @@ func (x *rehearsal) reindex() {
 	}
 	command := exec.CommandContext(x.Context(), program, "-to", "b")
 	environ := x.environment()
-	environ["TABLE_NAME"], environ["OPENAI_BASE_URL"] = x.parameters["ExistingTableName"], x.info(x.after).OpenAIBaseURL
-	environ["OPENAI_API_KEY"], environ["PINECONE_NEW_USERS_INDEX"] = "local", "b"
+	environ["TABLE_NAME"] = x.parameters["ExistingTableName"]
+	environ["OPENAI_EMBEDDING_BASE_URL"] = x.info(x.after).OpenAIBaseURL
+	environ["OPENAI_EMBEDDING_MODEL"] = "text-embedding-3-small"
+	environ["OPENAI_EMBEDDING_API_KEY"], environ["PINECONE_NEW_USERS_INDEX"] = "local", "b"
 	environ["PINECONE_MORE_INDEXES"] = "b=" + x.furtherIndex()
 	for name, value := range environ {
 		command.Env = append(command.Env, name+"="+value)

@@ -99,8 +99,10 @@ type OpenAI struct {
 	OwnBackgroundKey bool   `env:"BACKGROUND_KEY"`
 	BackgroundAPIKey string `env:"OPENAI_BACKGROUND_API_KEY"`
 	EmbeddingModel   string `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small"`
-	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL"`
-	EmbeddingAPIKey  string `env:"OPENAI_EMBEDDING_API_KEY"`
+	// EmbeddingBaseURL does not follow BaseURL: vectors of another model in the same index would spoil every search.
+	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL" envDefault:"https://api.openai.com/v1"`
+	// EmbeddingAPIKey is by default the chat's key if the services have one address, else empty.
+	EmbeddingAPIKey string `env:"OPENAI_EMBEDDING_API_KEY"`
 	// Dimensions is the dimension of dense vectors, which must be that of the Pinecone index.
 	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 }
@@ -202,6 +204,9 @@ type Auth struct {
 func Parse(environ map[string]string) (Config, error) {
 	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
 	var all env.AggregateError
+	if err == nil {
+		cfg.OpenAI, err = cfg.OpenAI.withServices(environ)
+	}
 	if !errors.As(err, &all) {
 		return cfg, err
 	}

@@ -37,6 +37,16 @@ func TestParse(t *testing.T) {
 			map[string]string{"TABLE_NAME": "t", "OPENAI_CHAT_EFFORT": "some"},
 			"OPENAI_CHAT_EFFORT=some: must be none, minimal, low, medium, high, xhigh or max",
 		},
+		"chat model": {
+			map[string]string{"TABLE_NAME": "t", "OPENAI_BASE_URL": "https://a.example/v1"},
+			"OPENAI_CHAT_MODEL is not set: OPENAI_BASE_URL=https://a.example/v1 is not OpenAI's, " +
+				"so name a model of that service",
+		},
+		"embedding model": {
+			map[string]string{"TABLE_NAME": "t", "OPENAI_EMBEDDING_BASE_URL": "https://a.example/v1"},
+			"OPENAI_EMBEDDING_MODEL is not set: OPENAI_EMBEDDING_BASE_URL=https://a.example/v1 is not OpenAI's, " +
+				"so name a model of that service",
+		},
 		"two": {
 			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "PROMPT_DAYS": "x"},
 			"KEEP_PROMPT_TEXT=maybe: must be true or false; PROMPT_DAYS=x: must be a whole number",

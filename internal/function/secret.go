@@ -26,7 +26,7 @@ func WithSecrets(ctx context.Context, cfg config.Config, keys ...config.Secret) 
 			continue
 		}
 		group.Go(func() error {
-			name := key.Name(cfg.SecretPrefix)
+			name := key.Name(cfg.SecretPrefix, cfg.OpenAI.Address(key))
 			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 			if err != nil {
 				return fmt.Errorf("read secret %s: %w", name, err)

@@ -119,7 +119,7 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 			}
 			for _, p := range role {
 				if p.Secret() != "" {
-					s.allowed = append(s.allowed, "throughline/"+p.Secret())
+					s.allowed = append(s.allowed, "throughline/"+p.SecretName())
 				}
 			}
 			s.expected = len(s.allowed)
@@ -140,7 +140,8 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 			if diff := cmp.Diff(s.allowed, s.read); diff != "" {
 				t.Errorf("its role allows (-) and it reads (+):\n%s", diff)
 			}
-			if reads := slices.Contains(s.read, "throughline/openai-api-key"); reads != slices.Contains(chats, f.Name) {
+			reads := slices.Contains(s.read, "throughline/openai-api-key@api.openai.com")
+			if reads != slices.Contains(chats, f.Name) {
 				t.Errorf("it reads the key of the chat model: %v", reads)
 			}
 		})

@@ -1,7 +1,6 @@
 package function
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -43,7 +42,7 @@ func VectorIndex(cfg config.Config, rt Runtime, db *dynamo.DB) (*vector.Router, 
 // embedder returns the client of an embedding model.
 func embedder(cfg config.OpenAI, rt Runtime) vector.Embedder {
 	return rt.Spans.Embedder(openai.New(cfg), trace.Model{
-		Name: cfg.EmbeddingModel, BaseURL: cmp.Or(cfg.EmbeddingBaseURL, cfg.BaseURL), Dimensions: cfg.Dimensions,
+		Name: cfg.EmbeddingModel, BaseURL: cfg.EmbeddingBaseURL, Dimensions: cfg.Dimensions,
 	})
 }
 

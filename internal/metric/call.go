@@ -22,13 +22,13 @@ const (
 	Quota   Failure = "quota"   // the plan's or the account's limit is reached
 	Key     Failure = "key"     // the key is wrong, or may not do this
 	Down    Failure = "down"    // an error of the service, or no connection
-	Slow    Failure = "slow"    // no answer in the time of an attempt
+	Slow    Failure = "slow"    // no answer in time
 	Refused Failure = "refused" // the service refuses what it is asked
 	Late    Failure = "late"
 )
 
-// Call counts one attempt of a call of a vendor's service, and its failure unless that is empty. An attempt that
-// succeeds counts no failures as 0, so that the share of failures is known in every minute that has a call.
+// Call counts one call of a vendor's service, however often it was tried, and its failure unless that is empty. A call
+// that succeeds counts no failures as 0, so that the share of failures is known in every minute that has a call.
 func Call(ctx context.Context, v Vendor, f Failure) {
 	failed := 0.0
 	if f != "" {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -165,12 +164,6 @@ func familyOf(model string, own bool) family {
 func plainName(model string) string {
 	name := strings.ToLower(model[strings.LastIndex(model, "/")+1:])
 	return strings.TrimPrefix(name, "ft:")
-}
-
-// isOpenAI reports whether a base URL is that of OpenAI's own service, in any of its regions.
-func isOpenAI(baseURL string) bool {
-	u, err := url.Parse(baseURL)
-	return err == nil && (u.Hostname() == "api.openai.com" || strings.HasSuffix(u.Hostname(), ".api.openai.com"))
 }
 
 // effort is the effort that is sent: the configured one, or the nearest that the models accept, rather more than less.

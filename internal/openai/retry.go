@@ -19,7 +19,7 @@ const (
 	maxWait = 5 * time.Second
 )
 
-// retry repeats calls of a service, and counts its attempts.
+// retry repeats calls of a service, and counts each call once.
 type retry struct {
 	service metric.Vendor
 	sleep   func(ctx context.Context, d time.Duration) error
@@ -55,12 +55,9 @@ func (r retry) attempts(ctx context.Context, op string, call func(ctx context.Co
 			return nil
 		}
 		failed := failure(op, err, *given)
-		metric.Call(ctx, r.service, kindOf(ctx, failed))
 		wait := r.wait(attempt, failed)
-		if attempt == maxAttempts || !retryable(failed) || !waitFits(ctx, wait) {
-			return failed
-		}
-		if r.sleep(ctx, wait) != nil {
+		if attempt == maxAttempts || !retryable(failed) || !waitFits(ctx, wait) || r.sleep(ctx, wait) != nil {
+			metric.Call(ctx, r.service, kindOf(ctx, failed))
 			return failed
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/migration"
 )
 
@@ -110,7 +111,7 @@ func Parse(environ map[string]string) (Config, error) {
 	})
 	wrong := unreadable(err, environ)
 	if err == nil {
-		wrong = cfg.unusable()
+		wrong = append(cfg.unusable(), cfg.unnamed(environ)...)
 	}
 	if len(wrong) > 0 {
 		slices.Sort(wrong)
@@ -200,6 +201,21 @@ func (c Config) unusable() (wrong []string) {
 		wrong = append(wrong, "JWT_AUDIENCE: must be set with JWT_ISSUER, to what the issuer writes into aud")
 	case c.Issuer == "" && c.Audience+c.JWKSURL != "":
 		wrong = append(wrong, "JWT_ISSUER: must be set with JWT_AUDIENCE and JWT_JWKS_URL, to the iss of the tokens")
+	}
+	return wrong
+}
+
+// unnamed lists the models without a name of services that have no default.
+func (c Config) unnamed(environ map[string]string) (wrong []string) {
+	for _, s := range []struct{ variable, address, model string }{
+		{"OPENAI_BASE_URL", c.OpenAIBaseURL, "OPENAI_CHAT_MODEL"},
+		{"OPENAI_EMBEDDING_BASE_URL", c.EmbeddingBaseURL, "OPENAI_EMBEDDING_MODEL"},
+	} {
+		if isURL(s.address) {
+			if err := config.Named(environ, s.variable, s.address, s.model); err != nil {
+				wrong = append(wrong, err.Error())
+			}
+		}
 	}
 	return wrong
 }

@@ -65,6 +65,15 @@ func TestParseRefuses(t *testing.T) {
 		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number above 0"},
 		{"OPENAI_EMBEDDING_DIMENSIONS", "0", "OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0"},
 		{"OPENAI_BASE_URL", "localhost:1", "OPENAI_BASE_URL=localhost:1" + address},
+		{
+			"OPENAI_BASE_URL", "http://localhost:1/v1",
+			"OPENAI_CHAT_MODEL is not set: OPENAI_BASE_URL=http://localhost:1/v1 is not OpenAI's, " +
+				"so name a model of that service",
+		},
+		{
+			"OPENAI_EMBEDDING_BASE_URL", "http://localhost:1/v1", "OPENAI_EMBEDDING_MODEL is not set: " +
+				"OPENAI_EMBEDDING_BASE_URL=http://localhost:1/v1 is not OpenAI's, so name a model of that service",
+		},
 		{"AWS_ENDPOINT_URL_DYNAMODB", "%zz", "AWS_ENDPOINT_URL_DYNAMODB=%zz" + address},
 	}
 	for _, c := range cases {

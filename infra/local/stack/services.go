@@ -76,8 +76,8 @@ func (s *services) start(ctx context.Context) error {
 	s.printer.print("dynamodb", s.dynamodb.direct, s.dynamodb.about)
 	s.printer.print("pinecone", s.pinecone.direct, s.pinecone.about)
 	s.printer.print("openai", s.openai.direct, s.openai.about)
-	if s.cfg.EmbeddingBaseURL != "" {
-		s.printer.print("embeddings", s.embedding.direct, "named by OPENAI_EMBEDDING_BASE_URL")
+	if s.embedding.direct != s.openai.direct {
+		s.printer.print("embeddings", s.embedding.direct, s.embedding.about)
 	}
 	if s.engine != nil {
 		s.supervisor.run(s.watchEngine)
@@ -309,24 +309,35 @@ func (s *services) serveIndex(serve func() error) {
 // and embeddings alike.
 func (s *services) startOpenAI(ctx context.Context) (err error) {
 	injector := faults.NewInjector(3)
-	s.openai = service{direct: s.cfg.OpenAIBaseURL, injector: injector, about: "named by OPENAI_BASE_URL"}
-	if s.cfg.OpenAIBaseURL == "" {
+	var offline string
+	if s.cfg.OpenAIBaseURL == "" || s.cfg.EmbeddingBaseURL == "" {
 		l, err := listen(ctx, "OPENAI_PORT", s.cfg.OpenAIPort)
 		if err != nil {
 			return err
 		}
 		s.supervisor.serve(l, localOnly(offlinemodel.Handler(offlinemodel.Options{Logger: s.logger})))
-		s.openai.direct, s.openai.about = address(l)+"/v1", "offline model, "+offlinemodel.ModelID
+		offline = address(l) + "/v1"
 	}
-	if s.openai.injected, err = s.injectOpenAI(ctx, injector, s.openai.direct); err != nil {
+	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", s.cfg.OpenAIBaseURL, offline); err != nil {
 		return err
 	}
-	s.embedding = s.openai
-	if s.cfg.EmbeddingBaseURL != "" {
-		s.embedding.direct = s.cfg.EmbeddingBaseURL
-		s.embedding.injected, err = s.injectOpenAI(ctx, injector, s.cfg.EmbeddingBaseURL)
+	if s.cfg.EmbeddingBaseURL == s.cfg.OpenAIBaseURL { // one address, and so one key
+		s.embedding = s.openai
+		return nil
 	}
+	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", s.cfg.EmbeddingBaseURL, offline)
 	return err
+}
+
+// model returns the model service that a variable names, or the offline model.
+func (s *services) model(ctx context.Context, injector *faults.Injector, variable, named, offline string,
+) (one service, err error) {
+	one = service{direct: named, injector: injector, about: "named by " + variable}
+	if named == "" {
+		one.direct, one.about = offline, "offline model, "+offlinemodel.ModelID
+	}
+	one.injected, err = s.injectOpenAI(ctx, injector, one.direct)
+	return one, err
 }
 
 func (s *services) injectOpenAI(ctx context.Context, injector *faults.Injector, base string) (string, error) {

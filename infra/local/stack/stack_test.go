@@ -343,7 +343,8 @@ func TestDataDirKeepsEverything(t *testing.T) {
 func besideAnotherStack(t *testing.T, first *fixture) {
 	second := start(t, map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": first.stack.Info().DynamoDBEndpoint, "TABLE_NAME": "second",
-		"OPENAI_BASE_URL": first.stack.Info().OpenAIBaseURL, "PINECONE_INDEX_HOST": first.stack.Info().PineconeHost,
+		"OPENAI_BASE_URL": first.stack.Info().OpenAIBaseURL, "OPENAI_CHAT_MODEL": "other",
+		"PINECONE_INDEX_HOST": first.stack.Info().PineconeHost,
 	})
 	if second.stack.Info().DynamoDBEndpoint != first.stack.Info().DynamoDBEndpoint {
 		t.Error("the named engine is not used")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -102,6 +103,12 @@ func (d *document) call(name string, n *yaml.Node) (any, error) {
 		return n.Value, nil
 	case name == "Sub" && isText && !strings.Contains(n.Value, "${!"):
 		return d.substitute(n.Value)
+	case name == "Sub" && len(n.Content) == 2 && n.Content[1].Kind == yaml.MappingNode:
+		return d.substituteGiven(n.Content[0].Value, n.Content[1])
+	case name == "Select" && len(n.Content) == 2:
+		return d.selectPart(n.Content[0].Value, n.Content[1])
+	case name == "Split" && len(n.Content) == 2:
+		return d.split(n.Content[0].Value, n.Content[1])
 	case name == "If" && len(n.Content) == 3:
 		return d.choose(n.Content[0].Value, n.Content[1], n.Content[2])
 	case name == "Join" && len(n.Content) == 2:
@@ -159,6 +166,45 @@ func (d *document) substitute(text string) (any, error) {
 		return fmt.Sprint(value)
 	})
 	return text, wrong
+}
+
+// substituteGiven replaces the names that are given with a text before those of parameters.
+func (d *document) substituteGiven(text string, given *yaml.Node) (any, error) {
+	values, err := d.mapping(given)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range values {
+		text = strings.ReplaceAll(text, "${"+name+"}", fmt.Sprint(value))
+	}
+	return d.substitute(text)
+}
+
+// split returns the parts of a text.
+func (d *document) split(separator string, n *yaml.Node) (any, error) {
+	value, err := d.value(n)
+	if err != nil {
+		return nil, err
+	}
+	parts := []any{}
+	for part := range strings.SplitSeq(fmt.Sprint(value), separator) {
+		parts = append(parts, part)
+	}
+	return parts, nil
+}
+
+// selectPart returns the member of a list with that index.
+func (d *document) selectPart(index string, n *yaml.Node) (any, error) {
+	value, err := d.value(n)
+	if err != nil {
+		return nil, err
+	}
+	list, _ := value.([]any)
+	i, err := strconv.Atoi(index)
+	if err != nil || i < 0 || i >= len(list) {
+		return nil, fmt.Errorf("there is no member %s of %v", index, value)
+	}
+	return list[i], nil
 }
 
 func (d *document) choose(condition string, yes, no *yaml.Node) (any, error) {

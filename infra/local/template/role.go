@@ -36,12 +36,20 @@ func (p Permission) Index() string {
 	return ""
 }
 
-var secretARN = regexp.MustCompile(`:secret:[^/]+/([\w-]+)-\?{6}$`)
+var secretARN = regexp.MustCompile(`:secret:[^/]+/([\w-]+)(@[\w.-]+)?-\?{6}$`)
 
 // Secret is the key that the permission is about, or empty.
 func (p Permission) Secret() string {
 	if m := secretARN.FindStringSubmatch(p.Resource); m != nil {
 		return m[1]
+	}
+	return ""
+}
+
+// SecretName is the name of that key's secret after the stage's prefix, with the host of the key's service.
+func (p Permission) SecretName() string {
+	if m := secretARN.FindStringSubmatch(p.Resource); m != nil {
+		return m[1] + m[2]
 	}
 	return ""
 }
