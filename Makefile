@@ -286,6 +286,8 @@ fix: $(BIN)/.stamp ## Apply the fixes that the linters know, then format
 
 # ---- Deploy
 
+AT_ONCE = $(if $(filter 1,$(URGENT)),-urgent)
+
 .PHONY: build
 build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	@tools/need go
@@ -313,28 +315,36 @@ bootstrap-aws: ## Say what secrets and Pinecone index a stage needs; make them w
 	  $(if $(PINECONE_REGION),-pinecone-region $(PINECONE_REGION)) $(if $(filter 1,$(APPLY)),-apply)
 
 .PHONY: deploy
-deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod (needs an account)
+deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod [URGENT=1: at once, whatever alarm fires] (needs an account)
 	@tools/need go
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG)
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) $(AT_ONCE)
 	@$(MAKE) --no-print-directory build
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -release .aws-sam/build > .aws-sam/parameters.yaml
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) $(AT_ONCE) -release .aws-sam/build > .aws-sam/parameters.yaml
 	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV) --parameter-overrides file://.aws-sam/parameters.yaml
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -brake all -off
+
+.PHONY: brake
+brake: ## Stop answers or background work in seconds, or end that: make brake WHAT=chat|background ENV=dev|prod [OFF=1]
+	@tools/need go
+	@test -n "$(WHAT)" || { echo "make brake: say what stops: make brake WHAT=background ENV=prod" >&2; exit 2; }
+	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -brake "$(WHAT)" $(if $(filter 1,$(OFF)),-off)
+
+.PHONY: app
+app: ## Give a stage the registry of an app: make app APP=app.yaml ENV=dev|prod [FRESH=1] [URGENT=1]
+	@tools/need go
+	@test -n "$(APP)" || { echo "make app: name the file: make app APP=app.yaml ENV=prod" >&2; exit 2; }
+	@go run ./infra/app -file "$(APP)" -env $(ENV) -config $(CONFIG) $(if $(FRESH),-fresh) $(AT_ONCE)
 
 # A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
 # that make does not install the tools again. Another commit installs its own tools in its own folder.
-.PHONY: app
-app: ## Give a stage the registry of an app: make app APP=app.yaml ENV=dev|prod [FRESH=1]
-	@tools/need go
-	@test -n "$(APP)" || { echo "make app: name the file: make app APP=app.yaml ENV=prod" >&2; exit 2; }
-	@go run ./infra/app -file "$(APP)" -env $(ENV) -config $(CONFIG) $(if $(FRESH),-fresh)
-
 .PHONY: rollback
-rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod
+rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod [URGENT=1]
 	@test -n "$(TO)" || { echo "make rollback: name the commit or tag to deploy again: make rollback TO=v1.2.0 ENV=prod" >&2; exit 2; }
 	@rm -rf .cache/rollback && git worktree prune && git worktree add --quiet --detach .cache/rollback "$(TO)"
 	@if cmp -s tools/requirements.txt .cache/rollback/tools/requirements.txt; then \
 	  ln -s "$(CACHE)" .cache/rollback/.cache && touch -r tools/requirements.txt .cache/rollback/tools/requirements.txt; fi
-	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))"
+	@test -z "$(AT_ONCE)" || grep -q URGENT .cache/rollback/Makefile || { echo "make rollback: $(TO) does not know URGENT: put GradualReleases=false into $(CONFIG)" >&2; exit 2; }
+	@$(MAKE) --no-print-directory -C .cache/rollback deploy ENV=$(ENV) CONFIG="$(abspath $(CONFIG))" URGENT=$(URGENT)
 	@git worktree remove --force .cache/rollback
 
 .PHONY: teardown

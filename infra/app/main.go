@@ -1,8 +1,8 @@
 // Command app gives a stage the registry of an app: it checks the file, stores it in the stage's table under its
-// version, and updates the functions to read that version. The stack's code and its other parameters stay. `make app`
-// runs it.
+// version, updates the functions to read that version, and waits until all of them serve with it. The stack's code and
+// its other parameters stay. `make app` runs it.
 //
-//	go run ./infra/app -file app.yaml [-env dev] [-config samconfig.toml] [-fresh]
+//	go run ./infra/app -file app.yaml [-env dev] [-config samconfig.toml] [-fresh] [-urgent]
 package main
 
 import (
@@ -14,8 +14,6 @@ import (
 	"os"
 	"os/signal"
 
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/deployment"
@@ -38,6 +36,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	name := flags.String("env", "dev", "stage of the configuration")
 	config := flags.String("config", "samconfig.toml", "the configuration")
 	isFresh := flags.Bool("fresh", false, "no user has sessions in the contexts of the example that ships")
+	isUrgent := flags.Bool("urgent", false, "serve all requests at once, whatever alarm fires")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
@@ -53,12 +52,12 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(of.Region))
+	cfg, _, err := of.Connect(ctx)
 	if err != nil {
 		return err
 	}
 	s := stage{
-		name: of.Stack, isFresh: *isFresh, stacks: cloudformation.NewFromConfig(cfg),
+		updater: deployment.NewUpdater(cfg, of, out), isFresh: *isFresh, isUrgent: *isUrgent,
 		files: func(table string) files {
 			return dynamo.NewAppStore(dynamo.New(dynamodb.NewFromConfig(cfg), table))
 		},
@@ -71,8 +70,7 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		fmt.Fprintf(out, "%s has the version %s already\n", of.Stack, app.Version)
 		return nil
 	}
-	fmt.Fprintf(out, "%s changes to the version %s: new requests have it when the update is complete\n",
-		of.Stack, app.Version)
+	fmt.Fprintf(out, "all functions of %s serve with the version %s\n", of.Stack, app.Version)
 	if _, given := of.Given[parameter]; given {
 		fmt.Fprintf(out, "%s names another version of %s: remove it there, or the next deployment goes back\n",
 			*config, parameter)
@@ -96,17 +94,17 @@ var (
 
 // stage is the stack whose registry is changed.
 type stage struct {
-	name string
+	updater *deployment.Updater
 	// isFresh is true if nobody has sessions yet in the contexts of the example that ships.
-	isFresh bool
-	stacks  deployment.Stacks
-	files   func(table string) files
+	isFresh  bool
+	isUrgent bool
+	files    func(table string) files
 }
 
-// use stores the file and updates the stack to its version. It reports whether the stack has another version. A
-// registry that loses contexts of the one before is refused, before anything is written.
+// use stores the file and updates the stack to its version. It reports whether it has changed anything. A registry that
+// loses contexts of the one before is refused, before anything is written.
 func (s stage) use(ctx context.Context, app *registry.App, file string) (changed bool, err error) {
-	found, err := deployment.Find(ctx, s.stacks, s.name)
+	found, err := deployment.Find(ctx, s.updater.Stacks, s.updater.Stage.Stack)
 	if err != nil {
 		return false, err
 	}
@@ -118,21 +116,20 @@ func (s stage) use(ctx context.Context, app *registry.App, file string) (changed
 	if !ok {
 		return false, errNoVersion
 	}
-	if before == app.Version {
-		return false, nil
-	}
 	store := s.files(table)
-	if err := s.checkSuccessor(ctx, store, before, app); err != nil {
-		return false, err
-	}
-	if err := store.Put(ctx, app.Version, file); err != nil {
-		return false, err
+	if before != app.Version {
+		if err := s.checkSuccessor(ctx, store, before, app); err != nil {
+			return false, err
+		}
+		if err := store.Put(ctx, app.Version, file); err != nil {
+			return false, err
+		}
 	}
 	given := map[string]string{parameter: app.Version}
-	if err := deployment.Update(ctx, s.stacks, s.name, found, app.Version, given); err != nil {
-		return false, err
+	if s.isUrgent {
+		given[deployment.Gradual] = "false"
 	}
-	return true, nil
+	return s.updater.Update(ctx, given, map[string]string{"APP_VERSION": app.Version})
 }
 
 func (s stage) checkSuccessor(ctx context.Context, store files, before string, app *registry.App) error {

@@ -1,40 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/internal/registry"
 )
 
-// fakeStage is a stack with a table that keeps files.
+// fakeStage is a stage with a table that keeps files.
 type fakeStage struct {
-	stack   types.Stack
-	stored  map[string]string
-	updated *cloudformation.UpdateStackInput
-	refused error
-	isFresh bool
-}
-
-func (f *fakeStage) DescribeStacks(context.Context, *cloudformation.DescribeStacksInput,
-	...func(*cloudformation.Options),
-) (*cloudformation.DescribeStacksOutput, error) {
-	return &cloudformation.DescribeStacksOutput{Stacks: []types.Stack{f.stack}}, nil
-}
-
-func (f *fakeStage) UpdateStack(_ context.Context, in *cloudformation.UpdateStackInput,
-	_ ...func(*cloudformation.Options),
-) (*cloudformation.UpdateStackOutput, error) {
-	f.updated = in
-	return nil, f.refused
+	*deploymenttest.Stack
+	stored            map[string]string
+	isFresh, isUrgent bool
 }
 
 func (f *fakeStage) Put(_ context.Context, version, file string) error {
@@ -49,16 +31,10 @@ func (f *fakeStage) File(_ context.Context, version string) (string, error) {
 	return "", errors.New("no such version")
 }
 
-func newFake(version string) *fakeStage {
-	return &fakeStage{isFresh: true, stored: map[string]string{}, stack: types.Stack{
-		Capabilities: []types.Capability{types.CapabilityCapabilityIam},
-		Outputs:      []types.Output{{OutputKey: aws.String("TableName"), OutputValue: aws.String("table")}},
-		Parameters: []types.Parameter{
-			{ParameterKey: aws.String("JwtIssuer"), ParameterValue: aws.String("https://issuer")},
-			{ParameterKey: aws.String(parameter), ParameterValue: aws.String(version)},
-			{ParameterKey: aws.String("Release"), ParameterValue: aws.String("0123456789ab")},
-		},
-	}}
+func newFake(t *testing.T, version string) *fakeStage {
+	t.Helper()
+	given := map[string]string{parameter: version}
+	return &fakeStage{Stack: deploymenttest.New(t, given), isFresh: true, stored: map[string]string{}}
 }
 
 func (f *fakeStage) use(t *testing.T, file string) (bool, error) {
@@ -67,8 +43,8 @@ func (f *fakeStage) use(t *testing.T, file string) (bool, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := stage{name: "throughline", isFresh: f.isFresh, stacks: f, files: func(table string) files {
-		if table != "table" {
+	s := stage{isFresh: f.isFresh, isUrgent: f.isUrgent, updater: f.Updater(t.Output()), files: func(table string) files {
+		if table != deploymenttest.Table {
 			t.Errorf("the table is %s", table)
 		}
 		return f
@@ -85,52 +61,65 @@ func example(t *testing.T, name string) string {
 	return string(text)
 }
 
-// TestUse gives a stage its first registry: the file is stored, and the update changes one parameter.
-func TestUse(t *testing.T) {
-	t.Parallel()
-	f, file := newFake(""), example(t, "tutor")
-	changed, err := f.use(t, file)
-	if err != nil || !changed {
-		t.Fatalf("changed %v, %v", changed, err)
-	}
+// version is the version of a file.
+func version(t *testing.T, file string) string {
+	t.Helper()
 	app, err := registry.Parse([]byte(file))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.stored[app.Version] != file {
+	return app.Version
+}
+
+// TestUse gives a stage its first registry: the file is stored, and what serves has its version when the command ends.
+// Nothing else changes.
+func TestUse(t *testing.T) {
+	t.Parallel()
+	f, file := newFake(t, ""), example(t, "tutor")
+	issuer := f.Given["JwtIssuer"]
+	changed, err := f.use(t, file)
+	if err != nil || !changed || f.Updates != 1 {
+		t.Fatalf("changed %v, %v, %d updates", changed, err, f.Updates)
+	}
+	if f.stored[version(t, file)] != file {
 		t.Errorf("stored %v", f.stored)
 	}
-	values := map[string]string{}
-	for _, p := range f.updated.Parameters {
-		values[*p.ParameterKey] = aws.ToString(p.ParameterValue)
-		if (*p.ParameterKey == "JwtIssuer") != aws.ToBool(p.UsePreviousValue) {
-			t.Errorf("parameter %s, previous value %v", *p.ParameterKey, aws.ToBool(p.UsePreviousValue))
-		}
+	if err := f.IsAt("APP_VERSION", version(t, file)); err != nil {
+		t.Error(err)
 	}
-	release := values["Release"]
-	if len(release) != 12 || release == "0123456789ab" {
-		t.Errorf("the update is the release %q, so the functions' versions would not change", release)
-	}
-	want := map[string]string{"JwtIssuer": "", parameter: app.Version, "Release": release}
-	if diff := cmp.Diff(want, values); diff != "" {
-		t.Errorf("parameters (-want +got)\n%s", diff)
-	}
-	if !*f.updated.UsePreviousTemplate || len(f.updated.Capabilities) != 1 {
-		t.Errorf("the update is %+v", f.updated)
+	if f.Given["JwtIssuer"] != issuer || f.Given["GradualReleases"] != "true" || f.ChangeSets() != 0 {
+		t.Errorf("the parameters are %v, with %d change sets left", f.Given, f.ChangeSets())
 	}
 }
 
-// TestUseAgain gives a stage the registry that it has.
+// TestUseAgain gives a stage the registry that it has, and one that its stack names and its functions do not have.
 func TestUseAgain(t *testing.T) {
 	t.Parallel()
 	file := example(t, "tutor")
-	app, err := registry.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
+	f := newFake(t, version(t, file))
+	if changed, err := f.use(t, file); changed || err != nil || f.Updates != 0 {
+		t.Errorf("changed %v, %v, %d updates", changed, err, f.Updates)
 	}
-	f := newFake(app.Version)
-	if changed, err := f.use(t, file); changed || err != nil || f.updated != nil {
-		t.Errorf("changed %v, %v, update %v", changed, err, f.updated)
+	for _, environment := range f.Live {
+		environment["APP_VERSION"] = ""
+	}
+	if changed, err := f.use(t, file); !changed || err != nil || f.IsAt("APP_VERSION", version(t, file)) != nil {
+		t.Errorf("changed %v, %v", changed, err)
+	}
+}
+
+// TestUseDuringAnOutage is refused by an alarm of the release, and is told so. An urgent one goes through.
+func TestUseDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	f, file := newFake(t, ""), example(t, "tutor")
+	f.Firing = []string{"throughline-release-answers"}
+	_, err := f.use(t, file)
+	if err == nil || !strings.Contains(err.Error(), "UPDATE_ROLLBACK_COMPLETE") || f.IsAt("APP_VERSION", "") != nil {
+		t.Errorf("error %v", err)
+	}
+	f.isUrgent = true
+	if changed, err := f.use(t, file); !changed || err != nil || f.IsAt("APP_VERSION", version(t, file)) != nil {
+		t.Errorf("changed %v, %v", changed, err)
 	}
 }
 
@@ -138,49 +127,40 @@ func TestUseAgain(t *testing.T) {
 func TestLostContextsAreRefused(t *testing.T) {
 	t.Parallel()
 	before := example(t, "tutor")
-	app, err := registry.Parse([]byte(before))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := newFake(app.Version)
-	f.stored[app.Version] = before
-	_, err = f.use(t, example(t, "travel"))
+	f := newFake(t, version(t, before))
+	f.stored[version(t, before)] = before
+	_, err := f.use(t, example(t, "travel"))
 	if err == nil || !strings.Contains(err.Error(), "the context lesson is missing") || len(f.stored) != 1 ||
-		f.updated != nil {
-		t.Errorf("error %v, %d files, update %v", err, len(f.stored), f.updated)
+		f.Updates != 0 {
+		t.Errorf("error %v, %d files, %d updates", err, len(f.stored), f.Updates)
 	}
 }
 
 // TestTheExampleIsNotLost keeps the contexts of the example, unless nobody has used them.
 func TestTheExampleIsNotLost(t *testing.T) {
 	t.Parallel()
-	f := newFake("")
+	f := newFake(t, "")
 	f.isFresh = false
 	_, err := f.use(t, example(t, "tutor"))
-	if err == nil || !strings.Contains(err.Error(), "coach_conversation is missing") || f.updated != nil {
-		t.Errorf("error %v, update %v", err, f.updated)
+	if err == nil || !strings.Contains(err.Error(), "coach_conversation is missing") || f.Updates != 0 {
+		t.Errorf("error %v, %d updates", err, f.Updates)
 	}
 }
 
 // TestFailures says what hinders a change.
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	without := newFake("")
-	without.stack.Outputs = nil
-	if _, err := without.use(t, example(t, "tutor")); !errors.Is(err, errNoTable) {
-		t.Errorf("without a table: %v", err)
-	}
-	old := newFake("")
-	old.stack.Parameters = nil
+	old := newFake(t, "")
+	old.Template = bytes.Replace(old.Template, []byte("\n  AppVersion:\n"), []byte("\n  OldVersion:\n"), 1)
 	if _, err := old.use(t, example(t, "tutor")); !errors.Is(err, errNoVersion) || len(old.stored) != 0 {
 		t.Errorf("with a template that has no version: %v, %d files", err, len(old.stored))
 	}
-	refused := newFake("")
-	refused.refused = errors.New("UPDATE_IN_PROGRESS")
-	if _, err := refused.use(t, example(t, "tutor")); !errors.Is(err, refused.refused) {
-		t.Errorf("while it is updated: %v", err)
+	failed := newFake(t, "")
+	failed.FailAt = "functions"
+	if _, err := failed.use(t, example(t, "tutor")); err == nil || !strings.Contains(err.Error(), "ended in UPDATE_ROLLBACK") {
+		t.Errorf("an update that fails: %v", err)
 	}
-	if _, err := newFake("000000000000").use(t, example(t, "tutor")); err == nil {
+	if _, err := newFake(t, "000000000000").use(t, example(t, "tutor")); err == nil {
 		t.Error("the version before is not in the table, and nothing is said")
 	}
 	var out strings.Builder

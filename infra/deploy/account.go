@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager/types"
@@ -25,11 +26,15 @@ func account(ctx context.Context, s deployment.Stage, isDeletion bool) []string 
 	if len(missing) > 0 {
 		return missing
 	}
-	if problem := owner(ctx, sts.NewFromConfig(cfg), s); problem != "" || isDeletion {
-		return slices.DeleteFunc([]string{problem}, func(p string) bool { return p == "" })
+	if _, err := s.Operator(ctx, sts.NewFromConfig(cfg)); err != nil {
+		return []string{err.Error()}
+	}
+	if isDeletion {
+		return nil
 	}
 	return slices.Concat(secrets(ctx, secretsmanager.NewFromConfig(cfg), s),
-		concurrency(ctx, lambda.NewFromConfig(cfg), s), stack(ctx, cloudformation.NewFromConfig(cfg), s))
+		concurrency(ctx, lambda.NewFromConfig(cfg), s), stack(ctx, cloudformation.NewFromConfig(cfg), s),
+		firing(ctx, cloudwatch.NewFromConfig(cfg), s))
 }
 
 // credentials returns the client's configuration, and says whether there are no credentials.
@@ -42,19 +47,6 @@ func credentials(ctx context.Context, s deployment.Stage) (aws.Config, []string)
 		return cfg, []string{"there are no AWS credentials: run \"aws configure\" or \"aws sso login\", or set AWS_PROFILE"}
 	}
 	return cfg, nil
-}
-
-// owner says whether the credentials are of another account than the stage.
-func owner(ctx context.Context, client *sts.Client, s deployment.Stage) string {
-	caller, err := client.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err != nil {
-		return fmt.Sprintf("the account of the AWS credentials is not known: %v", err)
-	}
-	if got := aws.ToString(caller.Account); got != s.Account {
-		return fmt.Sprintf("the AWS credentials are of the account %s, and the stage is in %s: choose others with "+
-			"AWS_PROFILE, or change account in [%s.throughline.parameters]", got, s.Account, s.Name)
-	}
-	return ""
 }
 
 // secrets says which secrets are missing.

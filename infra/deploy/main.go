@@ -1,9 +1,11 @@
 // Command deploy says what a deployment lacks before SAM runs: parameters without a value, credentials of the stage's
 // account, secrets, concurrency, a stack that can be updated, an issuer whose tokens can be checked. `make deploy` runs
 // it first. With -delete it says what hinders the deletion of a stage, for `make teardown`. With -release it prints the
-// values of the template's parameters and the name of the release, for what SAM has built in a folder.
+// values of the template's parameters and the name of the release, for what SAM has built in a folder. With -brake it
+// stops functions at once, for `make brake`.
 //
-//	go run ./infra/deploy [-env dev] [-config samconfig.toml] [-delete stack | -release folder]
+//	go run ./infra/deploy [-env dev] [-config samconfig.toml] [-urgent] [-delete stack | -release folder]
+//	go run ./infra/deploy [-env dev] [-config samconfig.toml] -brake chat|background|all [-off]
 package main
 
 import (
@@ -16,6 +18,9 @@ import (
 	"os/signal"
 	"slices"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/infra/deployment"
 )
@@ -36,6 +41,9 @@ func run(ctx context.Context, client *http.Client, arguments []string, values, o
 	path := flags.String("config", "samconfig.toml", "the configuration")
 	built := flags.String("release", "", "the folder in which SAM has built")
 	deletes := flags.String("delete", "", "the stack to delete, repeated")
+	isUrgent := flags.Bool("urgent", false, "a release that serves all requests at once, whatever alarm fires")
+	what := flags.String("brake", "", "stop functions: chat, background or all")
+	isOff := flags.Bool("off", false, "end the brake")
 	isDeletion := slices.Contains(arguments, "-delete")
 	if flags.Parse(arguments) != nil {
 		return 2
@@ -46,14 +54,21 @@ func run(ctx context.Context, client *http.Client, arguments []string, values, o
 		return 2
 	}
 	if *built != "" {
-		if err := release(values, *built, s); err != nil {
-			fmt.Fprintln(out, "deploy:", err)
-			return 1
-		}
-		return 0
+		err = release(values, *built, s, *isUrgent, failedUpdate(ctx, s))
+		return exitCode(err, out)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if *what != "" {
+		cfg, _, err := s.Connect(ctx)
+		if err == nil {
+			err = brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), s.Stack, *what, *isOff, values)
+		}
+		return exitCode(err, out)
+	}
+	if *isUrgent {
+		s.Given[deployment.Gradual] = "false"
+	}
 	var problems []string
 	if isDeletion {
 		problems = append(teardown(s, *deletes), account(ctx, s, true)...)
@@ -72,4 +87,13 @@ func run(ctx context.Context, client *http.Client, arguments []string, values, o
 	}
 	fmt.Fprintln(out, "Parameters go into parameter_overrides of the stage. docs/deploying.md has the whole road.")
 	return 1
+}
+
+// exitCode says what failed.
+func exitCode(err error, out io.Writer) int {
+	if err != nil {
+		fmt.Fprintln(out, "deploy:", err)
+		return 1
+	}
+	return 0
 }

@@ -44,11 +44,11 @@ type fakeAccount struct {
 	table string
 }
 
-func (a fakeAccount) describeStackResources(w http.ResponseWriter) {
-	fmt.Fprint(w, `<DescribeStackResourcesResponse><DescribeStackResourcesResult><StackResources><member>`+
+func (a fakeAccount) listStackResources(w http.ResponseWriter) {
+	fmt.Fprint(w, `<ListStackResourcesResponse><ListStackResourcesResult><StackResourceSummaries><member>`+
 		`<LogicalResourceId>Table</LogicalResourceId><PhysicalResourceId>app-dev-Table-1X</PhysicalResourceId>`+
 		`<ResourceType>AWS::DynamoDB::Table</ResourceType><ResourceStatus>DELETE_SKIPPED</ResourceStatus></member>`+
-		`</StackResources></DescribeStackResourcesResult></DescribeStackResourcesResponse>`)
+		`</StackResourceSummaries></ListStackResourcesResult></ListStackResourcesResponse>`)
 }
 
 func (a fakeAccount) describeStacks(w http.ResponseWriter) {
@@ -68,8 +68,8 @@ func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.describeStacks(w)
 		return
 	}
-	if r.FormValue("Action") == "DescribeStackResources" {
-		a.describeStackResources(w)
+	if r.FormValue("Action") == "ListStackResources" {
+		a.listStackResources(w)
 		return
 	}
 	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" { // STS, which needs no right

@@ -3,10 +3,13 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/deployment"
 )
@@ -27,26 +30,42 @@ func TestReleaseNamesWhatRuns(t *testing.T) {
 		}
 	}
 	write("CoachFunction/bootstrap", "code")
+	isUrgent, salt := false, ""
 	name := func(given map[string]string) string {
 		t.Helper()
 		var out bytes.Buffer
-		if err := release(&out, built, deployment.Stage{Given: given}); err != nil {
+		if err := release(&out, built, deployment.Stage{Given: given}, isUrgent, salt); err != nil {
 			t.Fatal(err)
 		}
 		values := map[string]string{}
 		if err := json.Unmarshal(out.Bytes(), &values); err != nil {
 			t.Fatal(err)
 		}
-		if values["CorsOrigins"] != given["CorsOrigins"] || len(values) != len(given)+1 {
-			t.Errorf("the values are %v, of %v", values, given)
+		want := maps.Clone(given)
+		want["Release"], want["PreviousTableName"], want["AlarmTopicArn"] = values["Release"], "", ""
+		want["GradualReleases"] = map[bool]string{true: "false", false: "true"}[isUrgent]
+		if diff := cmp.Diff(want, values); diff != "" {
+			t.Errorf("the values (-want +got)\n%s", diff)
 		}
 		return values["Release"]
 	}
-	given := map[string]string{"CorsOrigins": "https://a.example, https://b.example", "LogLevel": "INFO"}
+	given := map[string]string{
+		"CorsOrigins": "https://a.example, https://b.example", "LogLevel": "INFO",
+		"GradualReleases": "true", "AlarmTopicArn": "none",
+	}
 	first := name(given)
 	if again := name(given); first != again || len(first) != 12 {
 		t.Errorf("the same is the release %q and %q", first, again)
 	}
+	isUrgent = true
+	if urgent := name(given); urgent != first {
+		t.Error("how it goes into service makes it another release")
+	}
+	isUrgent, salt = false, "it was taken back"
+	if again := name(given); again == first {
+		t.Error("it is the same release after it was taken back")
+	}
+	salt = ""
 	given["LogLevel"] = "WARN"
 	if other := name(given); other == first {
 		t.Error("another setting is the same release")
@@ -57,7 +76,7 @@ func TestReleaseNamesWhatRuns(t *testing.T) {
 		t.Error("other code is the same release")
 	}
 	given["Release"] = "000000000000"
-	err := release(&bytes.Buffer{}, built, deployment.Stage{Given: given})
+	err := release(&bytes.Buffer{}, built, deployment.Stage{Given: given}, false, "")
 	if err == nil || !strings.Contains(err.Error(), "Release is computed") {
 		t.Errorf("a given release: %v", err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
 
@@ -56,12 +55,8 @@ func stack(ctx context.Context, client *cloudformation.Client, s deployment.Stag
 // kept says which table the stack leaves, and what to do with it.
 func kept(ctx context.Context, client *cloudformation.Client, s deployment.Stage) string {
 	table := "Its table"
-	out, err := client.DescribeStackResources(ctx, &cloudformation.DescribeStackResourcesInput{StackName: &s.Stack})
-	for i := 0; err == nil && i < len(out.StackResources); i++ {
-		r := out.StackResources[i]
-		if aws.ToString(r.ResourceType) == "AWS::DynamoDB::Table" && aws.ToString(r.PhysicalResourceId) != "" {
-			table = "Its table " + aws.ToString(r.PhysicalResourceId)
-		}
+	if tables, err := deployment.Resources(ctx, client, s.Stack, "AWS::DynamoDB::Table"); err == nil {
+		table = strings.Join(append([]string{table}, tables...), " ")
 	}
 	return table + " stays, and the next deployment makes another: docs/deploying.md says how to delete it, or, where " +
 		"it has records already, to use it with ExistingTableName"

@@ -27,10 +27,24 @@ type Stage struct {
 	// Given are the values of parameters that the stage overrides.
 	Given      map[string]string
 	parameters map[string]parameter
+	// bucket and prefix are where SAM keeps what it deploys; without a bucket it has one of its own.
+	bucket, prefix string
+	// overlaps are the stages of the same account in whose names this one's lies, or the other way round.
+	overlaps []string
 }
 
 // Release is the parameter that names what a stage runs. Each value makes a version of each function.
 const Release = "Release"
+
+// Gradual is the parameter by which a release serves a part of the requests first, and goes back at an alarm.
+const Gradual = "GradualReleases"
+
+// Topic is the parameter with the topic that alarms go to. NoTopic is its value where somebody has decided that alarms are
+// only shown.
+const (
+	Topic   = "AlarmTopicArn"
+	NoTopic = "none"
+)
 
 // releaseBytes is the length of a release's name, in bytes of a hash.
 const releaseBytes = 6
@@ -59,6 +73,28 @@ var howToGet = map[string]string{
 		"\"Host\" in Pinecone's console",
 }
 
+// stage is a stage in the form of samconfig.toml.
+type stage struct {
+	Global struct {
+		Parameters struct {
+			StackName string `toml:"stack_name"`
+			Region    string `toml:"region"`
+			Overrides any    `toml:"parameter_overrides"`
+		} `toml:"parameters"`
+	} `toml:"global"`
+	Deploy struct {
+		Parameters struct {
+			Bucket string `toml:"s3_bucket"`
+			Prefix string `toml:"s3_prefix"`
+		} `toml:"parameters"`
+	} `toml:"deploy"`
+	Throughline struct {
+		Parameters struct {
+			Account string `toml:"account"`
+		} `toml:"parameters"`
+	} `toml:"throughline"`
+}
+
 // Open reads a stage from a file in the form of samconfig.toml, for the project's template.
 func Open(path, stage string) (Stage, error) {
 	text, err := os.ReadFile(path)
@@ -69,7 +105,7 @@ func Open(path, stage string) (Stage, error) {
 }
 
 // Load reads a stage from the texts of the template and of samconfig.toml.
-func Load(template, config []byte, stage string) (Stage, error) {
+func Load(template, config []byte, name string) (Stage, error) {
 	var t struct {
 		Parameters map[string]parameter `yaml:"Parameters"`
 	}
@@ -81,34 +117,42 @@ func Load(template, config []byte, stage string) (Stage, error) {
 	if err != nil {
 		return Stage{}, fmt.Errorf("read samconfig: %w", err)
 	}
-	raw, ok := stages[stage]
+	raw, ok := stages[name]
 	if !ok {
-		return Stage{}, fmt.Errorf("samconfig has no stage %q", stage)
+		return Stage{}, fmt.Errorf("samconfig has no stage %q", name)
 	}
-	var s struct {
-		Global struct {
-			Parameters struct {
-				StackName string `toml:"stack_name"`
-				Region    string `toml:"region"`
-				Overrides any    `toml:"parameter_overrides"`
-			} `toml:"parameters"`
-		} `toml:"global"`
-		Throughline struct {
-			Parameters struct {
-				Account string `toml:"account"`
-			} `toml:"parameters"`
-		} `toml:"throughline"`
-	}
+	var s stage
 	if err := meta.PrimitiveDecode(raw, &s); err != nil {
-		return Stage{}, fmt.Errorf("read stage %s: %w", stage, err)
+		return Stage{}, fmt.Errorf("read stage %s: %w", name, err)
 	}
 	p := s.Global.Parameters
 	out := Stage{
-		Name: stage, Stack: p.StackName, Region: p.Region, Account: s.Throughline.Parameters.Account,
-		parameters: t.Parameters,
+		Name: name, Stack: p.StackName, Region: p.Region, Account: s.Throughline.Parameters.Account,
+		parameters: t.Parameters, bucket: s.Deploy.Parameters.Bucket, prefix: s.Deploy.Parameters.Prefix,
 	}
+	out.overlaps = overlaps(meta, stages, out)
 	out.Given, err = overrides(p.Overrides)
 	return out, err
+}
+
+// overlaps lists the stages of the account whose stack's name and a hyphen begin this one's, or begin with it: the
+// rights of the one hold for the other.
+func overlaps(meta toml.MetaData, stages map[string]toml.Primitive, of Stage) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(stages)) {
+		var s stage
+		if name == of.Name || meta.PrimitiveDecode(stages[name], &s) != nil {
+			continue
+		}
+		other := s.Global.Parameters.StackName
+		if other == "" || of.Account == "" || s.Throughline.Parameters.Account != of.Account {
+			continue
+		}
+		if strings.HasPrefix(other, of.Stack+"-") || strings.HasPrefix(of.Stack, other+"-") {
+			out = append(out, other)
+		}
+	}
+	return out
 }
 
 // overrides reads parameter_overrides, which is a list of texts or one text with spaces.
@@ -201,6 +245,9 @@ func (s Stage) Reservations() []Reservation {
 	return out
 }
 
+// longestStack is the longest name of a stack: those of its functions are longer, such as <stack>-summarize.
+const longestStack = 64 - len("-summarize")
+
 // account matches the id of an AWS account.
 var account = regexp.MustCompile(`^\d{12}$`)
 
@@ -223,6 +270,18 @@ func (s Stage) Problems() []string {
 	}
 	if s.Stack == "" {
 		out = append(out, "stack_name is missing: the name of the stack")
+	}
+	if len(s.Stack) > longestStack {
+		out = append(out, fmt.Sprintf("stack_name = %q has %d characters: at most %d, because the names of functions have at "+
+			"most 64", s.Stack, len(s.Stack), longestStack))
+	}
+	for _, other := range s.overlaps {
+		out = append(out, fmt.Sprintf("the stacks %s and %s are in one account, and what may be done to the one's %s-* may be "+
+			"done to the other: name them apart, such as app-dev and app-prod", s.Stack, other, min(s.Stack, other)))
+	}
+	if s.Name == "prod" && s.Value(Topic) == "" {
+		out = append(out, Topic+" is missing: no alarm would reach anybody. docs/deploying.md has the commands that make a "+
+			"topic; "+Topic+"="+NoTopic+" says that alarms are only shown")
 	}
 	if s.Region == "" {
 		out = append(out, "region is missing: the AWS region, such as us-east-1")

@@ -86,6 +86,15 @@ func TestProblems(t *testing.T) {
 		},
 		{"unknown", "SecretPrefix=app/memory", "SecretPre=x", "SecretPre is not a parameter of template.yaml"},
 		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},
+		{
+			"long stack", `"app-memory"`, `"` + strings.Repeat("a", 55) + `"`,
+			`stack_name = "` + strings.Repeat("a", 55) + `" has 55 characters: at most 54`,
+		},
+		{
+			"overlapping stack", "[dev.throughline", "[other.global.parameters]\nstack_name = \"app\"\n" +
+				"[other.throughline.parameters]\naccount = \"123456789012\"\n[dev.throughline",
+			"the stacks app-memory and app are in one account, and what may be done to the one's app-*",
+		},
 		{"region", `region = "eu-west-1"`, "", "region is missing: "},
 		{
 			"account", `account = "123456789012"`, "",
@@ -100,6 +109,20 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %q, want one line that begins with %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestProductionHasATopic refuses a stage prod whose alarms reach nobody, unless that is said.
+func TestProductionHasATopic(t *testing.T) {
+	t.Parallel()
+	prod := strings.ReplaceAll(whole, "[dev.", "[prod.")
+	for given, want := range map[string]string{
+		"": "AlarmTopicArn is missing: no alarm", `"AlarmTopicArn=none", `: "", `"AlarmTopicArn=arn:aws:sns:eu-west-1:1:t", `: "",
+	} {
+		got := load(t, strings.Replace(prod, `"SecretPrefix`, given+`"SecretPrefix`, 1), "prod").Problems()
+		if strings.Join(got, "") != "" != (want != "") || want != "" && !strings.HasPrefix(got[0], want) {
+			t.Errorf("%s: %q, want %q", given, got, want)
+		}
 	}
 }
 

@@ -2,7 +2,6 @@ package deployment
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,16 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
-// Stacks are the calls of CloudFormation that change a stage without SAM.
-type Stacks interface {
+// DescribesStacks is the call of CloudFormation that reads a stack.
+type DescribesStacks interface {
 	DescribeStacks(context.Context, *cloudformation.DescribeStacksInput, ...func(*cloudformation.Options),
 	) (*cloudformation.DescribeStacksOutput, error)
-	UpdateStack(context.Context, *cloudformation.UpdateStackInput, ...func(*cloudformation.Options),
-	) (*cloudformation.UpdateStackOutput, error)
 }
 
 // Find reads a stack.
-func Find(ctx context.Context, stacks Stacks, name string) (types.Stack, error) {
+func Find(ctx context.Context, stacks DescribesStacks, name string) (types.Stack, error) {
 	out, err := stacks.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if err != nil {
 		return types.Stack{}, fmt.Errorf("read the stack %s: %w", name, err)
@@ -51,31 +48,29 @@ func Parameter(of types.Stack, name string) (value string, ok bool) {
 	return "", false
 }
 
-// Update changes the values of a stack's parameters, and neither its template nor anything else. The update is a
-// release of its own, named by the one before and what changes: without another one the functions' versions would go on
-// with the values that they were published with.
-func Update(ctx context.Context, stacks Stacks, name string, of types.Stack, what string, given map[string]string,
-) error {
-	in := &cloudformation.UpdateStackInput{
-		StackName: &name, UsePreviousTemplate: aws.Bool(true), Capabilities: of.Capabilities, Tags: of.Tags,
-		NotificationARNs: of.NotificationARNs, RoleARN: of.RoleARN,
-	}
-	for _, p := range of.Parameters {
-		value, ok := given[aws.ToString(p.ParameterKey)]
-		if aws.ToString(p.ParameterKey) == Release {
-			sum := sha256.Sum256([]byte(aws.ToString(p.ParameterValue) + " " + what))
-			value, ok = ReleaseName(sum[:]), true
+// ListsResources is the call of CloudFormation that lists what a stack has.
+type ListsResources interface {
+	ListStackResources(context.Context, *cloudformation.ListStackResourcesInput, ...func(*cloudformation.Options),
+	) (*cloudformation.ListStackResourcesOutput, error)
+}
+
+// Resources returns the names of a stack's resources of a type. DescribeStackResources would leave out what a stack has
+// beyond 100.
+func Resources(ctx context.Context, stacks ListsResources, name, kind string) ([]string, error) {
+	var out []string
+	pages := cloudformation.NewListStackResourcesPaginator(stacks, &cloudformation.ListStackResourcesInput{StackName: &name})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("list the resources of %s: %w", name, err)
 		}
-		changed := types.Parameter{ParameterKey: p.ParameterKey, UsePreviousValue: aws.Bool(true)}
-		if ok {
-			changed = types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value}
+		for _, r := range page.StackResourceSummaries {
+			if aws.ToString(r.ResourceType) == kind && aws.ToString(r.PhysicalResourceId) != "" {
+				out = append(out, *r.PhysicalResourceId)
+			}
 		}
-		in.Parameters = append(in.Parameters, changed)
 	}
-	if _, err := stacks.UpdateStack(ctx, in); err != nil {
-		return fmt.Errorf("update the stack %s: %w", name, err)
-	}
-	return nil
+	return out, nil
 }
 
 // KeyManager returns who manages a key: AWS, or the customer.

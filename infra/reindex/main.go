@@ -31,6 +31,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"golang.org/x/time/rate"
 
+	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -179,14 +180,11 @@ func configure(ctx context.Context, name string, environ map[string]string) (con
 	}
 	environ = maps.Clone(environ)
 	if name != "" {
-		f, err := lambda.NewFromConfig(awsCfg).GetFunctionConfiguration(ctx,
-			&lambda.GetFunctionConfigurationInput{FunctionName: &name})
+		of, err := deployment.Environment(ctx, lambda.NewFromConfig(awsCfg), name)
 		if err != nil {
-			return config.Config{}, awsCfg, fmt.Errorf("-function=%s: read its configuration: %w", name, err)
+			return config.Config{}, awsCfg, fmt.Errorf("-function=%s: %w", name, err)
 		}
-		if f.Environment != nil {
-			maps.Copy(environ, f.Environment.Variables)
-		}
+		maps.Copy(environ, of)
 	}
 	keys, err := awsCfg.Credentials.Retrieve(ctx)
 	if err != nil {

@@ -8,13 +8,12 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/infra/deployment"
 )
 
 // fenceSID names the statement of a table's resource policy that makes the table read-only.
@@ -88,17 +87,43 @@ func (r *restore) readPolicy(ctx context.Context, table string) (policy, error) 
 	return p, nil
 }
 
-// setReadOnly makes a table read-only or lets it be written again, and reports whether it was so. What its owner has in
-// its policy stays.
+// operators returns whom a policy's fence spares, and whether there is one.
+func (p policy) operators() (spared texts, isFenced bool) {
+	for _, s := range p.Statement {
+		var f struct {
+			Condition struct {
+				Spared struct {
+					Principals texts `json:"aws:PrincipalArn"`
+				} `json:"ArnNotLike"`
+			}
+		}
+		if isFence(s) {
+			_ = json.Unmarshal(s, &f) // another's fence, whom it spares does not matter
+			return f.Condition.Spared.Principals, true
+		}
+	}
+	return nil, false
+}
+
+// isClosed reports whether a policy lets nobody but this operator write.
+func (r *restore) isClosed(p policy) bool {
+	spared, isFenced := p.operators()
+	return isFenced && slices.Equal(spared, r.operator)
+}
+
+// setReadOnly makes a table read-only or lets it be written again, and reports whether it was so. A fence that spares
+// another operator is replaced, so that one can end what another began. What its owner has in its policy stays.
 func (r *restore) setReadOnly(ctx context.Context, table string, readOnly bool) (was bool, err error) {
 	p, err := r.readPolicy(ctx, table)
-	if err != nil || slices.ContainsFunc(p.Statement, isFence) == readOnly {
-		return err == nil, err
+	if err != nil {
+		return false, err
 	}
+	if _, isFenced := p.operators(); readOnly && r.isClosed(p) || !readOnly && !isFenced {
+		return true, nil
+	}
+	p.Statement = slices.DeleteFunc(p.Statement, isFence)
 	if readOnly {
 		p.Statement = append(p.Statement, fence(table, r.operator))
-	} else {
-		p.Statement = slices.DeleteFunc(p.Statement, isFence)
 	}
 	return false, r.writePolicy(ctx, table, p)
 }
@@ -122,7 +147,7 @@ func (r *restore) writePolicy(ctx context.Context, table string, p policy) error
 	}
 	return r.wait(ctx, "the policy of "+table, func() (bool, error) {
 		now, err := r.readPolicy(ctx, table)
-		return len(now.Statement) == len(p.Statement), err
+		return len(now.Statement) == len(p.Statement) && r.isClosed(now) == r.isClosed(p), err
 	})
 }
 
@@ -136,14 +161,17 @@ func (p policy) ofTable(from, to string) policy {
 
 // wait asks until something has come about.
 func (r *restore) wait(ctx context.Context, what string, isDone func() (bool, error)) error {
-	for began := time.Now(); ; {
-		done, err := isDone()
-		if err != nil || done {
-			return err
-		}
-		fmt.Fprintf(r.out, "   … %s: waiting for %s\n", what, time.Since(began).Round(time.Second))
-		if err := delay.Sleep(ctx, r.poll); err != nil {
-			return fmt.Errorf("wait for %s: %w", what, err)
-		}
+	return deployment.Wait(ctx, r.out, r.updater.Poll, what, isDone)
+}
+
+// texts is one text or a list of texts, as policies have them.
+type texts []string
+
+// UnmarshalJSON reads both forms.
+func (t *texts) UnmarshalJSON(raw []byte) error {
+	if strings.HasPrefix(string(raw), "[") {
+		return json.Unmarshal(raw, (*[]string)(t))
 	}
+	*t = texts{""}
+	return json.Unmarshal(raw, &(*t)[0])
 }

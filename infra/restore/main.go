@@ -20,12 +20,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/config"
@@ -34,9 +31,6 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 )
-
-// poll is the time between two looks at something that DynamoDB or CloudFormation works on.
-const poll = 15 * time.Second
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -114,22 +108,14 @@ func command(ctx context.Context, arguments []string, out io.Writer) error {
 
 // connect returns the restoration of a stage with the operator's credentials, which must be of the stage's account.
 func connect(ctx context.Context, of deployment.Stage, at time.Time, out io.Writer) (*restore, error) {
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(of.Region))
+	cfg, operator, err := of.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	caller, err := sts.NewFromConfig(cfg).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err != nil {
-		return nil, fmt.Errorf("read whose the AWS credentials are: %w", err)
-	}
-	if got := aws.ToString(caller.Account); got != of.Account {
-		return nil, fmt.Errorf("the AWS credentials are of the account %s, and the stage is in %q: choose others with "+
-			"AWS_PROFILE, or change account in [%s.throughline.parameters]", got, of.Account, of.Name)
-	}
 	tables := dynamodb.NewFromConfig(cfg)
 	return &restore{
-		out: out, stack: of.Stack, region: of.Region, at: at.Truncate(time.Second), tables: tables,
-		operator: principals(aws.ToString(caller.Arn)), stacks: cloudformation.NewFromConfig(cfg),
+		out: out, at: at.Truncate(time.Second), tables: tables,
+		operator: principals(operator), updater: deployment.NewUpdater(cfg, of, out),
 		services: preflight.Services{
 			Table:      tables,
 			KeyManager: deployment.KeyManager(kms.NewFromConfig(cfg)),
@@ -143,25 +129,20 @@ func connect(ctx context.Context, of deployment.Stage, at time.Time, out io.Writ
 			}
 			return newEraser(ctx, environ, table)
 		},
-		now: time.Now, poll: poll,
+		now: time.Now,
 	}, nil
 }
 
-// environment returns a deployed function's variables, with the operator's credentials.
+// environment returns the variables with which a function serves, with the operator's credentials.
 func environment(ctx context.Context, cfg aws.Config, name string) (map[string]string, error) {
-	f, err := lambda.NewFromConfig(cfg).GetFunctionConfiguration(ctx,
-		&lambda.GetFunctionConfigurationInput{FunctionName: &name})
+	out, err := deployment.Environment(ctx, lambda.NewFromConfig(cfg), name)
 	if err != nil {
-		return nil, fmt.Errorf("read the configuration of %s: %w", name, err)
-	}
-	if f.Environment == nil {
-		return nil, fmt.Errorf("%s has no configuration", name)
+		return nil, err
 	}
 	keys, err := cfg.Credentials.Retrieve(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read the AWS credentials: %w", err)
 	}
-	out := f.Environment.Variables
 	out["AWS_REGION"], out["AWS_ACCESS_KEY_ID"] = cfg.Region, keys.AccessKeyID
 	out["AWS_SECRET_ACCESS_KEY"], out["AWS_SESSION_TOKEN"] = keys.SecretAccessKey, keys.SessionToken
 	return out, nil

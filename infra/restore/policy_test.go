@@ -13,19 +13,24 @@ import (
 	"sync"
 )
 
-// withPolicies passes requests on to an engine and adds what it lacks of resource policies: it keeps one for each
-// table, and refuses the writes that a statement with the effect Deny names, as the service does. The principal of a
-// request is the role that has the name of its access key.
-func withPolicies(engine http.Handler) http.Handler {
-	return &policies{engine: engine, texts: map[string]string{}}
+// withPolicies passes requests on to an engine and adds what it lacks of policies. It keeps a resource policy for each
+// table, and refuses the writes that a statement with the effect Deny names, as the service does; what the functions'
+// roles do not allow it refuses after that. The principal of a request is the role that has the name of its access key.
+func withPolicies(engine http.Handler, allows func(action, table string) bool) http.Handler {
+	return &policies{engine: engine, allows: allows, texts: map[string]string{}, stale: map[string]string{}}
 }
 
 type policies struct {
 	engine http.Handler
+	allows func(action, table string) bool
 
 	mu    sync.Mutex
 	texts map[string]string // by the table's name
+	stale map[string]string // what the next look sees, as the service answers for some seconds after a change
 }
+
+// functionsKey is the access key of the functions.
+const functionsKey = "functions"
 
 // account is the one of all resources and roles of the engine.
 const account = "000000000000"
@@ -52,10 +57,17 @@ func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if m := accessKey.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
 		principal = principalOf(m[1])
 	}
-	for _, c := range writes(operation, body) {
-		if p.denies(c, principal) {
-			refuse(w, "AccessDeniedException", fmt.Sprintf("User: %s is not authorized to perform: %s on resource: %s with an "+
-				"explicit deny in a resource-based policy", principal, c.action, c.table))
+	for _, c := range actions(operation, body) {
+		because := ""
+		switch {
+		case p.denies(c, principal):
+			because = "with an explicit deny in a resource-based policy"
+		case principal == principalOf(functionsKey) && !p.allows(c.action, path.Base(c.table)):
+			because = "because no identity-based policy allows the " + c.action + " action"
+		}
+		if because != "" {
+			refuse(w, "AccessDeniedException", fmt.Sprintf("User: %s is not authorized to perform: %s on resource: %s %s",
+				principal, c.action, c.table, because))
 			return
 		}
 	}
@@ -76,13 +88,19 @@ func (p *policies) policy(w http.ResponseWriter, operation string, body []byte) 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text, ok := p.texts[table]
+	stale, isStale := p.stale[table]
+	delete(p.stale, table)
 	switch operation {
 	case "PutResourcePolicy":
-		p.texts[table] = in.Policy
+		p.stale[table], p.texts[table] = text, in.Policy
 		text = in.Policy
 	case "DeleteResourcePolicy":
+		p.stale[table] = text
 		delete(p.texts, table)
 	default:
+		if isStale {
+			text, ok = stale, stale != ""
+		}
 		if !ok {
 			refuse(w, "PolicyNotFoundException", "there is no policy on "+table)
 			return
@@ -104,8 +122,8 @@ func refuse(w http.ResponseWriter, code, message string) {
 // call is an action on a table.
 type call struct{ action, table string }
 
-// writes lists the actions on tables that a request of a write takes. A transaction takes those of its parts.
-func writes(operation string, body []byte) []call {
+// actions lists the actions on tables that a request for records takes. A transaction takes those of its parts.
+func actions(operation string, body []byte) []call {
 	var in struct {
 		TableName     string
 		RequestItems  map[string]json.RawMessage
@@ -115,9 +133,9 @@ func writes(operation string, body []byte) []call {
 		return nil
 	}
 	switch operation {
-	case "PutItem", "UpdateItem", "DeleteItem":
+	case "PutItem", "UpdateItem", "DeleteItem", "GetItem", "Query", "Scan":
 		return []call{{"dynamodb:" + operation, in.TableName}}
-	case "BatchWriteItem":
+	case "BatchWriteItem", "BatchGetItem":
 		var out []call
 		for table := range in.RequestItems {
 			out = append(out, call{"dynamodb:" + operation, table})
@@ -127,9 +145,7 @@ func writes(operation string, body []byte) []call {
 		var out []call
 		for _, item := range in.TransactItems {
 			for part, of := range item {
-				if part != "ConditionCheck" {
-					out = append(out, call{"dynamodb:" + part + "Item", of.TableName})
-				}
+				out = append(out, call{"dynamodb:" + part + "Item", of.TableName})
 			}
 		}
 		return out

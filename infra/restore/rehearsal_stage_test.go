@@ -1,30 +1,26 @@
 package main
 
 import (
-	"context"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	cfntypes "github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
-
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 )
 
 // rehearsal is a stage on the local engine. before is the stack with the old table, which goes on running, as instances
-// do that do not know the new one. after is the one with the new table.
+// do that do not know the new one. after is the one with the new table. It runs from when the functions' aliases move.
 type rehearsal struct {
 	*testing.T
+	stack         *deploymenttest.Stack
 	tables        *tableService
 	program       string
 	before, after *launch.Stack
-	parameters    map[string]string
 	at            time.Time
 }
 
@@ -34,9 +30,28 @@ func newRehearsal(t *testing.T) *rehearsal {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &rehearsal{T: t, tables: newTableService(t), program: program, parameters: map[string]string{}}
+	x := &rehearsal{T: t, stack: deploymenttest.New(t, nil), program: program}
+	x.tables = newTableService(t, x.stack.Allows)
 	x.before = x.start(oldTable, "PINECONE_MORE_INDEXES=b=local")
+	x.stack.OnStep = x.onStep
 	return x
+}
+
+// onStep looks at what users see after each step of an update: reads go on, with the functions of before and after.
+func (x *rehearsal) onStep(step string) {
+	x.Helper()
+	if table := x.stack.Live["coach"]["TABLE_NAME"]; table != oldTable && x.after == nil {
+		x.after = x.start(table, "PINECONE_INDEX_HOST="+x.info(x.before).PineconeHost,
+			"PINECONE_MORE_INDEXES=b="+x.furtherIndex(), "PINECONE_NEW_USERS_INDEX=b")
+	}
+	for name, stack := range map[string]*launch.Stack{"before": x.before, "after": x.after} {
+		if stack == nil {
+			continue
+		}
+		if err := x.reads(stack); err != nil {
+			x.Errorf("update %d of the stack, step %s: reads fail with the functions of %s: %v", x.stack.Updates, step, name, err)
+		}
+	}
 }
 
 // start starts a stack on a table of the service.
@@ -44,7 +59,7 @@ func (x *rehearsal) start(table string, environment ...string) *launch.Stack {
 	x.Helper()
 	stack, err := launch.Start(x.Context(), x.program, os.Stderr, append([]string{
 		"TABLE_NAME=" + table, "ERASURES_TABLE=" + ledgerTable, "AWS_ENDPOINT_URL_DYNAMODB=" + x.tables.url,
-		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamodbtest.Endpoint(x), "AWS_ACCESS_KEY_ID=functions",
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamodbtest.Endpoint(x), "AWS_ACCESS_KEY_ID=" + functionsKey,
 		"TRIGGERS=idle=1s,sweep=1s",
 	}, environment...)...)
 	if err != nil {
@@ -59,10 +74,10 @@ func (x *rehearsal) start(table string, environment ...string) *launch.Stack {
 }
 
 // environment is that of a deployed function, with the operator's credentials.
-func (x *rehearsal) environment() map[string]string {
+func (x *rehearsal) environment(operator string) map[string]string {
 	info := x.info(x.before)
 	return map[string]string{
-		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL_DYNAMODB": x.tables.url, "AWS_ACCESS_KEY_ID": "operator",
+		"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL_DYNAMODB": x.tables.url, "AWS_ACCESS_KEY_ID": operator,
 		"AWS_SECRET_ACCESS_KEY": "local", "PINECONE_INDEX_HOST": info.PineconeHost, "PINECONE_API_KEY": "local",
 	}
 }
@@ -86,45 +101,6 @@ func (x *rehearsal) furtherIndex() string {
 	}
 	x.Fatal("the stack prints no index b")
 	return ""
-}
-
-// DescribeStacks answers as CloudFormation does.
-func (x *rehearsal) DescribeStacks(context.Context, *cloudformation.DescribeStacksInput,
-	...func(*cloudformation.Options),
-) (*cloudformation.DescribeStacksOutput, error) {
-	table := x.parameters["ExistingTableName"]
-	if table == "" {
-		table = oldTable
-	}
-	stack := cfntypes.Stack{
-		StackStatus: cfntypes.StackStatusUpdateComplete,
-		Outputs: []cfntypes.Output{
-			{OutputKey: aws.String("TableName"), OutputValue: &table},
-			{OutputKey: aws.String("ErasuresTableName"), OutputValue: aws.String(ledgerTable)},
-		},
-	}
-	for _, name := range []string{
-		"JwtIssuer", "ExistingTableName", "ExistingTableStreamArn", "ExistingTableKmsKeyArn", "GradualReleases", "Release",
-	} {
-		value := x.parameters[name]
-		stack.Parameters = append(stack.Parameters, cfntypes.Parameter{ParameterKey: &name, ParameterValue: &value})
-	}
-	return &cloudformation.DescribeStacksOutput{Stacks: []cfntypes.Stack{stack}}, nil
-}
-
-// UpdateStack starts the functions anew with the new table, as an update of the stack does.
-func (x *rehearsal) UpdateStack(_ context.Context, in *cloudformation.UpdateStackInput,
-	_ ...func(*cloudformation.Options),
-) (*cloudformation.UpdateStackOutput, error) {
-	for _, p := range in.Parameters {
-		if !aws.ToBool(p.UsePreviousValue) {
-			x.parameters[aws.ToString(p.ParameterKey)] = aws.ToString(p.ParameterValue)
-		}
-	}
-	info := x.info(x.before)
-	x.after = x.start(x.parameters["ExistingTableName"], "PINECONE_INDEX_HOST="+info.PineconeHost,
-		"PINECONE_MORE_INDEXES=b="+x.furtherIndex(), "PINECONE_NEW_USERS_INDEX=b")
-	return &cloudformation.UpdateStackOutput{}, nil
 }
 
 func (x *rehearsal) settle(stack *launch.Stack) {

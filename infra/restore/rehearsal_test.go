@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
@@ -27,8 +28,8 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 type object = map[string]any
 
 const (
-	oldTable    = "throughline-Table-1"
-	ledgerTable = "throughline-erasures"
+	oldTable    = deploymenttest.Table
+	ledgerTable = deploymenttest.Ledger
 )
 
 // TestRestoreIsRehearsed restores a stage to an earlier time, with a run that is stopped after every step. What was
@@ -96,13 +97,24 @@ func (x *rehearsal) writesGoOn() {
 // errStopped ends a run.
 var errStopped = errors.New("stopped")
 
-// restoreStepByStep runs the command once for each step, ends it there, and looks at what holds then. The last run goes
-// to the end, and another one after it changes nothing.
+// restoreStepByStep runs the command once for each step, ends it there, and looks at what holds then. Another operator
+// goes on after the first steps. The first switch fails and is taken back. The last run goes to the end, and another one
+// after it changes nothing.
 func (x *rehearsal) restoreStepByStep() {
 	x.Helper()
 	var closed []map[string]types.AttributeValue
-	for _, last := range []string{"close", "restore", "settings", "preflight", "erase again", "switch"} {
-		err := x.command(last).run(x.Context())
+	for _, last := range []string{"close", "restore", "settings", "preflight", "erase again", "rights", "switch"} {
+		operator := "operator"
+		switch last {
+		case "close", "restore":
+			operator = "first"
+		case "switch":
+			x.stack.FailAt = "aliases"
+			if err := x.command(operator, last).run(x.Context()); err == nil || errors.Is(err, errStopped) {
+				x.Errorf("the switch fails, and the command says %v", err)
+			}
+		}
+		err := x.command(operator, last).run(x.Context())
 		if !errors.Is(err, errStopped) {
 			x.Fatalf("the run to %s: %v", last, err)
 		}
@@ -113,10 +125,17 @@ func (x *rehearsal) restoreStepByStep() {
 		}
 	}
 	x.refuses(x.after)
+	updates := x.stack.Updates
 	for range 2 {
-		if err := x.command("").run(x.Context()); err != nil {
+		if err := x.command("operator", "").run(x.Context()); err != nil {
 			x.Fatal(err)
 		}
+	}
+	if x.stack.Updates != updates || updates != 3 {
+		x.Errorf("%d updates of the stack, and %d after the switch", updates, x.stack.Updates-updates)
+	}
+	if err := x.stack.IsAt("TABLE_NAME", x.stack.TableName()); err != nil {
+		x.Error(err)
 	}
 	x.refuses(x.before)
 	if diff := cmp.Diff(closed, records(x.T, x.tables.engine, oldTable), cmpopts.IgnoreUnexported(
@@ -131,7 +150,7 @@ func (x *rehearsal) restoreStepByStep() {
 // hasSettings checks what a restore by DynamoDB leaves out.
 func (x *rehearsal) hasSettings() {
 	x.Helper()
-	target := x.parameters["ExistingTableName"]
+	target := x.stack.TableName()
 	table, err := x.tables.engine.DescribeTable(x.Context(), &dynamodb.DescribeTableInput{TableName: &target})
 	if err != nil {
 		x.Fatal(err)
@@ -141,8 +160,7 @@ func (x *rehearsal) hasSettings() {
 		x.Fatal(err)
 	}
 	for what, holds := range map[string]bool{
-		"a stream":               aws.ToString(table.Table.LatestStreamArn) == x.parameters["ExistingTableStreamArn"],
-		"a release of its own":   x.parameters["Release"] != "" && x.parameters["GradualReleases"] == "false",
+		"a stream":               aws.ToString(table.Table.LatestStreamArn) == x.stack.Given["ExistingTableStreamArn"],
 		"a TTL":                  ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled,
 		"point-in-time recovery": x.tables.recovered[target],
 		"deletion protection":    x.tables.protected[target],
@@ -154,18 +172,18 @@ func (x *rehearsal) hasSettings() {
 }
 
 // command returns the command of an operator, which is stopped after a step.
-func (x *rehearsal) command(last string) *restore {
-	tables := x.tables.client("operator")
+func (x *rehearsal) command(operator, last string) *restore {
+	tables := x.tables.client(operator)
 	return &restore{
-		out: testWriter{x.T}, stack: "throughline", region: "us-east-1", at: x.at, tables: tables,
-		operator: []string{principalOf("operator")}, stacks: x, now: time.Now, poll: 10 * time.Millisecond,
+		out: testWriter{x.T}, at: x.at, tables: tables,
+		operator: []string{principalOf(operator)}, updater: x.stack.Updater(testWriter{x.T}), now: time.Now,
 		services: preflight.Services{
 			Table:      tables,
 			KeyManager: func(context.Context, string) (string, error) { return "AWS", nil },
 			Consumers:  func(context.Context, string) ([]string, error) { return nil, nil },
 		},
 		eraser: func(ctx context.Context, table string) (eraser, error) {
-			return newEraser(ctx, x.environment(), table)
+			return newEraser(ctx, x.environment(operator), table)
 		},
 		afterStep: func(step string) error {
 			if step == last {
@@ -190,8 +208,8 @@ func (x *rehearsal) reindex() {
 		x.Fatalf("build: %v\n%s", err, out)
 	}
 	command := exec.CommandContext(x.Context(), program, "-to", "b")
-	environ := x.environment()
-	environ["TABLE_NAME"] = x.parameters["ExistingTableName"]
+	environ := x.environment("operator")
+	environ["TABLE_NAME"] = x.stack.TableName()
 	environ["OPENAI_EMBEDDING_BASE_URL"] = x.info(x.after).OpenAIBaseURL
 	environ["OPENAI_EMBEDDING_MODEL"] = "text-embedding-3-small"
 	environ["OPENAI_EMBEDDING_API_KEY"], environ["PINECONE_NEW_USERS_INDEX"] = "local", "b"

@@ -100,6 +100,20 @@ func (x *rehearsal) refuses(stack *launch.Stack) {
 			x.Errorf("%s %s of a read-only stage: %v, want 503 and Retry-After", method, path, err)
 		}
 	}
-	x.do(api, http.MethodGet, "/v1/sessions", nil, nil)
-	x.do(api, http.MethodPost, "/v1/recall", object{"query": "secret"}, nil)
+	if err := x.reads(stack); err != nil {
+		x.Errorf("reads of a read-only stage: %v", err)
+	}
+}
+
+// reads reads a user's sessions and searches them.
+func (x *rehearsal) reads(stack *launch.Stack) error {
+	x.Helper()
+	api := x.as(stack, "ann")
+	var found struct{ Degraded []any }
+	err := errors.Join(api.Do(x.Context(), http.MethodGet, "/v1/sessions", nil, nil),
+		api.Do(x.Context(), http.MethodPost, "/v1/recall", object{"query": "secret"}, &found))
+	if err == nil && len(found.Degraded) > 0 {
+		err = fmt.Errorf("the search lacks %v", found.Degraded)
+	}
+	return err
 }

@@ -26,17 +26,14 @@ type eraser interface {
 // run that was stopped anywhere is repeated as a whole.
 type restore struct {
 	out      io.Writer
-	stack    string
-	region   string
 	at       time.Time
 	operator []string // the patterns of the ARNs that may write meanwhile
 	tables   *dynamodb.Client
-	stacks   deployment.Stacks
+	updater  *deployment.Updater
 	services preflight.Services
 	// eraser returns what erases users of a table again.
 	eraser func(ctx context.Context, table string) (eraser, error)
 	now    func() time.Time
-	poll   time.Duration
 
 	source, target, ledger, tablePrefix string
 	// isSwitched says that the stack has the new table already.
@@ -50,7 +47,7 @@ var restoredName = regexp.MustCompile(`-\d{8}-\d{6}$`)
 
 // find reads the tables of the stack. The name of the new table follows from the time, so that a repeat finds it.
 func (r *restore) find(ctx context.Context) error {
-	found, err := deployment.Find(ctx, r.stacks, r.stack)
+	found, err := deployment.Find(ctx, r.updater.Stacks, r.updater.Stage.Stack)
 	if err != nil {
 		return err
 	}
@@ -85,8 +82,11 @@ func (r *restore) find(ctx context.Context) error {
 	return nil
 }
 
-// run restores the stage.
+// run restores the stage. While its stack is updated, nobody knows which table it has.
 func (r *restore) run(ctx context.Context) error {
+	if _, err := r.updater.Settled(ctx); err != nil {
+		return err
+	}
 	if err := r.find(ctx); err != nil {
 		return err
 	}
@@ -100,6 +100,7 @@ func (r *restore) run(ctx context.Context) error {
 		{"settings", r.applySettings},
 		{"preflight", r.preflight},
 		{"erase again", r.eraseAgain},
+		{"rights", r.allowTarget},
 		{"switch", r.switchStack},
 		{"open", r.openTarget},
 	}
@@ -116,7 +117,7 @@ func (r *restore) run(ctx context.Context) error {
 		}
 	}
 	took := r.now().Sub(began).Round(time.Second)
-	fmt.Fprintf(r.out, "restored in %s: %s has what was written until %s\n", took, r.stack, stamp(r.at))
+	fmt.Fprintf(r.out, "restored in %s: %s has what was written until %s\n", took, r.updater.Stage.Stack, stamp(r.at))
 	return r.sayNext(ctx)
 }
 
@@ -176,7 +177,6 @@ func (r *restore) sayNext(ctx context.Context) error {
   - put these into parameter_overrides of the stage, or the next deployment makes an empty table:
       "ExistingTableName=%s",
       "ExistingTableStreamArn=%s",
-  - GradualReleases is false for this switch: give it its value in the next deployment
   - rebuild the vectors: make reindex (docs/restore.md says why and when)
 `, r.target, aws.ToString(t.LatestStreamArn))
 	return nil

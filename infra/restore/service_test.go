@@ -25,7 +25,7 @@ import (
 
 // tableService is DynamoDB with what the local engine lacks: resource policies, and point-in-time recovery, whose
 // restore makes a table without stream, TTL and tags, as the service does, of the records that were there when backUp
-// was called.
+// was called. A table that is made or changed is busy until it was looked at once, and takes no other change until then.
 type tableService struct {
 	t      *testing.T
 	url    string
@@ -36,20 +36,21 @@ type tableService struct {
 	recovered map[string]bool                              // the tables with point-in-time recovery
 	protected map[string]bool                              // those with deletion protection
 	tags      map[string][]json.RawMessage                 // by the table's ARN
+	busy      map[string]bool                              // the tables that are being made or changed
 }
 
-func newTableService(t *testing.T) *tableService {
+func newTableService(t *testing.T, allows func(action, table string) bool) *tableService {
 	t.Helper()
 	s := &tableService{
 		t: t, engine: dynamodbtest.Client(t), backups: map[string][]map[string]types.AttributeValue{},
 		recovered: map[string]bool{}, protected: map[string]bool{},
-		tags: map[string][]json.RawMessage{},
+		tags: map[string][]json.RawMessage{}, busy: map[string]bool{},
 	}
 	engine, err := faults.Proxy(dynamodbtest.Endpoint(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(withPolicies(s.handler(engine)))
+	server := httptest.NewServer(withPolicies(s.handler(engine), allows))
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
@@ -80,7 +81,14 @@ func (s *tableService) handler(engine http.Handler) http.Handler {
 		_ = json.Unmarshal(body, &in) // other operations have other fields
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		answer := ""
+		if s.isBusy(operation, in.TableName) {
+			refuse(w, "ResourceInUseException", "Table is being updated: "+in.TableName)
+			return
+		}
 		switch operation {
+		case "DescribeTable":
+			s.describe(w, r, engine, body, in.TableName)
+			return
 		case "DescribeContinuousBackups", "UpdateContinuousBackups":
 			answer = s.describeBackups(in.TableName, operation == "UpdateContinuousBackups")
 		case "RestoreTableToPointInTime":
@@ -105,6 +113,39 @@ func (s *tableService) handler(engine http.Handler) http.Handler {
 		w.Header().Set("Content-Type", "application/x-amz-json-1.0")
 		fmt.Fprint(w, answer)
 	})
+}
+
+// isBusy reports whether a change of a table is refused because another one is under way, and notes this one.
+func (s *tableService) isBusy(operation, table string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was := s.busy[table]
+	switch operation {
+	case "UpdateTable":
+		s.busy[table] = true
+		return was
+	case "UpdateTimeToLive", "UpdateContinuousBackups":
+		return was
+	}
+	return false
+}
+
+// describe passes a look at a table on to the engine. The first look at a busy one finds it so.
+func (s *tableService) describe(w http.ResponseWriter, r *http.Request, engine http.Handler, body []byte, table string) {
+	s.mu.Lock()
+	wasBusy := s.busy[table]
+	delete(s.busy, table)
+	s.mu.Unlock()
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	recorded := httptest.NewRecorder()
+	engine.ServeHTTP(recorded, r)
+	text := recorded.Body.Bytes()
+	if wasBusy {
+		text = bytes.Replace(text, []byte(`"TableStatus":"ACTIVE"`), []byte(`"TableStatus":"UPDATING"`), 1)
+	}
+	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
+	w.WriteHeader(recorded.Code)
+	_, _ = w.Write(text)
 }
 
 func (s *tableService) describeBackups(table string, on bool) string {
@@ -154,6 +195,9 @@ func (s *tableService) restore(source, target string, at time.Time) error {
 	}
 	in := table.CreateTableInput(target)
 	in.StreamSpecification = nil
+	s.mu.Lock()
+	s.busy[target] = true
+	s.mu.Unlock()
 	if _, err := s.engine.CreateTable(s.t.Context(), in); err != nil {
 		return err
 	}

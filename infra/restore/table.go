@@ -85,7 +85,7 @@ func (r *restore) restoreTable(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if !slices.ContainsFunc(of.Statement, isFence) {
+		if !r.isClosed(of) {
 			if err := r.writePolicy(ctx, r.arn(r.target), source.ofTable(r.arn(r.source), r.arn(r.target))); err != nil {
 				return "", err
 			}
@@ -209,7 +209,7 @@ func (r *restore) tags(ctx context.Context, table string) ([]types.Tag, error) {
 
 // preflight checks the new table as one that a stack adopts.
 func (r *restore) preflight(ctx context.Context) (string, error) {
-	report, err := preflight.Run(ctx, r.services, preflight.Options{Table: r.target, Region: r.region})
+	report, err := preflight.Run(ctx, r.services, preflight.Options{Table: r.target, Region: r.updater.Stage.Region})
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+
+	"github.com/throughline/throughline/infra/deployment"
+)
+
+// brakes are the functions that each brake stops.
+var brakes = map[string][]string{
+	"chat": {"coach"}, "background": {"remember", "summarize"}, "all": {"coach", "remember", "summarize"},
+}
+
+// functions are the calls of Lambda that stop a function, and let it work again.
+type functions interface {
+	GetFunctionConcurrency(context.Context, *lambda.GetFunctionConcurrencyInput, ...func(*lambda.Options),
+	) (*lambda.GetFunctionConcurrencyOutput, error)
+	PutFunctionConcurrency(context.Context, *lambda.PutFunctionConcurrencyInput, ...func(*lambda.Options),
+	) (*lambda.PutFunctionConcurrencyOutput, error)
+	DeleteFunctionConcurrency(context.Context, *lambda.DeleteFunctionConcurrencyInput, ...func(*lambda.Options),
+	) (*lambda.DeleteFunctionConcurrencyOutput, error)
+}
+
+// brake stops functions at once, by a concurrency of 0, or gives them that of the stack's parameters again. It says what
+// it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
+func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesStacks, stack, what string, isOff bool,
+	out io.Writer,
+) error {
+	names, ok := brakes[what]
+	if !ok {
+		return fmt.Errorf("there is no brake %q, but %s", what, strings.Join(slices.Sorted(maps.Keys(brakes)), ", "))
+	}
+	found, err := deployment.Find(ctx, stacks, stack)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		want := aws.Int32(0)
+		if isOff {
+			parameter := strings.ToUpper(name[:1]) + name[1:] + "Concurrency"
+			value, _ := deployment.Parameter(found, parameter)
+			if n, err := strconv.ParseInt(value, 10, 32); err == nil && n >= 0 {
+				want = aws.Int32(int32(n))
+			} else {
+				want = nil
+			}
+		}
+		if err := reserve(ctx, lambdas, stack+"-"+name, want, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserve gives a function a reservation, or takes it from it.
+func reserve(ctx context.Context, lambdas functions, name string, want *int32, out io.Writer) error {
+	held, err := lambdas.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
+	if err != nil {
+		return fmt.Errorf("read the concurrency of %s: %w", name, err)
+	}
+	has, says := held.ReservedConcurrentExecutions, "has no bound"
+	switch {
+	case (has == nil) == (want == nil) && aws.ToInt32(has) == aws.ToInt32(want):
+		return nil
+	case want == nil:
+		_, err = lambdas.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: &name})
+	default:
+		if says = fmt.Sprintf("works, %d at once", *want); *want == 0 {
+			says = "is stopped"
+		}
+		_, err = lambdas.PutFunctionConcurrency(ctx,
+			&lambda.PutFunctionConcurrencyInput{FunctionName: &name, ReservedConcurrentExecutions: want})
+	}
+	if err != nil {
+		return fmt.Errorf("change the concurrency of %s: %w", name, err)
+	}
+	fmt.Fprintln(out, name, says)
+	return nil
+}

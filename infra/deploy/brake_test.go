@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+)
+
+// TestBrakes stops functions by one call each, and gives them what the stack's parameters say, and nothing twice.
+func TestBrakes(t *testing.T) {
+	t.Parallel()
+	stack := deploymenttest.New(t, map[string]string{"CoachConcurrency": "7", "SummarizeConcurrency": "-1"})
+	stack.Concurrency["coach"], stack.Concurrency["remember"], stack.Concurrency["prompt"] = 7, 100, 100
+	before := maps.Clone(stack.Concurrency)
+	for _, c := range []struct {
+		what  string
+		isOff bool
+		says  string
+		want  map[string]int
+	}{
+		{"chat", false, "throughline-coach is stopped\n", map[string]int{"coach": 0, "remember": 100, "prompt": 100}},
+		{"chat", false, "", map[string]int{"coach": 0, "remember": 100, "prompt": 100}},
+		{
+			"background", false, "throughline-remember is stopped\nthroughline-summarize is stopped\n",
+			map[string]int{"coach": 0, "remember": 0, "summarize": 0, "prompt": 100},
+		},
+		{
+			"all", true, "throughline-coach works, 7 at once\nthroughline-remember works, 100 at once\n" +
+				"throughline-summarize has no bound\n", before,
+		},
+		{"all", true, "", before},
+	} {
+		var out bytes.Buffer
+		if err := brake(t.Context(), stack, stack, deploymenttest.Name, c.what, c.isOff, &out); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, stack.Concurrency); diff != "" || out.String() != c.says {
+			t.Errorf("%s, off %t: says %q, concurrency (-want +got)\n%s", c.what, c.isOff, &out, diff)
+		}
+	}
+	err := brake(t.Context(), stack, stack, deploymenttest.Name, "everything", false, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "but all, background, chat") || stack.Updates != 0 {
+		t.Errorf("an unknown brake: %v", err)
+	}
+}
+
+// TestFiringAlarmsAreSaid names the alarm at which a gradual release would go back, and the command that goes through.
+func TestFiringAlarmsAreSaid(t *testing.T) {
+	t.Parallel()
+	stack := deploymenttest.New(t, nil)
+	gradual := deployment.Stage{Name: "prod", Stack: deploymenttest.Name, Given: map[string]string{"GradualReleases": "true"}}
+	stack.Firing = []string{"throughline-model-failing"}
+	if got := firing(t.Context(), stack, gradual); len(got) != 0 {
+		t.Errorf("another alarm: %v", got)
+	}
+	stack.Firing = append(stack.Firing, "throughline-release-answers")
+	got := firing(t.Context(), stack, gradual)
+	if len(got) != 1 || !strings.HasPrefix(got[0], "throughline-release-answers: firing") ||
+		!strings.Contains(got[0], `"make deploy ENV=prod URGENT=1"`) {
+		t.Errorf("says %q", got)
+	}
+	gradual.Given["GradualReleases"] = "false"
+	if got := firing(t.Context(), stack, gradual); len(got) != 0 {
+		t.Errorf("a release at once: %v", got)
+	}
+}
