@@ -215,7 +215,7 @@ clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and typ
 .PHONY: bench-store
 bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
 	@tools/need go java npm
-	@go -C infra/bench run ./store -docs ../../docs -json ../../docs/benchmarks/store.json
+	@go -C infra/bench run ./store -docs ../../docs
 
 .PHONY: corpus
 corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=name (needs OPENAI_API_KEY) [OPENAI_BASE_URL=…]
@@ -234,26 +234,26 @@ corpus-size: ## Print how much of an extraction's requests are instructions: mak
 .PHONY: bench-prompt
 bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
 	@tools/need go java npm
-	@go -C infra/bench run ./prompt -docs ../../docs -json ../../docs/benchmarks/prompt.json
+	@go -C infra/bench run ./prompt -docs ../../docs
 
 .PHONY: bench-scale
 bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
 	@tools/need go java npm
-	@go -C infra/bench run ./scale
+	@go -C infra/bench run ./forecast
 
 .PHONY: bench-recall
-bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url] [EVERY=n]
+bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url]
 	@tools/need go java npm
 	@test -n "$(DATA)" || { echo "make bench-recall: name the files: make bench-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
 	@go -C infra/bench run ./recall -data "$(abspath $(DATA))" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(EVERY),-every "$(EVERY)") $(if $(FEATURES),-features) -leave-one-out -docs ../../docs
+	  -leave-one-out -docs ../../docs
 
 .PHONY: fit-recall
-fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [FEATURES=1] [OUT=file]
+fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [OUT=file]
 	@tools/need go
 	@test -n "$(DATA)" || { echo "make fit-recall: name the files: make fit-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
-	@go -C infra/bench run ./fit -data "$(abspath $(DATA))" -robust $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(FEATURES),-features) $(if $(OUT),-out "$(abspath $(OUT))")
+	@go -C infra/bench run ./fit -data "$(abspath $(DATA))" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
+	  $(if $(OUT),-out "$(abspath $(OUT))")
 
 # The benchmarks, and adapters and examples in Go, are modules of their own.
 OWN_MODULES := infra/bench $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))

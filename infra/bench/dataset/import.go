@@ -18,9 +18,6 @@ type Importer struct {
 	API *client.Client
 	// PerCall is how many messages one call appends: 2 for turns of a chat, at most 50.
 	PerCall int
-	// Appended is called after each call, with its number of messages, and Ended after each session.
-	Appended func(messages int)
-	Ended    func()
 }
 
 // Import imports a conversation and returns the ids that its messages have got, by their ids in the file. In the end
@@ -36,7 +33,6 @@ func (i Importer) Import(ctx context.Context, c Conversation) (ids map[string]st
 		if err := i.importSession(ctx, api, s, ids); err != nil {
 			return nil, fmt.Errorf("import %s of %s: %w", s.ID, c.ID, err)
 		}
-		i.Ended()
 	}
 	last := c.Sessions[len(c.Sessions)-1].ID
 	return ids, api.Do(ctx, http.MethodPost, "/v1/sessions/"+last+"/leave", nil, nil)
@@ -59,7 +55,6 @@ func (i Importer) importSession(ctx context.Context, api *client.Client, s Sessi
 		for n, m := range answer.Messages {
 			ids[messages[n].ID] = m.MessageID
 		}
-		i.Appended(len(messages))
 	}
 	return nil
 }
@@ -74,48 +69,24 @@ func body(messages []Message) map[string]any {
 	return map[string]any{"messages": out}
 }
 
-// Summaries returns the summaries of a user's sessions by the sessions' ids.
-func Summaries(ctx context.Context, api *client.Client, user string) (map[string]string, error) {
-	api, err := api.As(ctx, user)
-	if err != nil {
-		return nil, err
-	}
-	var list struct {
-		Items []struct {
-			SessionID string
-			Summary   *struct{ Text string }
-		}
-	}
-	if err := api.Do(ctx, http.MethodGet, "/v1/sessions?limit=200", nil, &list); err != nil {
-		return nil, fmt.Errorf("list sessions of %s: %w", user, err)
-	}
-	out := map[string]string{}
-	for _, s := range list.Items {
-		if s.Summary != nil {
-			out[s.SessionID] = s.Summary.Text
-		}
-	}
-	return out, nil
-}
-
-// Settled says how far the background work of a stack is.
-type Settled struct {
-	Settled bool
-	Records int
-	Pending int
-}
-
-// Settle waits until everything that was imported is summarised and indexed, or the time is over.
-func Settle(ctx context.Context, api *client.Client, limit time.Duration) (Settled, error) {
-	var s Settled
+// Settle waits until everything that was imported is summarised and indexed. It is an error when the time is over
+// first.
+func Settle(ctx context.Context, api *client.Client, limit time.Duration) error {
 	for end := time.Now().Add(limit); ; {
+		var s struct {
+			Settled bool
+			Pending int
+		}
 		part := min(time.Until(end), time.Minute) // the client gives one call three minutes
 		err := api.Do(ctx, http.MethodPost, "/dev/settle", map[string]any{"timeoutMs": part.Milliseconds()}, &s)
 		if err != nil {
-			return s, fmt.Errorf("settle: %w", err)
+			return fmt.Errorf("settle: %w", err)
 		}
-		if s.Settled || time.Until(end) < time.Second {
-			return s, nil
+		if s.Settled {
+			return nil
+		}
+		if time.Until(end) < time.Second {
+			return fmt.Errorf("%d records are still not indexed after %v", s.Pending, limit)
 		}
 	}
 }

@@ -145,8 +145,8 @@ const (
 )
 
 // fit fits a ranking and calibrates it.
-func fit(pools []pool, skip []string) fitted {
-	m := fitRanking(pools, skip)
+func fit(pools []pool) fitted {
+	m := fitRanking(pools)
 	var c calibration
 	for range calibrations {
 		c = calibrate(pools, m)

@@ -24,38 +24,31 @@ type question struct {
 	evidence map[string]bool
 }
 
-// samplesOf returns the conversations of a data set, changed by the variant.
-func samplesOf(set dataset.Set, v variant) []sample {
+// samplesOf returns the conversations of a data set.
+func samplesOf(set dataset.Set) []sample {
 	samples := make([]sample, len(set.Conversations))
 	for n, c := range set.Conversations {
 		s := sample{set: set.Name, id: c.ID}
-		places := map[string]string{} // the message that a message of the file went into
+		ids := map[string]string{} // of the messages, by those of the file
 		for _, session := range c.Sessions {
-			s.addSession(session, v.apply(session.Messages), places)
+			for i, m := range session.Messages {
+				ids[m.ID] = fmt.Sprintf("%s-%s-%d", s.id, session.ID, i+1)
+				s.messages = append(s.messages, conversation.Message{
+					ID: ids[m.ID], Seq: i + 1, SessionID: session.ID, Context: session.Context, CoachID: "coach",
+					Role: conversation.Role(m.Role), Content: m.Content, Timestamp: m.Timestamp,
+				})
+			}
 		}
 		for _, q := range c.Questions {
 			asked := question{text: q.Text, category: cmp.Or(q.Category, "question"), evidence: map[string]bool{}}
 			for _, id := range q.Evidence {
-				asked.evidence[places[id]] = true
+				asked.evidence[ids[id]] = true
 			}
 			s.questions = append(s.questions, asked)
 		}
 		samples[n] = s
 	}
 	return samples
-}
-
-func (s *sample) addSession(session dataset.Session, said []utterance, places map[string]string) {
-	for i, u := range said {
-		id := fmt.Sprintf("%s-%s-%d", s.id, session.ID, i+1)
-		for _, original := range u.ids {
-			places[original] = id
-		}
-		s.messages = append(s.messages, conversation.Message{
-			ID: id, Seq: i + 1, SessionID: session.ID, Context: session.Context, CoachID: "coach",
-			Role: conversation.Role(u.Role), Content: u.Content, Timestamp: u.Timestamp,
-		})
-	}
 }
 
 // The groups that questions are reported and weights are left out by.

@@ -67,7 +67,7 @@ func weightsOf(pools []pool) []float64 {
 }
 
 // scales returns the deviation of each feature within pools, and 0 for those that are not fitted.
-func scales(pools []pool, weights []float64, skip []string) []float64 {
+func scales(pools []pool, weights []float64) []float64 {
 	n := len(rank.Names)
 	sums := make([]float64, n)
 	for k, p := range pools {
@@ -85,7 +85,7 @@ func scales(pools []pool, weights []float64, skip []string) []float64 {
 	}
 	for j := range sums {
 		sums[j] = math.Sqrt(sums[j])
-		if !isFitted(rank.Names[j]) || slices.Contains(skip, rank.Names[j]) {
+		if !isFitted(rank.Names[j]) {
 			sums[j] = 0
 		}
 	}
@@ -96,10 +96,10 @@ func scales(pools []pool, weights []float64, skip []string) []float64 {
 // that each message of evidence has of the softmax over itself and what is no evidence. Each data set counts the same,
 // each question of it the same, and each message of its evidence the same. A weight keeps the sign that its feature
 // should have, so that no feature makes up for another one by a habit of the data.
-func fitRanking(pools []pool, skip []string) model {
+func fitRanking(pools []pool) model {
 	pools = slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return !slices.Contains(p.relevant, true) })
 	weights := weightsOf(pools)
-	scale := scales(pools, weights, skip)
+	scale := scales(pools, weights)
 	examples := make([][]int, len(pools))
 	for n, p := range pools {
 		examples[n] = p.examples()

@@ -67,15 +67,15 @@ func TestFitFindsTheWeights(t *testing.T) {
 	known := map[string]float64{"dense": 4, "speaker": 2, "question": -3}
 	drawn := map[string]float64{"length": -2} // a weight that length may not have
 	maps.Copy(drawn, known)
-	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), "a", "ann", 500, drawn), []string{"near"})
+	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), "a", "ann", 500, drawn))
 	for j, name := range rank.Names {
 		if got := m.weights[j]; math.Abs(got-known[name]) > 0.7 {
 			t.Errorf("%s has the weight %.2f, want %.2f", name, got, known[name])
 		}
 	}
-	for _, name := range []string{"near", "length", "age", "exact", "content", "rivals"} {
+	for _, name := range []string{"length", "age", "exact", "content", "rivals"} {
 		if w := m.weights[column(name)]; w != 0 {
-			t.Errorf("%s has the weight %v: it is skipped, of the wrong sign or set by hand", name, w)
+			t.Errorf("%s has the weight %v: it is of the wrong sign or set by hand", name, w)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestLeftOut(t *testing.T) {
 		drawPools(random, "b", "cleo", 60, map[string]float64{"speaker": 6}),
 	)
 	weight := func(f fitted, name string) float64 { return f.weights[column(name)] }
-	conversations := leaveOut(pools, byConversation, nil)
+	conversations := leaveOut(pools, byConversation)
 	if len(conversations.weights) != 3 {
 		t.Fatalf("%d models for 3 conversations", len(conversations.weights))
 	}
@@ -141,7 +141,7 @@ func TestLeftOut(t *testing.T) {
 	if ben := conversations.weights["b/ben"]; weight(ben, "dense") < 1 {
 		t.Errorf("without the second conversation: dense %.2f", weight(ben, "dense"))
 	}
-	sets := leaveOut(pools, bySet, nil)
+	sets := leaveOut(pools, bySet)
 	if b := sets.weights["b"]; len(sets.weights) != 2 || weight(b, "speaker") > 2 || weight(b, "dense") < 4 {
 		t.Errorf("without the second data set: dense %.2f, speaker %.2f", weight(b, "dense"), weight(b, "speaker"))
 	}
@@ -156,7 +156,7 @@ func TestDataSetsCountAlike(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	few := drawPools(random, "few", "ann", 40, map[string]float64{"dense": 6})
 	many := drawPools(random, "many", "ben", 400, map[string]float64{"speaker": 6})
-	m := fitRanking(slices.Concat(few, many), nil)
+	m := fitRanking(slices.Concat(few, many))
 	if d, s := m.weights[column("dense")], m.weights[column("speaker")]; d < s/2 || s < d/2 {
 		t.Errorf("dense %.2f, speaker %.2f", d, s)
 	}
@@ -201,7 +201,7 @@ func writeFile(t *testing.T, text string) string {
 // fitWithout runs the command on a file and returns the weights that it writes.
 func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
 	t.Helper()
-	o := options{data: writeFile(t, text), leaveOneOut: t.TempDir(), pool: 400}
+	o := options{data: writeFile(t, text), leaveOneOut: t.TempDir()}
 	if err := o.run(t.Context(), io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -237,13 +237,12 @@ func TestLeaveOut(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := (options{data: writeFile(t, talks), pool: 400, features: true}).run(t.Context(), &out); err != nil {
+	if err := (options{data: writeFile(t, talks)}).run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	table, weights, _ := strings.Cut(out.String(), "{")
 	for _, row := range []string{
 		"index ", "BM25 ", "shipped ", "fitted on other conversations ", "filled by value ", "probability ", "noise ",
-		"without speaker ",
 	} {
 		if !strings.Contains(table, row) {
 			t.Errorf("no row %q in\n%s", row, table)
@@ -267,7 +266,6 @@ func TestMistakes(t *testing.T) {
 		"no file":        {func(o *options) { o.data = "" }, talks, "name a file"},
 		"another file":   {func(o *options) { o.data += "x" }, talks, "no such file"},
 		"no JSON":        {nil, "x", "parse data"},
-		"no pool":        {func(o *options) { o.pool = 0 }, talks, "rank at least 1"},
 		"no folder":      {func(o *options) { o.leaveOneOut = o.data + "x" }, talks, "no such file"},
 		"one":            {nil, one, "add another one"},
 		"one twice":      {func(o *options) { o.data += " " + o.data }, talks, "ann is the id of two conversations"},
@@ -277,7 +275,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := options{data: writeFile(t, tt.data), pool: 400}
+			o := options{data: writeFile(t, tt.data)}
 			if tt.change != nil {
 				tt.change(&o)
 			}

@@ -1,13 +1,13 @@
 // Command fit fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
 //	go -C infra/bench run ./fit -data "locomo.json realtalk.json" [-embeddings http://127.0.0.1:8088/v1]
-//	  [-out weights.json] [-leave-one-out folder] [-robust] [-features]
+//	  [-out weights.json] [-leave-one-out folder]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
 // beside the index's own score and BM25: for weights that were fitted on the other conversations, and for weights that
-// were fitted on the other data sets. It shows how often probabilities are true, what noise small talk brings, and what
-// is lost on data with other habits. Each file is a data set. It has LoCoMo's form or that of package dataset.
+// were fitted on the other data sets. It shows how often probabilities are true, and what noise small talk brings. Each
+// file is a data set. It has LoCoMo's form or that of package dataset.
 //
 // Weights are not written if they find less than the index or BM25 by more than noise, on a data set or in a class of
 // its questions, where they were fitted on the other conversations or on the other data sets.
@@ -50,8 +50,6 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 
 type options struct {
 	data, embeddings, model, out, leaveOneOut string
-	pool                                      int
-	features, robust                          bool
 }
 
 func main() {
@@ -62,9 +60,6 @@ func main() {
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
 		"only fit, without each conversation and each file, and write the weights to id.json and set-file.json here")
-	flag.IntVar(&o.pool, "pool", 400, "how many matches of the index are ranked")
-	flag.BoolVar(&o.features, "features", false, "also fit without each of the features")
-	flag.BoolVar(&o.robust, "robust", false, "also measure on data with other habits")
 	flag.Parse()
 	if err := o.run(context.Background(), os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "fit-recall:", err)
@@ -83,36 +78,24 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.data == "" {
 		return errors.New("-data is missing: name a file of conversations with questions")
 	}
-	if o.pool < 1 {
-		return fmt.Errorf("-pool %d: rank at least 1 match", o.pool)
-	}
-	pools, err := o.pools(ctx, original)
+	pools, err := o.pools(ctx)
 	if err != nil {
 		return err
 	}
 	if o.leaveOneOut != "" {
 		return o.writeLeaveOneOut(pools)
 	}
-	others := leaveOut(pools, byConversation, nil)
-	unseen := []part{{"other conversations", others.probabilities}}
+	unseen := []part{{"other conversations", leaveOut(pools, byConversation).probabilities}}
 	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
-		unseen = append(unseen, part{"other data sets", leaveOut(pools, bySet, nil).probabilities})
+		unseen = append(unseen, part{"other data sets", leaveOut(pools, bySet).probabilities})
 	}
 	reportAll(out, pools, unseen)
-	if o.robust {
-		if err := o.reportVariants(ctx, out, others); err != nil {
-			return err
-		}
-	}
-	if o.features {
-		reportFeatures(out, pools, others)
-	}
 	for _, u := range unseen {
 		if err := checkFloor(pools, u.fittedOn, byValue(u.probabilities)); err != nil {
 			return err
 		}
 	}
-	return o.write(out, fit(pools, nil))
+	return o.write(out, fit(pools))
 }
 
 // part is what weights that were fitted on a part of the data say of the rest.
@@ -137,31 +120,20 @@ func reportAll(out io.Writer, pools []pool, unseen []part) {
 	}
 }
 
-// reportFeatures prints what is found by weights that are fitted without each of the features.
-func reportFeatures(out io.Writer, pools []pool, all leftOut) {
-	rows := []row{{"all features", by(all.probabilities)}}
-	for _, name := range rank.Names {
-		if isFitted(name) {
-			rows = append(rows, row{"without " + name, by(leaveOut(pools, byConversation, []string{name}).probabilities)})
-		}
-	}
-	report(out, pools, bySet, rows...)
-}
-
-// pools reads the data sets, changed by a variant.
-func (o options) pools(ctx context.Context, v variant) ([]pool, error) {
+// pools reads the data sets.
+func (o options) pools(ctx context.Context) ([]pool, error) {
 	sets, err := dataset.ReadSets(o.data)
 	if err != nil {
 		return nil, err
 	}
 	var samples []sample
 	for _, set := range sets {
-		samples = append(samples, samplesOf(set, v)...)
+		samples = append(samples, samplesOf(set)...)
 	}
 	if err := o.check(samples); err != nil {
 		return nil, err
 	}
-	return readPools(ctx, samples, o.embedder(), o.pool)
+	return readPools(ctx, samples, o.embedder())
 }
 
 // check refuses data that no weights can be fitted on.
@@ -188,12 +160,12 @@ type leftOut struct {
 	weights map[string]fitted
 }
 
-func leaveOut(pools []pool, group func(p pool) string, skip []string) leftOut {
+func leaveOut(pools []pool, group func(p pool) string) leftOut {
 	l := leftOut{group, map[string]fitted{}}
 	for _, p := range pools {
 		name := group(p)
 		if _, done := l.weights[name]; !done {
-			l.weights[name] = fit(slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return group(p) == name }), skip)
+			l.weights[name] = fit(slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return group(p) == name }))
 		}
 	}
 	return l
@@ -202,18 +174,6 @@ func leaveOut(pools []pool, group func(p pool) string, skip []string) leftOut {
 // probabilities are those of the records of a pool by weights that have not seen the pool.
 func (l leftOut) probabilities(p pool) []float64 { return l.weights[l.group(p)].probabilities(p) }
 
-func (o options) reportVariants(ctx context.Context, out io.Writer, others leftOut) error {
-	for _, v := range variants {
-		pools, err := o.pools(ctx, v)
-		if err != nil {
-			return err
-		}
-		report(out, pools, bySet, row{string(v) + ", index", byIndex}, row{string(v) + ", BM25", byWords},
-			row{string(v) + ", fitted", by(others.probabilities)})
-	}
-	return nil
-}
-
 // writeLeaveOneOut writes the weights that leave out each conversation and, of several data sets, each set. It also
 // writes what the index's own score finds.
 func (o options) writeLeaveOneOut(pools []pool) error {
@@ -221,9 +181,9 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
 	}
 	index := indexShares(pools)
-	without := leaveOut(pools, func(p pool) string { return p.conversation }, nil).weights
+	without := leaveOut(pools, func(p pool) string { return p.conversation }).weights
 	if len(index) > 1 {
-		maps.Copy(without, leaveOut(pools, func(p pool) string { return "set-" + p.set }, nil).weights)
+		maps.Copy(without, leaveOut(pools, func(p pool) string { return "set-" + p.set }).weights)
 	}
 	for name, weights := range without {
 		text, err := o.encode(weights, " without "+name)

@@ -144,8 +144,8 @@ func TestWeightsOnOtherData(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	samples := append(samplesOf(sets[0], original), drawNotes(random, "nora"), drawNotes(random, "nils"))
-	pools, err := readPools(t.Context(), samples, offline{embedder.New()}, 400)
+	samples := append(samplesOf(sets[0]), drawNotes(random, "nora"), drawNotes(random, "nils"))
+	pools, err := readPools(t.Context(), samples, offline{embedder.New()})
 	if err != nil {
 		t.Fatal(err)
 	}

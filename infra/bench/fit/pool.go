@@ -40,18 +40,18 @@ func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, 
 
 // nearest returns the k best matches.
 func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
-	matches := make([]vector.Match, len(x.records))
+	found := make([]vector.Match, len(x.records))
 	for i, r := range x.records {
 		score := q.Sparse.Dot(r.Sparse)
 		for j, value := range q.Dense {
 			score += float64(value * r.Dense[j])
 		}
-		matches[i] = vector.Match{ID: r.ID, Score: score, Metadata: r.Metadata}
+		found[i] = vector.Match{ID: r.ID, Score: score, Metadata: r.Metadata}
 	}
-	slices.SortFunc(matches, func(a, b vector.Match) int {
+	slices.SortFunc(found, func(a, b vector.Match) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
 	})
-	return matches[:min(len(matches), q.TopK)]
+	return found[:min(len(found), q.TopK)]
 }
 
 // pool is what the index returned for one query, as records with their features.
@@ -80,8 +80,11 @@ var smallTalk string
 // evidence was written.
 const asked = 3 * 365 * 24 * time.Hour
 
+// matches is how many matches of the index are ranked, as in the service.
+const matches = 400
+
 // readPools indexes each sample as the service does, and searches for its questions and for small talk.
-func readPools(ctx context.Context, samples []sample, embedder vector.Embedder, size int) ([]pool, error) {
+func readPools(ctx context.Context, samples []sample, embedder vector.Embedder) ([]pool, error) {
 	var pools []pool
 	for _, s := range samples {
 		index := &memoryIndex{}
@@ -107,7 +110,7 @@ func readPools(ctx context.Context, samples []sample, embedder vector.Embedder, 
 		}
 		pooler := newPooler(s, index)
 		for i, q := range questions {
-			pools = append(pools, pooler.pool(q, vectors[i], size))
+			pools = append(pools, pooler.pool(q, vectors[i]))
 		}
 	}
 	return pools, nil
@@ -131,9 +134,9 @@ func newPooler(s sample, found *memoryIndex) *pooler {
 	return &pooler{s, found, bm25.New(texts), chars, now}
 }
 
-func (x *pooler) pool(q question, embedding []float32, size int) pool {
+func (x *pooler) pool(q question, embedding []float32) pool {
 	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.text))
-	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: size}))
+	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: matches}))
 	p := pool{set: x.set, conversation: x.id, category: q.category, evidence: len(q.evidence)}
 	best := map[string]float64{}
 	for _, c := range candidates {

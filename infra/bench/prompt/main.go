@@ -1,44 +1,117 @@
-// Command prompt measures prompts: their wall time over the slowest chain of remote calls, the process's own CPU time,
-// calls and capacity over the length of the history, the remote calls of whole chat turns, what a provider's cache can
-// reuse of a day's prompts, and the start-up times of the functions. It prints tables, writes JSON and a section of a
-// document to the paths in its flags, and fails when a bar is not met.
+// Command prompt measures prompts beside floors of the same run: their wall time over the slowest chain of their
+// remote calls, the CPU time of the process itself, calls and capacity over the length of the history, the remote
+// calls of whole chat turns, what a provider's cache can reuse of a day's prompts, and the start-up times of the
+// functions. The store, the search and the prompts are the production code. The services are DynamoDB Local, the local
+// Pinecone and the offline model, each with the latency of the service that it replaces.
 //
-//	go -C infra/bench run ./prompt [-messages 100,10000,100000] [-repeats 200] [-starts 15] [-turns 20] [-day 30] \
-//		[-prices ../../docs/scale] [-json file] [-docs folder]
+//	go -C infra/bench run ./prompt [-docs ../../docs]
 package main
 
 import (
 	"context"
-	"flag"
-	"os"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
-	"github.com/throughline/throughline/infra/bench"
-	"github.com/throughline/throughline/infra/bench/prompt/promptbench"
-	"github.com/throughline/throughline/infra/bench/scale/forecast"
+	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/prompt"
 )
 
 func main() {
-	messages := bench.Lengths{100, 10_000, 100_000}
-	flag.Func("messages", "numbers of stored messages, ascending (default 100,10000,100000)", messages.Set)
-	repeats := flag.Int("repeats", 200, "how often each prompt is built")
-	starts := flag.Int("starts", 15, "how often each function is started, 0 for not at all")
-	turns := flag.Int("turns", 20, "how many turns of a chat are measured, 0 for none")
-	day := flag.Int("day", 30, "how many turns of a day's chat are compared, 0 for none")
-	prices := flag.String("prices", "../../docs/scale", "folder of the file of prices")
 	function.TuneCollector() // as each function does when it starts
-	bench.Command{
-		Name: "prompt",
-		Measure: func(ctx context.Context, endpoint string, progress func(string)) (bench.Result, error) {
-			in, err := forecast.Load(os.DirFS(*prices))
-			if err != nil {
-				return nil, err
-			}
-			return promptbench.Run(ctx, endpoint, "bench-prompt", promptbench.Settings{
-				Lengths: messages, Repeats: *repeats, Warmups: 20, Starts: *starts, Turns: *turns, Day: *day,
-				Latency: promptbench.Typical,
-				Prices:  promptbench.Prices{Input: in.Prices.USD("modelInput"), Cached: in.Prices.USD("modelCached")},
-			}, progress)
-		},
-	}.Main()
+	rig.Main("prompt", func(ctx context.Context, endpoint string) (report.Result, error) {
+		r, err := run(ctx, endpoint, "bench-prompt", settings{
+			lengths: []int{100, 10_000, 100_000}, repeats: 200, warmups: 20, starts: 15, turns: 20, day: 30,
+			latency: latencies{
+				dynamoDB: 5 * time.Millisecond, embedding: 60 * time.Millisecond, pinecone: 30 * time.Millisecond,
+			},
+		})
+		return r.report(), err
+	})
+}
+
+// settings say what is measured.
+type settings struct {
+	// lengths are the numbers of stored messages, ascending; each is at least 100.
+	lengths []int
+	// repeats is how often a prompt is built for its p99 or its CPU time, and warmups how often before it counts. Medians
+	// of wall time take a quarter of the repeats.
+	repeats, warmups int
+	// starts is how often each function is started, turns how many turns of a chat are measured, and day how many of a
+	// day's chat.
+	starts, turns, day int
+	latency            latencies
+}
+
+func (s settings) quarter() int { return (s.repeats + 3) / 4 }
+
+// latencies are how long services take to answer. Those of main are typical within one region.
+type latencies struct{ dynamoDB, embedding, pinecone, lambda, model time.Duration }
+
+// result is what a run measured.
+type result struct {
+	settings settings
+	walls    []wall
+	cpus     []cpu
+	growth   []growth
+	chat     chat
+	reuse    reuse
+	starts   starts
+}
+
+// run measures on the DynamoDB engine at an endpoint, in a table that it creates and nothing else uses.
+func run(ctx context.Context, endpoint, table string, s settings) (r result, err error) {
+	r = result{settings: s}
+	rig.Progress("building and starting the functions")
+	if r.starts, err = measureStarts(ctx, s.starts); err != nil {
+		return r, err
+	}
+	rig.Progress("playing turns of a chat")
+	if r.chat, err = measureChat(ctx, endpoint, table+"-chat", s.turns); err != nil {
+		return r, err
+	}
+	services, err := startServices(ctx, endpoint, table, s.latency)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, services.Close()) }()
+	services.warmups = s.warmups
+	if err := r.measureRecipes(ctx, services); err != nil {
+		return r, err
+	}
+	rig.Progress("playing the day of a chat")
+	if r.reuse, err = measureReuse(ctx, services, s.day); err != nil {
+		return r, fmt.Errorf("a day's chat: %w", err)
+	}
+	r.growth, err = measureGrowth(ctx, services, s)
+	return r, err
+}
+
+// measureRecipes measures every recipe over a day of 120,000 characters.
+func (r *result) measureRecipes(ctx context.Context, s *services) error {
+	sizes := slices.Repeat([]int{30}, 16) // sessions, whose newest 120,000 characters are of today
+	h, err := s.writeHistory(ctx, "day", sizes, time.Now().UTC().Truncate(time.Minute))
+	if err != nil {
+		return err
+	}
+	for _, recipe := range prompt.Recipes {
+		rig.Progress("measuring %s", recipe.Name)
+		repeats := r.settings.repeats
+		if recipe.Name != prompt.Unified {
+			repeats = r.settings.quarter()
+		}
+		wall, err := s.measureWall(ctx, h, recipe.Name, repeats)
+		if err != nil {
+			return err
+		}
+		cpu, err := s.measureCPU(ctx, h, recipe.Name, r.settings.repeats)
+		if err != nil {
+			return err
+		}
+		r.walls, r.cpus = append(r.walls, wall), append(r.cpus, cpu)
+	}
+	return nil
 }

@@ -86,16 +86,16 @@ func (r result) floorBars(s *setResult, score, byWords *evidence.Score) (out []b
 }
 
 func (r result) barTable() *report.Table {
-	t := &report.Table{Header: []string{"data", "has to hold", "measured", "at least", ""}}
+	t := report.NewTable("", "data", "has to hold", "measured", "at least", "")
 	for _, b := range r.bars() {
-		held, least := "held", percent(b.least)
+		held, least := "held", report.Percent(b.least)
 		if !b.held() {
 			held = "NOT HELD"
 		}
 		if b.above {
 			least = "above " + least
 		}
-		t.Add(b.data, b.name, percent(b.value), least, held)
+		t.Add(b.data, b.name, report.Percent(b.value), least, held)
 	}
 	return t
 }

@@ -1,15 +1,13 @@
 // Command recall measures how much of what questions ask for is found. It imports conversations through the public
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
-// is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside the newest
-// messages, BM25 and the index's own score; which share is in a prompt of 4,000 tokens; how much of the answers the
-// summaries have; and what a query takes. It starts a local stack of its own.
+// is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside BM25 and
+// the index's own score, and which share is in a prompt of 4,000 tokens. It starts a local stack of its own.
 //
-//	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-every 1] [-docs docs]
-//	  [-leave-one-out] [-features]
+//	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-docs ../../docs]
+//	  [-leave-one-out]
 //
 // With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
-// were fitted on all other conversations, and those that were fitted on the other data sets (infra/bench/fit). With
-// -features it asks again without each feature of the ranking.
+// were fitted on all other conversations, and those that were fitted on the other data sets (infra/bench/fit).
 //
 // Each file is a data set. It has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's
 // interface: make embeddings serves a small model. Without it, the offline model embeds.
@@ -19,7 +17,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -38,8 +35,8 @@ const indexTimeout = 30 * time.Minute
 
 type options struct {
 	data, embeddings, model, docs string
-	dimensions, every             int
-	leaveOneOut, features         bool
+	dimensions                    int
+	leaveOneOut                   bool
 }
 
 func main() {
@@ -48,14 +45,12 @@ func main() {
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.IntVar(&o.dimensions, "dimensions", 384, "dimension of that model")
-	flag.IntVar(&o.every, "every", 1, "ask every n-th question of each conversation")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
 	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
 		"ask again, with weights fitted on other conversations and data sets")
-	flag.BoolVar(&o.features, "features", false, "ask again without each feature of the ranking")
 	flag.Parse()
-	if o.data == "" || o.every < 1 {
-		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations; -every is at least 1")
+	if o.data == "" {
+		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -71,7 +66,7 @@ func (o options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Every: o.every, Command: o.command()}
+	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Command: o.command()}
 	if err := o.measureStacks(ctx, sets, &r); err != nil {
 		return err
 	}
@@ -79,7 +74,7 @@ func (o options) run(ctx context.Context) error {
 	if o.docs == "" {
 		return nil
 	}
-	return report.WriteSection(o.docs+"/benchmarks.md", "# Benchmarks\n", "recall "+r.Model, r.markdown())
+	return report.WriteSection(o.docs+"/benchmarks.md", "recall "+r.Model, r.markdown())
 }
 
 // command is how make runs the benchmark with these options.
@@ -88,66 +83,43 @@ func (o options) command() string {
 	for path := range strings.FieldsSeq(o.data) {
 		files = append(files, filepath.Base(path))
 	}
-	words := []string{fmt.Sprintf("make bench-recall DATA=%q", strings.Join(files, " "))}
+	command := fmt.Sprintf("make bench-recall DATA=%q", strings.Join(files, " "))
 	if o.embeddings != "" {
-		words = append(words, "EMBEDDINGS="+o.embeddings)
+		command += " EMBEDDINGS=" + o.embeddings
 	}
-	if o.every > 1 {
-		words = append(words, fmt.Sprintf("EVERY=%d", o.every))
-	}
-	if o.features {
-		words = append(words, "FEATURES=1")
-	}
-	return strings.Join(words, " ")
+	return command
 }
 
 // measure imports the conversations and measures the stack as it is.
 func (o options) measure(
 	ctx context.Context, api *client.Client, sets []dataset.Set, r *result,
 ) (*evidence.Bench, error) {
-	embeddings := o.embeddings
-	if embeddings == "" {
-		var info struct{ OpenAIBaseURL string }
-		if err := api.Do(ctx, http.MethodGet, "/dev/info", nil, &info); err != nil {
-			return nil, fmt.Errorf("ask for the embedding service: %w", err)
-		}
-		embeddings, r.Model = info.OpenAIBaseURL, offlinemodel.ModelID
+	if o.embeddings == "" {
+		r.Model = offlinemodel.ModelID
 	}
 	began := time.Now()
 	var all []dataset.Conversation
 	for _, s := range sets {
 		all = append(all, s.Conversations...)
 	}
-	b, err := evidence.Load(ctx, api, all, o.every, indexTimeout)
+	b, err := evidence.Load(ctx, api, all, indexTimeout)
 	if err != nil {
 		return nil, err
 	}
 	r.Seconds = time.Since(began).Seconds()
 	for _, s := range sets {
 		one := b.On(api, s.Has)
-		measured, err := measureSet(ctx, one)
+		found, err := ask(ctx, one)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
+		measured := &setResult{Rankings: []ranking{
+			{words, evidence.Mean(one.BM25()), true}, {shipped, evidence.Mean(found), true},
+		}}
 		measured.count(s, len(one.Cases))
 		r.Sets = append(r.Sets, measured)
 	}
-	r.Times, err = b.Times(ctx, embeddings, r.Model)
-	return b, err
-}
-
-func measureSet(ctx context.Context, b *evidence.Bench) (*setResult, error) {
-	found, err := ask(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	s := &setResult{Rankings: []ranking{
-		{newest, evidence.Mean(b.Newest()), false},
-		{words, evidence.Mean(b.BM25()), true},
-		{shipped, evidence.Mean(found), true},
-	}}
-	s.Summaries, err = b.Summaries(ctx)
-	return s, err
+	return b, nil
 }
 
 // ask asks the questions of a bench, of recall and in prompts.

@@ -14,11 +14,9 @@ import (
 
 type result struct {
 	Date, Model, Command string
-	// Every says that each n-th question was asked, Seconds what the import took until all was indexed.
-	Every   int
+	// Seconds is what the import took until all was indexed.
 	Seconds float64
 	Sets    []*setResult
-	Times   evidence.Times
 }
 
 type setResult struct {
@@ -26,9 +24,6 @@ type setResult struct {
 	Conversations, Messages, Questions int
 	// Rankings are the baselines, recall by the weights that ship, and by weights that have not seen what is asked about.
 	Rankings []ranking
-	// Without are those of recall without each feature. There are none if that was not measured.
-	Without   []ranking
-	Summaries evidence.Coverage
 }
 
 // ranking is what one ranking found. Of some there are no prompts.
@@ -47,7 +42,6 @@ func (s *setResult) count(set dataset.Set, questions int) {
 
 // The names of the rankings.
 const (
-	newest      = "newest first"
 	words       = "BM25"
 	index       = "the index's own score"
 	shipped     = "recall"
@@ -87,20 +81,20 @@ func (r result) worstFirst() []*setResult {
 
 // table has a row for each ranking of each data set.
 func (r result) table() *report.Table {
-	t := &report.Table{Header: slices.Concat([]string{"data", "questions", "ranking"}, cutoff.Names[:],
-		[]string{"in the prompt", "whole"})}
+	t := report.NewTable("", slices.Concat([]string{"data", "questions", "ranking"}, cutoff.Names[:],
+		[]string{"in the prompt", "whole"})...)
 	for _, s := range r.worstFirst() {
 		for i, k := range s.Rankings {
-			cells := []string{"", "", k.Name}
+			cells := []any{"", "", k.Name}
 			if i == 0 {
-				cells = []string{s.Name, fmt.Sprint(s.Questions), k.Name}
+				cells = []any{s.Name, s.Questions, k.Name}
 			}
 			score := k.Scores[evidence.All]
 			for _, share := range score.Shares {
-				cells = append(cells, percent(share))
+				cells = append(cells, report.Percent(share))
 			}
 			if k.HasPrompts {
-				cells = append(cells, percent(score.InPrompt), percent(score.Whole))
+				cells = append(cells, report.Percent(score.InPrompt), report.Percent(score.Whole))
 			}
 			t.Add(cells...)
 		}
@@ -110,9 +104,8 @@ func (r result) table() *report.Table {
 
 // classes has a row for each class of the questions of each data set, by the last ranking, beside BM25 and the index.
 func (r result) classes() *report.Table {
-	t := &report.Table{Header: []string{
-		"data", "questions", "class", "R@10", words, "index", "B1000", words, "index", "in the prompt", words,
-	}}
+	t := report.NewTable("", "data", "questions", "class", "R@10", words, "index", "B1000", words, "index",
+		"in the prompt", words)
 	for _, s := range r.worstFirst() {
 		last, byWords, byIndex := s.Rankings[len(s.Rankings)-1], s.by(words), s.by(index)
 		for _, name := range last.Scores.Categories() {
@@ -120,13 +113,13 @@ func (r result) classes() *report.Table {
 				continue
 			}
 			score := last.Scores[name]
-			cells := []string{s.Name, fmt.Sprint(score.Questions), name}
+			cells := []any{s.Name, score.Questions, name}
 			for _, place := range []int{cutoff.R10, cutoff.B1000} {
 				for _, k := range []ranking{last, byWords, byIndex} {
 					cells = append(cells, cellOf(k.Scores[name], place))
 				}
 			}
-			t.Add(append(cells, percent(score.InPrompt), percent(byWords.Scores[name].InPrompt))...)
+			t.Add(append(cells, report.Percent(score.InPrompt), report.Percent(byWords.Scores[name].InPrompt))...)
 		}
 	}
 	return t
@@ -137,52 +130,15 @@ func cellOf(s *evidence.Score, place int) string {
 	if s == nil {
 		return ""
 	}
-	return percent(s.Shares[place])
-}
-
-// features has what each feature adds to recall: the points that are lost without it.
-func (r result) features() string {
-	if len(r.Sets[0].Without) == 0 {
-		return ""
-	}
-	t := &report.Table{Header: []string{"data", "without", "R@10", "B1000"}}
-	for _, s := range r.worstFirst() {
-		all := s.by(shipped).Scores[evidence.All].Shares
-		for _, k := range s.Without {
-			one := k.Scores[evidence.All].Shares
-			t.Add(s.Name, k.Name, points(one[cutoff.R10]-all[cutoff.R10]), points(one[cutoff.B1000]-all[cutoff.B1000]))
-		}
-	}
-	return "\nWhat is lost without a feature, in points, the other weights as they are:\n\n" + t.Markdown()
-}
-
-func points(share float64) string { return fmt.Sprintf("%+.1f", 100*share) }
-
-func percent(share float64) string { return fmt.Sprintf("%.1f", 100*share) }
-
-func (r result) asked() string {
-	if r.Every == 1 {
-		return "every question was asked"
-	}
-	return fmt.Sprintf("one question in %d was asked", r.Every)
+	return report.Percent(s.Shares[place])
 }
 
 // lines are the results beside the tables.
-func (r result) lines() []string {
-	var lines []string
+func (r result) lines() (lines []string) {
 	for _, s := range r.worstFirst() {
-		line := fmt.Sprintf("%s: %d conversations, %d messages.", s.Name, s.Conversations, s.Messages)
-		if s.Summaries.Questions > 0 { // else its questions have no answers
-			line += fmt.Sprintf(" The summaries of the sessions with the evidence have %s%% of the words of the answers; the "+
-				"evidence has %s%%.", percent(s.Summaries.Summaries), percent(s.Summaries.Messages))
-		}
-		lines = append(lines, line)
+		lines = append(lines, fmt.Sprintf("%s: %d conversations, %d messages.", s.Name, s.Conversations, s.Messages))
 	}
-	t := r.Times
-	return append(lines, fmt.Sprintf("All was imported and indexed in %.0f s; %s.", r.Seconds, r.asked()),
-		fmt.Sprintf("A query takes %.0f ms (p50) and %.0f ms (p99); the embedding of the same query alone %.0f and %.0f ms; "+
-			"the difference is %.0f and %.0f ms (%d queries, one after the other).", t.Recall50, t.Recall99, t.Embedding50,
-			t.Embedding99, t.Difference50, t.Difference99, t.Queries))
+	return append(lines, fmt.Sprintf("All was imported and indexed in %.0f s.", r.Seconds))
 }
 
 // markdown renders the result as a section of a document.
@@ -205,6 +161,6 @@ measured in memory (%s), over all questions.
 
 %sThe classes of the questions, recall by the last ranking of their data set:
 
-%s%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(), "`unified`", "`infra/bench/fit`",
-		strings.Join(r.lines(), "\n- "), r.barSection(), r.classes().Markdown(), r.features())
+%s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(), "`unified`", "`infra/bench/fit`",
+		strings.Join(r.lines(), "\n- "), r.barSection(), r.classes().Markdown())
 }

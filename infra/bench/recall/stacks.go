@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
@@ -17,7 +15,6 @@ import (
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // fitCommand is the package of the program that fits weights.
@@ -52,16 +49,13 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 	if err == nil && o.leaveOneOut {
 		err = s.leaveOut(ctx, b, sets, r)
 	}
-	if err == nil && o.features {
-		err = s.leaveFeaturesOut(ctx, b, sets, r)
-	}
 	return err
 }
 
 // on starts a stack that ranks by a file of weights, or by those that ship, and stops it when the function is done.
 func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) (err error) {
 	environment := []string{"LOG_LEVEL=ERROR", weightsVariable + "=" + weights}
-	if s.options.leaveOneOut || s.options.features {
+	if s.options.leaveOneOut {
 		environment = append(environment, "DATA_DIR="+filepath.Join(s.folder, "data"))
 	}
 	if s.embeddings != "" {
@@ -135,36 +129,4 @@ func (s stacks) ask(
 		return err
 	})
 	return found, err
-}
-
-// leaveFeaturesOut asks all questions without each feature that has a weight.
-func (s stacks) leaveFeaturesOut(ctx context.Context, b *evidence.Bench, sets []dataset.Set, r *result) error {
-	shipped := rank.Default()
-	for _, feature := range slices.Sorted(maps.Keys(shipped.Features)) {
-		other := *shipped
-		other.Features = maps.Clone(shipped.Features)
-		delete(other.Features, feature)
-		text, err := json.Marshal(other)
-		if err != nil {
-			return err
-		}
-		weights := filepath.Join(s.folder, "without-feature.json")
-		if err := os.WriteFile(weights, text, 0o600); err != nil {
-			return fmt.Errorf("write weights: %w", err)
-		}
-		err = s.on(ctx, weights, func(api *client.Client) error {
-			for n, set := range sets {
-				found, err := b.On(api, set.Has).Recall(ctx)
-				if err != nil {
-					return err
-				}
-				r.Sets[n].Without = append(r.Sets[n].Without, ranking{feature, evidence.Mean(found), false})
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

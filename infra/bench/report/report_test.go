@@ -3,7 +3,7 @@ package report_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,7 +14,7 @@ import (
 
 func TestQuantilesInterpolate(t *testing.T) {
 	t.Parallel()
-	tests := []struct {
+	for _, c := range []struct {
 		samples []time.Duration
 		q       float64
 		want    time.Duration
@@ -26,95 +26,59 @@ func TestQuantilesInterpolate(t *testing.T) {
 		{[]time.Duration{0, 100}, 0.95, 95},
 		{[]time.Duration{3, 1, 2}, 1, 3},
 		{[]time.Duration{3, 1, 2}, 0, 1},
-	}
-	for _, tt := range tests {
-		if got := report.Quantile(tt.samples, tt.q); got != tt.want {
-			t.Errorf("quantile %v of %v is %d, want %d", tt.q, tt.samples, got, tt.want)
+	} {
+		before := slices.Clone(c.samples)
+		if got := report.Quantile(c.samples, c.q); got != c.want || !slices.Equal(before, c.samples) {
+			t.Errorf("quantile %v of %v is %d, want %d", c.q, before, got, c.want)
 		}
-	}
-	samples := []time.Duration{3, 1, 2}
-	if report.Median(samples); !cmp.Equal(samples, []time.Duration{3, 1, 2}) {
-		t.Errorf("the median reordered its samples: %v", samples)
 	}
 }
 
 func TestTablesAreAligned(t *testing.T) {
 	t.Parallel()
-	table := &report.Table{Header: []string{"per turn", "calls", "µs"}}
-	table.Add("bare", "1", "12.5")
-	table.Add("embedded array", "10")
-	markdown := "" +
-		"| per turn       | calls |   µs |\n" +
+	table := report.NewTable("Turns", "per turn", "calls", "ms")
+	table.Add("bare", 1234, 1500*time.Microsecond)
+	table.Add("embedded array", 1.23456)
+	want := "\n**Turns**\n\n" +
+		"| per turn       | calls |   ms |\n" +
 		"| -------------- | ----: | ---: |\n" +
-		"| bare           |     1 | 12.5 |\n" +
-		"| embedded array |    10 |      |\n"
-	if diff := cmp.Diff(markdown, table.Markdown()); diff != "" {
+		"| bare           | 1,234 | 1.50 |\n" +
+		"| embedded array | 1.235 |      |\n"
+	if diff := cmp.Diff(want, table.Markdown()); diff != "" {
 		t.Errorf("markdown (-want +got):\n%s", diff)
+	}
+}
+
+// TestBarsThatAreNotHeldAreNamed has a value at its limit, one above it, and one that could not be measured.
+func TestBarsThatAreNotHeldAreNamed(t *testing.T) {
+	t.Parallel()
+	r := report.Result{Bars: []report.Bar{{"at", 1, 1}, {"above", 1.1, 1}, {"missing", -1, 1}}}
+	if diff := cmp.Diff([]string{"above", "missing"}, r.Missed()); diff != "" {
+		t.Error(diff)
 	}
 }
 
 func TestSectionsAreReplacedInPlace(t *testing.T) {
 	t.Parallel()
-	first, err := report.Section("# Benchmarks\n\nBy hand.\n", "store", "one\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "# Benchmarks\n\nBy hand.\n\n<!-- begin store -->\none\n<!-- end store -->\n"
-	if diff := cmp.Diff(want, first); diff != "" {
-		t.Fatalf("appended (-want +got):\n%s", diff)
-	}
-	second, err := report.Section(first+"\nMore by hand.\n", "store", "two")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want = "# Benchmarks\n\nBy hand.\n\n<!-- begin store -->\ntwo\n<!-- end store -->\n\nMore by hand.\n"
-	if diff := cmp.Diff(want, second); diff != "" {
-		t.Errorf("replaced (-want +got):\n%s", diff)
-	}
-	if _, err := report.Section("<!-- begin store -->\nbroken", "store", "x"); err == nil {
-		t.Error("a section without an end was replaced")
-	}
-}
-
-func TestFilesAreMadeWithTheirFolders(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	page := filepath.Join(folder, "docs", "benchmarks.md")
-	for range 2 {
-		if err := report.WriteSection(page, "# Benchmarks", "store", "text"); err != nil {
+	page := filepath.Join(t.TempDir(), "benchmarks.md")
+	const broken = "<!-- begin prompt -->\nno end"
+	for _, c := range []struct{ before, body, want string }{
+		{"# By hand.\n", "one\n", "# By hand.\n\n<!-- begin store -->\none\n<!-- end store -->\n"},
+		{
+			"<!-- begin store -->\none\n<!-- end store -->\n\nMore.\n", "two",
+			"<!-- begin store -->\ntwo\n<!-- end store -->\n\nMore.\n",
+		},
+		{"<!-- begin store -->\nno end", "x", "<!-- begin store -->\nno end"},
+		{broken, "x", broken + "\n\n<!-- begin store -->\nx\n<!-- end store -->\n"},
+	} {
+		if err := os.WriteFile(page, []byte(c.before), 0o600); err != nil {
 			t.Fatal(err)
 		}
-	}
-	expectFile(t, page, "# Benchmarks\n\n<!-- begin store -->\ntext\n<!-- end store -->\n")
-	numbers := filepath.Join(folder, "results", "store.json")
-	if err := report.WriteJSON(numbers, map[string]int{"calls": 1}); err != nil {
-		t.Fatal(err)
-	}
-	expectFile(t, numbers, "{\n  \"calls\": 1\n}\n")
-}
-
-func expectFile(t *testing.T, path, want string) {
-	t.Helper()
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", filepath.Base(path), diff)
-	}
-}
-
-func TestCPUModelIsFound(t *testing.T) {
-	t.Parallel()
-	cpuinfo := "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Intel(R)  Xeon(R) Processor\n"
-	if got := report.CPUModel(strings.NewReader(cpuinfo)); got != "Intel(R) Xeon(R) Processor" {
-		t.Errorf("model is %q", got)
-	}
-	if got := report.CPUModel(strings.NewReader("processor : 0\n")); got != "" {
-		t.Errorf("a model was made up: %q", got)
-	}
-	if m := report.ThisMachine(); m.Cores < 1 || m.CPU == "" || !strings.Contains(m.String(), m.OS) {
-		t.Errorf("this machine is described as %+v", m)
+		err := report.WriteSection(page, "store", c.body)
+		got, readErr := os.ReadFile(page)
+		if (err != nil) != (c.before == c.want) || readErr != nil || string(got) != c.want {
+			t.Errorf("%q becomes %q, %v", c.before, got, err)
+		}
 	}
 }
 

@@ -1,16 +1,21 @@
-// Package rig has what benchmarks run the functions on: a table, the local index, the offline model, and the local
-// stack with something between each function and its services.
+// Package rig has what benchmarks run on: an engine, a table, the local index, the offline model, and the local stack
+// with something between each function and its services.
 package rig
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -18,6 +23,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"google.golang.org/grpc"
 
+	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
@@ -126,6 +133,53 @@ func (r *Rig) ServeIndex(interceptors ...grpc.UnaryServerInterceptor) (host stri
 	r.AtEnd(func() error { return errors.Join(r.index.Close(), <-ended) })
 	return "http://" + listener.Addr().String(), nil
 }
+
+// Main runs a benchmark on a DynamoDB engine of its own. It prints the result, writes it into the section of the
+// benchmark's name of docs/benchmarks.md, and exits with 1 when something fails or a bar is not held.
+func Main(name string, measure func(ctx context.Context, endpoint string) (report.Result, error)) {
+	docs := flag.String("docs", "", "folder of the documents to write the result into")
+	flag.Parse()
+	if err := run(name, *docs, measure); err != nil {
+		fmt.Fprintf(os.Stderr, "bench-%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+func run(name, docs string, measure func(ctx context.Context, endpoint string) (report.Result, error)) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var result report.Result
+	if err := OnEngine(ctx, func(endpoint string) (err error) {
+		result, err = measure(ctx, endpoint)
+		return err
+	}); err != nil {
+		return err
+	}
+	section := result.Markdown("make bench-" + name)
+	fmt.Print(section)
+	if docs != "" {
+		if err := report.WriteSection(filepath.Join(docs, "benchmarks.md"), name, section); err != nil {
+			return err
+		}
+	}
+	if missed := result.Missed(); len(missed) > 0 {
+		return fmt.Errorf("not held: %s", strings.Join(missed, "; "))
+	}
+	return nil
+}
+
+// OnEngine starts an engine for a measurement and stops it afterwards.
+func OnEngine(ctx context.Context, measure func(endpoint string) error) (err error) {
+	server, err := dynamodblocal.Start(ctx, dynamodblocal.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Stop()) }()
+	return measure(server.Endpoint())
+}
+
+// Progress says what a benchmark does now.
+func Progress(format string, values ...any) { fmt.Fprintf(os.Stderr, format+"\n", values...) }
 
 // AtEnd has Close do something.
 func (r *Rig) AtEnd(do func() error) {

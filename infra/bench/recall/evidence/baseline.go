@@ -8,20 +8,6 @@ import (
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 )
 
-// Newest scores the messages of each conversation from the newest to the oldest.
-func (b *Bench) Newest() []Found {
-	orders := map[string][]ranked{}
-	for _, c := range b.conversations() {
-		orders[c.ID] = b.messages(c)
-		slices.Reverse(orders[c.ID])
-	}
-	lists := make([][]ranked, len(b.Cases))
-	for i, c := range b.Cases {
-		lists[i] = orders[c.Conversation.ID]
-	}
-	return b.score(lists, bestFirst)
-}
-
 // BM25 scores the messages of each conversation by the question's words, those of equal score from the newest to the
 // oldest. Its prompts are whole messages within the budget of a prompt.
 func (b *Bench) BM25() []Found {
@@ -40,7 +26,7 @@ func (b *Bench) BM25() []Found {
 			lists[i] = append(lists[i], messages[c.Conversation.ID][n])
 		}
 	}
-	found := b.score(lists, bestFirst)
+	found := b.score(lists, slices.Clone)
 	for i := range found {
 		found[i].InPrompt = found[i].Shares[cutoff.Prompt]
 		found[i].Whole = found[i].InPrompt

@@ -1,6 +1,6 @@
-// Package evidence measures through the public HTTP API how much of what questions ask for is found: by recall, by the
-// prompt that a coach would get, and in the summaries. The evidence of a question are the messages that hold its
-// answer. Two simple rankings of the same messages are beside recall: the newest first, and BM25.
+// Package evidence measures through the public HTTP API how much of what questions ask for is found: by recall, and by
+// the prompt that a coach would get. The evidence of a question are the messages that hold its answer. BM25 ranks the
+// same messages beside recall.
 package evidence
 
 import (
@@ -49,13 +49,12 @@ type Bench struct {
 	ids map[string]map[string]string
 }
 
-// Load imports conversations into a stack and waits until all is summarised and indexed. Of each conversation's
-// questions it takes every n-th.
+// Load imports conversations into a stack and waits until all is summarised and indexed.
 func Load(
-	ctx context.Context, api *client.Client, conversations []dataset.Conversation, every int, limit time.Duration,
+	ctx context.Context, api *client.Client, conversations []dataset.Conversation, limit time.Duration,
 ) (*Bench, error) {
 	b := &Bench{api: api, ids: map[string]map[string]string{}}
-	importer := dataset.Importer{API: api, PerCall: perCall, Appended: func(int) {}, Ended: func() {}}
+	importer := dataset.Importer{API: api, PerCall: perCall}
 	var mu sync.Mutex
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(atOnce)
@@ -71,24 +70,17 @@ func Load(
 	if err := work.Wait(); err != nil {
 		return nil, err
 	}
-	settled, err := dataset.Settle(ctx, api, limit)
-	if err != nil {
+	if err := dataset.Settle(ctx, api, limit); err != nil {
 		return nil, err
 	}
-	if !settled.Settled {
-		return nil, fmt.Errorf("%d records are still not indexed after %v", settled.Pending, limit)
-	}
 	for i := range conversations {
-		b.addCases(&conversations[i], every)
+		b.addCases(&conversations[i])
 	}
 	return b, nil
 }
 
-func (b *Bench) addCases(c *dataset.Conversation, every int) {
-	for n, q := range c.Questions {
-		if n%every != 0 {
-			continue
-		}
+func (b *Bench) addCases(c *dataset.Conversation) {
+	for _, q := range c.Questions {
 		evidence := map[string]bool{}
 		for _, id := range q.Evidence {
 			evidence[b.ids[c.ID][id]] = true

@@ -79,6 +79,3 @@ func (b *Bench) score(rankings [][]ranked, pack func([]cutoff.Message) []cutoff.
 	}
 	return out
 }
-
-// bestFirst fills budgets in the order of the ranking.
-func bestFirst(list []cutoff.Message) []cutoff.Message { return list }

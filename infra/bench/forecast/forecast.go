@@ -1,0 +1,274 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+)
+
+// input is what a forecast takes: everything in the files of docs/scale.
+type input struct {
+	Units    units
+	Workload workload
+	Prices   []price
+	Limits   []limit
+}
+
+// workload is what is assumed about the users and the services.
+type workload struct {
+	Users                                              []float64
+	SessionsPerUserAndDay, DaysPerMonth, PeakHourShare float64
+	DaySessions                                        float64 // sessions of a user on a day with the app
+	TurnsPerSession                                    int
+	StoredMessagesPerUser                              float64
+	IdleShare                                          float64 // of the sessions, left without a word
+	ColdReadUnitsPerTurn, ColdCallsPerTurn             float64 // where a turn's instance does not know the session
+	OutputTokensPerAnswer                              float64 // in place of the offline model's
+	ReasoningTokensPerAnswer, ReasoningTokensPerCall   float64 // billed as output, and in no answer
+	CachedInputShare, CacheWriteShare, DenseDimensions float64
+	LogMonths, Metrics, RouteMetrics, AlarmMetrics     float64
+	Reads                                              reads
+	Functions                                          map[string]function
+}
+
+// reads are the calls of an app that only read.
+type reads struct{ CallsPerSession, ReadUnitsPerSession, BytesPerSession float64 }
+
+// DayTurns is how many turns a user has on a day with the app.
+func (w workload) DayTurns() float64 { return w.DaySessions * float64(w.TurnsPerSession) }
+
+// function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, which was
+// measured under the Lambda emulator, and the memory, which is the template's.
+type function struct{ WaitSeconds, CPUSeconds, MemoryMB float64 }
+
+// wholeCPU is the memory, in MB, with which a function has one core. With less it has that part of one (AWS Lambda
+// Developer Guide, "Configure Lambda function memory").
+const wholeCPU = 1769
+
+// Seconds is how long an invocation takes.
+func (f function) Seconds() float64 { return f.WaitSeconds + f.ComputeMS()/1000 }
+
+// ComputeMS is how many milliseconds of it the function computes.
+func (f function) ComputeMS() float64 { return 1000 * f.CPUSeconds * max(1, wholeCPU/f.MemoryMB) }
+
+// price is the list price of Per units of the quantities that it has for parts of the bill. Least is what these parts
+// cost at least.
+type price struct {
+	What, Source, Date string
+	USD, Per           float64
+	Least              bool
+	Costs              map[string]string
+}
+
+// limit is a limit of a service or of the template, and which quantity it bounds.
+type limit struct {
+	Name, Use, Unit string
+	Bound           float64
+	// Moves says which parameter or request moves the limit. Parameters are the template's among them. Default is the one
+	// whose default the bound is.
+	Moves      string
+	Parameters []string
+	Default    string
+}
+
+const (
+	gigabyte = 1 << 30
+	kilobyte = 1 << 10
+	hour     = 3600
+)
+
+// What DynamoDB and Pinecone charge or bear (DynamoDB Developer Guide, "Designing partition keys"; Pinecone
+// documentation, "Understanding cost").
+const (
+	partitionWrites = 1000
+	leastQuery      = 0.25 // read units, and one for each GB of the namespace
+	leastWrite      = 5    // write units, one for each KB
+	idAndSparses    = 100  // bytes of a vector
+	// dueWrites is how many writes of the due index a session makes: it enters, is claimed or moved, and leaves.
+	dueWrites = 4
+)
+
+// month is a forecast for a number of users: quantities by name, of a month unless the name says otherwise. The peak is
+// one second of the busiest hour.
+type month map[string]float64
+
+// Total is the use of all functions in one session.
+func (in input) Total() use {
+	sum := use{}
+	for _, name := range slices.Sorted(maps.Keys(in.Units.Session)) { // the sum of floats depends on their order
+		sum.add(in.Units.Session[name])
+	}
+	return sum
+}
+
+// month works out the forecast for a number of users.
+func (in input) month(users float64) month {
+	w, used, turns := in.Workload, in.Total(), float64(in.Workload.TurnsPerSession)
+	days := users * w.SessionsPerUserAndDay
+	sessions, stored := days*w.DaysPerMonth, users*w.StoredMessagesPerUser/(2*turns)
+	q := month{
+		"one": 1, "users": users, "sessionsPerDay": days, "sessions": sessions, "turns": sessions * turns,
+		"storedMessages": users * w.StoredMessagesPerUser,
+		"calls":          sessions * (used["dynamodbCalls"] + turns*w.ColdCallsPerTurn + w.Reads.CallsPerSession),
+		"readUnits":      sessions * (used["readUnits"] + turns*w.ColdReadUnitsPerTurn + w.Reads.ReadUnitsPerSession),
+		"writeUnits":     sessions * used["writeUnits"],
+		"tableGB":        stored * (in.Units.TableBytes + in.Units.IndexBytes) / gigabyte,
+		"vectors":        stored * used["vectors"],
+		"embeddedTokens": sessions * used["embeddingTokens"],
+		"logGB":          sessions * used["logBytes"] / gigabyte,
+		"metrics":        w.Metrics + w.RouteMetrics, "alarmMetrics": w.AlarmMetrics,
+		"dueWrites": sessions * dueWrites, "dueSessions": sessions * w.IdleShare,
+		// the turns a second of one user that a partition bears
+		"hotTurns": partitionWrites / (in.Units.Session["coach"]["writeUnits"] / turns),
+	}
+	q["keptLogGB"] = q["logGB"] * w.LogMonths
+	in.addInvocations(q, turns)
+	in.addIndex(q, used)
+	in.addTokens(q, turns)
+	dense := (used["indexQueries"] + used["vectors"]) * w.DenseDimensions * 4
+	sent := used["sentBytes"] + dense + w.Reads.BytesPerSession + turns*w.OutputTokensPerAnswer*4
+	q["egressGB"] = sessions * sent / gigabyte
+	for name, n := range maps.Clone(q) {
+		q[name+"Peak"] = n * w.PeakHourShare / w.DaysPerMonth / hour
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.Functions)) {
+		q[name+"Executions"] = q[name+"InvocationsPeak"] * w.Functions[name].Seconds()
+		q["executions"] += q[name+"Executions"]
+	}
+	// about one shard for each partition, of 1,000 write units a second or 10 GB
+	q["streamShards"] = math.Ceil(max(1, q["writeUnitsPeak"]/partitionWrites, q["tableGB"]/10))
+	return q
+}
+
+// addInvocations adds those of the functions, and their seconds. X-Ray records one trace a second and 5% of the rest.
+func (in input) addInvocations(q month, turns float64) {
+	perSession := map[string]float64{
+		"messages": 2 + in.Workload.Reads.CallsPerSession, // a session is opened and completed
+		"coach":    turns, "prompt": turns,
+		"summarize": in.Units.Session["summarize"]["invocations"], "remember": in.Units.Session["remember"]["invocations"],
+	}
+	for _, name := range slices.Sorted(maps.Keys(perSession)) {
+		f := in.Workload.Functions[name]
+		q[name+"Invocations"] = q["sessions"] * perSession[name]
+		q["invocations"] += q[name+"Invocations"]
+		q["gbSeconds"] += q[name+"Invocations"] * f.Seconds() * f.MemoryMB / kilobyte
+	}
+	q["apiCalls"] = q["messagesInvocations"]
+	q["traces"] = min(q["invocations"], in.Workload.DaysPerMonth*24*hour) + 0.05*q["invocations"]
+}
+
+// addIndex adds vectors and units of Pinecone. Each user has a namespace.
+func (in input) addIndex(q month, used use) {
+	bytes := used["vectorBytes"]/max(used["vectors"], 1) + in.Workload.DenseDimensions*4 + idAndSparses
+	q["vectorGB"] = q["vectors"] * bytes / gigabyte
+	q["indexReads"] = q["sessions"] * used["indexQueries"] * max(leastQuery, q["vectorGB"]/q["users"])
+	perWrite := max(leastWrite, math.Ceil(bytes*used["vectors"]/max(used["indexWrites"], 1)/kilobyte))
+	q["indexWrites"] = q["sessions"] * used["indexWrites"] * perWrite
+}
+
+// addTokens adds those of the chat and of the background, as the model's provider bills them.
+func (in input) addTokens(q month, turns float64) {
+	w, background := in.Workload, in.Units.Session["summarize"]
+	chat := in.Units.Session["coach"]["inputTokens"]
+	for i, name := range []string{"chat", "background"} {
+		n := q["sessions"] * [...]float64{chat, in.Total()["inputTokens"] - chat}[i]
+		q[name+"CachedInput"] = n * w.CachedInputShare
+		q[name+"WrittenInput"] = (n - q[name+"CachedInput"]) * w.CacheWriteShare
+		q[name+"PlainInput"] = n - q[name+"CachedInput"] - q[name+"WrittenInput"]
+		q["inputTokens"] += n
+	}
+	q["chatOutput"] = q["turns"] * (w.OutputTokensPerAnswer + w.ReasoningTokensPerAnswer)
+	reasoning := background["modelCalls"] * w.ReasoningTokensPerCall
+	q["backgroundOutput"] = q["sessions"] * (background["outputTokens"] + reasoning)
+	q["outputTokens"] = q["chatOutput"] + q["backgroundOutput"]
+	q["tokensOfAMinute"] = 60 * (q["inputTokens"] + q["outputTokens"])
+}
+
+// cost is the money for one part of the bill.
+type cost struct {
+	Part string
+	USD  float64
+}
+
+// bill works out what a month costs, by part in the order of the prices.
+func (in input) bill(q month) (bill []cost) {
+	for _, p := range in.Prices {
+		for _, part := range slices.Sorted(maps.Keys(p.Costs)) {
+			i := slices.IndexFunc(bill, func(c cost) bool { return c.Part == part })
+			if i < 0 {
+				i, bill = len(bill), append(bill, cost{Part: part})
+			}
+			if n, ok := q[p.Costs[part]]; !ok {
+				bill[i].USD = math.NaN() // a test finds it
+			} else if usd := n / p.Per * p.USD; p.Least {
+				bill[i].USD = max(bill[i].USD, usd)
+			} else {
+				bill[i].USD += usd
+			}
+		}
+	}
+	return bill
+}
+
+// chatPart is the part of the bill that a day is given without, too.
+const chatPart = "OpenAI: the chat's answers"
+
+// day is what one user's day with the app costs.
+type day struct {
+	Costs            []cost
+	USD, WithoutChat float64
+}
+
+// day works out a user's day: the month of users who have that many sessions every day, divided by users and days. They
+// are so many that what a service charges at least is no part of one user's day.
+func (in input) day() (d day) {
+	const users = 1_000_000
+	in.Workload.SessionsPerUserAndDay = in.Workload.DaySessions
+	for _, c := range in.bill(in.month(users)) {
+		c.USD /= users * in.Workload.DaysPerMonth
+		if d.Costs, d.USD = append(d.Costs, c), d.USD+c.USD; c.Part != chatPart {
+			d.WithoutChat += c.USD
+		}
+	}
+	return d
+}
+
+// size is the forecast for a number of users.
+type size struct {
+	Month        month
+	Bill         []cost
+	USD, PerUser float64
+	Limits       []taken
+	// Passed names the limits that are reached, in the order in which they give way.
+	Passed string
+}
+
+// taken is a limit with what the size takes of it, and the number of users at which it is reached.
+type taken struct {
+	limit
+	Use, Share, Users float64
+}
+
+func (in input) size(users float64) size {
+	s := size{Month: in.month(users)}
+	s.Bill = in.bill(s.Month)
+	for _, c := range s.Bill {
+		s.USD += c.USD
+	}
+	s.PerUser = s.USD / users
+	for _, l := range in.Limits {
+		use := s.Month[l.Use]
+		s.Limits = append(s.Limits, taken{l, use, use / l.Bound, users / (use / l.Bound)})
+	}
+	slices.SortStableFunc(s.Limits, func(a, b taken) int { return cmp.Compare(b.Share, a.Share) })
+	var passed []string
+	for _, l := range s.Limits {
+		if l.Share >= 1 {
+			passed = append(passed, l.Name)
+		}
+	}
+	s.Passed = strings.Join(passed, "; ")
+	return s
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/infra/local/template"
+)
+
+const docs = "../../../docs"
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+func read(t *testing.T) input {
+	t.Helper()
+	in, err := load(docs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func TestDocumentIsOfItsData(t *testing.T) {
+	t.Parallel()
+	document, err := os.ReadFile(docs + "/scale.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := read(t).markdown()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(document)); diff != "" {
+		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go -C infra/bench run ./forecast -render\n%s", diff)
+	}
+}
+
+// TestDataIsComplete looks for units, prices and dates that are missing: a missing one would count as nothing.
+func TestDataIsComplete(t *testing.T) {
+	t.Parallel()
+	in := read(t)
+	day := regexp.MustCompile(`^(20\d\d-\d\d-\d\d|not read again)$`)
+	for _, p := range in.Prices {
+		if p.USD <= 0 || p.Per <= 0 || p.What == "" || !strings.HasPrefix(p.Source, "https://") || !day.MatchString(p.Date) {
+			t.Errorf("got the price %+v", p)
+		}
+	}
+	for _, name := range []string{"messages", "prompt", "coach", "summarize", "remember"} {
+		if in.Units.Session[name]["dynamodbCalls"] <= 0 || in.Units.Session[name]["logBytes"] <= 0 {
+			t.Errorf("%s has used nothing: %+v", name, in.Units.Session[name])
+		}
+	}
+	if turns := in.Units.Settings["turns"]; turns != in.Workload.TurnsPerSession {
+		t.Errorf("sessions of %d turns were measured, and %d are assumed", turns, in.Workload.TurnsPerSession)
+	}
+	for _, users := range in.Workload.Users {
+		for _, c := range in.size(users).Bill {
+			if math.IsNaN(c.USD) || c.USD <= 0 {
+				t.Errorf("%s costs %v for %v users", c.Part, c.USD, users)
+			}
+		}
+	}
+}
+
+// TestForecastFollowsTheTemplate compares memory and bounds with the template.
+func TestForecastFollowsTheTemplate(t *testing.T) {
+	t.Parallel()
+	in := read(t)
+	tpl, err := template.Parse(throughline.Template, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range tpl.Functions {
+		if f.Name == "migrate" { // no session needs it
+			continue
+		}
+		if got := in.Workload.Functions[f.Name]; int(got.MemoryMB) != f.MemoryMB || got.Seconds() <= 0 {
+			t.Errorf("%s has %d MB in the template, and %+v in the workload", f.Name, f.MemoryMB, got)
+		}
+	}
+	stage, err := deployment.Load(throughline.Template, []byte("[x.global.parameters]"), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for _, l := range in.size(1).Limits {
+		if l.Moves == "" || l.Bound <= 0 || l.Use <= 0 {
+			t.Errorf("got the limit %+v", l)
+		}
+		if l.Default != "" {
+			compared++
+			if got, want := stage.Value(l.Default), strconv.FormatFloat(l.Bound, 'f', -1, 64); got != want {
+				t.Errorf("%s is %s in the template, and %s in the forecast", l.Default, got, want)
+			}
+		}
+		for _, name := range l.Parameters {
+			if !stage.Has(name) {
+				t.Errorf("%s is moved by %s, which is no parameter of the template", l.Name, name)
+			}
+		}
+	}
+	if compared != 5 {
+		t.Errorf("%d defaults of the template are limits", compared)
+	}
+}
+
+// TestADayFollowsFromItsSessions compares days with one session and with three.
+func TestADayFollowsFromItsSessions(t *testing.T) {
+	t.Parallel()
+	in := read(t)
+	three := in.day()
+	in.Workload.DaySessions = 1
+	one := in.day()
+	if ratio := (three.USD - three.WithoutChat) / (one.USD - one.WithoutChat); math.Abs(ratio-3) > 0.01 {
+		t.Errorf("the answers of three sessions cost %.2f times those of one", ratio)
+	}
+	if three.WithoutChat >= three.USD || three.WithoutChat <= one.WithoutChat {
+		t.Errorf("got %+v and %+v", one, three)
+	}
+}
+
+func TestForecastGrowsWithItsUsers(t *testing.T) {
+	t.Parallel()
+	in := read(t)
+	one, ten := in.size(1e6), in.size(1e7)
+	for _, name := range []string{"turns", "writeUnits", "executions", "tableGB"} {
+		if ratio := ten.Month[name] / one.Month[name]; math.Abs(ratio-10) > 1e-6 {
+			t.Errorf("%s: ten times the users have %v times as many", name, ratio)
+		}
+	}
+	for i, l := range ten.Limits {
+		if i > 0 && l.Share > ten.Limits[i-1].Share {
+			t.Errorf("%s comes after one that has more room", l.Name)
+		}
+		if at := in.month(l.Users)[l.limit.Use]; math.Abs(at/l.Bound-1) > 1e-6 {
+			t.Errorf("%s is reached at %v users, and they use %v", l.Name, l.Users, at)
+		}
+	}
+	if ten.USD <= one.USD || ten.Passed == "" {
+		t.Errorf("ten million users cost %v, one million %v", ten.USD, one.USD)
+	}
+}
+
+// TestForecastCountsTheMetricsOfAlarms compares their number with the templates. The canary is off by default.
+func TestForecastCountsTheMetricsOfAlarms(t *testing.T) {
+	t.Parallel()
+	count := 0
+	for _, name := range []string{"template.yaml", "release.yaml"} {
+		text, err := os.ReadFile("../../alarms/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		count += strings.Count(string(text), "MetricName:") - strings.Count(string(text), "MetricName: CanaryDone")
+	}
+	if got := read(t).Workload.AlarmMetrics; got != float64(count) {
+		t.Errorf("alarms read %d metrics, and %v are in the workload", count, got)
+	}
+}
+
+// TestForecastBillsWhatIsNotSeen doubles what no answer shows, and expects a larger bill.
+func TestForecastBillsWhatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	const users = 10_000
+	before := read(t).size(users).USD
+	for name, change := range map[string]func(*workload){
+		"reasoning of answers":    func(w *workload) { w.ReasoningTokensPerAnswer *= 2 },
+		"reasoning of background": func(w *workload) { w.ReasoningTokensPerCall *= 2 },
+		"kept logs":               func(w *workload) { w.LogMonths *= 2 },
+		"metrics":                 func(w *workload) { w.Metrics *= 2 },
+	} {
+		in := read(t)
+		change(&in.Workload)
+		if after := in.size(users).USD; after <= before {
+			t.Errorf("%s: twice as much costs %v, and it was %v", name, after, before)
+		}
+	}
+	in := read(t)
+	in.Workload.CacheWriteShare = 0
+	if after := in.size(users).USD; after >= before {
+		t.Errorf("without writes to the cache it costs %v, and it was %v", after, before)
+	}
+}
+
+// TestPublishedUnitsAreThoseOfTheCode plays one session and compares it with the numbers that docs/scale.md is made of.
+// What grows with the user's history, as a prompt's reads do, is not compared.
+func TestPublishedUnitsAreThoseOfTheCode(t *testing.T) {
+	t.Parallel()
+	published := read(t)
+	turns := published.Workload.TurnsPerSession
+	got, err := measure(t.Context(), dynamodbtest.Endpoint(t), 0, 1, turns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, then := input{Units: got}.Total(), published.Total()
+	for _, name := range []string{"dynamodbCalls", "writeUnits", "modelCalls", "vectors", "indexQueries"} {
+		if math.Abs(now[name]-then[name]) > then[name]/4 {
+			t.Errorf("%s of a session: %v are published, and it has %v: run make bench-scale", name, then[name], now[name])
+		}
+	}
+	if got.TableBytes <= 0 || got.IndexBytes <= 0 || got.Records < float64(2*turns) {
+		t.Errorf("a session leaves %v bytes and %v in %v records", got.TableBytes, got.IndexBytes, got.Records)
+	}
+}

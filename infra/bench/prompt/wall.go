@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/prompt"
+)
+
+// wall is a recipe's wall time and that of the slowest chain of its remote calls, both medians. The ratios are of
+// single prompts over their own chains.
+type wall struct {
+	recipe string
+	// calls is how many remote calls a prompt makes, depth how many of them are in the slowest chain.
+	calls, depth     int
+	critical, median time.Duration
+	ratio50, ratio99 float64
+}
+
+// measureWall builds prompts over links with their latencies.
+func (s *services) measureWall(ctx context.Context, h *history, recipe string, repeats int) (wall, error) {
+	db := s.db(s.client, h)
+	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, s.vectors, h), h)
+	if err := s.warmUp(ctx, p, h, recipe); err != nil {
+		return wall{}, err
+	}
+	s.instant.Store(false)
+	defer s.instant.Store(true)
+	out := wall{recipe: recipe}
+	var walls, criticals []time.Duration
+	var depths, ratios []float64
+	for range repeats {
+		s.drain()
+		began := time.Now()
+		if _, err := h.build(ctx, p, recipe); err != nil {
+			return out, err
+		}
+		took, calls := time.Since(began), s.drain()
+		critical, depth := criticalPath(calls)
+		walls, criticals = append(walls, took), append(criticals, critical)
+		ratios, depths = append(ratios, float64(took)/float64(critical)), append(depths, float64(depth))
+		out.calls = max(out.calls, len(calls))
+	}
+	out.depth = int(upperQuantile(depths, 0.5))
+	out.critical, out.median = report.Median(criticals), report.Median(walls)
+	out.ratio50, out.ratio99 = upperQuantile(ratios, 0.5), upperQuantile(ratios, 0.99)
+	return out, nil
+}
+
+// warmUp builds prompts until connections are open and caches are filled.
+func (s *services) warmUp(ctx context.Context, p *prompt.Service, h *history, recipe string) error {
+	for range s.warmups {
+		if _, err := h.build(ctx, p, recipe); err != nil {
+			return err
+		}
+	}
+	s.drain()
+	return nil
+}
+
+// upperQuantile returns the value below which the share q (0 to 1) of the samples lies. Between two samples it returns
+// the higher one.
+func upperQuantile(samples []float64, q float64) float64 {
+	return slices.Sorted(slices.Values(samples))[int(math.Ceil(q*float64(len(samples)-1)))]
+}

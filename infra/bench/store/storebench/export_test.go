@@ -1,4 +1,0 @@
-package storebench
-
-// BareItems exports bareItems.
-var BareItems = bareItems
