@@ -365,6 +365,11 @@ restore: ## Restore a stage's table to a time, into a new table: make restore AT
 	@test -n "$(AT)" || { echo "make restore: name the time: make restore AT=2026-02-05T18:30:00Z ENV=prod" >&2; exit 2; }
 	@go run ./infra/restore -at "$(AT)" -env $(ENV) -config $(CONFIG)
 
+.PHONY: record
+record: ## Print the key of a record that was set aside: make record STREAM=arn:… SEQUENCE=n, as the log has them
+	@tools/need go
+	@go run ./infra/record -stream "$(STREAM)" -sequence "$(SEQUENCE)"
+
 .PHONY: smoke
 smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
 	@tools/need go

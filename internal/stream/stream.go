@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -31,8 +32,8 @@ type Consumer interface {
 const Reserve = time.Second
 
 // Handler returns the handler of an event source mapping that reports batch item failures. If a record cannot be
-// decoded or the consumer panics on it, the handler logs its sequence number, counts it and skips it, so that one
-// poison record cannot block a shard. If a batch cannot be finished, the response has the sequence number of the first
+// decoded or the consumer panics on it, the handler logs where it is, counts it and skips it, so that one poison record
+// cannot block a shard. If a batch cannot be finished, the response has the sequence number of the first
 // change that has to be delivered again.
 func Handler(
 	decode Decoder, consumer Consumer, log *slog.Logger,
@@ -55,7 +56,7 @@ func (h handler) handle(ctx context.Context, event events.DynamoDBEvent) (events
 	}
 	changes := h.decodeAll(ctx, event.Records)
 	metric.Add(ctx, "Records", float64(len(event.Records)), metric.Count)
-	done, err := h.consume(ctx, changes)
+	done, err := h.consume(ctx, event.Records, changes)
 	if err == nil && done == len(changes) {
 		return events.DynamoDBEventResponse{BatchItemFailures: []events.DynamoDBBatchItemFailure{}}, nil
 	}
@@ -73,7 +74,7 @@ func (h handler) decodeAll(ctx context.Context, records []events.DynamoDBEventRe
 	for _, record := range records {
 		change, ok, err := h.decodeRecord(record)
 		if err != nil {
-			h.skip(ctx, record.Change.SequenceNumber, err)
+			h.skip(ctx, record, err)
 			continue
 		}
 		if ok {
@@ -94,8 +95,11 @@ func (h handler) decodeRecord(record events.DynamoDBEventRecord) (change convers
 }
 
 // consume runs the consumer on the whole batch. If it panics, consume passes the changes one by one, so that only the
-// change that causes the panic is skipped. The consumer is idempotent, so it may see a change again.
-func (h handler) consume(ctx context.Context, changes []conversation.Change) (done int, err error) {
+// change that causes the panic is skipped. The consumer is idempotent, so it may see a change again. records are those of
+// the changes.
+func (h handler) consume(
+	ctx context.Context, records []events.DynamoDBEventRecord, changes []conversation.Change,
+) (done int, err error) {
 	if len(changes) == 0 {
 		return 0, nil
 	}
@@ -109,7 +113,10 @@ func (h handler) consume(ctx context.Context, changes []conversation.Change) (do
 		}
 		_, err := h.attempt(ctx, []conversation.Change{change})
 		if errors.Is(err, errPanicked) {
-			h.skip(ctx, change.Sequence, err)
+			at := slices.IndexFunc(records, func(r events.DynamoDBEventRecord) bool {
+				return r.Change.SequenceNumber == change.Sequence
+			})
+			h.skip(ctx, records[at], err)
 		} else if err != nil {
 			return i, err
 		}
@@ -131,8 +138,19 @@ func (h handler) attempt(ctx context.Context, changes []conversation.Change) (do
 	return h.consumer.Consume(ctx, changes)
 }
 
-// skip counts and logs a record that cannot be handled. The watermarks still show that its session has work to do.
-func (h handler) skip(ctx context.Context, sequence string, err error) {
+// skip counts and logs a record that cannot be handled. The watermarks still show that its session has work to do. The
+// line has no user: make record finds the whole key by the stream and the sequence number, for 24 hours.
+func (h handler) skip(ctx context.Context, record events.DynamoDBEventRecord, err error) {
 	metric.Add(ctx, "PoisonRecords", 1, metric.Count)
-	h.log.ErrorContext(ctx, "record set aside", "sequence", sequence, "error", err.Error())
+	h.log.ErrorContext(ctx, "record set aside", "stream", record.EventSourceArn,
+		"sequence", record.Change.SequenceNumber, "event", record.EventID, "sk", text(record.Change.Keys["sk"]),
+		"error", err.Error())
+}
+
+// text returns an attribute's text, empty for another type, on which String panics.
+func text(v events.DynamoDBAttributeValue) string {
+	if v.DataType() != events.DataTypeString {
+		return ""
+	}
+	return v.String()
 }

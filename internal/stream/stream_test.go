@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,29 @@ func TestHandler(t *testing.T) {
 				t.Errorf("to be delivered again (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestASetAsideRecordIsFound expects that the log says where each record is that is set aside, and not whose it is.
+func TestASetAsideRecordIsFound(t *testing.T) {
+	t.Parallel()
+	var lines strings.Builder
+	handle := stream.Handler(decode, &consumer{panicsOn: "100"}, slog.New(slog.NewJSONHandler(&lines, nil)))
+	event := batch(t)
+	delete(event.Records[1].Change.Keys, "sk") // the log has what there is
+	if _, err := handle(t.Context(), event); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"stream":"` + event.Records[0].EventSourceArn + `","sequence":"100","event":"e100","sk":"msg#100"`,
+		`"sequence":"200","event":"e200","sk":""`,
+	} {
+		if !strings.Contains(lines.String(), want) {
+			t.Errorf("no %s in\n%s", want, lines.String())
+		}
+	}
+	if strings.Contains(lines.String(), "user#") {
+		t.Errorf("the log names the user:\n%s", lines.String())
 	}
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+
+// TestRecordIsFound writes three records and asks for each by its sequence number.
+func TestRecordIsFound(t *testing.T) {
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": dynamodbtest.Endpoint(t), "AWS_ACCESS_KEY_ID": "local",
+		"AWS_SECRET_ACCESS_KEY": "local", "AWS_EC2_METADATA_DISABLED": "true",
+	} {
+		t.Setenv(name, value)
+	}
+	client, table := dynamodbtest.Client(t), dynamotest.Table(t)
+	updated, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+		TableName: &table, StreamSpecification: &types.StreamSpecification{
+			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := aws.ToString(updated.TableDescription.LatestStreamArn)
+	for _, sk := range []string{"msg#1", "msg#2", "msg#3"} {
+		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: &table, Item: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "user#ann"}, "sk": &types.AttributeValueMemberS{Value: sk},
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for sk, sequence := range sequences(t, stream) {
+		var out strings.Builder
+		if err := run(t.Context(), []string{"-stream", stream, "-sequence", sequence}, &out); err != nil {
+			t.Errorf("%s: %v", sk, err)
+		}
+		if want := "pk  user#ann\nsk  " + sk + "\nINSERT at "; !strings.HasPrefix(out.String(), want) {
+			t.Errorf("got %q, want %q", out.String(), want)
+		}
+	}
+	for want, arguments := range map[string][]string{
+		`-stream "x": must be the ARN of a stream`: {"-stream", "x", "-sequence", "1"},
+		`-sequence "x": must be a number`:          {"-stream", stream, "-sequence", "x"},
+		"the stream has no such record":            {"-stream", stream, "-sequence", "999999999999999999999"},
+	} {
+		if err := run(t.Context(), arguments, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", arguments, err, want)
+		}
+	}
+}
+
+// sequences returns the sequence numbers of a stream's records, by their sort keys.
+func sequences(t *testing.T, stream string) map[string]string {
+	t.Helper()
+	client := dynamodbstreams.New(dynamodbstreams.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)),
+		Credentials: dynamodbtest.Client(t).Options().Credentials,
+	})
+	described, err := client.DescribeStream(t.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &stream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, shard := range described.StreamDescription.Shards {
+		iterator, err := client.GetShardIterator(t.Context(), &dynamodbstreams.GetShardIteratorInput{
+			StreamArn: &stream, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := client.GetRecords(t.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: iterator.ShardIterator})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range got.Records {
+			sk, _ := r.Dynamodb.Keys["sk"].(*streamtypes.AttributeValueMemberS)
+			out[sk.Value] = aws.ToString(r.Dynamodb.SequenceNumber)
+		}
+	}
+	if len(out) != 3 {
+		t.Fatalf("the stream has %v", out)
+	}
+	return out
+}
