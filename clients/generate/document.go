@@ -175,11 +175,11 @@ func (s *schema) values() *schema {
 }
 
 // in returns the parameters of one place: path, query or header. The query of a stream chooses its form, and a client
-// reads the form that it knows.
+// reads the form that it knows. That of an export says where it goes on, which the clients do by themselves.
 func (o *operation) in(place string) []parameter {
 	var found []parameter
 	for _, p := range o.Parameters {
-		if p.In == place && (place != "query" || o.Kind != "events") {
+		if p.In == place && (place != "query" || (o.Kind != "events" && o.Kind != "lines")) {
 			found = append(found, p)
 		}
 	}

@@ -16,6 +16,8 @@ import (
 type Record struct {
 	Kind string
 	JSON json.RawMessage
+
+	after string // where another answer goes on
 }
 
 // lines yields the lines of a body, and at its end an error, because a whole stream is left before its end. The text
@@ -85,45 +87,56 @@ func (c *Client) export(ctx context.Context, r request, options []Option) iter.S
 			yield(Record{}, err)
 			return
 		}
-		call := c.begin(ctx, p)
-		defer call.end()
-		if err := call.records(yield); err != nil {
-			yield(Record{}, err)
+		for after := ""; ; {
+			if after != "" {
+				p.query.Set("after", after)
+			}
+			call := c.begin(ctx, p)
+			after, err = call.records(yield)
+			call.end()
+			if err != nil {
+				yield(Record{}, err)
+			}
+			if err != nil || after == "" {
+				return
+			}
 		}
 	}
 }
 
-// records yields the records of the export. It returns an error if the export was cut: then the app begins again.
-func (c *call) records(yield func(Record, error) bool) error {
+// records yields the records of an answer of the export, and returns where another answer goes on, empty at the end. It
+// returns an error if the export was cut: then the app begins again.
+func (c *call) records(yield func(Record, error) bool) (after string, err error) {
 	body, err := c.open()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer body.Close()
 	for line, err := range lines(body) {
 		if err != nil && c.ctx.Err() != nil {
-			return context.Cause(c.ctx)
+			return "", context.Cause(c.ctx)
 		}
 		if err != nil {
-			return err
+			return "", err
 		}
 		record, err := readRecord(line)
-		if err != nil {
-			return err
+		if err != nil || record.Kind == "cursor" {
+			return record.after, err
 		}
 		c.pause()
 		if !yield(record, nil) || record.Kind == "end" {
-			return nil
+			return "", nil
 		}
 		c.extend()
 	}
-	return errors.New("unreachable: lines end with an error")
+	return "", errors.New("unreachable: lines end with an error")
 }
 
 // readRecord reads a line of the export. It returns the problem with which the export failed.
 func readRecord(line string) (Record, error) {
 	var kind struct {
-		Kind string `json:"kind"`
+		Kind  string `json:"kind"`
+		After string `json:"after"`
 	}
 	if err := json.Unmarshal([]byte(line), &kind); err != nil {
 		return Record{}, fmt.Errorf("read a record: %w", err)
@@ -131,7 +144,7 @@ func readRecord(line string) (Record, error) {
 	if kind.Kind == "error" {
 		return Record{}, problemOf(line)
 	}
-	return Record{Kind: kind.Kind, JSON: json.RawMessage(line)}, nil
+	return Record{Kind: kind.Kind, JSON: json.RawMessage(line), after: kind.After}, nil
 }
 
 // problemOf returns the problem in a stream.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -209,6 +210,12 @@ func TestContextQueryAndRecall(t *testing.T) {
 // newExport returns a handler of the coach function. Its stores have records of the user ann.
 func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 	t.Helper()
+	return newPagedExport(t, spine, 0)
+}
+
+// newPagedExport is newExport with answers of that many bytes, give or take a page.
+func newPagedExport(t *testing.T, spine error, size int64) (http.Handler, *memory) {
+	t.Helper()
 	b, _ := base()
 	store := newMemory(noon)
 	messages := httpapi.Messages(httpapi.MessagesDeps{
@@ -238,11 +245,12 @@ func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 	if _, _, err := store.documents.PutDocument(t.Context(), "ann", kept); err != nil {
 		t.Fatal(err)
 	}
+	key := cursorKey(t, "1")
 	return httpapi.Coach(
-		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Export: httpapi.ExportDeps{
+		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Cursors: key, Export: httpapi.ExportDeps{
 			Documents: store.documents,
 			Sessions:  store, Messages: store, LongTerm: store.records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Limit: &fakeExportLimit{},
+			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Limit: &fakeExportLimit{}, Size: size,
 			Held: held{
 				{Kind: "description", Key: "description#1", Record: object{"title": "Before"}},
 				{Key: "workout#"},
@@ -255,7 +263,18 @@ func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 
 func export(t *testing.T, h http.Handler, token string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/export", nil)
+	return exportFrom(t, h, token, "/v1/export")
+}
+
+// exportAfter goes on where an export ended.
+func exportAfter(t *testing.T, h http.Handler, token, after string) *httptest.ResponseRecorder {
+	t.Helper()
+	return exportFrom(t, h, token, "/v1/export?after="+url.QueryEscape(after))
+}
+
+func exportFrom(t *testing.T, h http.Handler, token, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), "GET", path, nil)
 	r.Header.Set("Authorization", "Bearer "+token)
 	r.Header.Set("Accept", "text/html")
 	w := httptest.NewRecorder()
@@ -304,6 +323,39 @@ func TestExport(t *testing.T) {
 	}
 	if diff := cmp.Diff(object{"kind": "end", "records": number("263")}, last); diff != "" {
 		t.Errorf("last line (-want +got):\n%s", diff)
+	}
+}
+
+// TestExportGoesOn has answers that end after each page. Together they are the export in one answer, and another user
+// cannot go on with it.
+func TestExportGoesOn(t *testing.T) {
+	t.Parallel()
+	lines := func(w *httptest.ResponseRecorder) (records []string, last object) {
+		if w.Code != 200 {
+			t.Fatalf("%d %s", w.Code, w.Body)
+		}
+		for text := range strings.Lines(w.Body.String()) {
+			last = decodeObject(t, reply{body: []byte(text)})
+			records = append(records, text)
+		}
+		return records[:len(records)-1], last
+	}
+	h, _ := newExport(t, nil)
+	want, _ := lines(export(t, h, "app:ann"))
+	h, _ = newPagedExport(t, nil, 1)
+	got, last := lines(export(t, h, "app:ann"))
+	answers := 1
+	for ; last["kind"] == "cursor"; answers++ {
+		after := last["after"].(string)
+		if w := exportAfter(t, h, "app:bob", after); w.Code != 422 || !strings.Contains(w.Body.String(), `"after"`) {
+			t.Fatalf("another user goes on: %d %s", w.Code, w.Body)
+		}
+		var more []string
+		more, last = lines(exportAfter(t, h, "app:ann", after))
+		got = append(got, more...)
+	}
+	if diff := cmp.Diff(want, got); diff != "" || last["kind"] != "end" || answers < 5 {
+		t.Errorf("%d answers, the last ends in %v; in one (-want), in several (+got):\n%s", answers, last, diff)
 	}
 }
 

@@ -133,6 +133,8 @@ type CoachDeps struct {
 	Chat   Chatter
 	Turns  TurnTaker
 	Export ExportDeps
+	// Cursors signs the cursors of exports.
+	Cursors CursorKey
 	// Verifier checks tokens, because a function URL has no authorizer.
 	Verifier Verifier
 	// Origins are the origins whose pages may call the function URL. "*" allows every origin.
@@ -142,6 +144,7 @@ type CoachDeps struct {
 // Coach returns the handler of the coach function: the streaming chat and the export. It checks tokens itself.
 func Coach(d CoachDeps) http.Handler {
 	s := newServer(d.Base)
+	s.cursors = d.Cursors
 	registerCoach(s, d)
 	return s.instrument(cors(d.Origins, s.authenticate(d.Verifier, s.route())))
 }

@@ -134,7 +134,7 @@ export class Client {
     switch (kind) {
       case 'page': return new Pages((cursor) => this.#json(call(cursor === undefined ? {} : { cursor })) as Promise<Page<unknown>>);
       case 'events': return this.#events(call(), replay ?? new Replay());
-      case 'lines': return this.#lines(call());
+      case 'lines': return this.#lines(call);
     }
     return this.#json(call());
   }
@@ -182,7 +182,12 @@ export class Client {
   }
 
   /** Yields the records of the export. It throws if the export was cut: then the app begins again. */
-  async *#lines(call: Call): AsyncGenerator<Line, void, undefined> {
+  async *#lines(call: (more?: object) => Call): AsyncGenerator<Line, void, undefined> {
+    for (let after: unknown; after !== null;) after = yield* this.#part(call(after === undefined ? {} : { after }));
+  }
+
+  /** Yields the records of one answer, and returns where another goes on, or null at the end. */
+  async *#part(call: Call): AsyncGenerator<Line, unknown, undefined> {
     const { deadline, attempts } = this.#begin(call);
     try {
       const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
@@ -190,8 +195,9 @@ export class Client {
         deadline.extend();
         const line = JSON.parse(text) as Line;
         if (line.kind === 'error') throw new ProblemError(line as unknown as Problem);
+        if (line.kind === 'cursor') return line.after;
         yield line;
-        if (line.kind === 'end') return;
+        if (line.kind === 'end') return null;
       }
       throw new ConnectionError('the export was cut');
     } catch (error) {

@@ -28,7 +28,11 @@ import (
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.DoorHandler, error) {
 	cfg, rt, verifier, err := tokencheck.Prepare(
-		ctx, cfg, rt, "coach", config.OpenAIKey, config.EmbeddingKey, config.PineconeKey)
+		ctx, cfg, rt, "coach", config.OpenAIKey, config.EmbeddingKey, config.PineconeKey, config.CursorKey)
+	if err != nil {
+		return nil, err
+	}
+	cursors, err := httpapi.ParseCursorKey(cfg.CursorKey)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +45,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	url := function.MeasuredStream(rt, "coach", lambdaurl.Wrap(httpapi.Coach(httpapi.CoachDeps{
 		Base: function.Base(cfg, rt, db),
 		Chat: service, Turns: service, Verifier: verifier, Origins: cfg.Auth.CORSOrigins, Export: export(rt, db),
+		Cursors: cursors,
 	})))
 	return function.AnyDoor(url, scheduled(cfg, rt, tokens)), nil
 }

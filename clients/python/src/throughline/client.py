@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import copy
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 import httpx
@@ -60,6 +60,14 @@ def reason(failure: BaseException) -> str:
     return (str(failure) or type(failure).__name__)[:500]
 
 
+def further(call: Call, after: str | None) -> Call | None:
+    """Return the call for the next answer of an export, or None at its end."""
+    if after is None:
+        return None
+    call.query = {**call.query, "after": after}
+    return call
+
+
 class Client(_Settings[Tokens], Operations):
     """Calls the API. It may be used by several threads.
 
@@ -104,7 +112,9 @@ class Client(_Settings[Tokens], Operations):
             return Pages(lambda cursor: self._page(self._new(operation, *given), cursor))
         if operation.kind == "events":
             return self._events(call)
-        return self._lines(call) if operation.kind == "lines" else self._send(call, self._once)
+        if operation.kind == "lines":
+            return self._lines(lambda: self._new(operation, *given))
+        return self._send(call, self._once)
 
     def _page(self, call: Call, cursor: str | None) -> Page[Any]:
         if cursor is not None:
@@ -161,17 +171,27 @@ class Client(_Settings[Tokens], Operations):
             finally:
                 answer.close()
 
-    def _lines(self, call: Call) -> Iterator[dict[str, Any]]:
-        """Yield the records of the export. It raises if the export was cut: then the app begins again."""
+    def _lines(self, begin: Callable[[], Call]) -> Iterator[dict[str, Any]]:
+        """Yield the records of the export, over as many answers as it takes."""
+        call: Call | None = begin()
+        while call is not None:
+            after = yield from self._part(call)
+            call = further(begin(), after)
+
+    def _part(self, call: Call) -> Generator[dict[str, Any], None, str | None]:
+        """Yield the records of an answer, and return where another goes on. It raises if the export was cut: then the
+        app begins again."""
         answer, lines = self._send(call, self._open), Lines()
         call.most = 0
         try:
             for piece in answer.iter_bytes():
                 for line in lines.feed(piece):
                     record = read_line(line)
+                    if record["kind"] == "cursor":
+                        return str(record["after"])
                     yield record
                     if record["kind"] == "end":
-                        return
+                        return None
             raise LostAnswerError("the export was cut")
         except httpx.TransportError as failure:
             call.wait(failure)
@@ -217,7 +237,9 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
             return AsyncPages(lambda cursor: self._page(self._new(operation, *given), cursor))
         if operation.kind == "events":
             return self._events(call)
-        return self._lines(call) if operation.kind == "lines" else self._send(call, self._once)
+        if operation.kind == "lines":
+            return self._lines(lambda: self._new(operation, *given))
+        return self._send(call, self._once)
 
     async def _page(self, call: Call, cursor: str | None) -> Page[Any]:
         if cursor is not None:
@@ -274,8 +296,21 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
             finally:
                 await answer.aclose()
 
-    async def _lines(self, call: Call) -> AsyncIterator[dict[str, Any]]:
-        """Yield the records of the export. It raises if the export was cut: then the app begins again."""
+    async def _lines(self, begin: Callable[[], Call]) -> AsyncIterator[dict[str, Any]]:
+        """Yield the records of the export, over as many answers as it takes."""
+        call: Call | None = begin()
+        while call is not None:
+            after = None
+            async for record in self._part(call):
+                if record["kind"] == "cursor":
+                    after = str(record["after"])
+                else:
+                    yield record
+            call = further(begin(), after)
+
+    async def _part(self, call: Call) -> AsyncIterator[dict[str, Any]]:
+        """Yield the records of an answer, and where another goes on. It raises if the export was cut: then the app begins
+        again."""
         answer, lines = await self._send(call, self._open), Lines()
         call.most = 0
         try:
@@ -283,7 +318,7 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
                 for line in lines.feed(piece):
                     record = read_line(line)
                     yield record
-                    if record["kind"] == "end":
+                    if record["kind"] in ("end", "cursor"):
                         return
             raise LostAnswerError("the export was cut")
         except httpx.TransportError as failure:

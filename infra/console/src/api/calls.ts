@@ -100,4 +100,5 @@ export const deleteCoach = (id: string) => send(`/v1/coaches/${part(id)}`, { met
 
 export const eraseUser = () => json<t.Receipt | t.Erasing>('/v1/user', { method: 'DELETE' });
 export const getErasure = () => find<t.Receipt | t.Erasing>('/v1/user/erasure');
-export const exportUser = () => send('/v1/export', { stream: true });
+export const exportUser = (after: string) =>
+  send(`/v1/export${after && `?after=${encodeURIComponent(after)}`}`, { stream: true });

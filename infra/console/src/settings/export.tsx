@@ -10,12 +10,17 @@ export function Export() {
   const run = async () => {
     state.value = { busy: true };
     try {
-      const text = await (await exportUser()).text();
-      const lines = text.trimEnd().split('\n');
-      const last = JSON.parse(lines.at(-1) ?? '{}') as { kind?: string; records?: number; detail?: string };
-      if (last.kind !== 'end') throw new Error(last.detail ?? 'The export ended early.');
-      save(text, `${route.peek().user}.ndjson`);
-      state.value = { records: last.records };
+      const lines: string[] = [];
+      for (let after: string | undefined = ''; after !== undefined;) {
+        const text = await (await exportUser(after)).text();
+        lines.push(...text.trimEnd().split('\n'));
+        const last = JSON.parse(lines.pop() ?? '{}') as { kind?: string; after?: string; detail?: string };
+        if (last.kind !== 'end' && last.kind !== 'cursor') throw new Error(last.detail ?? 'The export ended early.');
+        after = last.after;
+      }
+      const records = lines.length;
+      save([...lines, JSON.stringify({ kind: 'end', records }), ''].join('\n'), `${route.peek().user}.ndjson`);
+      state.value = { records };
     } catch (error) {
       state.value = { error };
     }
