@@ -11,8 +11,9 @@ export function usageOf(message: Message): { usage?: Usage; model?: string } {
   return { usage: usage?.totalTokens ? usage : undefined, model };
 }
 
-const priceOf = (name: string) => prices.find((p) => p.name === name)!;
-const [input, cached, output] = [priceOf('modelInput'), priceOf('modelCached'), priceOf('modelOutput')];
+/** The chat model's price of a million tokens of a kind. */
+const priceOf = (tokens: string) => prices.find((p) => p.what.endsWith(`, a million ${tokens} tokens`))!;
+const [input, cached, output] = [priceOf('input'), priceOf('cached input'), priceOf('output')];
 /** The model that the prices are for: the first word of what they say they are of. */
 export const pricedModel = input.what.split(',')[0]!;
 
