@@ -15,7 +15,8 @@ NEEDS = {
     "AWS::ApiGateway::Deployment": "apigateway: DELETE GET PATCH POST PUT",
     "AWS::ApiGateway::RestApi": "apigateway: DELETE GET PATCH POST PUT",
     "AWS::ApiGateway::Stage": "apigateway: DELETE GET PATCH POST PUT",
-    "AWS::ApiGatewayV2::Api": "apigateway: DELETE GET PATCH POST PUT",
+    # The first API of an account makes the role by which API Gateway calls other services.
+    "AWS::ApiGatewayV2::Api": "apigateway: DELETE GET PATCH POST PUT iam: CreateServiceLinkedRole",
     "AWS::ApiGatewayV2::Stage": "apigateway: DELETE GET PATCH POST "
     "logs: CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery "
     "ListLogDeliveries PutResourcePolicy UpdateLogDelivery",
@@ -75,10 +76,13 @@ COMMANDS = {
     "s3: ListBucket PutObject",
     "sam deploy, which makes its bucket the first time": "s3: CreateBucket GetBucketPolicy GetEncryptionConfiguration "
     "PutBucketPolicy PutBucketPublicAccessBlock PutBucketTagging PutBucketVersioning PutEncryptionConfiguration",
-    "make deploy": "lambda: GetAccountSettings GetFunctionConcurrency secretsmanager: DescribeSecret",
+    "make deploy": "cloudwatch: DescribeAlarms lambda: GetAccountSettings GetFunctionConcurrency secretsmanager: DescribeSecret",
     "make bootstrap-aws": "secretsmanager: CreateSecret GetSecretValue",
     "an update that fails": "cloudformation: CancelUpdateStack ContinueUpdateRollback",
-    "make teardown": "cloudformation: DeleteStack s3: DeleteObject",
+    "make teardown": "cloudformation: DeleteStack ListChangeSets s3: DeleteObject",
+    "make brake": "lambda: DeleteFunctionConcurrency GetFunctionConcurrency PutFunctionConcurrency",
+    "make app, make restore": "cloudformation: CreateChangeSet DeleteChangeSet DescribeChangeSet DescribeStacks "
+    "ExecuteChangeSet GetTemplate ListStackResources lambda: GetFunctionConfiguration s3: PutObject",
 }
 
 

@@ -83,13 +83,29 @@ def gateway_problems(template):
             yield f"{name} has no throttle"
 
 
+def firewall_problems(template):
+    """A page may see what the firewall answers, and is told when to come again."""
+    for name, acl in of_type(template, "AWS::WAFv2::WebACL"):
+        for rule in acl["Rules"]:
+            answer = rule.get("Action", {}).get("Block", {}).get("CustomResponse")
+            headers = {h["Name"] for h in (answer or {}).get("ResponseHeaders", [])}
+            if answer and "access-control-allow-origin" not in headers:
+                yield f"{name}: no page sees the {answer['ResponseCode']} of {rule['Name']}"
+            if answer and answer["ResponseCode"] == 429 and "retry-after" not in headers:
+                yield f"{name}: {rule['Name']} does not say when to come again"
+
+
 def route_problems(template):
     """Every route but the two documents and those of mcp needs a token, and no route takes preflights from the gateway."""
+    throttled = {k for _, s in of_type(template, "AWS::ApiGatewayV2::Stage") for k in s.get("RouteSettings", {})}
     for name, api in of_type(template, "AWS::ApiGatewayV2::Api"):
         for path, methods in api["Body"]["paths"].items():
             for method, route in methods.items():
                 if method in ("options", "x-amazon-apigateway-any-method"):
                     yield f"{name}: {method} {path} takes preflights, which the gateway has to answer"
+                key = f"{method.upper()} {path}"
+                if (path, method) in PUBLIC and key not in throttled:
+                    yield f"{name}: {key} needs no token and has no throttle of its own"
                 want = "NONE" if (path, method) in PUBLIC else "Jwt"
                 if route.get("security") != [{want: []}]:
                     yield f"{name}: {method} {path} has security {route.get('security')}, not {want}"
@@ -103,7 +119,7 @@ def role_problems(template):
             yield f"{name}: has managed policies"
         policies += [(name, policy) for policy in role.get("Policies", [])]
     for name, policy in policies:
-        for statement in policy["PolicyDocument"]["Statement"]:
+        for statement in statements(policy):
             yield from (f"{name}: {problem}" for problem in statement_problems(statement))
 
 
@@ -115,6 +131,21 @@ def output_problems(template):
         for name, _ in of_type(template, kind):
             if name not in named:
                 yield f"no output names {name}"
+
+
+def log_problems(template):
+    """LOG_LEVEL alone decides what is logged: Lambda drops lines below INFO unless the application's level is TRACE."""
+    for name, function in of_type(template, "AWS::Lambda::Function"):
+        if function.get("LoggingConfig", {}).get("ApplicationLogLevel") != "TRACE":
+            yield f"{name}: Lambda drops what LOG_LEVEL=DEBUG asks for"
+
+
+def alarm_problems(template):
+    """An alarm takes ten metrics at most (Amazon CloudWatch User Guide, "Alarm data queries")."""
+    for name, alarm in of_type(template, "AWS::CloudWatch::Alarm"):
+        metrics = [m for m in alarm.get("Metrics", []) if "MetricStat" in m]
+        if len(metrics) > 10:
+            yield f"{name} has {len(metrics)} metrics, and an alarm takes 10"
 
 
 def alias_problems(template):
@@ -147,7 +178,7 @@ def bare_invocations(template):
                 if ALIAS not in json.dumps(route["x-amazon-apigateway-integration"]["uri"]):
                     yield f"{name}: {method} {path}"
     for name, role in of_type(template, "AWS::IAM::Role"):
-        for statement in (s for policy in role.get("Policies", []) for s in policy["PolicyDocument"]["Statement"]):
+        for statement in (s for policy in role.get("Policies", []) for s in statements(policy)):
             if "lambda:InvokeFunction" in as_list(statement["Action"]):
                 resources = [json.dumps(resource) for resource in as_list(statement["Resource"])]
                 yield from (f"{name}: {r}" for r in resources if ALIAS not in r and not r.endswith(':live"}'))
@@ -192,6 +223,12 @@ def name_problems(template):
                 yield f"{name}: {key} {json.dumps(value)} is the same in every stage: it has no ${{AWS::StackName}}"
 
 
+def statements(policy):
+    """Yields the statements of a policy, also those that a condition adds."""
+    for statement in policy["PolicyDocument"]["Statement"]:
+        yield statement["Fn::If"][1] if "Fn::If" in statement else statement
+
+
 def statement_problems(statement):
     actions, resources = as_list(statement["Action"]), as_list(statement["Resource"])
     if any("*" in action for action in actions):
@@ -211,11 +248,11 @@ def main():
     problems, stage = [], []
     for number, path in enumerate(sys.argv[1:]):
         template = transformed(path)
-        checks = [name_problems]
+        checks = [name_problems, alarm_problems]
         if "console" not in path:
             stage.append(template)
         if number == 0:
-            checks += [url_problems, gateway_problems, route_problems, role_problems, output_problems, alias_problems]
+            checks += [url_problems, gateway_problems, firewall_problems, route_problems, role_problems, output_problems, alias_problems, log_problems]
             problems += [f"{path}: {problem}" for problem in release_problems(template, path)]
         problems += [f"{path}: {problem}" for check in checks for problem in check(template)]
     problems += [f"{deployer.POLICY}: {problem}" for problem in deployer.problems(stage)]

@@ -29,7 +29,7 @@ before(async () => {
   });
   issuer = await startIssuer(`${site}/`);
   const signIn = { kind: 'code', authorizeUrl: `${issuer}/auth`, tokenUrl: `${issuer}/token`, clientId: 'console' };
-  config = JSON.stringify({ apiUrl: stack.base, streamUrl: stack.base, signIn });
+  config = JSON.stringify({ apiUrl: stack.base, streamUrl: streamUrl(), signIn });
 });
 after(async () => {
   await browser?.close();
@@ -63,11 +63,16 @@ async function startIssuer(redirectUri: string): Promise<string> {
   return address;
 }
 
+/** The output CoachUrl of a stage, which has a path at the door that is the default. */
+const streamUrl = (): string => `${stack.base}/live`;
+
 /** The policy of template.yaml, with the addresses of this stage. */
 function policy(): string {
   const template = readFileSync(path.join(root, 'template.yaml'), 'utf8');
   const [, text] = /ContentSecurityPolicy: !Sub >-\n((?: {14}.*\n)+)/.exec(template)!;
-  const addresses: Record<string, string> = { ApiUrl: stack.base, StreamUrl: stack.base, TokenOrigin: issuer };
+  const addresses: Record<string, string> = {
+    ApiUrl: stack.base, StreamOrigin: new URL(streamUrl()).origin, TokenOrigin: issuer,
+  };
   return text!.trim().replace(/\s+/g, ' ').replace(/\$\{(\w+)\}/g, (_, name: string) => addresses[name]!);
 }
 
@@ -115,6 +120,7 @@ test('a user of another issuer signs in, reads, and stays signed in when the tok
     await signIn(page);
     await page.getByText('Said before the console was deployed.').filter({ visible: true }).first().waitFor();
     assert.equal(page.url(), `${site}/#/me/timeline`);
+    await page.evaluate((url) => fetch(url, { mode: 'no-cors' }), `${streamUrl()}/v1/chat`); // the policy lets it out
 
     refuse = true;
     await page.getByRole('link', { name: 'Memory' }).click();
