@@ -87,8 +87,8 @@ func TestUse(t *testing.T) {
 	if err := f.IsAt("APP_VERSION", version(t, file)); err != nil {
 		t.Error(err)
 	}
-	if f.Given["JwtIssuer"] != issuer || f.Given["GradualReleases"] != "true" || f.ChangeSets() != 0 {
-		t.Errorf("the parameters are %v, with %d change sets left", f.Given, f.ChangeSets())
+	if f.Given["JwtIssuer"] != issuer || f.Given["GradualReleases"] != "true" || f.PendingChangeSets() != 0 {
+		t.Errorf("the parameters are %v, with %d change sets left", f.Given, f.PendingChangeSets())
 	}
 }
 
@@ -157,14 +157,15 @@ func TestFailures(t *testing.T) {
 	}
 	failed := newFake(t, "")
 	failed.FailAt = "functions"
-	if _, err := failed.use(t, example(t, "tutor")); err == nil || !strings.Contains(err.Error(), "ended in UPDATE_ROLLBACK") {
+	_, err := failed.use(t, example(t, "tutor"))
+	if err == nil || !strings.Contains(err.Error(), "ended in UPDATE_ROLLBACK") {
 		t.Errorf("an update that fails: %v", err)
 	}
 	if _, err := newFake(t, "000000000000").use(t, example(t, "tutor")); err == nil {
 		t.Error("the version before is not in the table, and nothing is said")
 	}
 	var out strings.Builder
-	err := run(t.Context(), []string{"-file", "none.yaml"}, &out)
+	err = run(t.Context(), []string{"-file", "none.yaml"}, &out)
 	if err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("without a file: %v", err)
 	}

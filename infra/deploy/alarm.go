@@ -12,8 +12,8 @@ import (
 	"github.com/throughline/throughline/infra/deployment"
 )
 
-// firing says which alarms of a release fire. CodeDeploy stops a gradual release at once while one does, also the release
-// that would end the outage, and CloudFormation takes the whole stack back.
+// firing says which alarms of a release fire. CodeDeploy stops a gradual release at once while one does, also the
+// release that would end the outage, and CloudFormation takes the whole stack back.
 func firing(ctx context.Context, alarms cloudwatch.DescribeAlarmsAPIClient, s deployment.Stage) []string {
 	if s.Value(deployment.Gradual) != "true" {
 		return nil
@@ -28,7 +28,7 @@ func firing(ctx context.Context, alarms cloudwatch.DescribeAlarmsAPIClient, s de
 	for _, a := range out.MetricAlarms {
 		names = append(names, aws.ToString(a.AlarmName))
 	}
-	return []string{fmt.Sprintf("%s: firing, and a gradual release goes back while it does. Where this one ends the outage, "+
-		"\"make deploy ENV=%s URGENT=1\" puts it into service at once; else deploy when the alarm is over",
+	return []string{fmt.Sprintf("%s: firing, and a gradual release goes back while it does. Where this one ends "+
+		"the outage, \"make deploy ENV=%s URGENT=1\" puts it into service at once; else deploy when the alarm is over",
 		strings.Join(names, ", "), s.Name)}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/infra/deployment"
@@ -30,8 +31,17 @@ type functions interface {
 	) (*lambda.DeleteFunctionConcurrencyOutput, error)
 }
 
-// brake stops functions at once, by a concurrency of 0, or gives them that of the stack's parameters again. It says what
-// it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
+// brakeStage stops functions of a stage, or lets them work again.
+func brakeStage(ctx context.Context, s deployment.Stage, what string, isOff bool, out io.Writer) error {
+	cfg, _, err := s.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	return brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), s.Stack, what, isOff, out)
+}
+
+// brake stops functions at once, by a concurrency of 0, or gives them that of the stack's parameters again. It says
+// what it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
 func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesStacks, stack, what string, isOff bool,
 	out io.Writer,
 ) error {

@@ -54,7 +54,9 @@ func TestBrakes(t *testing.T) {
 func TestFiringAlarmsAreSaid(t *testing.T) {
 	t.Parallel()
 	stack := deploymenttest.New(t, nil)
-	gradual := deployment.Stage{Name: "prod", Stack: deploymenttest.Name, Given: map[string]string{"GradualReleases": "true"}}
+	gradual := deployment.Stage{
+		Name: "prod", Stack: deploymenttest.Name, Given: map[string]string{"GradualReleases": "true"},
+	}
 	stack.Firing = []string{"throughline-model-failing"}
 	if got := firing(t.Context(), stack, gradual); len(got) != 0 {
 		t.Errorf("another alarm: %v", got)

@@ -19,9 +19,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-
 	"github.com/throughline/throughline/infra/deployment"
 )
 
@@ -60,11 +57,7 @@ func run(ctx context.Context, client *http.Client, arguments []string, values, o
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if *what != "" {
-		cfg, _, err := s.Connect(ctx)
-		if err == nil {
-			err = brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), s.Stack, *what, *isOff, values)
-		}
-		return exitCode(err, out)
+		return exitCode(brakeStage(ctx, s, *what, *isOff, values), out)
 	}
 	if *isUrgent {
 		s.Given[deployment.Gradual] = "false"

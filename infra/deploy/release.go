@@ -19,9 +19,9 @@ import (
 	"github.com/throughline/throughline/infra/deployment"
 )
 
-// release writes the values of the template's parameters for SAM, with what was built and these values as the parameter
-// Release. SAM makes a new version of a function when its code changes, but not when the value of a parameter does. salt
-// makes another release of the same.
+// release writes the values of the template's parameters for SAM, with what was built and these values as the
+// parameter Release. SAM makes a new version of a function when its code changes, but not when the value of a
+// parameter does. salt makes another release of the same.
 //
 // SAM leaves a parameter that it is not given as it is. So those that commands set for a while are always given.
 func release(out io.Writer, built string, s deployment.Stage, isUrgent bool, salt string) error {
@@ -59,8 +59,8 @@ func release(out io.Writer, built string, s deployment.Stage, isUrgent bool, sal
 	return json.NewEncoder(out).Encode(values)
 }
 
-// failedUpdate returns when the last update of the stack was taken back, and "" where it was not. The same release again
-// would fail: Lambda publishes no version that is equal to the last one, which stays.
+// failedUpdate returns when the last update of the stack was taken back, and "" where it was not. The same release
+// again would fail: Lambda publishes no version that is equal to the last one, which stays.
 func failedUpdate(ctx context.Context, s deployment.Stage) string {
 	cfg, missing := credentials(ctx, s)
 	if len(missing) > 0 {

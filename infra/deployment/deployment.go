@@ -39,8 +39,8 @@ const Release = "Release"
 // Gradual is the parameter by which a release serves a part of the requests first, and goes back at an alarm.
 const Gradual = "GradualReleases"
 
-// Topic is the parameter with the topic that alarms go to. NoTopic is its value where somebody has decided that alarms are
-// only shown.
+// Topic is the parameter with the topic that alarms go to. NoTopic is its value where somebody has decided that alarms
+// are only shown.
 const (
 	Topic   = "AlarmTopicArn"
 	NoTopic = "none"
@@ -272,12 +272,12 @@ func (s Stage) Problems() []string {
 		out = append(out, "stack_name is missing: the name of the stack")
 	}
 	if len(s.Stack) > longestStack {
-		out = append(out, fmt.Sprintf("stack_name = %q has %d characters: at most %d, because the names of functions have at "+
-			"most 64", s.Stack, len(s.Stack), longestStack))
+		out = append(out, fmt.Sprintf("stack_name = %q has %d characters: at most %d, because the names of functions have "+
+			"at most 64", s.Stack, len(s.Stack), longestStack))
 	}
 	for _, other := range s.overlaps {
-		out = append(out, fmt.Sprintf("the stacks %s and %s are in one account, and what may be done to the one's %s-* may be "+
-			"done to the other: name them apart, such as app-dev and app-prod", s.Stack, other, min(s.Stack, other)))
+		out = append(out, fmt.Sprintf("the stacks %s and %s are in one account, and what may be done to the one's %s-* may "+
+			"be done to the other: name them apart, such as app-dev and app-prod", s.Stack, other, min(s.Stack, other)))
 	}
 	if s.Name == "prod" && s.Value(Topic) == "" {
 		out = append(out, Topic+" is missing: no alarm would reach anybody. docs/deploying.md has the commands that make a "+

@@ -117,7 +117,8 @@ func TestProductionHasATopic(t *testing.T) {
 	t.Parallel()
 	prod := strings.ReplaceAll(whole, "[dev.", "[prod.")
 	for given, want := range map[string]string{
-		"": "AlarmTopicArn is missing: no alarm", `"AlarmTopicArn=none", `: "", `"AlarmTopicArn=arn:aws:sns:eu-west-1:1:t", `: "",
+		"": "AlarmTopicArn is missing: no alarm", `"AlarmTopicArn=none", `: "",
+		`"AlarmTopicArn=arn:aws:sns:eu-west-1:1:t", `: "",
 	} {
 		got := load(t, strings.Replace(prod, `"SecretPrefix`, given+`"SecretPrefix`, 1), "prod").Problems()
 		if strings.Join(got, "") != "" != (want != "") || want != "" && !strings.HasPrefix(got[0], want) {

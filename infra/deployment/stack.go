@@ -58,7 +58,8 @@ type ListsResources interface {
 // beyond 100.
 func Resources(ctx context.Context, stacks ListsResources, name, kind string) ([]string, error) {
 	var out []string
-	pages := cloudformation.NewListStackResourcesPaginator(stacks, &cloudformation.ListStackResourcesInput{StackName: &name})
+	in := &cloudformation.ListStackResourcesInput{StackName: &name}
+	pages := cloudformation.NewListStackResourcesPaginator(stacks, in)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

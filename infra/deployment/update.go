@@ -25,16 +25,21 @@ import (
 type Stacks interface {
 	DescribesStacks
 	ListsResources
+	ChangeSets
 	GetTemplate(context.Context, *cloudformation.GetTemplateInput, ...func(*cloudformation.Options),
 	) (*cloudformation.GetTemplateOutput, error)
+	DeleteChangeSet(context.Context, *cloudformation.DeleteChangeSetInput, ...func(*cloudformation.Options),
+	) (*cloudformation.DeleteChangeSetOutput, error)
+}
+
+// ChangeSets are the calls of CloudFormation that update a stack in two steps.
+type ChangeSets interface {
 	CreateChangeSet(context.Context, *cloudformation.CreateChangeSetInput, ...func(*cloudformation.Options),
 	) (*cloudformation.CreateChangeSetOutput, error)
 	DescribeChangeSet(context.Context, *cloudformation.DescribeChangeSetInput, ...func(*cloudformation.Options),
 	) (*cloudformation.DescribeChangeSetOutput, error)
 	ExecuteChangeSet(context.Context, *cloudformation.ExecuteChangeSetInput, ...func(*cloudformation.Options),
 	) (*cloudformation.ExecuteChangeSetOutput, error)
-	DeleteChangeSet(context.Context, *cloudformation.DeleteChangeSetInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DeleteChangeSetOutput, error)
 }
 
 // Functions is the call of Lambda that says what a function serves with.
@@ -200,8 +205,8 @@ func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]s
 	return u.awaitChangeSet(ctx, aws.ToString(out.Id))
 }
 
-// nextRelease names a release by the one before, what changes, and when the stack was updated last: the same change after
-// a failure is another release, because Lambda publishes no version that is equal to the last one.
+// nextRelease names a release by the one before, what changes, and when the stack was updated last: the same change
+// after a failure is another release, because Lambda publishes no version that is equal to the last one.
 func nextRelease(of types.Stack, given map[string]string) string {
 	before, _ := Parameter(of, Release)
 	sum := sha256.New()

@@ -33,8 +33,8 @@ func TestUpdateWithoutARelease(t *testing.T) {
 	}
 }
 
-// TestUpdateIsRepeated repeats one that failed: it is another release, because Lambda publishes no version that is equal
-// to the last one.
+// TestUpdateIsRepeated repeats one that failed: it is another release, because Lambda publishes no version that is
+// equal to the last one.
 func TestUpdateIsRepeated(t *testing.T) {
 	t.Parallel()
 	stack := deploymenttest.New(t, nil)

@@ -49,7 +49,8 @@ func (x *rehearsal) onStep(step string) {
 			continue
 		}
 		if err := x.reads(stack); err != nil {
-			x.Errorf("update %d of the stack, step %s: reads fail with the functions of %s: %v", x.stack.Updates, step, name, err)
+			x.Errorf("update %d of the stack, step %s: reads fail with the functions of %s: %v", x.stack.Updates, step, name,
+				err)
 		}
 	}
 }

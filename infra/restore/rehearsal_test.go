@@ -98,8 +98,8 @@ func (x *rehearsal) writesGoOn() {
 var errStopped = errors.New("stopped")
 
 // restoreStepByStep runs the command once for each step, ends it there, and looks at what holds then. Another operator
-// goes on after the first steps. The first switch fails and is taken back. The last run goes to the end, and another one
-// after it changes nothing.
+// goes on after the first steps. The first switch fails and is taken back. The last run goes to the end, and another
+// one after it changes nothing.
 func (x *rehearsal) restoreStepByStep() {
 	x.Helper()
 	var closed []map[string]types.AttributeValue

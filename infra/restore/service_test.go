@@ -25,7 +25,8 @@ import (
 
 // tableService is DynamoDB with what the local engine lacks: resource policies, and point-in-time recovery, whose
 // restore makes a table without stream, TTL and tags, as the service does, of the records that were there when backUp
-// was called. A table that is made or changed is busy until it was looked at once, and takes no other change until then.
+// was called. A table that is made or changed is busy until it was looked at once, and takes no other change until
+// then.
 type tableService struct {
 	t      *testing.T
 	url    string
@@ -131,7 +132,9 @@ func (s *tableService) isBusy(operation, table string) bool {
 }
 
 // describe passes a look at a table on to the engine. The first look at a busy one finds it so.
-func (s *tableService) describe(w http.ResponseWriter, r *http.Request, engine http.Handler, body []byte, table string) {
+func (s *tableService) describe(w http.ResponseWriter, r *http.Request, engine http.Handler, body []byte,
+	table string,
+) {
 	s.mu.Lock()
 	wasBusy := s.busy[table]
 	delete(s.busy, table)

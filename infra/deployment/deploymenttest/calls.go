@@ -75,7 +75,9 @@ func (s *Stack) GetTemplate(_ context.Context, in *cloudformation.GetTemplateInp
 func (s *Stack) ListStackResources(_ context.Context, in *cloudformation.ListStackResourcesInput,
 	_ ...func(*cloudformation.Options),
 ) (*cloudformation.ListStackResourcesOutput, error) {
-	list := []types.StackResourceSummary{{ResourceType: aws.String("AWS::DynamoDB::Table"), PhysicalResourceId: aws.String(Table)}}
+	list := []types.StackResourceSummary{
+		{ResourceType: aws.String("AWS::DynamoDB::Table"), PhysicalResourceId: aws.String(Table)},
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Latest)) {
 		list = append(list, types.StackResourceSummary{
 			ResourceType: aws.String("AWS::Lambda::Function"), PhysicalResourceId: aws.String(Name + "-" + name),
@@ -184,11 +186,12 @@ func (s *Stack) DeleteChangeSet(_ context.Context, in *cloudformation.DeleteChan
 	return &cloudformation.DeleteChangeSetOutput{}, nil
 }
 
-// ChangeSets counts the change sets that were neither executed nor deleted.
-func (s *Stack) ChangeSets() int { return len(s.changeSets) }
+// PendingChangeSets counts the change sets that were neither executed nor deleted.
+func (s *Stack) PendingChangeSets() int { return len(s.changeSets) }
 
 // PutObject stores an object.
-func (s *Stack) PutObject(_ context.Context, in *s3.PutObjectInput, _ ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
+func (s *Stack) PutObject(_ context.Context, in *s3.PutObjectInput, _ ...func(*s3.Options),
+) (*s3.PutObjectOutput, error) {
 	if aws.ToString(in.Bucket) != Bucket {
 		return nil, &smithy.GenericAPIError{Code: "NoSuchBucket", Message: aws.ToString(in.Bucket)}
 	}

@@ -1,16 +1,17 @@
-// Package deploymenttest plays a deployed stage for tests of the commands that change one: the calls of CloudFormation,
-// Lambda, S3 and CloudWatch that they take, with what those services do to a stack of template.yaml. It is strict where
-// the services are:
+// Package deploymenttest plays a deployed stage for tests of the commands that change one: the calls of
+// CloudFormation, Lambda, S3 and CloudWatch that they take, with what those services do to a stack of template.yaml.
+// It is strict where the services are:
 //
 //   - A version of a function is published, and the alias live moves to it, only where SAM's transform runs and the
 //     parameter Release has another value. The template that a stack has already is the processed one, in which the
 //     transform has run.
 //   - A template of over 51,200 bytes is taken from S3 only. A change set without changes fails.
 //   - An update goes through the roles, then the functions, then the aliases, one step with each look at the stack. A
-//     right that a role loses is lost at once. A right that it gets counts when the update is over, because IAM takes its
-//     time.
+//     right that a role loses is lost at once. A right that it gets counts when the update is over, because IAM takes
+//     its time.
 //   - A gradual release during an alarm of the release goes back.
-//   - What CloudFormation has not changed in its template it does not touch: a concurrency that was set beside it stays.
+//   - What CloudFormation has not changed in its template it does not touch: a concurrency that was set beside it
+//     stays.
 package deploymenttest
 
 import (
@@ -105,9 +106,10 @@ func (s *Stack) environments(text []byte, given map[string]string) map[string]ma
 	out := map[string]map[string]string{}
 	for _, f := range s.parse(text, given).Functions {
 		out[f.Name] = f.Environment
-		for name, value := range map[string]string{"TABLE_NAME": Table, "ERASURES_TABLE": Ledger} {
-			if resource := map[string]string{"TABLE_NAME": "Table", "ERASURES_TABLE": "ErasuresTable"}[name]; f.Environment[name] == resource {
-				f.Environment[name] = value
+		// The template's reader has logical ids where a deployment has names.
+		for variable, value := range f.Environment {
+			if name, ok := map[string]string{"Table": Table, "ErasuresTable": Ledger}[value]; ok {
+				f.Environment[variable] = name
 			}
 		}
 	}
