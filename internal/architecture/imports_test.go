@@ -73,7 +73,6 @@ var importRules = map[string]importRule{
 	// The connections of all clients.
 	"internal/transport": {layer: base, modules: []string{"golang.org/x/sys"}},
 
-	"internal/memstore": {layer: technology},
 	"internal/dynamo": {layer: technology, modules: []string{
 		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go", "golang.org/x/sync",
 	}},
@@ -146,25 +145,6 @@ func TestImportsFollowTheLayers(t *testing.T) {
 // isTestSupport reports whether a package exists for tests only, as net/http/httptest does. Such packages have names
 // that end in "test". They may import everything, and only tests and other test support may import them.
 func isTestSupport(path string) bool { return strings.HasSuffix(path, "test") }
-
-// memstore is the store in memory, which keeps nothing. It is a store like others, so it has a rule of its own. Only
-// tests may import it.
-const memstore = "internal/memstore"
-
-// TestTheStoreInMemoryIsForTests checks that nothing that runs in production imports the store in memory.
-func TestTheStoreInMemoryIsForTests(t *testing.T) {
-	t.Parallel()
-	isThere := false
-	for _, p := range listPackages(t) {
-		isThere = isThere || p.path() == memstore
-		if !isTestSupport(p.path()) && slices.Contains(p.Imports, module+"/"+memstore) {
-			t.Errorf("%s imports the store in memory", p.path())
-		}
-	}
-	if !isThere {
-		t.Errorf("there is no %s", memstore)
-	}
-}
 
 // importRuleOf returns the rule of a package and the folder that has it: the package's own, or the nearest above it.
 // The folder is empty if there is none.

@@ -24,7 +24,7 @@ func (s script) Complete(context.Context, llm.Request) (llm.Completion, error) {
 // TestLargestAnswer stores all that one answer may change in one transaction, which DynamoDB limits to 100 writes.
 func TestLargestAnswer(t *testing.T) {
 	t.Parallel()
-	f := newFixture("ann")
+	f := newFixture(t, "ann")
 	f.stores = dynamotest.New(t, dynamo.WithClock(f.clock))
 	var facts, ended, opened, closed []any
 	for i := range 202 { // more than may be live at once

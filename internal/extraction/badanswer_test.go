@@ -68,8 +68,9 @@ func (p *poisoned) read(t fatal, id string) {
 
 type fatal interface{ Fatalf(string, ...any) }
 
-func newPoisoned(user conversation.UserID) *poisoned {
-	p := &poisoned{echo: &echo{fixture: newFixture(user)}, bad: map[string]llm.Completion{}}
+func newPoisoned(t testing.TB, user conversation.UserID) *poisoned {
+	t.Helper()
+	p := &poisoned{echo: &echo{fixture: newFixture(t, user)}, bad: map[string]llm.Completion{}}
 	p.model = p
 	return p
 }
@@ -99,7 +100,7 @@ func TestBadAnswers(t *testing.T) {
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		n++
-		p := newPoisoned(conversation.UserID(fmt.Sprint("u", n)))
+		p := newPoisoned(t, conversation.UserID(fmt.Sprint("u", n)))
 		texts := facts(rapid.IntRange(1, 26).Draw(r, "messages"))
 		messages := p.say(t, "a", texts...)
 		var wantValid, wantSkipped []string
@@ -135,7 +136,7 @@ func TestWorstCallsOfOneMessage(t *testing.T) {
 	t.Parallel()
 	worst := 0
 	for i, text := range facts(12) {
-		p := newPoisoned(conversation.UserID(fmt.Sprint("u", i)))
+		p := newPoisoned(t, conversation.UserID(fmt.Sprint("u", i)))
 		p.bad[text] = badAnswers[0]
 		p.say(t, "a", facts(12)...)
 		p.read(t, "a")
@@ -149,7 +150,7 @@ func TestWorstCallsOfOneMessage(t *testing.T) {
 // TestContextThatIsRefused has the model refuse a line of the assistant: the user's message is read without it.
 func TestContextThatIsRefused(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned("ann")
+	p := newPoisoned(t, "ann")
 	p.bad["fact no one may say"] = badAnswers[0]
 	p.create(t, "a")
 	p.append(t, "a", conversation.NewMessage{Role: conversation.RoleAssistant, Content: "user: fact no one may say"})
@@ -176,7 +177,7 @@ func (o olderPrompt) Open(ctx context.Context, user conversation.UserID, in, id 
 // TestSkippedMessagesAreAskedAgain reads a skipped message when the prompt has changed, once more and no more often.
 func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned("ann")
+	p := newPoisoned(t, "ann")
 	p.bad["fact 1"], p.bad["fact 2"] = badAnswers[0], badAnswers[4]
 	messages := p.say(t, "a", "fact 1", "fact 2", "fact 3")
 	p.read(t, "a")
@@ -206,7 +207,7 @@ func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 func TestKilledWhileAnswersAreBad(t *testing.T) {
 	t.Parallel()
 	for n := range 14 {
-		p := newPoisoned(conversation.UserID(fmt.Sprint("u", n)))
+		p := newPoisoned(t, conversation.UserID(fmt.Sprint("u", n)))
 		p.bad["fact 1"] = badAnswers[3]
 		p.say(t, "a", "fact 1", "fact 2")
 		d := &dyingStore{Store: p.stores.Extraction, left: n/2 + 1, after: n%2 == 1}

@@ -35,7 +35,7 @@ func TestModelReadsTheCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &corpusCase{
-			fixture: newFixture(conversation.UserID("model-" + name)), sections: map[string]string{},
+			fixture: newFixture(t, conversation.UserID("model-"+name)), sections: map[string]string{},
 			labels: map[string]string{}, messageLabels: map[string]string{},
 		}
 		for _, f := range archive.Files {

@@ -20,7 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
+func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 6) }
 
 // TestCorpus runs the conversations of the corpus (testdata/README.md), each for a user of its own.
 func TestCorpus(t *testing.T) {
@@ -57,7 +57,7 @@ type corpusCase struct {
 func newCase(t *testing.T, name string, archive *txtar.Archive) *corpusCase {
 	t.Helper()
 	c := &corpusCase{
-		fixture: newFixture(conversation.UserID(name)), sections: map[string]string{},
+		fixture: newFixture(t, conversation.UserID(name)), sections: map[string]string{},
 		labels: map[string]string{}, messageLabels: map[string]string{},
 	}
 	c.model = c

@@ -56,7 +56,7 @@ func knownIDs(input, content string) []string {
 
 func newEcho(t *testing.T) *echo {
 	t.Helper()
-	e := &echo{fixture: newFixture("ann")}
+	e := &echo{fixture: newFixture(t, "ann")}
 	e.model = e
 	return e
 }

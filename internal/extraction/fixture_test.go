@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memstore"
-	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/storetest"
 )
 
@@ -30,7 +30,7 @@ type completer interface {
 	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
 }
 
-// fixture is a user of a store in memory, with a model.
+// fixture is a user of a store, with a model.
 type fixture struct {
 	stores storetest.Stores
 	user   conversation.UserID
@@ -62,9 +62,10 @@ type wordCounter struct{}
 
 func (wordCounter) Count(text string) int { return len(strings.Fields(text)) }
 
-func newFixture(user conversation.UserID) *fixture {
+func newFixture(t testing.TB, user conversation.UserID) *fixture {
+	t.Helper()
 	f := &fixture{user: user, now: storetest.Now.Add(24 * time.Hour)}
-	f.stores = memstoretest.New(memstore.Options{Now: f.clock})
+	f.stores = dynamotest.New(t, dynamo.WithClock(f.clock))
 	return f
 }
 

@@ -73,7 +73,7 @@ func (d *dyingStore) SaveExtraction(ctx context.Context, user conversation.UserI
 func TestKilledAtAnyCall(t *testing.T) {
 	t.Parallel()
 	for n := range 18 {
-		e := &echo{fixture: newFixture(conversation.UserID(fmt.Sprint("u", n))), supersedes: "fact 1"}
+		e := &echo{fixture: newFixture(t, conversation.UserID(fmt.Sprint("u", n))), supersedes: "fact 1"}
 		e.model = e
 		e.say(t, "a", slices.Concat([]string{"fact 1"}, small(11), []string{"fact 5", "six"})...)
 		d := &dyingStore{Store: e.stores.Extraction, left: n/2 + 1, after: n%2 == 1}

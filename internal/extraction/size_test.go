@@ -72,7 +72,7 @@ func TestSizeOfRequests(t *testing.T) {
 		conversations := readConversations(t, file)
 		model, sessions, said := &counted{tokens: token.New()}, 0, 0
 		for n, c := range conversations[:min(len(conversations), 3)] {
-			f := newFixture(conversation.UserID(fmt.Sprint("size-", n)))
+			f := newFixture(t, conversation.UserID(fmt.Sprint("size-", n)))
 			f.model = model
 			for i, s := range c.Sessions {
 				id := fmt.Sprint("s", i)

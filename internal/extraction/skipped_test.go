@@ -33,7 +33,7 @@ func (p *poisoned) countSkipped(t *testing.T) int {
 // about again with other rules, and leaves the index when it is read.
 func TestSkippedMessageIsVisited(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned("ann")
+	p := newPoisoned(t, "ann")
 	p.bad["fact 1"] = badAnswers[0]
 	p.say(t, "a", "fact 1", "fact 2")
 	p.read(t, "a")
@@ -67,7 +67,7 @@ func TestSkippedMessageIsVisited(t *testing.T) {
 // TestSkippedMessageOfDeletedSession has the session deleted before its skipped message is due.
 func TestSkippedMessageOfDeletedSession(t *testing.T) {
 	t.Parallel()
-	p := newPoisoned("ann")
+	p := newPoisoned(t, "ann")
 	p.bad["fact 1"] = badAnswers[0]
 	p.say(t, "a", "fact 1")
 	p.read(t, "a")

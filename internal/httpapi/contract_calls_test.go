@@ -99,7 +99,7 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 	t.Helper()
 	b, _ := base()
 	b.Limiter = limiter
-	library, documents := &fakePrompts{}, newMemory(noon).documents
+	library, documents := &fakePrompts{}, newMemory(t, noon).documents
 	context := httpapi.Context(httpapi.ContextDeps{
 		Base: b, Recaller: &fakeRecaller{}, Documents: documents, Cursors: cursorKey(t, "1"),
 	})
@@ -155,7 +155,7 @@ type stores struct {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	callEveryOperation(t, allFunctions(t, newMemory(noon).stores(&fakeEraser{needs: 2})))
+	callEveryOperation(t, allFunctions(t, newMemory(t, noon).stores(&fakeEraser{needs: 2})))
 }
 
 // callEveryOperation calls every operation with valid and invalid input and checks each response against the served

@@ -36,7 +36,7 @@ func (d document) resolve(s schema) schema {
 
 func TestOptionalFieldsMayBeNull(t *testing.T) {
 	t.Parallel()
-	store := newMemory(noon)
+	store := newMemory(t, noon)
 	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
 	todo := expect(t, h, 201, call{
@@ -108,7 +108,7 @@ func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
 
 func TestEmptyParametersAreRefused(t *testing.T) {
 	t.Parallel()
-	store := newMemory(noon)
+	store := newMemory(t, noon)
 	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
 	for path, operations := range serveDocument(t, h).Paths {
@@ -176,7 +176,7 @@ func TestDocumentListsRecipesAndAgents(t *testing.T) {
 // TestValuesThatCannotBeStoredAreInTheDocument checks that the limits of the store are limits of the schemas too.
 func TestValuesThatCannotBeStoredAreInTheDocument(t *testing.T) {
 	t.Parallel()
-	store := newMemory(noon)
+	store := newMemory(t, noon)
 	h := allFunctions(t, store.stores(&fakeEraser{}))
 	for _, test := range []struct {
 		path, field, body string

@@ -53,7 +53,7 @@ func TestDocumentValuesAreExact(t *testing.T) {
 
 func TestDocuments(t *testing.T) {
 	t.Parallel()
-	h := newDocuments(t, newMemory(noon).documents)
+	h := newDocuments(t, newMemory(t, noon).documents)
 	put := func(status int, namespace, key string, body object) object {
 		t.Helper()
 		return decodeObject(t, expect(t, h, status, call{
@@ -110,7 +110,7 @@ func TestDocuments(t *testing.T) {
 
 func TestInvalidDocuments(t *testing.T) {
 	t.Parallel()
-	h := newDocuments(t, newMemory(noon).documents)
+	h := newDocuments(t, newMemory(t, noon).documents)
 	labels := func(n int) string { return strings.Join(slices.Repeat([]string{"a"}, n), "/") }
 	value := object{"value": object{}}
 	for name, tc := range map[string]struct {

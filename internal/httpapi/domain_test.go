@@ -217,7 +217,7 @@ func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 func newPagedExport(t *testing.T, spine error, size int64) (http.Handler, *memory) {
 	t.Helper()
 	b, _ := base()
-	store := newMemory(noon)
+	store := newMemory(t, noon)
 	messages := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, LongTerm: store.records,
 		Eraser: &fakeEraser{},

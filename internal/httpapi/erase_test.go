@@ -41,7 +41,7 @@ func (s *fakeEraser) Erasure(context.Context, conversation.UserID) (erasure.Rece
 func TestErase(t *testing.T) {
 	t.Parallel()
 	b, _ := base()
-	store, eraser := newMemory(noon), &fakeEraser{needs: 2}
+	store, eraser := newMemory(t, noon), &fakeEraser{needs: 2}
 	h := httpapi.Messages(
 		httpapi.MessagesDeps{
 			Base: b, Sessions: store, Messages: store, LongTerm: store.records, Eraser: eraser, Tokens: fakeCounter{},

@@ -188,8 +188,14 @@ func expectProblem(t testing.TB, h http.Handler, status int, code, fields string
 // newMessages returns a handler of the messages function with a new store.
 func newMessages(t testing.TB) (http.Handler, *memory, *logBuffer) {
 	t.Helper()
+	return newMessagesAt(t, noon)
+}
+
+// newMessagesAt is newMessages with another clock of the store.
+func newMessagesAt(t testing.TB, now func() time.Time) (http.Handler, *memory, *logBuffer) {
+	t.Helper()
 	b, log := base()
-	store := newMemory(noon)
+	store := newMemory(t, now)
 	h := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Sessions: store, SessionRemover: store, Messages: store, MessageRemover: store, Tokens: fakeCounter{},
 		LongTerm: store.records, Eraser: &fakeEraser{}, Cursors: cursorKey(t, "1"),

@@ -2,19 +2,21 @@ package httpapi_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/memstore"
-	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/vectortest"
 )
 
-// memory is the stores of a test, in memory, with the service that deletes from them.
+// memory is the stores of a test, with the service that deletes from them.
 type memory struct {
 	conversation.SessionStore
 	storetest.MessageStore
@@ -25,8 +27,26 @@ type memory struct {
 	fail error
 }
 
-func newMemory(now func() time.Time) *memory {
-	all := memstoretest.New(memstore.Options{Now: now})
+// counter is a source of ids that counts, so that those of one time are in order.
+type counter struct{ atomic.Uint64 }
+
+// ids is one counter for all tests, because the engine takes a client token once, whichever the table.
+var ids counter
+
+// Read writes the next number, five bits a byte.
+func (c *counter) Read(p []byte) (int, error) {
+	const bits = 5
+	for i, left := len(p)-1, c.Add(1); i >= 0; i, left = i-1, left>>bits {
+		p[i] = byte(left & (1<<bits - 1))
+	}
+	return len(p), nil
+}
+
+func newMemory(t testing.TB, now func() time.Time) *memory {
+	t.Helper()
+	all := dynamotest.Stores(dynamo.New(
+		dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(now), dynamo.WithRandom(&ids),
+	))
 	return &memory{
 		SessionStore: all.Sessions, MessageStore: all.Messages, Service: all.Erasure(vectortest.NewRouter(nil, "first"), now),
 		records: longTermOf(all), documents: all.Documents,

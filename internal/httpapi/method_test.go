@@ -12,7 +12,7 @@ import (
 // sends methods that a path does not have: the answer has to list the allowed ones.
 func TestMethodsOfEveryPath(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{}))
+	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{}))
 	for path, operations := range serveDocument(t, h).Paths {
 		var allowed []string
 		for method := range operations {

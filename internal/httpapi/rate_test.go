@@ -40,7 +40,7 @@ func (l *fakeLimiter) Allow(_ context.Context, _ conversation.UserID, weight int
 func TestEveryOperationIsLimited(t *testing.T) {
 	t.Parallel()
 	limiter := &fakeLimiter{refuses: true}
-	h := limitedFunctions(t, newMemory(noon).stores(&fakeEraser{}), limiter)
+	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
 	for path, operations := range serveDocument(t, h).Paths {
 		for method := range operations {
 			c := call{method: strings.ToUpper(method), path: strings.NewReplacer("{", "", "}", "").Replace(path), user: "ann"}
@@ -62,7 +62,7 @@ func TestEveryOperationIsLimited(t *testing.T) {
 func TestWeights(t *testing.T) {
 	t.Parallel()
 	limiter := &fakeLimiter{}
-	h := limitedFunctions(t, newMemory(noon).stores(&fakeEraser{}), limiter)
+	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
 	newSession(t, h, "s1")
 	append := func(n int, content string) call {
 		one := object{"role": "user", "content": content}
@@ -193,7 +193,7 @@ func TestExportsGiveTheirPermitBack(t *testing.T) {
 		"broken off":          {"GET", nil, failure, 200},
 		"failed at the start": {"GET", failure, nil, 503},
 	} {
-		store := newMemory(noon)
+		store := newMemory(t, noon)
 		records := store.records
 		if tc.profile != nil {
 			records.Profile = failingProfile{tc.profile}

@@ -112,7 +112,7 @@ func timeToRead(body string) time.Duration {
 // size does. The table has bodies of nearly 3 MiB, the largest that are read, and the test a third of that.
 func TestTimeToRefuse(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{needs: 2}))
+	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{needs: 2}))
 	newSession(t, h, "s1")
 	size := 1 << 20
 	if *refusals {

@@ -12,7 +12,7 @@ import (
 func TestSessionsByAttributes(t *testing.T) {
 	t.Parallel()
 	b, _ := base()
-	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: newMemory(noon), Cursors: cursorKey(t, "1")})
+	h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Sessions: newMemory(t, noon), Cursors: cursorKey(t, "1")})
 	want := map[string]bool{}
 	for i := range 60 {
 		id := fmt.Sprintf("s%02d", i)

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -208,7 +210,8 @@ func TestBodyLimit(t *testing.T) {
 
 func TestListSessions(t *testing.T) {
 	t.Parallel()
-	h, _, _ := newMessages(t)
+	var reads atomic.Int64 // of the clock, so that each session is newer than the one before
+	h, _, _ := newMessagesAt(t, func() time.Time { return noon().Add(time.Duration(reads.Add(1)) * conversation.ActivityStep) })
 	for i := range 7 {
 		newSession(t, h, fmt.Sprint("s", i))
 	}
@@ -334,7 +337,7 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 // TestErrorsNameWhatIsAllowed sends values and parameters that no operation takes.
 func TestErrorsNameWhatIsAllowed(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{}))
+	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{}))
 	for path, want := range map[string]string{
 		"/v1/sessions?x=1": "x is an unknown query parameter; " +
 			"this operation takes attributes, context, cursor, limit, status",

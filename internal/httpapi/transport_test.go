@@ -213,7 +213,7 @@ func (broken) Session(context.Context, conversation.UserID, string) (conversatio
 func TestPanic(t *testing.T) {
 	t.Parallel()
 	b, log := base()
-	store := newMemory(noon)
+	store := newMemory(t, noon)
 	h := httpapi.Messages(
 		httpapi.MessagesDeps{
 			Base: b, Sessions: broken{store}, Messages: store, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),

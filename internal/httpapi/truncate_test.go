@@ -39,7 +39,7 @@ func (fakeCutter) Truncate(_ context.Context, _ conversation.UserID, in conversa
 // TestTruncate asks for truncations that are refused and one that is carried out.
 func TestTruncate(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newMemory(noon).stores(&fakeEraser{}))
+	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{}))
 	post := func(body any, status int) reply {
 		t.Helper()
 		return expect(t, h, status, call{

@@ -16,11 +16,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/mcp"
-	"github.com/throughline/throughline/internal/memstore"
-	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
@@ -128,7 +128,7 @@ type system struct {
 func newSystem(t *testing.T) *system {
 	t.Helper()
 	s := &system{search: &searcher{}, log: &syncBuffer{}, clock: &clock{now: time.Now()}}
-	s.stores = memstoretest.New(memstore.Options{Now: s.clock.Now})
+	s.stores = dynamotest.New(t, dynamo.WithClock(s.clock.Now))
 	handler := mcp.New(mcp.Deps{
 		Door: door{}, Search: s.search, Memories: s.stores.Memories, Facts: s.stores.Recall,
 		Sessions: s.stores.Sessions, Messages: s.stores.Messages, Summary: s.stores.UserSummaries,

@@ -14,9 +14,8 @@ import (
 	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/indexing"
-	"github.com/throughline/throughline/internal/memstore"
-	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/storetest"
@@ -26,7 +25,7 @@ import (
 
 const dimensions = 256
 
-// fixture has a store in memory, the real engines of one test (an index and the offline model) and the service on them.
+// fixture has the real engines of one test (a store, an index and the offline model) and the service on them.
 type fixture struct {
 	*recall.Service
 	t       *testing.T
@@ -42,7 +41,7 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: memstoretest.New(memstore.Options{})}
+	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
 	s.index = &faultyIndex{Router: pineconetest.Client(t, dimensions)}
 	s.indexer = indexing.NewIndexer(s.embed, s.index, "offline")

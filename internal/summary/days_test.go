@@ -50,7 +50,7 @@ func until(at time.Time) { time.Sleep(time.Until(at)) }
 func TestDaysOfAnOpenSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		f.timezone = "Asia/Tokyo"
 		tokyo, err := time.LoadLocation(f.timezone)
 		if err != nil {
@@ -82,7 +82,7 @@ func TestDaysOfAnOpenSession(t *testing.T) {
 func TestDaysOfABacklog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		start := time.Date(2026, 11, 1, 22, 0, 0, 0, time.UTC)
 		for i := range 20 {
 			until(start.AddDate(0, 0, i))
@@ -112,7 +112,7 @@ func TestDaysOfABacklog(t *testing.T) {
 func TestDaysWithoutTheModel(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		f.failModel = errors.New("down")
 		until(time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC))
 		f.say("chat", "I ran 5 km in Porto.")
@@ -144,7 +144,7 @@ func TestDaysWithoutTheModel(t *testing.T) {
 func TestDaysOfATalkOverMidnight(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		until(time.Date(2026, 11, 1, 23, 50, 0, 0, time.UTC))
 		f.say("chat", "before")
 		until(time.Date(2026, 11, 2, 0, 5, 0, 0, time.UTC))

@@ -8,26 +8,28 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/memstore"
-	"github.com/throughline/throughline/internal/memstore/memstoretest"
 	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// fake is a store in memory, a model and an index, with what they have been asked. Calls can be made to fail or to take
+// fake is a store, a model and an index, with what they have been asked. Calls can be made to fail or to take
 // time.
 type fake struct {
 	stores storetest.Stores
 
 	mu       sync.Mutex
 	saved    []summary.Summary
+	shards   map[sweep.Shard]bool // of the sessions
 	indexed  map[string]summary.Summary
 	repaired map[string]int
 	// extracted counts the readings for memories. failExtract is their error, and with keepsUnread they read nothing.
@@ -54,9 +56,10 @@ type fake struct {
 var ctx = context.Background()
 
 // newFake returns a store whose user ann was erased once.
-func newFake() *fake {
+func newFake(t testing.TB) *fake {
+	t.Helper()
 	f := &fake{
-		stores:  memstoretest.New(memstore.Options{}),
+		stores: dynamotest.NewInBubble(t), shards: map[sweep.Shard]bool{},
 		indexed: map[string]summary.Summary{}, repaired: map[string]int{}, extracted: map[string]int{},
 	}
 	must(f.stores.Erasures.BeginErasure(ctx, "ann", time.Now()))
@@ -137,6 +140,9 @@ func (f *fake) create(id, context string, attributes map[string]any) conversatio
 func (f *fake) createOf(user conversation.UserID, id, context string, attributes map[string]any) conversation.Change {
 	in := conversation.NewSession{ID: id, Context: context, CoachID: "c", Attributes: attributes}
 	done(f.stores.Sessions.CreateSession(ctx, user, in, conversation.Idempotency{}))
+	for _, key := range table.SessionKeys(user, id) {
+		f.shards[table.DueShard(key)] = true
+	}
 	return f.changed(user, id, conversation.Session{})
 }
 
@@ -178,10 +184,24 @@ func (f *fake) fallDue(user conversation.UserID, id string, at time.Time) {
 	}
 }
 
+// dueStore reads the shards of the sessions that were created. In the others nothing is ever due.
+type dueStore struct {
+	sweep.Store
+	f *fake
+}
+
+func (s dueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
+) ([]sweep.Due, error) {
+	if !s.f.shards[shard] {
+		return nil, nil
+	}
+	return s.Store.Due(ctx, shard, at, after, limit)
+}
+
 // due lists the sessions that are due, now or later.
 func (f *fake) due() []sweep.Due {
 	var all []sweep.Due
-	for _, shard := range sweep.Sessions.Shards() {
+	for shard := range f.shards {
 		all = append(all, done(f.stores.Due.Due(ctx, shard, time.Now().AddDate(1, 0, 0), nil, 1000))...)
 	}
 	return all

@@ -130,7 +130,7 @@ func TestOccurredAt(t *testing.T) {
 // TestSessionsOfOneSubject checks that two sessions of a program have a record each.
 func TestSessionsOfOneSubject(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s := f.service()
 	for _, id := range []string{"a", "b"} {
 		f.create(id, "training_program", map[string]any{"programId": "p"})
@@ -153,7 +153,7 @@ func TestRating(t *testing.T) {
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
-			f := newFake()
+			f := newFake(t)
 			s := f.service()
 			f.create("s", "coach_conversation", nil)
 			consume(t, s, f.say("s", "a"))
@@ -176,7 +176,7 @@ func TestRating(t *testing.T) {
 func TestRatingOfTheSweep(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		f.create("s", "coach_conversation", nil)
 		consume(t, s, f.say("s", "a"))
@@ -196,7 +196,7 @@ func TestRatingOfTheSweep(t *testing.T) {
 // TestFallbacksAreNotRated has a model that fails.
 func TestFallbacksAreNotRated(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	f.failModel = errDown
 	f.create("s", "coach_conversation", nil)
 	consume(t, f.service(), f.say("s", "a", "b", "c", "d"))
@@ -319,7 +319,7 @@ func TestSchemas(t *testing.T) {
 		"coach_conversation": {"confidence", "day", "hasEmotionalState", "hasGoals", "hasProgress", "summary", "tags"},
 		"program_designer":   {"day", "summary", "tags"},
 	} {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		model := &requestLog{Completer: s.Model}
 		s.Model = model

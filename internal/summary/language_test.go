@@ -32,7 +32,7 @@ func TestSummariesInAnyLanguage(t *testing.T) {
 			t.Parallel()
 			fits := (800 - utf8.RuneCountInString(c.last)) / utf8.RuneCountInString(c.filler)
 			for _, fillers := range []int{fits, fits + 1} {
-				f := newFake()
+				f := newFake(t)
 				s := f.service()
 				s.Model = says(strings.Repeat(c.filler, fillers) + c.last)
 				f.say("s", "hi")

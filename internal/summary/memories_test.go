@@ -32,7 +32,7 @@ func TestWhenSessionsAreRead(t *testing.T) {
 		"only the system": {func(f *fake) changes { f.say("s", "system:a"); return changes{f.leave("s")} }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake()
+			f := newFake(t)
 			consume(t, f.service(), tt.do(f)...)
 			if f.extracted["s"] != tt.want {
 				t.Errorf("read %d times, want %d", f.extracted["s"], tt.want)
@@ -46,7 +46,7 @@ func TestWhenSessionsAreRead(t *testing.T) {
 func TestTheSweepReadsSessions(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		f.say("s", "I'm allergic to nuts")
 		f.fallDue("ann", "s", time.Now())

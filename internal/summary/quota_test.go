@@ -44,7 +44,7 @@ func (q *fakeQuota) Spend(ctx context.Context, user conversation.UserID, generat
 func TestSummariesWaitForTheQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		f.quota.reset = time.Now().Add(5 * time.Hour)
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -75,7 +75,7 @@ func TestTheSweepWaitsForTheQuota(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFake()
+				f := newFake(t)
 				s := f.service()
 				f.quota.reset = time.Now().Add(20 * time.Hour)
 				consume(t, s, f.say("s", texts...))
@@ -123,7 +123,7 @@ func TestUselessAnswersAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFake()
+				f := newFake(t)
 				s := f.service()
 				s.Model = useless{failure}
 				consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -137,7 +137,7 @@ func TestUselessAnswersAreCounted(t *testing.T) {
 
 func TestAnAnswerIsKeptWhenItsTokensCannotBeCounted(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s := f.service()
 	change := f.say("s", "a", "b", "c", "d")
 	s.Model = counting{f}

@@ -21,7 +21,7 @@ var errDown = fault.New(fault.Unavailable, "down")
 // TestLeavingIsNoticedAgainOnRedelivery has the table fail while the session that the user left is summarised.
 func TestLeavingIsNoticedAgainOnRedelivery(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s := f.service()
 	consume(t, s, f.say("s", "hi"))
 	left := f.say("t", "hello")
@@ -41,7 +41,7 @@ func TestLeavingIsNoticedAgainOnRedelivery(t *testing.T) {
 func TestLeavingSeenByDifferentInstances(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		instances := map[string]*summary.Service{"s": f.service(), "t": f.service()}
 		say := func(id, text string) {
 			time.Sleep(5 * time.Second)
@@ -68,7 +68,7 @@ func TestLeavingSeenByDifferentInstances(t *testing.T) {
 // TestLeavingWithinABatch has a user leave two sessions within one batch, whose records are in any order.
 func TestLeavingWithinABatch(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s, left, again := f.say("s", "hi"), f.say("t", "hello"), f.say("u", "good day")
 	consume(t, f.service(), again, s, left)
 	for id, want := range map[string]bool{"s": true, "t": true, "u": false} {
@@ -82,7 +82,7 @@ func TestLeavingWithinABatch(t *testing.T) {
 // grown.
 func TestALateRecordPaysForNoSummary(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	records := []conversation.Change{f.say("s", "a", "b", "c", "d"), f.say("t", "hello")}
 	consume(t, f.service(), records...)
 	records = append(records, f.leave("t"))
@@ -102,7 +102,7 @@ func TestALateRecordPaysForNoSummary(t *testing.T) {
 // than one read returns.
 func TestLeavingFindsTheSessionThatWasLeft(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	f.say("left", "hi")
 	for i := range 30 {
 		f.say(fmt.Sprint("silent", i))
@@ -117,7 +117,7 @@ func TestLeavingFindsTheSessionThatWasLeft(t *testing.T) {
 func TestRetriesBackOff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		f.failModel = errDown
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -143,7 +143,7 @@ func TestRetriesBackOff(t *testing.T) {
 func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		consume(t, s, f.say("s", "a"))
 		f.failIx = errDown
@@ -165,7 +165,7 @@ func TestASummaryThatIsNotIndexedStaysDue(t *testing.T) {
 func TestAnAnswerIsStoredWithoutTheFallback(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		f.delay = 10 * time.Second
 		f.failSave = func(s summary.Summary) error {
 			if s.Kind == conversation.Extractive {
@@ -200,7 +200,7 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 		"many messages": func(f *fake) { f.say("s", "a", "b", "c", "d") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newFake()
+			f := newFake(t)
 			lose(f)
 			f.fallDue("ann", "s", time.Now().Add(-time.Second))
 			sweepDue(t, f, f.service(), swept{Visited: 1, Done: 1})
@@ -216,7 +216,7 @@ func TestALostTriggerIsMadeUpAtOnce(t *testing.T) {
 func TestABacklogTakesSeveralCalls(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		texts := make([]string, 1500)
 		for i := range texts {
@@ -238,7 +238,7 @@ func TestABacklogTakesSeveralCalls(t *testing.T) {
 func TestModelInput(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		consume(t, f.service(), f.say("s", "tomorrow\x00\u0085 I rest", "b", "c", "d"))
 		if !strings.Contains(f.prompts[0], "[2000-01-01 00:00 Saturday] user: tomorrow I rest\n") {
 			t.Errorf("the model reads\n%s", f.prompts[0])
@@ -253,7 +253,7 @@ func TestModelInput(t *testing.T) {
 // goroutine, and the sweep goes on with the other sessions.
 func TestAPanicStopsOneSessionOnly(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s := f.service()
 	f.failSave = func(sum summary.Summary) error {
 		if sum.SessionID == "s" {

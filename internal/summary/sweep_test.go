@@ -39,7 +39,7 @@ func sweepDue(t tester, f *fake, s *summary.Service, want swept) {
 func (f *fake) sweep(t tester, s *summary.Service) sweep.Swept {
 	t.Helper()
 	sweeper := sweep.New(sweep.Deps{
-		Store: f.stores.Due, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: s, FirstWait: s.Idle}},
+		Store: dueStore{f.stores.Due, f}, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: s, FirstWait: s.Idle}},
 		Invoke: func(context.Context, sweep.Task) error { return errors.New("nobody takes over") },
 		Now:    time.Now, Random: s.Random, NewOwner: func() string { return "o" }, Report: s.Report,
 	})
@@ -55,7 +55,7 @@ func (f *fake) sweep(t tester, s *summary.Service) sweep.Swept {
 func TestTwoWorkersOfOneSession(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		f.delay = time.Second
 		f.say("s", "a")
 		f.fallDue("ann", "s", time.Now())
@@ -75,7 +75,7 @@ func TestTwoWorkersOfOneSession(t *testing.T) {
 // TestSessionsThatAreGoneLeaveTheIndex has a session that is due whose user is being erased.
 func TestSessionsThatAreGoneLeaveTheIndex(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	f.say("s", "a")
 	f.fallDue("ann", "s", time.Now())
 	f.failRead = fault.Missing("session")
@@ -88,7 +88,7 @@ func TestSessionsThatAreGoneLeaveTheIndex(t *testing.T) {
 // TestAClaimIsNoTrigger delivers the change that a worker's claim makes in a session whose attributes have changed.
 func TestAClaimIsNoTrigger(t *testing.T) {
 	t.Parallel()
-	f := newFake()
+	f := newFake(t)
 	s := f.service()
 	f.create("s", "program_designer", map[string]any{"programName": "Peak"})
 	consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -111,7 +111,7 @@ func TestAClaimIsNoTrigger(t *testing.T) {
 func TestTheSweepTriesAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		f.failModel, f.failIx = errors.New("down"), errors.New("down")
 		consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -148,7 +148,7 @@ func TestAnOutageMakesNoSessionWait(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				f := newFake()
+				f := newFake(t)
 				s := f.service()
 				breakIt(f, s)
 				consume(t, s, f.say("s", "a", "b", "c", "d"))
@@ -172,7 +172,7 @@ func TestAnOutageMakesNoSessionWait(t *testing.T) {
 func TestTheSweepWaitsForQuiet(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f := newFake()
+		f := newFake(t)
 		s := f.service()
 		consume(t, s, f.say("s", "a"))
 		time.Sleep(10 * time.Minute)

@@ -13,7 +13,7 @@ func TestTheUsersDays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(time.Date(2026, 11, 19, 22, 30, 0, 0, time.UTC)))
-		f := newFake()
+		f := newFake(t)
 		f.timezone = "Asia/Tokyo"
 		s := f.service()
 		consume(t, s, f.say("chat", "today I ran", "b", "c", "d"))

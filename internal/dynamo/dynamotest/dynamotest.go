@@ -24,6 +24,13 @@ func New(t testing.TB, options ...dynamo.Option) storetest.Stores {
 	return Open(t, Table(t), options...)
 }
 
+// NewInBubble is New for a test in a bubble of testing/synctest, whose time stands still while the engine works.
+func NewInBubble(t testing.TB, options ...dynamo.Option) storetest.Stores {
+	t.Helper()
+	name := Table(t)
+	return Stores(dynamo.New(dynamodbtest.BubbleClient(t), name, options...))
+}
+
 // Open returns the stores of an existing table.
 func Open(t testing.TB, table string, options ...dynamo.Option) storetest.Stores {
 	t.Helper()

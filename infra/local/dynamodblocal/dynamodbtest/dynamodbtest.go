@@ -39,6 +39,11 @@ var (
 // Main runs a package's tests and stops the engine that they started: call it, alone, from TestMain.
 func Main(m *testing.M) {
 	managed.Store(true)
+	go func() {
+		for call := range calls {
+			go call()
+		}
+	}()
 	code := m.Run()
 	if server != nil {
 		if err := server.Stop(); err != nil {
@@ -69,7 +74,9 @@ func MainWithChecks(m *testing.M, checks int) {
 // tests may call it.
 func Endpoint(t testing.TB) string {
 	t.Helper()
-	url, err := endpoint()
+	var url string
+	var err error
+	outside(func() { url, err = endpoint() })
 	if err != nil {
 		t.Fatalf("no DynamoDB engine: %v", err)
 	}
@@ -79,8 +86,13 @@ func Endpoint(t testing.TB) string {
 // Client returns a client of the engine.
 func Client(t testing.TB) *dynamodb.Client {
 	t.Helper()
+	return client(t, nil)
+}
+
+func client(t testing.TB, http dynamodb.HTTPClient) *dynamodb.Client {
+	t.Helper()
 	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(Endpoint(t)),
+		Region: "us-east-1", BaseEndpoint: aws.String(Endpoint(t)), HTTPClient: http,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	})
 }
@@ -106,7 +118,7 @@ var tables atomic.Int64
 // test ends.
 func Table(t testing.TB, input *dynamodb.CreateTableInput) string {
 	t.Helper()
-	client, in := Client(t), *input
+	client, in := BubbleClient(t), *input
 	in.TableName = aws.String(TableName(t))
 	if _, err := client.CreateTable(t.Context(), &in); err != nil {
 		t.Fatalf("create table: %v", err)

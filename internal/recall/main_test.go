@@ -1,0 +1,9 @@
+package recall_test
+
+import (
+	"testing"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+)
+
+func TestMain(m *testing.M) { dynamodbtest.Main(m) }
