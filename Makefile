@@ -99,7 +99,7 @@ RACE := -race $(patsubst %,-gcflags=%/...=-race=false,$(UNRACED))
 .PHONY: test
 test: $(BIN)/strict ## Run the tests with the race detector; a skipped test fails
 	@tools/need go cc java npm
-	@go build -o bin/share ./infra/local/dynamodblocal/dynamodbtest/share
+	@go build -o bin/share ./internal/testing/dynamodbtest/share
 	@{ { echo $(LONGEST); go list ./... | grep -v -e /infra/rie -e /infra/e2e -e /infra/statemachine -e /infra/docscheck; } | \
 	    CGO_ENABLED=1 GOGC=400 GORACE=clear_shadow_mmap_threshold=1048576 xargs bin/share go test -p $$(($$(nproc) * 2)) -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m && \
 	  CGO_ENABLED=1 bin/share go -C infra/bench test -json $(RACE) -ldflags=-s -vet=off -shuffle=on -timeout=20m ./... && \
@@ -162,7 +162,9 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
-	@go test -count=1 -timeout=1h ./internal/dynamo/adopt -every-answer -stages -rapid.checks=200
+	@for stage in dual shared-read; do \
+	  go test -count=1 -timeout=1h ./internal/dynamo -stage=$$stage -skip '^Test(Clear|Truncate)' || exit 1; done
+	@go test -count=1 -timeout=1h ./internal/dynamo/adopt -every-answer -rapid.checks=200
 	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/pinecone -rapid.checks=500
 	@go test -count=1 -timeout=1h ./internal/llm/paced -long
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call

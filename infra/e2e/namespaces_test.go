@@ -11,7 +11,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // tenant is a user of a stack of the test's own, with a secret that the user's messages hold.

@@ -10,13 +10,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -51,7 +51,7 @@ const address = "OPENAI_EMBEDDING_BASE_URL"
 func TestCommand(t *testing.T) {
 	environ := stage(t)
 	client := dynamodbtest.Client(t)
-	store := dynamotest.Stores(dynamo.New(client, environ["TABLE_NAME"]))
+	store := dynamotest.StoresOf(dynamo.New(client, environ["TABLE_NAME"]))
 	const users = 3
 	for i := range users {
 		user := conversation.UserID(fmt.Sprint("user", i))

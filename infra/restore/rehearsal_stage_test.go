@@ -10,7 +10,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // rehearsal is a stage on the local engine. before is the stack with the old table, which goes on running, as instances

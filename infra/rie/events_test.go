@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/eventpattern"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // load reads an event of infra/events.

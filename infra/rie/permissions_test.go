@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // permissionCheck is a proxy of the table that checks permissions as IAM does. It lets one function do what its role in

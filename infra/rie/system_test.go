@@ -14,7 +14,6 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/collector"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
@@ -22,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/rie"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }

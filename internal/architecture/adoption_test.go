@@ -58,7 +58,7 @@ func TestAdoptionProblems(t *testing.T) {
 		{"internal/function", adoption, true},
 		{"internal/function/migratefn", adoption, true},
 		{"infra/migrate", adoption, true},
-		{"internal/dynamo/dynamotest", adoption, true},
+		{"internal/testing/dynamotest", adoption, true},
 		{adoption, "internal/migration", true},
 		{"internal/httpapi", "internal/migration", true},
 	} {

@@ -142,9 +142,9 @@ func TestImportsFollowTheLayers(t *testing.T) {
 	}
 }
 
-// isTestSupport reports whether a package exists for tests only, as net/http/httptest does. Such packages have names
-// that end in "test". They may import everything, and only tests and other test support may import them.
-func isTestSupport(path string) bool { return strings.HasSuffix(path, "test") }
+// isTestSupport reports whether a package exists for tests only. Such packages are in internal/testing. They may import
+// everything, and only tests and other test support may import them.
+func isTestSupport(path string) bool { return strings.HasPrefix(path, "internal/testing/") }
 
 // importRuleOf returns the rule of a package and the folder that has it: the package's own, or the nearest above it.
 // The folder is empty if there is none.

@@ -3,10 +3,10 @@ package dynamo_test
 import (
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestAppStore keeps files of the registry, each under its version, and the first one of a version.

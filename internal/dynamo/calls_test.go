@@ -9,12 +9,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestCalls checks which remote calls each operation makes. ARCHITECTURE lists them in its table of access patterns.
@@ -22,7 +21,7 @@ func TestCalls(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	var c dynamotest.CallCounter
-	var s storetest.Stores
+	var s dynamotest.Stores
 	restart := func() {
 		s = dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
 	}
@@ -99,12 +98,12 @@ func TestCalls(t *testing.T) {
 			return err
 		}, []string{query}},
 		{"recent sessions", func() error {
-			recent := conversation.RecentSessions{Since: storetest.Now.Add(-time.Hour)}
+			recent := conversation.RecentSessions{Since: start.Add(-time.Hour)}
 			_, _, err := s.Recall.RecentSessions(t.Context(), alice, recent, conversation.Page{Limit: 10})
 			return err
 		}, []string{query, batch}},
 		{"sessions with a coach, beside 30 without messages and 22 with another coach", func() error {
-			addOtherSessions(t, dynamotest.Stores(dynamo.New(dynamodbtest.Client(t), table, dynamotest.FixedClock())))
+			addOtherSessions(t, dynamotest.StoresOf(dynamo.New(dynamodbtest.Client(t), table, dynamotest.FixedClock())))
 			_, _, err := s.PromptSource.CoachSessions(t.Context(), alice, conversation.CoachSessions{CoachID: "c"},
 				conversation.Page{Limit: 20})
 			return err
@@ -175,7 +174,7 @@ func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 }
 
 // addOtherSessions adds 30 sessions without messages, and 22 sessions with another coach.
-func addOtherSessions(t *testing.T, s storetest.Stores) {
+func addOtherSessions(t *testing.T, s dynamotest.Stores) {
 	t.Helper()
 	for i := range 52 {
 		in := conversation.NewSession{ID: fmt.Sprint("other", i), Context: "coach_conversation", CoachID: "c"}

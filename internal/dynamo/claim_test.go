@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestClaimWithoutAnswer loses the answer of a claim that was carried out, and of one that came after another worker's

@@ -8,12 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // manyTokens is a quota that lets turns be answered at once until lastTokens are left.
@@ -28,13 +27,13 @@ type bounded struct {
 
 func newBounded(t *testing.T) *bounded {
 	t.Helper()
-	b := &bounded{permitCase: &permitCase{table: dynamotest.Table(t), now: storetest.Now}}
+	b := &bounded{permitCase: &permitCase{table: dynamotest.Table(t), now: start}}
 	open := func() *dynamo.DB {
 		return dynamo.New(dynamodbtest.Client(t), b.table, dynamo.WithClock(func() time.Time { return b.now }),
 			dynamo.WithAnswerLimit(2, longestTurn), dynamo.WithDailyTokens(manyTokens))
 	}
 	b.db = open()
-	b.Stores, b.quota = dynamotest.Stores(b.db), dynamo.NewQuotaStore(b.db)
+	b.Stores, b.quota = dynamotest.StoresOf(b.db), dynamo.NewQuotaStore(b.db)
 	b.counts = [2]*dynamo.RequestCounter{dynamo.NewRequestCounter(b.db), dynamo.NewRequestCounter(open())}
 	return b
 }
@@ -47,7 +46,7 @@ func (b *bounded) erase(t *testing.T) {
 }
 
 // eraseUser erases a user's records and returns how many there were by kind.
-func eraseUser(t *testing.T, s storetest.Stores, user conversation.UserID, now time.Time) map[string]int {
+func eraseUser(t *testing.T, s dynamotest.Stores, user conversation.UserID, now time.Time) map[string]int {
 	t.Helper()
 	p, held, err := s.Erasures.BeginErasure(t.Context(), user, now.Add(time.Minute))
 	if err != nil || !held {

@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // setUp stores two sessions with messages, and one record of each collection, while nothing fails.

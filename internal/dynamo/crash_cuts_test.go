@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // truncate replaces the last messages of a session. With a key, the client repeats the call until it is answered. The

@@ -10,9 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/document"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // recordCalls returns the remote calls of a write to a long-term record.

@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // state is what a client can read of a user.
@@ -230,9 +230,9 @@ func (sim *simulation) checkSnapshot(snap longterm.Snapshot, live [][]string, go
 // collection is a collection of long-term records with names, which are live or past.
 type collection struct {
 	kind   string
-	create func(context.Context, storetest.Stores, conversation.UserID, entry, conversation.Idempotency) (string, error)
-	update func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string, e entry) error
-	delete func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string) error
+	create func(context.Context, dynamotest.Stores, conversation.UserID, entry, conversation.Idempotency) (string, error)
+	update func(ctx context.Context, s dynamotest.Stores, user conversation.UserID, id string, e entry) error
+	delete func(ctx context.Context, s dynamotest.Stores, user conversation.UserID, id string) error
 	// list adds all records, and returns the names of the live ones in their order.
 	list func(sim *simulation, add func(name, id, value string)) ([]string, error)
 }
@@ -264,7 +264,7 @@ func collections() []collection {
 	return []collection{
 		collectionOf[longterm.Goal]{
 			kind:   "goal",
-			of:     func(s storetest.Stores) longterm.Collection[longterm.Goal] { return s.Goals },
+			of:     func(s dynamotest.Stores) longterm.Collection[longterm.Goal] { return s.Goals },
 			fields: func(g *longterm.Goal) (*string, *string) { return &g.ID, &g.Title },
 			set: func(g *longterm.Goal, e entry) {
 				g.Status = longterm.GoalPaused
@@ -277,10 +277,10 @@ func collections() []collection {
 		}.collection(),
 		collectionOf[longterm.Todo]{
 			kind:   "todo",
-			of:     func(s storetest.Stores) longterm.Collection[longterm.Todo] { return s.Todos },
+			of:     func(s dynamotest.Stores) longterm.Collection[longterm.Todo] { return s.Todos },
 			fields: func(t *longterm.Todo) (*string, *string) { return &t.ID, &t.Content },
 			set: func(t *longterm.Todo, e entry) {
-				t.Status, t.CompletedAt = longterm.TodoCompleted, storetest.Now.Add(-longterm.WinWindow)
+				t.Status, t.CompletedAt = longterm.TodoCompleted, start.Add(-longterm.WinWindow)
 				if e.live {
 					t.Status, t.CompletedAt = longterm.Pending, time.Time{}
 				}
@@ -290,7 +290,7 @@ func collections() []collection {
 		}.collection(),
 		collectionOf[longterm.Memory]{
 			kind:   "memory",
-			of:     func(s storetest.Stores) longterm.Collection[longterm.Memory] { return s.Memories },
+			of:     func(s dynamotest.Stores) longterm.Collection[longterm.Memory] { return s.Memories },
 			fields: func(m *longterm.Memory) (*string, *string) { return &m.ID, &m.Content },
 			set: func(m *longterm.Memory, e entry) {
 				m.SupersededBy, m.CreatedAt = "another", e.createdAt(m.CreatedAt)
@@ -305,7 +305,7 @@ func collections() []collection {
 		}.collection(),
 		collectionOf[longterm.CheckIn]{
 			kind:   "check-in",
-			of:     func(s storetest.Stores) longterm.Collection[longterm.CheckIn] { return s.CheckIns },
+			of:     func(s dynamotest.Stores) longterm.Collection[longterm.CheckIn] { return s.CheckIns },
 			fields: func(c *longterm.CheckIn) (*string, *string) { return &c.ID, &c.Note },
 			set:    func(c *longterm.CheckIn, e entry) { c.Timestamp = e.createdAt(c.Timestamp) },
 			isLive: func(longterm.CheckIn) bool { return true },
@@ -316,7 +316,7 @@ func collections() []collection {
 // collectionOf says how a type of records is stored, named, and made live or past.
 type collectionOf[T any] struct {
 	kind   string
-	of     func(storetest.Stores) longterm.Collection[T]
+	of     func(dynamotest.Stores) longterm.Collection[T]
 	fields func(*T) (id, name *string)
 	set    func(*T, entry)
 	isLive func(T) bool
@@ -325,7 +325,7 @@ type collectionOf[T any] struct {
 func (c collectionOf[T]) collection() collection {
 	return collection{
 		kind: c.kind,
-		create: func(ctx context.Context, s storetest.Stores, user conversation.UserID, e entry,
+		create: func(ctx context.Context, s dynamotest.Stores, user conversation.UserID, e entry,
 			key conversation.Idempotency,
 		) (string, error) {
 			var v T
@@ -336,10 +336,10 @@ func (c collectionOf[T]) collection() collection {
 			id, _ := c.fields(&stored)
 			return *id, err
 		},
-		update: func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string, e entry) error {
+		update: func(ctx context.Context, s dynamotest.Stores, user conversation.UserID, id string, e entry) error {
 			return errorOf(c.of(s).Update(ctx, user, id, func(v *T) error { c.set(v, e); return nil }))
 		},
-		delete: func(ctx context.Context, s storetest.Stores, user conversation.UserID, id string) error {
+		delete: func(ctx context.Context, s dynamotest.Stores, user conversation.UserID, id string) error {
 			return c.of(s).Delete(ctx, user, id)
 		},
 		list: func(sim *simulation, add func(name, id, value string)) (names []string, err error) {

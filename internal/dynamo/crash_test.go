@@ -12,9 +12,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestCrashes draws what a client does, and the remote calls that fail or at which the process crashes. The client
@@ -55,7 +54,7 @@ type simulation struct {
 	user  conversation.UserID
 	clock *dynamotest.Clock
 	// reader is a store whose calls never fail.
-	reader storetest.Stores
+	reader dynamotest.Stores
 	// running is nil before the first call and after a crash.
 	running *process
 	want    state
@@ -76,7 +75,7 @@ type simulation struct {
 
 // process is one process until it crashes: stores with a cache, and the deletions on them.
 type process struct {
-	storetest.Stores
+	dynamotest.Stores
 	deletions *erasure.Sweeper
 	network   *network
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // lostAnswers opens the stores on a table where the answers of the first two transactions are lost. DynamoDB takes the

@@ -10,10 +10,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // before returns an interceptor's call that runs act once, before the first call of one operation.
@@ -28,7 +27,7 @@ func before(op string, act func()) func(string, func() error) error {
 }
 
 // messageOf returns the only message of a session.
-func messageOf(t *testing.T, s storetest.Stores, session string) conversation.Message {
+func messageOf(t *testing.T, s dynamotest.Stores, session string) conversation.Message {
 	t.Helper()
 	messages, _, err := s.Messages.Messages(t.Context(), alice, session, conversation.Page{Limit: 2})
 	if err != nil || len(messages) != 1 {
@@ -48,16 +47,16 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 		err := other.Summaries.SaveSummary(t.Context(), alice, session, summary.Summary{
 			RecordType: conversation.WorkoutSummary, SubjectID: "a", SessionID: "a", Context: "workout_log", CoachID: "c1",
 			Text: "of secret", Kind: conversation.ByModel, InProgress: true, CoveredThrough: 1,
-			CoveredAt: session.LastMessageAt, OccurredAt: session.LastMessageAt, UpdatedAt: storetest.Now,
+			CoveredAt: session.LastMessageAt, OccurredAt: session.LastMessageAt, UpdatedAt: start,
 			SessionVersion: session.Version, OwnFields: map[string]any{"of": "secret"}, Tags: []string{"secret"},
-			Days: []conversation.DaySummary{{From: storetest.Now, To: storetest.Now, Text: "of secret"}},
+			Days: []conversation.DaySummary{{From: start, To: start, Text: "of secret"}},
 		})
 		if err != nil {
 			t.Error(err)
 		}
 	})}, dynamotest.FixedClock())
 	m := messageOf(t, other, "a")
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start); err != nil {
 		t.Fatal(err)
 	}
 	after, err := other.Sessions.Session(t.Context(), alice, "a")
@@ -86,7 +85,7 @@ func TestDeletionAnswerLost(t *testing.T) {
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: true},
 		dynamotest.FixedClock())
 	m := messageOf(t, s, "a")
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, storetest.Now); err != nil {
+	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start); err != nil {
 		t.Errorf("delete the message: %v", err)
 	}
 }
@@ -102,7 +101,7 @@ func TestErasureMeetsNewRecord(t *testing.T) {
 		}
 	}
 	put("old")
-	if _, held, err := other.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+	if _, held, err := other.Erasures.BeginErasure(t.Context(), alice, start); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: before("DeleteItem", func() { put("new") })},
@@ -110,7 +109,7 @@ func TestErasureMeetsNewRecord(t *testing.T) {
 	count := func(string, int) {}
 	for done := false; !done; {
 		var err error
-		done, err = s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+		done, err = s.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestErasureWithFailures makes each operation of an erasure meet a conflict or lose its answer: of a user who was

@@ -12,13 +12,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestBeginErasureCrashes crashes at each remote call with which an erasure begins. A prompt then reads the same
@@ -42,7 +41,7 @@ func TestBeginErasureCrashes(t *testing.T) {
 				}
 				return run()
 			}}, dynamotest.FixedClock())
-			_, held, err := s.Erasures.BeginErasure(ctx, alice, storetest.Now.Add(time.Minute))
+			_, held, err := s.Erasures.BeginErasure(ctx, alice, start.Add(time.Minute))
 			if held != (err == nil) || done == 0 && held {
 				t.Errorf("held %v, %v", held, err)
 			}
@@ -89,21 +88,21 @@ func TestErasureDeadline(t *testing.T) {
 	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 	dynamotest.NewSession(t, reader, alice, "workout_log", "a", "1", "2")
 	dynamotest.NewSession(t, reader, alice, "workout_log", "b")
-	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, start); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	slow := &slowTable{API: dynamodbtest.Client(t), prefix: "conversation#", expired: make(chan struct{})}
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
 	store := dynamo.NewErasureStore(dynamo.New(slow, table, dynamotest.FixedClock()))
-	done, err := store.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(2*time.Second), count)
+	done, err := store.EraseRecords(t.Context(), alice, 1, start.Add(2*time.Second), count)
 	if err != nil || done {
 		t.Errorf("done %v, %v", done, err)
 	}
 	if diff := cmp.Diff(map[string]int{"session": 2}, got); diff != "" {
 		t.Errorf("deleted before the deadline (-want +got):\n%s", diff)
 	}
-	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
 	if err != nil || !done {
 		t.Errorf("continue: done %v, %v", done, err)
 	}
@@ -119,18 +118,18 @@ func TestErasureCountsDespiteFailure(t *testing.T) {
 	reader := dynamotest.Open(t, table, dynamotest.FixedClock())
 	dynamotest.NewSession(t, reader, alice, "workout_log", "a")
 	dynamotest.NewSession(t, reader, alice, "workout_log", "b")
-	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, storetest.Now); err != nil || !held {
+	if _, held, err := reader.Erasures.BeginErasure(t.Context(), alice, start); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
 	failing := dynamotest.FailingCalls{Op: "DeleteItem", Errs: []error{&types.ResourceNotFoundException{}}}
 	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: failing.Call}, dynamotest.FixedClock())
 	got := map[string]int{}
 	count := func(kind string, n int) { got[kind] += n }
-	done, err := s.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+	done, err := s.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
 	if done || !fault.Is(err, fault.Internal) {
 		t.Errorf("done %v, %v", done, err)
 	}
-	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, storetest.Now.Add(time.Minute), count)
+	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
 	if err != nil || !done {
 		t.Errorf("continue: done %v, %v", done, err)
 	}
@@ -148,22 +147,22 @@ func TestWritesAfterErasureElsewhere(t *testing.T) {
 		t.Helper()
 		dynamotest.NewSession(t, s, alice, "workout_log", id, "x")
 		_, err := s.Profiles.Put(t.Context(), alice, longterm.Profile{Name: id})
-		_, _, goalErr := s.Goals.Create(t.Context(), alice, longterm.Goal{Title: id, CreatedAt: storetest.Now}, noKey)
+		_, _, goalErr := s.Goals.Create(t.Context(), alice, longterm.Goal{Title: id, CreatedAt: start}, noKey)
 		if err != nil || goalErr != nil {
 			t.Errorf("profile: %v, goal: %v", err, goalErr)
 		}
 	}
 	write("a")
 	for generation := int64(1); generation <= 2; generation++ {
-		p, held, err := other.Erasures.BeginErasure(t.Context(), alice, storetest.Now)
+		p, held, err := other.Erasures.BeginErasure(t.Context(), alice, start)
 		if err != nil || !held || p.Generation != generation {
 			t.Fatalf("progress %+v, held %v, %v", p, held, err)
 		}
-		_, err = other.Erasures.EraseRecords(t.Context(), alice, p.Generation, storetest.Now.Add(time.Minute),
+		_, err = other.Erasures.EraseRecords(t.Context(), alice, p.Generation, start.Add(time.Minute),
 			func(string, int) {})
 		if err == nil {
 			p.Done = true
-			err = other.Erasures.SaveErasure(t.Context(), alice, p, storetest.Now)
+			err = other.Erasures.SaveErasure(t.Context(), alice, p, start)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -8,12 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestWholePartition exports and erases a user in whose partition the app has conversations with ids that the API
@@ -23,13 +22,13 @@ func TestWholePartition(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	db := dynamo.New(dynamodbtest.Client(t), table, dynamotest.FixedClock())
-	s := dynamotest.Stores(db)
+	s := dynamotest.StoresOf(db)
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c1", Title: "Before"}
 	_, createErr := s.Sessions.CreateSession(t.Context(), alice, in, conversation.Idempotency{Scope: "s", Key: "k"})
 	_, appendErr := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "1"))
 	title := "After"
 	_, err := s.Sessions.UpdateSession(t.Context(), alice, "a", conversation.SessionChange{Title: &title})
-	d, putErr := document.Put{Namespace: document.Namespace{"a"}, Key: "k", Value: []byte(`{}`)}.Document(storetest.Now)
+	d, putErr := document.Put{Namespace: document.Namespace{"a"}, Key: "k", Value: []byte(`{}`)}.Document(start)
 	_, _, storeErr := s.Documents.PutDocument(t.Context(), alice, d) // is in a list of its own
 	if err := errors.Join(createErr, appendErr, err, putErr, storeErr); err != nil {
 		t.Fatal(err)
@@ -89,9 +88,9 @@ func checkHeld(t *testing.T, db *dynamo.DB, unnamed []string, left map[string]in
 	}
 }
 
-func checkErased(t *testing.T, s storetest.Stores, unnamed []string, left map[string]int) {
+func checkErased(t *testing.T, s dynamotest.Stores, unnamed []string, left map[string]int) {
 	t.Helper()
-	p, held, err := s.Erasures.BeginErasure(t.Context(), alice, storetest.Now)
+	p, held, err := s.Erasures.BeginErasure(t.Context(), alice, start)
 	if err != nil || !held {
 		t.Fatal(held, err)
 	}
@@ -100,7 +99,7 @@ func checkErased(t *testing.T, s storetest.Stores, unnamed []string, left map[st
 		t.Errorf("before it, %d records remain, %v", remaining, err)
 	}
 	count := func(kind string, n int) { p.Counts[kind] += n }
-	p.Done, err = s.Erasures.EraseRecords(t.Context(), alice, p.Generation, storetest.Now.Add(time.Minute), count)
+	p.Done, err = s.Erasures.EraseRecords(t.Context(), alice, p.Generation, start.Add(time.Minute), count)
 	if err != nil || !p.Done || p.Counts["session"] != 1+len(unnamed) {
 		t.Fatalf("erased %v, done %v, %v", p.Counts, p.Done, err)
 	}
@@ -109,7 +108,7 @@ func checkErased(t *testing.T, s storetest.Stores, unnamed []string, left map[st
 	if diff := cmp.Diff(left, p.Left); diff != "" || remaining != 0 || err != nil {
 		t.Errorf("%d remain, %v; left (-want +got):\n%s", remaining, err, diff)
 	}
-	if err := s.Erasures.SaveErasure(t.Context(), alice, p, storetest.Now); err != nil {
+	if err := s.Erasures.SaveErasure(t.Context(), alice, p, start); err != nil {
 		t.Fatal(err)
 	}
 	again, err := s.Erasures.Erasure(t.Context(), alice)

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestInterleavings draws clients, what they append, the order of their remote calls, and the failures of these. In the

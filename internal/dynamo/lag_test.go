@@ -13,11 +13,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // indexLag makes the indexes follow the table late and piece by piece. They lack some records, and still show others
@@ -84,7 +83,7 @@ func TestReadsUnderLag(t *testing.T) {
 	for i := range n {
 		for _, id := range []string{"other", "s"} {
 			in := dynamotest.OneMessage(id, fmt.Sprint(i))
-			in.Messages[0].Timestamp = storetest.Now.Add(time.Duration(i-n) * time.Second)
+			in.Messages[0].Timestamp = start.Add(time.Duration(i-n) * time.Second)
 			a, err := s.Messages.Append(t.Context(), alice, in)
 			if err != nil {
 				t.Fatal(err)
@@ -110,7 +109,7 @@ func TestReadsUnderLag(t *testing.T) {
 		}
 		page := conversation.Page{Limit: rapid.IntRange(1, n+3).Draw(rt, "limit")}
 		page.Descending = rapid.Bool().Draw(rt, "descending")
-		all, err := allMessages(t, s, "s", page)
+		all, err := readMessages(t, s, "s", page)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -132,7 +131,9 @@ func TestReadsUnderLag(t *testing.T) {
 	})
 }
 
-func allMessages(t *testing.T, s storetest.Stores, id string, page conversation.Page) ([]conversation.Message, error) {
+func readMessages(
+	t *testing.T, s dynamotest.Stores, id string, page conversation.Page,
+) ([]conversation.Message, error) {
 	var all []conversation.Message
 	for {
 		some, next, err := s.Messages.Messages(t.Context(), alice, id, page)
@@ -169,18 +170,18 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 		clk.Option())
 	dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
 	l.keepStale(t, name, string(alice)+"#conversation#s")
-	messages, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
+	messages, err := readMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, i := range []int{1, 2, 4} {
-		if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, storetest.Now); err != nil {
+		if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, start); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, limit := range []int{1, 2, 50} {
 		for _, descending := range []bool{false, true} {
-			got, err := allMessages(t, s, "s", conversation.Page{Limit: limit, Descending: descending})
+			got, err := readMessages(t, s, "s", conversation.Page{Limit: limit, Descending: descending})
 			if descending {
 				slices.Reverse(got)
 			}
@@ -189,7 +190,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 			}
 		}
 	}
-	g, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "s", storetest.Now)
+	g, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "s", start)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,7 +203,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	}
 	clk.Advance(time.Millisecond)
 	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "new")
-	got, err := allMessages(t, s, "s", conversation.Page{Limit: 50})
+	got, err := readMessages(t, s, "s", conversation.Page{Limit: 50})
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
 		t.Errorf("the new session has %v, %v", got, err)
 	}

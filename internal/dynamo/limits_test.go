@@ -9,12 +9,11 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // maxAnswer is the most that an answer of the property takes.
@@ -32,14 +31,14 @@ func TestLimitsHoldInAnyOrder(t *testing.T) {
 			t: t, rt: rt, user: conversation.UserID(fmt.Sprint("user", users)),
 			permits: rapid.SampledFrom([]int{1, 2, 4}).Draw(rt, "answers at once"),
 			quota:   rapid.SampledFrom([]int{20_000, 60_000, 100_000}).Draw(rt, "quota"),
-			now: storetest.Now.Truncate(24 * time.Hour).Add(
+			now: start.Truncate(24 * time.Hour).Add(
 				rapid.SampledFrom([]time.Duration{10 * time.Hour, 24*time.Hour - 5*time.Minute}).Draw(rt, "time of day")),
 			spent: map[string]int{},
 		}
 		for i := range l.instances {
 			db := dynamo.New(dynamodbtest.Client(t), table, dynamo.WithClock(func() time.Time { return l.now }),
 				dynamo.WithAnswerLimit(l.permits, longestTurn), dynamo.WithDailyTokens(l.quota))
-			l.instances[i] = dynamotest.Stores(db)
+			l.instances[i] = dynamotest.StoresOf(db)
 			l.quotas = dynamo.NewQuotaStore(db)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
@@ -57,7 +56,7 @@ type limited struct {
 	t         *testing.T
 	rt        *rapid.T
 	user      conversation.UserID
-	instances [2]storetest.Stores
+	instances [2]dynamotest.Stores
 	quotas    *dynamo.QuotaStore
 	permits   int
 	quota     int
@@ -72,7 +71,7 @@ type liveTurn struct {
 	began time.Time
 }
 
-func (l *limited) store(rt *rapid.T) storetest.Stores {
+func (l *limited) store(rt *rapid.T) dynamotest.Stores {
 	return l.instances[rapid.IntRange(0, 1).Draw(rt, "instance")]
 }
 

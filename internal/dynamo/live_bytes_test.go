@@ -8,10 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // largestMemory is as large as the HTTP API accepts.
@@ -92,10 +91,10 @@ func TestLargeRecordsBecomePastInSteps(t *testing.T) {
 	text := func(v string) types.AttributeValue { return &types.AttributeValueMemberS{Value: v} }
 	number := func(v string) types.AttributeValue { return &types.AttributeValueMemberN{Value: v} }
 	for i := range 25 {
-		id := conversation.NewID("memory", storetest.Now, strings.NewReader(strings.Repeat(string(rune('a'+i)), 10)))
+		id := conversation.NewID("memory", start, strings.NewReader(strings.Repeat(string(rune('a'+i)), 10)))
 		dynamotest.Put(t, table, alice, "ltm#memory#"+id, map[string]types.AttributeValue{
 			"content": text(strings.Repeat("😀", 55_000)), "version": number("1"), "generation": number("0"),
-			"validUntil": text(conversation.FormatTime(storetest.Now.Add(-time.Hour))), "type": text("PROFILE"),
+			"validUntil": text(conversation.FormatTime(start.Add(-time.Hour))), "type": text("PROFILE"),
 		})
 	}
 	for range 10 {

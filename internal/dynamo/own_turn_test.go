@@ -12,9 +12,9 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // askOwn has a process of that lifetime begin and finish a turn of the app's own model.
@@ -152,14 +152,14 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*killedTurn) error{
 		"deleted": func(k *killedTurn) error {
-			stores := dynamotest.Stores(k.db)
+			stores := dynamotest.StoresOf(k.db)
 			tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), k.user, "s", k.now)
 			if err != nil {
 				return err
 			}
 			return stores.SessionDeletion.DeleteDescriptions(t.Context(), k.user, *tombstone.Session)
 		},
-		"erased": func(k *killedTurn) error { eraseUser(t, dynamotest.Stores(k.db), k.user, k.now); return nil },
+		"erased": func(k *killedTurn) error { eraseUser(t, dynamotest.StoresOf(k.db), k.user, k.now); return nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKilledTurn(t, dynamotest.Table(t), "ann")

@@ -15,13 +15,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // longestTurn and turnLease are how long a crashed turn has its permit, and its idempotency key.
@@ -32,7 +31,7 @@ const (
 
 // permitCase is a table whose users may have some answers at once.
 type permitCase struct {
-	storetest.Stores
+	dynamotest.Stores
 	db    *dynamo.DB
 	table string
 	calls dynamotest.CallCounter
@@ -41,9 +40,9 @@ type permitCase struct {
 
 func newSlotCase(t *testing.T, answers int) *permitCase {
 	t.Helper()
-	c := &permitCase{table: dynamotest.Table(t), now: storetest.Now}
+	c := &permitCase{table: dynamotest.Table(t), now: start}
 	c.db = c.open(t, answers)
-	c.Stores = dynamotest.Stores(c.db)
+	c.Stores = dynamotest.StoresOf(c.db)
 	return c
 }
 

@@ -8,19 +8,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 const dailyTokens = 1_000
 
 // quotaCase is a table whose users have a daily quota, with a session of alice.
 type quotaCase struct {
-	storetest.Stores
+	dynamotest.Stores
 	table string
 	quota *dynamo.QuotaStore
 	calls dynamotest.CallCounter
@@ -29,10 +28,10 @@ type quotaCase struct {
 
 func newQuotaCase(t *testing.T, tokens int) *quotaCase {
 	t.Helper()
-	c := &quotaCase{table: dynamotest.Table(t), now: storetest.Now}
+	c := &quotaCase{table: dynamotest.Table(t), now: start}
 	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
 	db := dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithDailyTokens(tokens))
-	c.Stores, c.quota = dynamotest.Stores(db), dynamo.NewQuotaStore(db)
+	c.Stores, c.quota = dynamotest.StoresOf(db), dynamo.NewQuotaStore(db)
 	c.open(t, alice)
 	return c
 }

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestReadOnlyTable checks what a write that the service refuses becomes: a table that its policy makes read-only is no

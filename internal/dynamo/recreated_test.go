@@ -8,9 +8,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestLateWritesOfADeletedSession makes every write that a worker may make late, for a session that was deleted and
@@ -30,7 +29,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", storetest.Now); err != nil {
+	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start); err != nil {
 		t.Fatal(err)
 	}
 	clock.Advance(time.Second)
@@ -47,8 +46,8 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 		"save summary":   late.Summaries.SaveSummary(t.Context(), alice, old, summaryOf(old, 3)),
 		"save watermark": late.Summaries.SaveSummary(t.Context(), alice, old, empty),
 		"mark indexed":   late.Indexing.MarkIndexed(t.Context(), alice, old, through),
-		"end indexing":   errorOf(late.Indexing.EndIndexing(t.Context(), alice, old, storetest.Now)),
-		"delete message": errorOf(late.MessageDeletion.DeleteMessage(t.Context(), alice, turn.Message, nil, storetest.Now)),
+		"end indexing":   errorOf(late.Indexing.EndIndexing(t.Context(), alice, old, start)),
+		"delete message": errorOf(late.MessageDeletion.DeleteMessage(t.Context(), alice, turn.Message, nil, start)),
 	} {
 		if err == nil || fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {
 			t.Errorf("%s: %v", name, err)
@@ -57,7 +56,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if settled, err := late.Summaries.Settle(t.Context(), alice, old); settled || err != nil {
 		t.Errorf("settle: %v, %v", settled, err)
 	}
-	if _, claimed, err := late.Summaries.ClaimSession(t.Context(), alice, old, storetest.Now); claimed || err != nil {
+	if _, claimed, err := late.Summaries.ClaimSession(t.Context(), alice, old, start); claimed || err != nil {
 		t.Errorf("claim: %v, %v", claimed, err)
 	}
 	if vectors, err := late.SessionDeletion.DeleteSummaries(t.Context(), alice, old); err != nil || len(vectors) > 1 {

@@ -6,17 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestRequestsAreCountedOnce counts for two users, in two minutes, from two instances. Each count is one call.
 func TestRequestsAreCountedOnce(t *testing.T) {
 	t.Parallel()
-	table, now := dynamotest.Table(t), storetest.Now.Truncate(time.Minute)
+	table, now := dynamotest.Table(t), start.Truncate(time.Minute)
 	var calls dynamotest.CallCounter
 	counters := make([]*dynamo.RequestCounter, 2)
 	for i := range counters {

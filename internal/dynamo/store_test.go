@@ -5,13 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 const alice, bob = conversation.UserID("alice#1"), conversation.UserID("bob")
@@ -25,7 +24,7 @@ func summaryOf(s conversation.Session, covered int) summary.Summary {
 	return summary.Summary{
 		RecordType: conversation.ConversationSummary, SubjectID: s.ID, SessionID: s.ID,
 		Context: s.Context, CoachID: s.CoachID, Text: "sum", Kind: conversation.ByModel, InProgress: true,
-		CoveredThrough: covered, OccurredAt: s.LastMessageAt, UpdatedAt: storetest.Now,
+		CoveredThrough: covered, OccurredAt: s.LastMessageAt, UpdatedAt: start,
 	}
 }
 
@@ -38,24 +37,6 @@ func TestCreateTable(t *testing.T) {
 	if name := dynamodbtest.Table(t, table.CreateTableInput("any")); name == "" {
 		t.Fatal("no table")
 	}
-}
-
-// TestStore runs the conformance suite on a table that has records of the app in the users' partitions. It does not run
-// in parallel with other tests, because the suite sets rapid's flag.
-func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, now func() time.Time) storetest.Subject {
-		table := dynamotest.Table(t)
-		return storetest.Subject{
-			Stores: dynamotest.Open(t, table, dynamo.WithClock(now)),
-			AppRecord: func(t *testing.T, user conversation.UserID) func() bool {
-				own := []string{"workout#1", "summary#the app's own", "conversation", "ltm", "zzz#1"}
-				for _, sk := range own {
-					dynamotest.Put(t, table, user, sk, nil)
-				}
-				return func() bool { return containsAll(dynamotest.Keys(t, table, user), own) }
-			},
-		}
-	})
 }
 
 func containsAll(keys, wanted []string) bool {
@@ -73,7 +54,7 @@ func TestDueAt(t *testing.T) {
 	t.Parallel()
 	s := dynamotest.New(t, dynamotest.FixedClock(), dynamo.WithIdle(time.Minute))
 	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "hi")
-	if want := storetest.Now.Add(time.Minute); !session.DueAt.Equal(want) {
+	if want := start.Add(time.Minute); !session.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", session.DueAt, want)
 	}
 }

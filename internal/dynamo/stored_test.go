@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // stored is what a user has before a write of TestWrites.
@@ -43,7 +42,7 @@ func (f stored) of(user conversation.UserID) stored {
 	return f
 }
 
-func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
+func store(t *testing.T, s dynamotest.Stores, user conversation.UserID) stored {
 	t.Helper()
 	ctx := t.Context()
 	check := func(err error) {
@@ -67,8 +66,8 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 	check(err)
 	check(errorOf(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"})))
 	f.prompt = prompt.StoredPrompt{
-		ID: "prompt_1738000000000_x", SessionID: "b", CreatedAt: storetest.Now, Text: []byte("text"),
-		ExpiresAt: storetest.Now.Add(time.Hour),
+		ID: "prompt_1738000000000_x", SessionID: "b", CreatedAt: start, Text: []byte("text"),
+		ExpiresAt: start.Add(time.Hour),
 	}
 	check(s.Prompts.SavePrompt(ctx, user, f.prompt))
 	f.session, err = s.Sessions.Session(ctx, user, "a")
@@ -77,7 +76,7 @@ func store(t *testing.T, s storetest.Stores, user conversation.UserID) stored {
 }
 
 // cover adds a session of which nothing is left to do.
-func (f *stored) cover(t *testing.T, s storetest.Stores, user conversation.UserID) {
+func (f *stored) cover(t *testing.T, s dynamotest.Stores, user conversation.UserID) {
 	t.Helper()
 	ctx := t.Context()
 	session := dynamotest.NewSession(t, s, user, "coach_conversation", "covered", "x")
@@ -102,12 +101,12 @@ func (f *stored) cover(t *testing.T, s storetest.Stores, user conversation.UserI
 }
 
 // erase adds a user whose erasure has begun.
-func (f *stored) erase(t *testing.T, s storetest.Stores, user conversation.UserID) {
+func (f *stored) erase(t *testing.T, s dynamotest.Stores, user conversation.UserID) {
 	t.Helper()
 	f.erasing = user + "-erasing"
 	_, err := s.Profiles.Put(t.Context(), f.erasing, longterm.Profile{Name: "n"})
 	if err == nil {
-		f.progress, _, err = s.Erasures.BeginErasure(t.Context(), f.erasing, storetest.Now.Add(-time.Hour))
+		f.progress, _, err = s.Erasures.BeginErasure(t.Context(), f.erasing, start.Add(-time.Hour))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/storetest"
 )
 
 const messageRecord = `{"eventName": "INSERT", "dynamodb": {
@@ -71,7 +70,7 @@ func TestDecodeChange(t *testing.T) {
 	}
 	want := conversation.Change{User: "alice#1", Sequence: "42", Message: &conversation.Message{
 		ID: "msg_alice#1_1770316200_000123456789", Seq: 3, SessionID: "w", Context: "workout_log", CoachID: "c",
-		Role: conversation.RoleUser, Content: "hi", Tokens: 1, Timestamp: storetest.Now, Mode: "workout_log",
+		Role: conversation.RoleUser, Content: "hi", Tokens: 1, Timestamp: start, Mode: "workout_log",
 		Metadata: map[string]any{"a": []any{1.5, nil, false, map[string]any{}}}, Generation: 2,
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -17,15 +17,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // derived is the model and the vector index that all workers share. It counts what it is asked for.
@@ -39,7 +38,7 @@ type derived struct {
 
 // worker is one invocation. It dies at a remote call, and makes no more.
 type worker struct {
-	storetest.Stores
+	dynamotest.Stores
 	*derived
 	mu     sync.Mutex
 	left   int // the calls until it dies, negative for never
@@ -263,7 +262,7 @@ func TestSweepsThatDie(t *testing.T) {
 }
 
 // findShards finds the shards of the sessions. The workers need not look at the others, in which nothing is ever due.
-func (s *sweepCase) findShards(client storetest.Stores) {
+func (s *sweepCase) findShards(client dynamotest.Stores) {
 	s.t.Helper()
 	for _, shard := range sweep.Sessions.Shards() {
 		due, err := client.Due.Due(s.t.Context(), shard, s.clock.Time().AddDate(1, 0, 0), nil, 1)
@@ -302,7 +301,7 @@ func (s sweepCase) round(random *mathrand.Rand, completed map[conversation.UserI
 
 // checkExtracted checks that each session of a user has its fact and its open loop once, except the one for which the
 // model fails.
-func (s sweepCase) checkExtracted(client storetest.Stores, user conversation.UserID, sessions int) {
+func (s sweepCase) checkExtracted(client dynamotest.Stores, user conversation.UserID, sessions int) {
 	s.t.Helper()
 	var want, got []string
 	for n := range sessions {
@@ -331,7 +330,7 @@ func (s sweepCase) checkExtracted(client storetest.Stores, user conversation.Use
 }
 
 // check checks that everything is covered, except the session for which the model fails.
-func (s sweepCase) check(client storetest.Stores, users, sessions int) {
+func (s sweepCase) check(client dynamotest.Stores, users, sessions int) {
 	s.t.Helper()
 	for u := range users {
 		user := conversation.UserID(fmt.Sprint("u", u))

@@ -10,16 +10,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestKilledTurns kills the process that answers at each of its steps: before and after each call to the table, while
@@ -97,10 +96,10 @@ type killedTurn struct {
 
 func newKilledTurn(t *testing.T, table, user string) *killedTurn {
 	t.Helper()
-	k := &killedTurn{table: table, user: conversation.UserID(user), now: storetest.Now}
+	k := &killedTurn{table: table, user: conversation.UserID(user), now: start}
 	k.db = k.open(t, &lifetime{})
 	in := conversation.NewSession{ID: "s", Context: "coach_conversation", CoachID: "c"}
-	if _, err := dynamotest.Stores(k.db).Sessions.CreateSession(t.Context(), k.user, in, noKey); err != nil {
+	if _, err := dynamotest.StoresOf(k.db).Sessions.CreateSession(t.Context(), k.user, in, noKey); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -182,7 +181,7 @@ func (k *killedTurn) repeatUntilDone(t *testing.T) {
 // check checks what is stored, what is charged and that the permits are free.
 func (k *killedTurn) check(t *testing.T) {
 	t.Helper()
-	s := dynamotest.Stores(k.db)
+	s := dynamotest.StoresOf(k.db)
 	stored, _, err := s.Messages.Messages(t.Context(), k.user, "s", conversation.Page{Limit: 10})
 	if err != nil {
 		t.Fatal(err)

@@ -8,14 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -52,13 +51,13 @@ func TestPlace(t *testing.T) {
 	table := dynamotest.Table(t)
 	client := dynamodbtest.Client(t)
 	db := dynamo.New(client, table, dynamotest.FixedClock())
-	s := dynamotest.Stores(db)
+	s := dynamotest.StoresOf(db)
 	store := dynamo.NewReindexStore(db, client)
 	none, begun := vector.Location{}, vector.Location{Serving: "first", Target: "b"}
 	ended := vector.Location{Serving: "b", Retired: "first"}
 	place := func(from, to vector.Location, isAllowed bool) {
 		t.Helper()
-		err := store.Place(t.Context(), alice, from, to, storetest.Now.Add(time.Minute))
+		err := store.Place(t.Context(), alice, from, to, start.Add(time.Minute))
 		if isAllowed && err != nil || !isAllowed && !fault.Is(err, fault.Conflict) {
 			t.Errorf("from %+v to %+v: %v, allowed: %v", from, to, err, isAllowed)
 		}
@@ -76,7 +75,7 @@ func TestPlace(t *testing.T) {
 	due := func() *sweep.Due {
 		t.Helper()
 		for _, shard := range sweep.Deletions.Shards() {
-			found, err := s.Due.Due(t.Context(), shard, storetest.Now.Add(time.Hour), nil, 10)
+			found, err := s.Due.Due(t.Context(), shard, start.Add(time.Hour), nil, 10)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,21 +101,21 @@ func TestPlace(t *testing.T) {
 		t.Errorf("a user is due during a move: %+v", d)
 	}
 
-	erasure, _, err := s.Erasures.BeginErasure(t.Context(), alice, storetest.Now.Add(time.Minute))
+	erasure, _, err := s.Erasures.BeginErasure(t.Context(), alice, start.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
 	place(begun, ended, false) // is being erased
 	erasure.Done = true
-	if err := s.Erasures.SaveErasure(t.Context(), alice, erasure, storetest.Now); err != nil {
+	if err := s.Erasures.SaveErasure(t.Context(), alice, erasure, start); err != nil {
 		t.Fatal(err)
 	}
-	claim, ok, err := s.Due.Claim(t.Context(), *due(), storetest.Now.Add(time.Minute))
+	claim, ok, err := s.Due.Claim(t.Context(), *due(), start.Add(time.Minute))
 	if !ok || err != nil {
 		t.Fatal(ok, err)
 	}
 	place(begun, ended, false) // a sweep deletes vectors
-	if err := s.Due.Postpone(t.Context(), claim, storetest.Now, true); err != nil {
+	if err := s.Due.Postpone(t.Context(), claim, start, true); err != nil {
 		t.Fatal(err)
 	}
 	place(begun, ended, true)
@@ -173,17 +172,17 @@ func TestAnIndexStaysWithItsUser(t *testing.T) {
 	}
 	create("s0")
 	access(0)
-	p, _, err := s.Erasures.BeginErasure(t.Context(), alice, storetest.Now.Add(time.Minute))
+	p, _, err := s.Erasures.BeginErasure(t.Context(), alice, start.Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, err := s.Erasures.EraseRecords(t.Context(), alice, p.Generation, storetest.Now.Add(time.Minute),
+	done, err := s.Erasures.EraseRecords(t.Context(), alice, p.Generation, start.Add(time.Minute),
 		func(string, int) {})
 	if !done || err != nil {
 		t.Fatalf("erased: %v, %v", done, err)
 	}
 	p.Done = true
-	if err := s.Erasures.SaveErasure(t.Context(), alice, p, storetest.Now); err != nil {
+	if err := s.Erasures.SaveErasure(t.Context(), alice, p, start); err != nil {
 		t.Fatal(err)
 	}
 	create("s1")

@@ -17,10 +17,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // wire is the connection between the SDK and the engine. It does to the first requests of an operation what its script
@@ -57,10 +56,10 @@ type exchange struct {
 }
 
 // openWired returns the stores of a table whose calls go through a wire. They do not wait between attempts.
-func openWired(t *testing.T, table string, w *wire, options ...dynamo.Option) storetest.Stores {
+func openWired(t *testing.T, table string, w *wire, options ...dynamo.Option) dynamotest.Stores {
 	t.Helper()
 	options = append(options, dynamo.WithRandom(noJitter{}))
-	return dynamotest.Stores(dynamo.New(dynamodb.New(dynamodb.Options{
+	return dynamotest.StoresOf(dynamo.New(dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)), HTTPClient: w,
 		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
 	}), table, options...))

@@ -15,24 +15,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // write is one of the store's writes. It returns an error unless it succeeds.
 type write struct {
 	op string // the remote call that writes
-	do func(context.Context, storetest.Stores, conversation.UserID, stored) error
+	do func(context.Context, dynamotest.Stores, conversation.UserID, stored) error
 }
 
 // writes are all that the stores write, by the remote call that they end in.
 func writes() map[string]write {
 	all := map[string]write{}
 	for op, part := range map[string]map[string]func(
-		context.Context, storetest.Stores, conversation.UserID, stored,
+		context.Context, dynamotest.Stores, conversation.UserID, stored,
 	) error{
 		"TransactWriteItems": transactions(), "UpdateItem": updates(), "DeleteItem": deletions(),
 		"BatchWriteItem": batches(),
@@ -49,12 +48,12 @@ var (
 	errReplayed = errors.New("a first call is answered as a repeat")
 )
 
-func transactions() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+func transactions() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
 	type user = conversation.UserID
-	title, future := "new", storetest.Now.Add(time.Hour)
+	title, future := "new", start.Add(time.Hour)
 	session := conversation.NewSession{ID: "new", Context: "workout_log", CoachID: "c"}
-	create := func(key conversation.Idempotency) func(context.Context, storetest.Stores, user, stored) error {
-		return func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+	create := func(key conversation.Idempotency) func(context.Context, dynamotest.Stores, user, stored) error {
+		return func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			created, err := s.Sessions.CreateSession(ctx, u, session, key)
 			if err == nil && created.Replayed {
 				return errReplayed
@@ -62,40 +61,40 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 			return err
 		}
 	}
-	return map[string]func(context.Context, storetest.Stores, user, stored) error{
+	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
 		"create session":            create(noKey),
 		"create session with a key": create(withKey(conversation.Append{}, "create").Idempotency),
-		"update session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"update session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.Sessions.UpdateSession(ctx, u, "a", conversation.SessionChange{Title: &title}))
 		},
-		"append": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"append": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.Messages.Append(ctx, u, dynamotest.OneMessage("a", "z")))
 		},
-		"append with a key": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"append with a key": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			out, err := s.Messages.Append(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "append"))
 			if err == nil && out.Replayed {
 				return errReplayed
 			}
 			return err
 		},
-		"begin turn": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"begin turn": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "begin"), time.Minute))
 		},
-		"finish turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"finish turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "z"}
 			return errorOf(s.Turns.FinishTurn(ctx, u, f.turn, answer))
 		},
-		"put profile": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"put profile": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.Profiles.Put(ctx, u, longterm.Profile{Name: "z"}))
 		},
-		"put coach": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"put coach": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.Coaches.PutCoach(ctx, u, longterm.Coach{ID: "z"}))
 		},
-		"create goal": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"create goal": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			_, _, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, noKey)
 			return err
 		},
-		"create goal with a key": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"create goal with a key": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			key := withKey(conversation.Append{}, "goal").Idempotency
 			_, replayed, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, key)
 			if err == nil && replayed {
@@ -103,49 +102,49 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 			}
 			return err
 		},
-		"create check-in": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
-			_, _, err := s.CheckIns.Create(ctx, u, longterm.CheckIn{Timestamp: storetest.Now}, noKey)
+		"create check-in": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
+			_, _, err := s.CheckIns.Create(ctx, u, longterm.CheckIn{Timestamp: start}, noKey)
 			return err
 		},
-		"create memory": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"create memory": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			_, _, err := s.Memories.Create(ctx, u, longterm.Memory{Content: "z"}, noKey)
 			return err
 		},
-		"create todo": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"create todo": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			_, _, err := s.Todos.Create(ctx, u, longterm.Todo{Content: "z", Status: longterm.Pending}, noKey)
 			return err
 		},
-		"update goal": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"update goal": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return errorOf(s.Goals.Update(ctx, u, f.goal.ID, func(g *longterm.Goal) error {
 				g.Status = longterm.GoalPaused
 				return nil
 			}))
 		},
-		"save summary": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"save summary": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Summaries.SaveSummary(ctx, u, f.session, summaryOf(f.session, 2))
 		},
-		"save watermark": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"save watermark": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			sum := summaryOf(f.session, 2)
 			sum.Text = ""
 			return s.Summaries.SaveSummary(ctx, u, f.session, sum)
 		},
-		"save prompt": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"save prompt": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			f.prompt.ID = "prompt_1738000000001_z"
 			return s.Prompts.SavePrompt(ctx, u, f.prompt)
 		},
-		"delete message": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"delete message": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return errorOf(s.MessageDeletion.DeleteMessage(ctx, u, f.messages[0], nil, future))
 		},
-		"delete session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"delete session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return errorOf(s.SessionDeletion.DeleteSession(ctx, u, "a", future))
 		},
-		"save vector tombstone": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"save vector tombstone": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return s.Tombstones.SaveVectorTombstone(ctx, erasure.Tombstone{User: u, Vectors: []string{"v"}}, future)
 		},
-		"delete memory": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"delete memory": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Memories.Delete(ctx, u, f.memory.ID)
 		},
-		"begin erasure": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"begin erasure": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			_, held, err := s.Erasures.BeginErasure(ctx, u, future)
 			if err == nil && !held {
 				return errNotHeld
@@ -155,40 +154,40 @@ func transactions() map[string]func(context.Context, storetest.Stores, conversat
 	}
 }
 
-func updates() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+func updates() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
 	type user = conversation.UserID
-	future := storetest.Now.Add(time.Hour)
-	return map[string]func(context.Context, storetest.Stores, user, stored) error{
-		"leave session": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+	future := start.Add(time.Hour)
+	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
+		"leave session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return s.Sessions.LeaveSession(ctx, u, "a", future)
 		},
-		"renew turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"renew turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Turns.RenewTurn(ctx, u, f.turn, time.Hour)
 		},
-		"release turn": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"release turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Turns.ReleaseTurn(ctx, u, f.turn)
 		},
-		"take a turn over": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"take a turn over": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return errorOf(s.Turns.BeginTurn(ctx, u, f.lapsed, time.Minute))
 		},
-		"mark indexed": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"mark indexed": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Indexing.MarkIndexed(ctx, u, f.session, conversation.Watermark{Seq: 2, At: f.messages[1].Timestamp})
 		},
-		"claim indexing": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
-			_, ok, err := s.Indexing.ClaimIndexing(ctx, u, f.session, storetest.Now, future)
+		"claim indexing": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
+			_, ok, err := s.Indexing.ClaimIndexing(ctx, u, f.session, start, future)
 			if err == nil && !ok {
 				return errNotHeld
 			}
 			return err
 		},
-		"claim session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"claim session": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			_, ok, err := s.Summaries.ClaimSession(ctx, u, f.session, future)
 			if err == nil && !ok {
 				return errNotHeld
 			}
 			return err
 		},
-		"claim what is due": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"claim what is due": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			d := sweep.Due{Partition: "user#" + string(u), ID: "conversation#a", DueAt: f.session.DueAt}
 			c, ok, err := s.Due.Claim(ctx, d, future)
 			if err == nil && (!ok || c.Failures != 1) {
@@ -196,14 +195,14 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 			}
 			return err
 		},
-		"settle session": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"settle session": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			settled, err := s.Summaries.Settle(ctx, u, f.covered)
 			if err == nil && !settled {
 				return errNotHeld
 			}
 			return err
 		},
-		"lease a shard": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"lease a shard": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			shard := sweep.Shard(crc32.ChecksumIEEE([]byte(u))) // one that no other test has
 			held, err := s.Due.Lease(ctx, shard, string(u), future)
 			if err == nil && !held {
@@ -211,17 +210,17 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 			}
 			return err
 		},
-		"take an erasure over": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+		"take an erasure over": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
 			_, held, err := s.Erasures.BeginErasure(ctx, f.erasing, future)
 			if err == nil && !held {
 				return errNotHeld
 			}
 			return err
 		},
-		"save erasure": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+		"save erasure": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
 			return s.Erasures.SaveErasure(ctx, f.erasing, f.progress, future)
 		},
-		"delete the text of a prompt": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"delete the text of a prompt": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("a"))
 		},
 	}
@@ -230,27 +229,27 @@ func updates() map[string]func(context.Context, storetest.Stores, conversation.U
 // spanOf is all prompts, those of one session to be deleted.
 func spanOf(session string) erasure.PromptSpan {
 	return erasure.PromptSpan{
-		SessionID: session, From: storetest.Now.AddDate(-9, 0, 0), To: storetest.Now.AddDate(1, 0, 0),
-		DeletedAt: storetest.Now,
+		SessionID: session, From: start.AddDate(-9, 0, 0), To: start.AddDate(1, 0, 0),
+		DeletedAt: start,
 	}
 }
 
-func deletions() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+func deletions() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
 	type user = conversation.UserID
-	return map[string]func(context.Context, storetest.Stores, user, stored) error{
-		"delete goal": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
+		"delete goal": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.Goals.Delete(ctx, u, f.goal.ID)
 		},
-		"delete coach": func(ctx context.Context, s storetest.Stores, u user, _ stored) error {
+		"delete coach": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
 			return s.Coaches.DeleteCoach(ctx, u, "c")
 		},
-		"end erasure": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
+		"end erasure": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
 			done := f.progress
 			done.Done = true
-			return s.Erasures.SaveErasure(ctx, f.erasing, done, storetest.Now.Add(time.Hour))
+			return s.Erasures.SaveErasure(ctx, f.erasing, done, start.Add(time.Hour))
 		},
-		"erase records": func(ctx context.Context, s storetest.Stores, _ user, f stored) error {
-			done, err := s.Erasures.EraseRecords(ctx, f.erasing, f.progress.Generation, storetest.Now.Add(time.Minute),
+		"erase records": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
+			done, err := s.Erasures.EraseRecords(ctx, f.erasing, f.progress.Generation, start.Add(time.Minute),
 				func(string, int) {})
 			if err == nil && !done {
 				return errNotHeld
@@ -260,13 +259,13 @@ func deletions() map[string]func(context.Context, storetest.Stores, conversation
 	}
 }
 
-func batches() map[string]func(context.Context, storetest.Stores, conversation.UserID, stored) error {
+func batches() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
 	type user = conversation.UserID
-	return map[string]func(context.Context, storetest.Stores, user, stored) error{
-		"delete messages": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
+		"delete messages": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.SessionDeletion.DeleteMessages(ctx, u, f.messages)
 		},
-		"delete prompts": func(ctx context.Context, s storetest.Stores, u user, f stored) error {
+		"delete prompts": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
 			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("b"))
 		},
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // writers append to one session at once, each with its own stores, as functions in different processes do. They record

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // ledger is the real ledger, which can be made to fail.

@@ -13,11 +13,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 6) }

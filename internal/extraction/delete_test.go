@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/vectortest"
+	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // TestErasedMeanwhile erases the user while the model works.

@@ -10,11 +10,10 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 const (
@@ -32,7 +31,7 @@ type completer interface {
 
 // fixture is a user of a store, with a model.
 type fixture struct {
-	stores storetest.Stores
+	stores dynamotest.Stores
 	user   conversation.UserID
 	model  completer
 
@@ -64,7 +63,7 @@ func (wordCounter) Count(text string) int { return len(strings.Fields(text)) }
 
 func newFixture(t testing.TB, user conversation.UserID) *fixture {
 	t.Helper()
-	f := &fixture{user: user, now: storetest.Now.Add(24 * time.Hour)}
+	f := &fixture{user: user, now: dynamotest.Now.Add(24 * time.Hour)}
 	f.stores = dynamotest.New(t, dynamo.WithClock(f.clock))
 	return f
 }

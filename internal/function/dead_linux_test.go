@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/faults/faultstest"
+	"github.com/throughline/throughline/internal/testing/faultstest"
 )
 
 // TestDeadConnectionsCostOneAttempt makes several connections and lets the network forget them.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }

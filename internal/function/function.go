@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"time"
+
 	// The Lambda runtime has no time zone database, and users have time zones.
 	_ "time/tzdata"
 

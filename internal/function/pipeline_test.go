@@ -22,8 +22,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"github.com/throughline/throughline"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
@@ -34,6 +32,8 @@ import (
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // instances is how many instances each function has.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"github.com/throughline/throughline/infra/local/faults/faultstest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
+	"github.com/throughline/throughline/internal/testing/faultstest"
 )
 
 // operationTime is the time of an operation whose first attempt has no answer.

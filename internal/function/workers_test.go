@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // workers are the instances of a pipeline's functions, by the keys that they show the services. It kills a worker at

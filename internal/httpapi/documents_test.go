@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // newDocuments returns the API of documents on a store.

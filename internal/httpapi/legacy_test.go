@@ -13,10 +13,10 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/migration"
-	"github.com/throughline/throughline/internal/vectortest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // appAPI serves a table with an app's own records.

@@ -6,23 +6,22 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/storetest"
-	"github.com/throughline/throughline/internal/vectortest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // memory is the stores of a test, with the service that deletes from them.
 type memory struct {
 	conversation.SessionStore
-	storetest.MessageStore
+	dynamotest.MessageStore
 	*erasure.Service
 	records   httpapi.LongTerm
-	documents storetest.DocumentStore
+	documents dynamotest.DocumentStore
 	// fail is the error of listing sessions, if set.
 	fail error
 }
@@ -44,7 +43,7 @@ func (c *counter) Read(p []byte) (int, error) {
 
 func newMemory(t testing.TB, now func() time.Time) *memory {
 	t.Helper()
-	all := dynamotest.Stores(dynamo.New(
+	all := dynamotest.StoresOf(dynamo.New(
 		dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(now), dynamo.WithRandom(&ids),
 	))
 	return &memory{
@@ -58,7 +57,7 @@ func (m *memory) stores(eraser httpapi.Eraser) stores {
 	return stores{m, m, m, eraser, m.records}
 }
 
-func longTermOf(all storetest.Stores) httpapi.LongTerm {
+func longTermOf(all dynamotest.Stores) httpapi.LongTerm {
 	return httpapi.LongTerm{
 		Profile: all.Profiles, Seed: all.Seeds, UserSummary: all.UserSummaries, Preferences: all.Preferences,
 		Coaches: all.Coaches, Goals: all.Goals, CheckIns: all.CheckIns, Memories: all.Memories, Todos: all.Todos,

@@ -211,7 +211,9 @@ func TestBodyLimit(t *testing.T) {
 func TestListSessions(t *testing.T) {
 	t.Parallel()
 	var reads atomic.Int64 // of the clock, so that each session is newer than the one before
-	h, _, _ := newMessagesAt(t, func() time.Time { return noon().Add(time.Duration(reads.Add(1)) * conversation.ActivityStep) })
+	h, _, _ := newMessagesAt(t, func() time.Time {
+		return noon().Add(time.Duration(reads.Add(1)) * conversation.ActivityStep)
+	})
 	for i := range 7 {
 		newSession(t, h, fmt.Sprint("s", i))
 	}

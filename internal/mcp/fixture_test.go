@@ -17,13 +17,12 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/mcp"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // door takes "Bearer user" and "Bearer user:app".
@@ -122,7 +121,7 @@ type system struct {
 	search *searcher
 	clock  *clock
 	log    *syncBuffer
-	stores storetest.Stores
+	stores dynamotest.Stores
 }
 
 func newSystem(t *testing.T) *system {

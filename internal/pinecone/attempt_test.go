@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // budget is what a prompt gives a query.

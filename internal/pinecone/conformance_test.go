@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
+	"github.com/throughline/throughline/internal/testing/vectortest"
 	"github.com/throughline/throughline/internal/vector"
-	"github.com/throughline/throughline/internal/vectortest"
 )
 
 func TestIndexConforms(t *testing.T) {

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/faults/faultstest"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/faultstest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // TestADeadConnectionCostsOneAttempt cuts the connections of a client as a network does that forgot them while the

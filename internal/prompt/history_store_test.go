@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestMain has few checks of properties, because each renders prompts of a whole year.
@@ -43,7 +42,7 @@ func TestHistoryInStores(t *testing.T) {
 }
 
 // checkStored checks the prompts of a case whose history is stored.
-func checkStored(t *testing.T, stores storetest.Stores, user conversation.UserID, c historyCase) {
+func checkStored(t *testing.T, stores dynamotest.Stores, user conversation.UserID, c historyCase) {
 	t.Helper()
 	if _, err := stores.Preferences.Put(t.Context(), user, c.access.Preferences); err != nil {
 		t.Fatal(err)
@@ -59,7 +58,7 @@ func checkStored(t *testing.T, stores storetest.Stores, user conversation.UserID
 
 // importHistory stores a case's sessions, messages and summaries, with their times, and takes over the ids that the
 // store gives to the messages.
-func importHistory(t *testing.T, stores storetest.Stores, user conversation.UserID, c *historyCase) {
+func importHistory(t *testing.T, stores dynamotest.Stores, user conversation.UserID, c *historyCase) {
 	t.Helper()
 	for _, s := range c.sessions {
 		in := conversation.NewSession{ID: s.ID, Context: s.Context, CoachID: s.CoachID}
@@ -83,7 +82,7 @@ func importHistory(t *testing.T, stores storetest.Stores, user conversation.User
 }
 
 // appendMessages appends messages of a case to their session, and returns the session as it is stored.
-func appendMessages(t *testing.T, stores storetest.Stores, user conversation.UserID, c *historyCase,
+func appendMessages(t *testing.T, stores dynamotest.Stores, user conversation.UserID, c *historyCase,
 	s conversation.Session, part []int,
 ) conversation.Session {
 	t.Helper()
@@ -106,7 +105,7 @@ func appendMessages(t *testing.T, stores storetest.Stores, user conversation.Use
 	return appended.Session
 }
 
-func saveSummary(t *testing.T, stores storetest.Stores, user conversation.UserID, s, stored conversation.Session) {
+func saveSummary(t *testing.T, stores dynamotest.Stores, user conversation.UserID, s, stored conversation.Session) {
 	t.Helper()
 	appContext, err := conversation.AppContextOf(s.Context)
 	if err != nil {

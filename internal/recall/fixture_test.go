@@ -11,15 +11,14 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -30,7 +29,7 @@ type fixture struct {
 	*recall.Service
 	t       *testing.T
 	now     time.Time
-	store   storetest.Stores
+	store   dynamotest.Stores
 	index   *faultyIndex
 	embed   *faultyEmbedder
 	indexer *indexing.Indexer

@@ -18,20 +18,19 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
-	"github.com/throughline/throughline/infra/local/pineconelocal/pineconetest"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/reindex"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -78,7 +77,7 @@ type fixture struct {
 	mu       sync.Mutex
 	now      time.Time
 	table    string
-	store    storetest.Stores
+	store    dynamotest.Stores
 	db       *dynamo.DB
 	index    *vector.Router
 	models   map[string]*model
@@ -92,7 +91,7 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
 	s.db = dynamo.New(dynamodbtest.Client(t), s.table, adopt.WithLegacy(), dynamo.WithClock(s.clock))
-	s.store = dynamotest.Stores(s.db)
+	s.store = dynamotest.StoresOf(s.db)
 	s.index = pineconetest.Dial(t, config.Pinecone{
 		IndexHost:   pineconetest.Host(t, dimensions[config.FirstIndex]),
 		MoreIndexes: config.Indexes{"b": pineconetest.Host(t, dimensions["b"], s.refuse)},

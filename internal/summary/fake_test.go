@@ -12,20 +12,19 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/storetest"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // fake is a store, a model and an index, with what they have been asked. Calls can be made to fail or to take
 // time.
 type fake struct {
-	stores storetest.Stores
+	stores dynamotest.Stores
 
 	mu       sync.Mutex
 	saved    []summary.Summary

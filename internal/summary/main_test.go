@@ -3,7 +3,7 @@ package summary_test
 import (
 	"testing"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 8) }

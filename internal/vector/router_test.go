@@ -9,8 +9,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/vectortest"
 	"github.com/throughline/throughline/internal/vector"
-	"github.com/throughline/throughline/internal/vectortest"
 )
 
 var east = vector.Query{Dense: []float32{1, 0}, TopK: 10}

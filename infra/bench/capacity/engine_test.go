@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // report makes the engine report units. For single calls it reports what AWS does; for transactions it is wrong.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 const docs = "../../../docs"

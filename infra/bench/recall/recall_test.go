@@ -8,9 +8,9 @@ import (
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // TestRecallFindsEvidence imports two users who do not alternate with the assistant, one of them in German, and asks

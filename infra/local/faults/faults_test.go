@@ -19,8 +19,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/faults"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }

@@ -16,10 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // long is a lag that does not end within a test. A test can wait for short.

@@ -16,12 +16,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // slowConsumers are the functions of the stream, which take a time for each record and note what they got.

@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // The functions here do just enough to show the stack's part. messages stores what it is sent. remember writes a

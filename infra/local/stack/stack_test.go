@@ -17,8 +17,8 @@ import (
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	openai "github.com/sashabaranov/go-openai"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }

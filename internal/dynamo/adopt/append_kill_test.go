@@ -9,12 +9,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // arraySession is an app's session whose messages are in an array, and the way that it has gone before an append.
@@ -64,7 +64,7 @@ func (a *appTable) inStage(t *testing.T, stage migration.Stage, call func(string
 // read returns the contents of the session's messages.
 func (s *arraySession) read(t *testing.T, db *dynamo.DB) []string {
 	t.Helper()
-	page, _, err := dynamotest.Stores(db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 200})
+	page, _, err := dynamotest.StoresOf(db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 200})
 	if err != nil {
 		t.Fatalf("%s: %v", s.user, err)
 	}
@@ -155,7 +155,7 @@ func (s *arraySession) appendKilled(t *testing.T, stage migration.Stage, at int,
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := &killedNetwork{at: at, how: how, cancel: cancel}
-	killed := dynamotest.Stores(s.app.inStage(t, stage, n.call))
+	killed := dynamotest.StoresOf(s.app.inStage(t, stage, n.call))
 	_, killedErr := killed.Messages.Append(ctx, s.user, in)
 	if n.afterRead {
 		return n
@@ -166,7 +166,7 @@ func (s *arraySession) appendKilled(t *testing.T, stage migration.Stage, at int,
 		t.Fatalf("%s: the append returned %v, and there are %d messages", s.user, killedErr, len(got))
 	}
 	s.want = after
-	if _, err := dynamotest.Stores(writer).Messages.Append(t.Context(), s.user, in); err != nil {
+	if _, err := dynamotest.StoresOf(writer).Messages.Append(t.Context(), s.user, in); err != nil {
 		t.Fatalf("%s: the repeat: %v", s.user, err)
 	}
 	return n

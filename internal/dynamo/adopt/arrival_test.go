@@ -7,11 +7,11 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // consumer handles as many changes as it says.
@@ -62,7 +62,7 @@ func TestArrivalsMove(t *testing.T) {
 			if done != c.want || !errors.Is(err, c.next.err) {
 				t.Errorf("%d are done, %v; want %d, %v", done, err, c.want, c.next.err)
 			}
-			s := dynamotest.Stores(db)
+			s := dynamotest.StoresOf(db)
 			session, err := s.Sessions.Session(t.Context(), alice, "a")
 			if moved := adopt.PlacementOf(session) == migration.InStore; err != nil || moved != c.moved {
 				t.Errorf("the session is %s, %v", adopt.PlacementOf(session), err)

@@ -11,11 +11,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestListBesideMoves lists sessions page by page, while they move between two pages and the stage changes. Before the
@@ -165,7 +165,7 @@ func (l *listCase) place(t *testing.T, moved map[migration.Placement]map[string]
 // pages lists the sessions and calls a function between two pages.
 func (l *listCase) pages(t *testing.T, limit int, between func()) (ids []string) {
 	t.Helper()
-	stores := dynamotest.Stores(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
+	stores := dynamotest.StoresOf(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
 	for page := (conversation.Page{Limit: limit}); len(ids) < 3*len(l.ids); {
 		sessions, next, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{}, page)
 		if err != nil {
@@ -190,7 +190,7 @@ func TestListOfArrays(t *testing.T) {
 	l.change(t, migration.Dual)
 	l.move(t, "s2", migration.InStore)
 	l.move(t, "s3", migration.InBoth)
-	stores := dynamotest.Stores(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
+	stores := dynamotest.StoresOf(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
 	dynamotest.NewSession(t, stores, listUser, "program_designer", "p", "hi")
 	completed := conversation.Completed
 	for _, id := range []string{"s1", "s2"} {
@@ -222,7 +222,7 @@ func TestListOfArrays(t *testing.T) {
 		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
 		large.put(t, r)
 	}
-	sessions, next, err := dynamotest.Stores(large.db).Sessions.Sessions(t.Context(), listUser,
+	sessions, next, err := dynamotest.StoresOf(large.db).Sessions.Sessions(t.Context(), listUser,
 		conversation.SessionFilter{}, conversation.Page{Limit: 50})
 	if err != nil || next != "" || len(sessions) != 5 {
 		t.Errorf("%d sessions with large arrays on the page, %q, %v", len(sessions), next, err)
@@ -249,7 +249,7 @@ func TestArraysDoNotFillAPage(t *testing.T) {
 		l.move(t, fmt.Sprint("c", i), migration.InBoth)
 	}
 	l.change(t, migration.Shared)
-	stores := dynamotest.Stores(open(l.client, l.table, l.clock.Option()))
+	stores := dynamotest.StoresOf(open(l.client, l.table, l.clock.Option()))
 	page, _, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{},
 		conversation.Page{Limit: 50})
 	if err != nil || len(page) != sessions {

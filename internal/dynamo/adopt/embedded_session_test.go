@@ -11,8 +11,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // served is what the API shows of a session.
@@ -89,7 +89,7 @@ func TestAppRecordIsServed(t *testing.T) {
 				if _, err := adopt.Move(t.Context(), a.db, alice, "a", placement); err != nil {
 					t.Fatal(err)
 				}
-				s, err := dynamotest.Stores(a.db).Sessions.Session(t.Context(), alice, "a")
+				s, err := dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), alice, "a")
 				if err != nil {
 					t.Fatal(err)
 				}

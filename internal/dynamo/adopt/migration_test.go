@@ -16,9 +16,9 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // meter adds up what the calls of a process consume.
@@ -113,7 +113,7 @@ func TestAppendToAMovedArray(t *testing.T) {
 		m := newMeter(a.client)
 		db := open(m, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
 		more := dynamotest.OneMessage("c", "one more")
-		if _, err := dynamotest.Stores(db).Messages.Append(t.Context(), s.user, more); err != nil {
+		if _, err := dynamotest.StoresOf(db).Messages.Append(t.Context(), s.user, more); err != nil {
 			t.Fatal(err)
 		}
 		_, writes, _ := m.take()
@@ -175,7 +175,7 @@ func TestOutgrownInDual(t *testing.T) {
 	a := newAppTable(t)
 	s := a.newArraySession(t, "large", 39, 10_000, migration.InBoth)
 	other := a.newArraySession(t, "small", 3, 10, migration.InStore)
-	stores := dynamotest.Stores(a.db)
+	stores := dynamotest.StoresOf(a.db)
 	for i := range 3 {
 		content := fmt.Sprint(i, strings.Repeat("y", 10_000))
 		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
@@ -268,7 +268,7 @@ func TestRollbackWithoutEntityType(t *testing.T) {
 	for _, stage := range []migration.Stage{migration.Embedded, migration.Dual, migration.Shared} {
 		user := conversation.UserID("own-" + string(stage))
 		db := open(a.client, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
-		dynamotest.NewSession(t, dynamotest.Stores(db), user, "coach_conversation", "c", "hi")
+		dynamotest.NewSession(t, dynamotest.StoresOf(db), user, "coach_conversation", "c", "hi")
 		want := a.get(t, "user#"+string(user), arraySK)["entityType"]
 		for range 2 {
 			for _, to := range []migration.Placement{migration.InStore, migration.InArray} {

@@ -11,8 +11,8 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestAppWritesDual checks that entries which the app adds to the array of a dual session become messages, on which the
@@ -22,7 +22,7 @@ func TestAppWritesDual(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InBoth)
-	stores, user := dynamotest.Stores(a.db), conversation.UserID(s.User)
+	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	say := func(content string) {
 		t.Helper()
 		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
@@ -70,7 +70,7 @@ func TestAppWritesOldRecord(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
-	stores, user := dynamotest.Stores(a.db), conversation.UserID(s.User)
+	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	want := slices.Clone(s.Messages)
 	for _, content := range []string{"one", "two"} {
 		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
@@ -115,7 +115,7 @@ func TestAppendAfterAnOldRecord(t *testing.T) {
 			t.Parallel()
 			a := newAppTable(t)
 			s := a.newArraySession(t, "u", 3, 5, way[0])
-			stores := dynamotest.Stores(a.db)
+			stores := dynamotest.StoresOf(a.db)
 			say := func(content string) {
 				t.Helper()
 				if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
@@ -144,7 +144,7 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
-	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ours"}},
 	}); err != nil {
 		t.Fatal(err)

@@ -10,14 +10,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // moveBeside moves a session through all placements and back, and does something else before one of its remote calls.
@@ -65,8 +64,8 @@ func TestDeleteWhileMoving(t *testing.T) {
 		for at := 1; ; at += stride() {
 			s := a.newArraySession(t, fmt.Sprint("s", at), 3, 5)
 			calls := s.moveBeside(t, at, func() {
-				stores := dynamotest.Stores(a.db)
-				tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+				stores := dynamotest.StoresOf(a.db)
+				tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,19 +89,19 @@ func TestDeleteWhileMoving(t *testing.T) {
 		t.Parallel()
 		for at := 1; ; at += stride() {
 			s := a.newArraySession(t, fmt.Sprint("m", at), 3, 5)
-			page, _, err := dynamotest.Stores(a.db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 9})
+			page, _, err := dynamotest.StoresOf(a.db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 9})
 			if err != nil {
 				t.Fatal(err)
 			}
 			calls := s.moveBeside(t, at, func() {
-				if err := deleteMessage(t.Context(), dynamotest.Stores(a.db), s.user, "c", page[1].ID, time.Now()); err != nil {
+				if err := deleteMessage(t.Context(), dynamotest.StoresOf(a.db), s.user, "c", page[1].ID, time.Now()); err != nil {
 					t.Fatal(err)
 				}
 			})
 			if calls < at {
 				return
 			}
-			got, _, err := dynamotest.Stores(a.db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 9})
+			got, _, err := dynamotest.StoresOf(a.db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 9})
 			if err != nil || len(got) != 2 || got[0].ID != page[0].ID || got[1].ID != page[2].ID {
 				t.Errorf("deleted before call %d: %+v, %v", at, got, err)
 			}
@@ -151,7 +150,7 @@ func TestMoveAfterAnErasure(t *testing.T) {
 		if _, err := adopt.Move(t.Context(), mover, s.user, "c", to); err != nil {
 			t.Errorf("move to %s: %v", to, err)
 		}
-		session, err := dynamotest.Stores(a.db).Sessions.Session(t.Context(), s.user, "c")
+		session, err := dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), s.user, "c")
 		if err != nil || session.Generation != 1 || adopt.PlacementOf(session) != to {
 			t.Errorf("move to %s: %+v, %v", to, session, err)
 		}
@@ -161,7 +160,7 @@ func TestMoveAfterAnErasure(t *testing.T) {
 // erase erases the user.
 func (s *arraySession) erase(t *testing.T) {
 	t.Helper()
-	erasures, until := dynamo.NewErasureStore(s.app.db), storetest.Now.Add(time.Minute)
+	erasures, until := dynamo.NewErasureStore(s.app.db), dynamotest.Now.Add(time.Minute)
 	progress, held, err := erasures.BeginErasure(t.Context(), s.user, until)
 	if err != nil || !held {
 		t.Fatalf("begin erasure: %v, %v", held, err)
@@ -171,7 +170,7 @@ func (s *arraySession) erase(t *testing.T) {
 		t.Fatalf("erase: %v, %v", done, err)
 	}
 	progress.Done = true
-	if err := erasures.SaveErasure(t.Context(), s.user, progress, storetest.Now); err != nil {
+	if err := erasures.SaveErasure(t.Context(), s.user, progress, dynamotest.Now); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -182,8 +181,8 @@ func TestMoveAfterADeletion(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t)
 	s := a.newArraySession(t, "u", 3, 5, migration.InBoth)
-	stores := dynamotest.Stores(a.inStage(t, migration.Shared, dynamotest.PassThrough))
-	tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+	stores := dynamotest.StoresOf(a.inStage(t, migration.Shared, dynamotest.PassThrough))
+	tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,12 +243,12 @@ func TestDeleteWithAnOldRecord(t *testing.T) {
 	for _, left := range []int{0, 1} {
 		user := fmt.Sprint("u", left)
 		s := a.newArraySession(t, user, 3, 5, migration.InStore)
-		stores := dynamotest.Stores(a.db)
+		stores := dynamotest.StoresOf(a.db)
 		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")); err != nil {
 			t.Fatal(err)
 		}
 		a.newArraySession(t, user, left, 5)
-		tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+		tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -270,12 +269,12 @@ func TestErasureOfArrays(t *testing.T) {
 	} {
 		s := a.newArraySession(t, fmt.Sprint("u", len(way), way), 3, 5, way...)
 		dynamotest.Put(t, a.table, s.user, "workout#1", nil)
-		erasures, until := dynamo.NewErasureStore(a.db), storetest.Now.Add(time.Minute)
+		erasures, until := dynamo.NewErasureStore(a.db), dynamotest.Now.Add(time.Minute)
 		progress, _, err := erasures.BeginErasure(t.Context(), s.user, until)
 		if err != nil {
 			t.Fatal(err)
 		}
-		stores := dynamotest.Stores(a.db)
+		stores := dynamotest.StoresOf(a.db)
 		if _, err := stores.Sessions.Session(t.Context(), s.user, "c"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("way %v: the session of an erased user: %v", way, err)
 		}

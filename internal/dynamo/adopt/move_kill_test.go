@@ -14,10 +14,9 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // killedNetwork ends a process at one of its remote calls.
@@ -102,7 +101,7 @@ func (s *arraySession) killMove(t *testing.T, way way, at int, how dynamotest.Fa
 	}
 	writer := s.app.inStage(t, migration.Dual, dynamotest.PassThrough)
 	later := dynamotest.OneMessage("c", "later")
-	if _, err := dynamotest.Stores(writer).Messages.Append(t.Context(), s.user, later); err != nil {
+	if _, err := dynamotest.StoresOf(writer).Messages.Append(t.Context(), s.user, later); err != nil {
 		t.Fatalf("%s: append after call %d: %v", s.user, at, err)
 	}
 	s.want = append(s.want, "later")
@@ -124,7 +123,7 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 		return nil
 	}
 	remove := func(s *arraySession) error {
-		_, err := dynamotest.Stores(a.db).SessionDeletion.DeleteSession(t.Context(), s.user, "c", storetest.Now)
+		_, err := dynamotest.StoresOf(a.db).SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
 		return err
 	}
 	for name, end := range map[string]func(*arraySession) error{"erased": erase, "deleted": remove} {
@@ -193,7 +192,7 @@ func TestMoveIsMarked(t *testing.T) {
 			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
 		}
 	}
-	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
 	}); err != nil {
 		t.Fatal(err)
@@ -219,7 +218,7 @@ func TestIDsAfterTheWayBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := newAppTable(t, r)
-	stores := dynamotest.Stores(a.db)
+	stores := dynamotest.StoresOf(a.db)
 	read := func() []conversation.Message {
 		t.Helper()
 		page, _, err := stores.Messages.Messages(t.Context(), "u", "c", conversation.Page{Limit: 10})
@@ -234,7 +233,7 @@ func TestIDsAfterTheWayBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		if to == migration.InStore {
-			if _, err := stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, storetest.Now); err != nil {
+			if _, err := stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, dynamotest.Now); err != nil {
 				t.Fatal(err)
 			}
 		}

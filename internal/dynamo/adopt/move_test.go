@@ -14,12 +14,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 type appRecord = map[string]types.AttributeValue
@@ -206,7 +206,7 @@ func TestAppValues(t *testing.T) {
 	a := newAppTable(t, s.Item)
 	before := a.get(t, "user#"+s.User, s.Key())
 	a.move(t, s, migration.InStore)
-	stores := dynamotest.Stores(a.db)
+	stores := dynamotest.StoresOf(a.db)
 	status := conversation.Completed
 	if _, err := stores.Sessions.UpdateSession(t.Context(), conversation.UserID(s.User), s.ID,
 		conversation.SessionChange{Status: &status}); err != nil {
@@ -278,7 +278,7 @@ func TestOutgrown(t *testing.T) {
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
 	messages := []conversation.NewMessage{{Role: conversation.RoleUser, Content: strings.Repeat("x", 60<<10)}}
-	if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: messages,
 	}); err != nil {
 		t.Fatal(err)
@@ -302,7 +302,7 @@ func TestFullRecord(t *testing.T) {
 		a := newAppTable(t, s.Item)
 		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
 		if appends {
-			if _, err := dynamotest.Stores(a.db).Messages.Append(t.Context(), user, conversation.Append{
+			if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), user, conversation.Append{
 				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "one more"}},
 			}); err != nil {
 				t.Fatal(err)

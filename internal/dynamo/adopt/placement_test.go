@@ -13,14 +13,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestPlacements draws what clients do through several processes, while sessions move and the stage changes forward and
@@ -53,12 +52,12 @@ type migrating struct {
 	clock *dynamotest.Clock
 	// db is the process of the job, and of reads whose calls never fail.
 	db     *dynamo.DB
-	stores storetest.Stores
+	stores dynamotest.Stores
 	// late is a process whose clock stands still, so that it keeps the stage that it knows.
-	late      storetest.Stores
+	late      dynamotest.Stores
 	lateClock *dynamotest.Clock
 	// losing is a process whose calls are lost.
-	losing  storetest.Stores
+	losing  dynamotest.Stores
 	network *lossyNetwork
 
 	stage migration.Stage
@@ -96,7 +95,7 @@ func newMigrating(t *testing.T, rt *rapid.T, app *appTable, run int) *migrating 
 	}
 	initial := adopt.WithInitialStage(migration.Embedded)
 	m.db = open(dynamodbtest.Client(t), app.table, m.clock.Option(), initial)
-	m.stores = dynamotest.Stores(m.db)
+	m.stores = dynamotest.StoresOf(m.db)
 	m.late = dynamotest.Open(t, app.table, m.lateClock.Option(), initial)
 	m.losing = dynamotest.OpenIntercepted(t, app.table, dynamotest.Interceptor{Call: m.network.call}, m.clock.Option(),
 		initial)
@@ -122,7 +121,7 @@ func (m *migrating) setStage() {
 }
 
 // process draws the process that carries out an action.
-func (m *migrating) process() storetest.Stores {
+func (m *migrating) process() dynamotest.Stores {
 	switch rapid.IntRange(0, 3).Draw(m.rt, "process") {
 	case 0:
 		return m.late
@@ -239,7 +238,8 @@ func (m *migrating) delete() {
 	m.want[id] = slices.Delete(slices.Clone(m.want[id]), i, i+1)
 }
 
-func deleteMessage(ctx context.Context, s storetest.Stores, user conversation.UserID, session, id string, due time.Time,
+func deleteMessage(
+	ctx context.Context, s dynamotest.Stores, user conversation.UserID, session, id string, due time.Time,
 ) error {
 	message, err := s.MessageDeletion.Message(ctx, user, session, id)
 	if err != nil {

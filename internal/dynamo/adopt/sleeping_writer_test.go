@@ -8,8 +8,8 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // sleeper is a writer's process that stops before one of its remote calls.
@@ -95,7 +95,7 @@ func (n *nap) job(t *testing.T) {
 
 func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
 	t.Helper()
-	messages := dynamotest.Stores(writer).Messages
+	messages := dynamotest.StoresOf(writer).Messages
 	if _, err := messages.Append(t.Context(), n.session.user, dynamotest.OneMessage("c", content)); err != nil {
 		t.Fatalf("%+v: %v", n, err)
 	}
@@ -104,7 +104,7 @@ func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
 
 func (n *nap) placement(t *testing.T) migration.Placement {
 	t.Helper()
-	s, err := dynamotest.Stores(n.db).Sessions.Session(t.Context(), n.session.user, "c")
+	s, err := dynamotest.StoresOf(n.db).Sessions.Session(t.Context(), n.session.user, "c")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestStageIsRead checks that an instance learns of a new stage within migration.SettleTime.

@@ -11,10 +11,9 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/dynamo/dynamotest"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
-	"github.com/throughline/throughline/internal/storetest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestVerify plants differences between a session's array and its messages in the shared store.
@@ -63,10 +62,10 @@ func TestVerify(t *testing.T) {
 		{
 			name: "nothing, parked after a deletion", in: migration.InBoth,
 			plant: func(t *testing.T, a *appTable, _ appRecord) {
-				user, stores := conversation.UserID("user-0"), dynamotest.Stores(a.db)
+				user, stores := conversation.UserID("user-0"), dynamotest.StoresOf(a.db)
 				page, _, err := stores.Messages.Messages(t.Context(), user, "s0", conversation.Page{Limit: 9})
 				if err == nil {
-					err = deleteMessage(t.Context(), stores, user, "s0", page[0].ID, storetest.Now)
+					err = deleteMessage(t.Context(), stores, user, "s0", page[0].ID, dynamotest.Now)
 				}
 				if err != nil {
 					t.Fatal(err)

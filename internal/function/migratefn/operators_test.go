@@ -15,10 +15,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
-	"github.com/throughline/throughline/infra/local/dynamodblocal/dynamodbtest"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // meeting serves the engine. It holds the first transaction of each of two operators until the other's has come, so

@@ -1,0 +1,47 @@
+package dynamo_test
+
+import (
+	"cmp"
+	"testing"
+
+	"github.com/throughline/throughline/internal/migration"
+)
+
+// TestConversations tests what a client does with sessions and messages, wherever the messages are: in this table
+// only, in an app's arrays only, or in both.
+func TestConversations(t *testing.T) {
+	t.Parallel()
+	for _, stage := range []migration.Stage{"", migration.Embedded, migration.Dual, migration.SharedRead} {
+		for name, test := range conversationTests {
+			t.Run(cmp.Or(string(stage), "none")+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				test(t, newFixtureIn(t, stage))
+			})
+		}
+	}
+}
+
+var conversationTests = map[string]func(*testing.T, *fixture){
+	"Create":                      testCreate,
+	"CreateReplays":               testCreateReplays,
+	"CreateConflicts":             testCreateConflicts,
+	"UpdateSession":               testUpdateSession,
+	"Append":                      testAppend,
+	"AppendTimes":                 testAppendTimes,
+	"InvalidAppends":              testInvalidAppends,
+	"AppendReplays":               testAppendReplays,
+	"AppendReplaysAfterEdits":     testAppendReplaysAfterEdits,
+	"AppendReplaysAfterDeletion":  testAppendReplaysAfterDeletion,
+	"KeysExpire":                  testKeysExpire,
+	"ConcurrentAppendsWithOneKey": testConcurrentAppendsWithOneKey,
+	"ContentRoundTrip":            testContentRoundTrip,
+	"Flags":                       testFlags,
+	"Parts":                       testParts,
+	"ClientIDs":                   testClientIDs,
+	"ClientIDsReplay":             testClientIDsReplay,
+	"Turn":                        testTurn,
+	"TurnWithoutKey":              testTurnWithoutKey,
+	"MessageByID":                 testMessageByID,
+	"Reopen":                      testReopen,
+	"ReopenAtOnce":                testReopenAtOnce,
+}

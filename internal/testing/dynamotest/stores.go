@@ -1,0 +1,113 @@
+package dynamotest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/llm/metered"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// Stores are all stores of a table, one for each interface of the domain packages.
+type Stores struct {
+	Sessions conversation.SessionStore
+	Messages MessageStore
+	Turns    conversation.TurnStore
+
+	Profiles      longterm.Singleton[longterm.Profile]
+	Seeds         longterm.Singleton[longterm.Seed]
+	UserSummaries longterm.Singleton[longterm.UserSummary]
+	Preferences   longterm.Singleton[longterm.Preferences]
+	Coaches       longterm.CoachStore
+	Goals         longterm.Collection[longterm.Goal]
+	CheckIns      longterm.Collection[longterm.CheckIn]
+	Memories      longterm.Collection[longterm.Memory]
+	Todos         longterm.Collection[longterm.Todo]
+	Documents     DocumentStore
+	// DrawnMemories and DrawnTodos are the same, and their deletions leave no trace.
+	DrawnMemories longterm.Collection[longterm.Memory]
+	DrawnTodos    longterm.Collection[longterm.Todo]
+
+	Extraction   extraction.Store
+	Summaries    summary.Store
+	Spines       SpineStore
+	Quota        metered.Quota
+	Indexing     indexing.Store
+	Recall       recall.Store
+	PromptSource gather.Store
+	Prompts      prompt.Archive
+
+	MessageDeletion erasure.MessageStore
+	SessionDeletion erasure.SessionStore
+	Cuts            erasure.CutStore
+	PromptDeletion  erasure.PromptStore
+	Tombstones      erasure.TombstoneStore
+	Erasures        erasure.UserStore
+	Sources         erasure.SourceStore
+	Forgetting      erasure.ForgettingStore
+
+	Due sweep.Store
+}
+
+// SpineStore saves and lists spines.
+type SpineStore interface {
+	summary.SpineStore
+	longterm.SpineReader
+}
+
+// DocumentStore is the documents of a store.
+type DocumentStore interface {
+	document.Writer
+	document.Reader
+}
+
+// MessageStore is the messages of a store that may be one of an app that migrates.
+type MessageStore interface {
+	conversation.MessageStore
+	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
+}
+
+// Sweep sweeps a queue with its visitor until nothing is due in it. It returns how many visits succeeded, and the
+// failures of the others.
+func (s Stores) Sweep(ctx context.Context, q sweep.Queue, v sweep.Visitor, now func() time.Time) (done int, err error) {
+	var failures []error
+	var mu sync.Mutex
+	service := sweep.New(sweep.Deps{
+		Store: s.Due, Works: []sweep.Work{{Queue: q, Visitor: v, FirstWait: time.Minute}}, Now: now,
+		Random: func() float64 { return 0 }, NewOwner: rand.Text,
+		Invoke: func(context.Context, sweep.Task) error { return errors.New("nobody takes over") },
+		Report: func(_ context.Context, _ string, err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			failures = append(failures, err)
+		},
+	})
+	swept, err := service.Sweep(ctx, sweep.Task{Shards: q.Shards()})
+	return swept.Visited - swept.Failed, errors.Join(append(failures, err)...)
+}
+
+// Erasure returns an erasure service on the stores.
+func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Service {
+	return erasure.New(erasure.Deps{
+		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
+		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
+		Forgetting: s.Forgetting, Cuts: s.Cuts,
+		Index: index, Now: now, Backups: erasure.DefaultBackups,
+	})
+}
+
+// Now is the time at which the clock of a test begins.
+var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)
