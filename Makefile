@@ -112,25 +112,25 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
-docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Run the commands of README and docs, and compare what they print
+docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Run the commands of README and docs, and compare what they print
 	@tools/need go java node curl chromium
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
 .PHONY: hour
-hour: $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) ## Play a developer's first hour from the pages alone, as docs-check does
+hour: $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Play a developer's first hour from the pages alone, as docs-check does
 	@tools/need go java node curl chromium
 	@go test -count=1 -v -timeout=5m -run '^TestHour$$' ./infra/docscheck
 
 # dist is committed, so that make run needs no npm. Whoever changes the console or the API runs make console.
 .PHONY: console
-console: $(NODE_MODULES) ## Build the web console into infra/console/dist, with types from the OpenAPI document
+console: $(NODE_MODULES) ## Build the web console into infra/console/dist
 	@tools/need go node
-	@cd $(CONSOLE) && node tools/types.mjs && node_modules/.bin/tsc && node tools/build.mjs
+	@cd $(CONSOLE) && node_modules/.bin/tsc && node tools/build.mjs
 
 .PHONY: console-check
 console-check: $(NODE_MODULES) ## Check the console's types, and that what is committed is what its sources give
 	@tools/need go node
-	@cd $(CONSOLE) && node tools/types.mjs --check && node_modules/.bin/tsc && node_modules/.bin/tsc -p test
+	@cd $(CONSOLE) && node_modules/.bin/tsc && node_modules/.bin/tsc -p test
 	@cd $(CONSOLE) && node tools/build.mjs --out=node_modules/.dist && diff -r dist node_modules/.dist || \
 	  { echo "infra/console/dist is stale: run make console" >&2; exit 1; }
 

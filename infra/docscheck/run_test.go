@@ -154,7 +154,7 @@ func TestForms(t *testing.T) {
 func generators(t *testing.T) string {
 	t.Helper()
 	list := ""
-	for _, folder := range []string{".cache/generators/bin", "infra/console/node_modules/.bin"} {
+	for _, folder := range []string{".cache/generators/bin", "clients/typescript/node_modules/.bin"} {
 		list += absolute(t, folder) + string(os.PathListSeparator)
 	}
 	return list

@@ -1,5 +1,5 @@
 // Short names for the types that are generated from the OpenAPI document.
-import type { components } from './schema';
+import type { components } from '../../../../clients/typescript/src/schema';
 
 type Schemas = components['schemas'];
 
