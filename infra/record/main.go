@@ -63,7 +63,8 @@ func run(ctx context.Context, arguments []string, out io.Writer) error {
 		}
 		fmt.Fprintf(out, "%s  %s\n", name, key.Value)
 	}
-	fmt.Fprintf(out, "%s at %s\n", record.EventName, record.Dynamodb.ApproximateCreationDateTime.UTC().Format(time.RFC3339))
+	at := record.Dynamodb.ApproximateCreationDateTime.UTC()
+	fmt.Fprintf(out, "%s at %s\n", record.EventName, at.Format(time.RFC3339))
 	return nil
 }
 

@@ -103,12 +103,15 @@ func DynamoDB(cfg config.Config) *dynamodb.Client {
 const (
 	retryBackoff  = 50 * time.Millisecond
 	retryAttempts = 5
+	// retryCost is what a retry takes of the 500 tokens that a client has, until it succeeds (docs/adr/0063).
+	retryCost = 5
 )
 
-// retrySoon makes the SDK retry in the time that a prompt has. By itself the SDK waits up to two seconds before the
-// first retry, and up to four before the second and last one.
+// retrySoon makes the SDK retry in the time that a prompt has. By itself the SDK waits up to a second before the first
+// retry after a throttle, and retries twice.
 func retrySoon(o *retry.StandardOptions) {
 	o.MaxAttempts = retryAttempts
+	o.RetryCost, o.RetryTimeoutCost, o.ThrottlingRetryCost = retryCost, retryCost, retryCost
 	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
 		return rand.N(retryBackoff << max(attempt-1, 0)), nil
 	})

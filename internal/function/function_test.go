@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -56,6 +57,32 @@ func TestAnAttemptWithoutAnswerEnds(t *testing.T) {
 }
 
 const oneItem = `{"Count":1,"ScannedCount":1,"Items":[{"pk":{"S":"user#ann"}}]}`
+
+// TestRetriesCostLittle has a table that fails all requests. The 500 tokens of a client pay 100 retries, whatever the
+// SDK's own price of a retry is.
+func TestRetriesCostLittle(t *testing.T) {
+	t.Parallel()
+	const reads = 30
+	var requests atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		requests.Add(1)
+		w.WriteHeader(http.StatusInternalServerError)
+	}))
+	defer server.Close()
+	client := tableAt(server.URL)
+	var group sync.WaitGroup
+	for range reads {
+		group.Go(func() {
+			if _, err := ask(t.Context(), client); err == nil {
+				t.Error("a read of a table that fails succeeded")
+			}
+		})
+	}
+	group.Wait()
+	if n := requests.Load(); n != reads+100 {
+		t.Errorf("%d requests for %d reads, want 100 more", n, reads)
+	}
+}
 
 // tableAt returns the table's client.
 func tableAt(endpoint string) *dynamodb.Client {

@@ -95,8 +95,8 @@ func (h handler) decodeRecord(record events.DynamoDBEventRecord) (change convers
 }
 
 // consume runs the consumer on the whole batch. If it panics, consume passes the changes one by one, so that only the
-// change that causes the panic is skipped. The consumer is idempotent, so it may see a change again. records are those of
-// the changes.
+// change that causes the panic is skipped. The consumer is idempotent, so it may see a change again. The records are
+// those of the changes.
 func (h handler) consume(
 	ctx context.Context, records []events.DynamoDBEventRecord, changes []conversation.Change,
 ) (done int, err error) {
