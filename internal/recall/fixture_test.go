@@ -27,7 +27,7 @@ const dimensions = 256
 // fixture has the real engines of one test (a store, an index and the offline model) and the service on them.
 type fixture struct {
 	*recall.Service
-	t       *testing.T
+	t       testing.TB
 	now     time.Time
 	store   dynamotest.Stores
 	index   *faultyIndex
@@ -38,7 +38,7 @@ type fixture struct {
 	attributes map[string]any
 }
 
-func newFixture(t *testing.T) *fixture {
+func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
@@ -50,7 +50,7 @@ func newFixture(t *testing.T) *fixture {
 	return s
 }
 
-func embedder(t *testing.T) *openai.Client {
+func embedder(t testing.TB) *openai.Client {
 	t.Helper()
 	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
 	t.Cleanup(server.Close)
