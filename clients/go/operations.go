@@ -246,7 +246,7 @@ func (c *Client) EraseUser(ctx context.Context, options ...Option) (*Receipt, *E
 }
 
 // Export exports everything, streaming. Everything that is stored about the user, one record per line with its
-// kind. What no operation returns, such as the former titles of sessions, has its key and its record as they are
+// kind. What no operation returns, such as the summaries of sessions, has its key and its record as they are
 // stored. A line of the kind left counts the records beside them that are the app's own. The last line has the
 // kind end and counts the lines before it in this answer, or, where there is more than one answer holds, the
 // kind cursor: ask again with its after. If the export fails, the last line has the kind error and a problem.

@@ -95,7 +95,7 @@ type DayUsage struct {
 
 // Held is a record in a user's partition that no other list has.
 type Held struct {
-	// Kind is the kind of record: a summary, a former title and its attributes, an app's conversation with an id that the
+	// Kind is the kind of record: a summary, an app's conversation with an id that the
 	// API cannot name. It is empty for a record of another kind that the app wrote beside Throughline's.
 	Kind string
 	// Key is the record's sort key, and of an app's own of another kind only its part up to the first '#'.

@@ -58,14 +58,13 @@ func (s *DeletionStore) WithoutRecord(ctx context.Context, user conversation.Use
 	return slices.DeleteFunc(slices.Clone(vectors), hasRecord), nil
 }
 
-// DeleteDescriptions deletes the earlier titles and attributes of a session, and its clientMessageIds.
-func (s *DeletionStore) DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session,
+// DeleteMarks deletes the clientMessageIds of a session and the prompts that are kept of its turns.
+func (s *DeletionStore) DeleteMarks(ctx context.Context, user conversation.UserID, session conversation.Session,
 ) error {
-	const op = "delete descriptions"
+	const op = "delete marks of a session"
 	sk, _ := table.SessionSK(session.Context, session.ID)
 	var keys []table.Key
-	for _, prefix := range []string{table.DescriptionsOf(sk, session), table.ClientsOf(sk, session), table.KeptPrefix +
-		sk + "#"} {
+	for _, prefix := range []string{table.ClientsOf(sk, session), table.KeptPrefix + sk + "#"} {
 		q := table.Query{Where: table.WithPrefix(user, prefix), Only: []string{table.AttrPK, table.AttrSK}}
 		for it, err := range s.db.QueryWithExpired(ctx, op, q) {
 			if err != nil {

@@ -43,8 +43,8 @@ type HeldStore struct{ db *DB }
 // NewHeldStore returns the other records of a DB's users.
 func NewHeldStore(db *DB) *HeldStore { return &HeldStore{db} }
 
-// Held lists the records of the partition that an export has not from other stores: former titles, summaries with their
-// fields, parked arrays, idempotency records, tombstones, and conversations of the app with ids that the API cannot
+// Held lists the records of the partition that an export has not from other stores: summaries with their fields,
+// parked arrays, idempotency records, tombstones, and conversations of the app with ids that the API cannot
 // name. Of the app's other records it lists the beginnings of the keys. It reads the whole partition.
 func (s *HeldStore) Held(ctx context.Context, user conversation.UserID, page conversation.Page,
 ) ([]conversation.Held, conversation.Position, error) {

@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -85,8 +84,9 @@ func recordAppend(it table.Item, sessionKey table.Key, a conversation.Appended) 
 	it.SetTime(table.AttrLastMessageAt, a.Session.LastMessageAt)
 }
 
-// replayAppend answers a repeated append as the first call was answered, from the content of the repeat and the keys in
-// the idempotency record. Messages that were deleted since are in the answer, and stay deleted.
+// replayAppend answers a repeated append with the messages that the first call stored, from the content of the repeat
+// and the keys in the idempotency record, and with the session as it is now. Messages that were deleted since are in
+// the answer, and stay deleted.
 func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserID, in conversation.Append,
 	record table.Item,
 ) (conversation.Appended, error) {
@@ -94,11 +94,11 @@ func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserI
 	if err != nil {
 		return conversation.Appended{}, err
 	}
-	out := conversation.Appended{Session: session, Replayed: true}
+	out, then := conversation.Appended{Session: session, Replayed: true}, withCountersOf(session, record)
 	keys, seqs := record.Strings(table.AttrMessageSKs), record.Strings(table.AttrMessageSeqs)
 	for i, m := range in.Messages[:min(len(in.Messages), len(keys))] {
 		at, short, _ := table.ParseMessageSK(keys[i])
-		again := session.Message(m, session.LastSeq-len(keys)+i+1, at)
+		again := then.Message(m, then.LastSeq-len(keys)+i+1, at)
 		if again.ID = table.MessageID(user, at, short); i < len(seqs) {
 			seq, isDuplicate := strings.CutSuffix(seqs[i], duplicateMark)
 			again.Seq, _ = strconv.Atoi(seq)
@@ -109,9 +109,9 @@ func (s *MessageStore) replayAppend(ctx context.Context, user conversation.UserI
 	return out, nil
 }
 
-// sessionOfRecord returns the session as it was after the append of an idempotency record. Title and attributes are
-// empty when the session is gone. It returns a Conflict error when the session is a later one of the same id: it has
-// nothing of what the first call stored, and the repeat must not bring that back.
+// sessionOfRecord returns the session of an append as it is now. When the session is gone, it returns what the
+// idempotency record holds of it, without title and attributes. It returns a Conflict error when the session is a later
+// one of the same id: it has nothing of what the first call stored, and the repeat must not bring that back.
 func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.UserID, record table.Item,
 ) (conversation.Session, error) {
 	session, err := s.sessions.sessionAt(ctx, user, table.UserKey(user, record.String(table.AttrSessionSK)))
@@ -119,8 +119,8 @@ func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.Us
 	case err == nil && session.CreatedAt.UnixMilli() != record.Int64(table.AttrSessionCreatedAt):
 		return conversation.Session{}, conversation.InLaterSession()
 	case err == nil:
-		session, err = s.withDescriptionAt(ctx, user, session, record.Int64(table.AttrVersion))
-		return withCountersOf(session, record), err
+		session.Summary = nil
+		return session, nil
 	case !fault.Is(err, fault.NotFound):
 		return conversation.Session{}, err
 	}
@@ -137,37 +137,4 @@ func withCountersOf(s conversation.Session, record table.Item) conversation.Sess
 	s.Version = record.Int64(table.AttrVersion)
 	s.Summary = nil
 	return s
-}
-
-// addDescription saves the title and attributes that a change of a session replaces. A repeat of an earlier append
-// answers with them, and idempotency records hold no content.
-func addDescription(t *table.Transaction, k table.Key, before, after conversation.Session, now time.Time) {
-	same := before.Title == after.Title && reflect.DeepEqual(before.Attributes, after.Attributes)
-	if same || before.LastSeq == 0 {
-		return
-	}
-	it := k.Beside(table.DescriptionSK(k.SK, before, before.Version)).Attributes()
-	it.SetString(table.AttrTitle, before.Title)
-	if err := it.SetDocument(table.AttrAttributes, before.Attributes); err != nil {
-		t.Err = err
-	}
-	it[table.AttrGeneration] = table.IntAttr(before.Generation)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
-	t.Replace(it)
-}
-
-// withDescriptionAt returns the session with the title and attributes that it had at a version.
-func (s *MessageStore) withDescriptionAt(ctx context.Context, user conversation.UserID, session conversation.Session,
-	version int64,
-) (conversation.Session, error) {
-	sk, _ := table.SessionSK(session.Context, session.ID)
-	low, high := table.DescriptionSK(sk, session, version), table.AfterPrefix(table.DescriptionsOf(sk, session))
-	for it, err := range s.db.Query(ctx, "read description", table.Query{Where: table.Between(user, low, high), Page: 1}) {
-		if err != nil {
-			return conversation.Session{}, err
-		}
-		session.Title, session.Attributes = it.String(table.AttrTitle), it.Document(table.AttrAttributes)
-		break
-	}
-	return session, nil
 }

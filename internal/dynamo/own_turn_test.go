@@ -157,7 +157,7 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return stores.SessionDeletion.DeleteDescriptions(t.Context(), k.user, *tombstone.Session)
+			return stores.SessionDeletion.DeleteMarks(t.Context(), k.user, *tombstone.Session)
 		},
 		"erased": func(k *killedTurn) error { eraseUser(t, dynamotest.StoresOf(k.db), k.user, k.now); return nil },
 	} {

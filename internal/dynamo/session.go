@@ -195,7 +195,6 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 	}
 	t := s.db.Transaction()
 	t.Update(k, u, table.IsUnchanged(before))
-	addDescription(t, k, before, after, s.db.Now())
 	return t, nil
 }
 

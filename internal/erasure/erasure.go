@@ -90,8 +90,8 @@ type SessionStore interface {
 	// their vectors.
 	DeleteSummaries(ctx context.Context, user conversation.UserID, session conversation.Session,
 	) (vectors []string, err error)
-	// DeleteDescriptions deletes the earlier titles and attributes of a session, which are stored for repeated requests.
-	DeleteDescriptions(ctx context.Context, user conversation.UserID, session conversation.Session) error
+	// DeleteMarks deletes the clientMessageIds of a session and the prompts that are kept of its turns.
+	DeleteMarks(ctx context.Context, user conversation.UserID, session conversation.Session) error
 }
 
 // TombstoneStore keeps tombstones until they have been swept.

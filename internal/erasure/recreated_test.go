@@ -19,7 +19,6 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	s.summarize(ann, "a")
 	s.remember(longterm.Extracted, old[0])
 	s.savePrompt("a")
-	s.rename(ann, "a")
 	s.records.fail = errTable
 	if err := s.DeleteSession(t.Context(), ann, "a"); err == nil {
 		t.Fatal("the deletion did not break off")
@@ -56,7 +55,7 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	}
 	keys := s.keys(ann)
 	for prefix, n := range map[string]int{
-		"summary#": 1, "prompt#": 1, "description#": 1, "conversation#": 1, "ltm#memory#": 1, "control#tombstone#": 0,
+		"summary#": 1, "prompt#": 1, "conversation#": 1, "ltm#memory#": 1, "control#tombstone#": 0,
 	} {
 		if count(keys, prefix) != n {
 			t.Errorf("%d records %s are left, want %d: %v", count(keys, prefix), prefix, n, keys)

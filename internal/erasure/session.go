@@ -62,7 +62,7 @@ func (s *Service) empty(ctx context.Context, t Tombstone) error {
 	if err := index.delete(ctx, summaries); err != nil {
 		return err
 	}
-	if err := s.Sessions.DeleteDescriptions(ctx, t.User, *t.Session); err != nil {
+	if err := s.Sessions.DeleteMarks(ctx, t.User, *t.Session); err != nil {
 		return err
 	}
 	if err := s.deletePrompts(ctx, t); err != nil {

@@ -30,8 +30,6 @@ func TestDeleteSession(t *testing.T) {
 	unsourced := s.remember(longterm.Extracted)
 	s.savePrompt("gone")
 	s.savePrompt("kept")
-	s.rename(ann, "gone")
-	s.rename(ann, "kept")
 	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +50,7 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("a fact drawn only from it: %v", err)
 	}
 	keys := s.keys(ann)
-	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 ||
-		count(keys, "description#") != 1 {
+	if count(keys, "summary#") != 1 || count(keys, "prompt#") != 1 || count(keys, "conversation#") != 1 {
 		t.Errorf("left are %v", keys)
 	}
 	if err := s.DeleteSession(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {

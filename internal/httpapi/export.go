@@ -86,7 +86,7 @@ func (s exports) register() {
 		method: http.MethodGet, path: "/v1/export", id: "export", tag: longTermTag, summary: "Export everything, streaming",
 		produces: ndjson, example: exportExample,
 		detail: "Everything that is stored about the user, one record per line with its kind. What no operation returns, " +
-			"such as the former titles of sessions, has its key and its record as they are stored. A line of the kind left " +
+			"such as the summaries of sessions, has its key and its record as they are stored. A line of the kind left " +
 			"counts the records beside them that are the app's own. The last line has the kind end and counts the lines " +
 			"before it in this answer, or, where there is more than one answer holds, the kind cursor: ask again with its " +
 			"after. If the export fails, the last line has the kind error and a problem. Without the scope " + ScopeApp +

@@ -35,7 +35,7 @@ another user are not_found. A body that is not application/json is 415.
 
 A list is a page of items and a nextCursor, which is bound to its user, path and query. An Idempotency-Key makes a POST
 repeatable for 24 hours: a repeat gets the first answer, with Idempotency-Replayed: true, even if the record was changed
-or deleted since. X-Request-Id is echoed, or generated.`
+or deleted since. The session in the answer to a repeated append is as it is now. X-Request-Id is echoed, or generated.`
 
 // openAPIDocument returns the OpenAPI document of the operations of all functions.
 func openAPIDocument() *huma.OpenAPI {

@@ -278,12 +278,12 @@ export interface Operations {
    * 202: repeat the request until it is 200. */
   eraseUser(options?: Options): Promise<Receipt | Erasing>;
   /** Export everything, streaming. Everything that is stored about the user, one record per line with its kind.
-   * What no operation returns, such as the former titles of sessions, has its key and its record as they are
-   * stored. A line of the kind left counts the records beside them that are the app's own. The last line has the
-   * kind end and counts the lines before it in this answer, or, where there is more than one answer holds, the
-   * kind cursor: ask again with its after. If the export fails, the last line has the kind error and a problem.
-   * Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at
-   * once have a bound, a user has one export at a time, and another is 429 with Retry-After. */
+   * What no operation returns, such as the summaries of sessions, has its key and its record as they are stored. A
+   * line of the kind left counts the records beside them that are the app's own. The last line has the kind end
+   * and counts the lines before it in this answer, or, where there is more than one answer holds, the kind cursor:
+   * ask again with its after. If the export fails, the last line has the kind error and a problem. Without the
+   * scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at once have a
+   * bound, a user has one export at a time, and another is 429 with Retry-After. */
   export(options?: Options): AsyncGenerator<Line, void, undefined>;
   /** Finish a turn. Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the
    * content is stored as interrupted; without content nothing is stored, and the turn can still be finished. The

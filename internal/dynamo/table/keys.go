@@ -31,7 +31,6 @@ const (
 	FreshPrefix       = "fresh#"
 	AnswerPrefix      = "answer#"
 	KeptPrefix        = "turn#"
-	descriptionPrefix = "description#"
 	clientPrefix      = "client#"
 
 	GenerationSK    = controlPrefix + "generation"

@@ -19,16 +19,6 @@ func SessionTombstoneSK(sessionSK string, s conversation.Session) string {
 // SessionTombstonePrefix is the beginning of the sort keys of the tombstones of sessions at a key.
 func SessionTombstonePrefix(sessionSK string) string { return tombstonePrefix + sessionSK + "#" }
 
-// DescriptionSK is the sk of the title and attributes that a session had until a version. Versions sort as numbers.
-func DescriptionSK(sessionSK string, s conversation.Session, version int64) string {
-	return DescriptionsOf(sessionSK, s) + fmt.Sprintf("%019d", version)
-}
-
-// DescriptionsOf is the beginning of the sort keys of a session's former titles and attributes.
-func DescriptionsOf(sessionSK string, s conversation.Session) string {
-	return descriptionPrefix + sessionSK + "#" + conversation.FormatTime(s.CreatedAt) + "#"
-}
-
 // MessageTombstoneSK is the sk of a deleted message's tombstone.
 func MessageTombstoneSK(messageSK string) string { return tombstonePrefix + messageSK }
 

@@ -43,7 +43,7 @@ func longtermKind(rest string) string {
 // KindPrefixes names the kinds of records by the beginnings of their sort keys.
 var KindPrefixes = map[string]string{
 	MessagePrefix: "message", SummaryPrefix: "summary", controlPrefix: "control", idemPrefix: "idempotency",
-	PromptPrefix: "prompt", ParkedPrefix: "parked_array", FreshPrefix: "fresh", descriptionPrefix: "description",
+	PromptPrefix: "prompt", ParkedPrefix: "parked_array", FreshPrefix: "fresh",
 	clientPrefix: "client_message_id", DocumentPrefix: "document", AnswerPrefix: "answer", KeptPrefix: "turn",
 }
 

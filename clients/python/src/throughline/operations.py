@@ -364,12 +364,12 @@ class Operations(Calls):
         timeout: float | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Export everything, streaming. Everything that is stored about the user, one record per line with its kind.
-        What no operation returns, such as the former titles of sessions, has its key and its record as they are
-        stored. A line of the kind left counts the records beside them that are the app's own. The last line has the
-        kind end and counts the lines before it in this answer, or, where there is more than one answer holds, the
-        kind cursor: ask again with its after. If the export fails, the last line has the kind error and a problem.
-        Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at
-        once have a bound, a user has one export at a time, and another is 429 with Retry-After."""
+        What no operation returns, such as the summaries of sessions, has its key and its record as they are stored. A
+        line of the kind left counts the records beside them that are the app's own. The last line has the kind end
+        and counts the lines before it in this answer, or, where there is more than one answer holds, the kind cursor:
+        ask again with its after. If the export fails, the last line has the kind error and a problem. Without the
+        scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at once have a
+        bound, a user has one export at a time, and another is 429 with Retry-After."""
         return self._call(
             OPERATIONS["export"], [], None, {}, timeout, None)
 
@@ -1323,12 +1323,12 @@ class AsyncOperations(Calls):
         timeout: float | None = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """Export everything, streaming. Everything that is stored about the user, one record per line with its kind.
-        What no operation returns, such as the former titles of sessions, has its key and its record as they are
-        stored. A line of the kind left counts the records beside them that are the app's own. The last line has the
-        kind end and counts the lines before it in this answer, or, where there is more than one answer holds, the
-        kind cursor: ask again with its after. If the export fails, the last line has the kind error and a problem.
-        Without the scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at
-        once have a bound, a user has one export at a time, and another is 429 with Retry-After."""
+        What no operation returns, such as the summaries of sessions, has its key and its record as they are stored. A
+        line of the kind left counts the records beside them that are the app's own. The last line has the kind end
+        and counts the lines before it in this answer, or, where there is more than one answer holds, the kind cursor:
+        ask again with its after. If the export fails, the last line has the kind error and a problem. Without the
+        scope throughline/app, coaches have no persona and prompts no text. Where the answers of a user at once have a
+        bound, a user has one export at a time, and another is 429 with Retry-After."""
         return self._call(
             OPERATIONS["export"], [], None, {}, timeout, None)
 
