@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
 // fakeStage is a stage with a table that keeps files.

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
 // TestBrakes stops functions by one call each, and gives them what the stack's parameters say, and nothing twice.

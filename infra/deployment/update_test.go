@@ -8,7 +8,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
 // TestUpdateWithoutARelease changes what the roles allow, and no version of a function.

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 

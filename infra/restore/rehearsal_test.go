@@ -17,9 +17,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
