@@ -337,6 +337,11 @@ app: ## Give a stage the registry of an app: make app APP=app.yaml ENV=dev|prod 
 	@test -n "$(APP)" || { echo "make app: name the file: make app APP=app.yaml ENV=prod" >&2; exit 2; }
 	@go run ./infra/app -file "$(APP)" -env $(ENV) -config $(CONFIG) $(if $(FRESH),-fresh) $(AT_ONCE)
 
+.PHONY: deploy-check
+deploy-check: $(VENV)/.stamp ## Try on AWS what no test can, on a stage made for it and deleted: make deploy-check ENV=check STACK=name
+	@tools/need go
+	@go run ./infra/deploycheck -env $(ENV) -config $(CONFIG) -stack "$(STACK)"
+
 # A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
 # that make does not install the tools again. Another commit installs its own tools in its own folder.
 .PHONY: rollback

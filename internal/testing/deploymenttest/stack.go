@@ -65,6 +65,7 @@ type Stack struct {
 
 	processed  bool // the stack's template is the processed one
 	changeSets map[string]*changeSet
+	defaults   map[string]map[string]string // of the parameters, by the template
 	updated    time.Time
 	steps      []func()
 
@@ -83,7 +84,8 @@ func New(t testing.TB, given map[string]string) *Stack {
 			"JwtIssuer": "https://issuer", "JwtAudience": "app", "PineconeIndexHost": "index", "Release": "0123456789ab",
 		},
 		Status: types.StackStatusCreateComplete, Objects: map[string][]byte{}, changeSets: map[string]*changeSet{},
-		updated: time.Unix(0, 0), Concurrency: map[string]int{},
+		defaults: map[string]map[string]string{},
+		updated:  time.Unix(0, 0), Concurrency: map[string]int{},
 	}
 	maps.Copy(s.Given, given)
 	s.Latest = s.environments(s.Template, s.Given)
@@ -239,6 +241,9 @@ func (s *Stack) advance() {
 
 // parameters returns the names of a template's parameters with their defaults.
 func (s *Stack) parameters(text []byte) map[string]string {
+	if known, ok := s.defaults[string(text)]; ok {
+		return known
+	}
 	var t struct {
 		Parameters map[string]struct {
 			Default string `yaml:"Default"`
@@ -251,6 +256,7 @@ func (s *Stack) parameters(text []byte) map[string]string {
 	for name, p := range t.Parameters {
 		out[name] = p.Default
 	}
+	s.defaults[string(text)] = out
 	return out
 }
 

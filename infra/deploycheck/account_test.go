@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"io"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	alarmtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+)
+
+// account is an account of AWS with one stage. Its targets of make change the stage as the real ones do, by the same
+// updates.
+type account struct {
+	*deploymenttest.Stack
+	exists bool
+	made   []string
+	topic  string // what the history says of an alarm's action
+	// records are the names of the records of each table that is there.
+	mu      sync.Mutex
+	records map[string]map[string]time.Time
+	// These are what AWS may do otherwise.
+	isSilent, ignoresApp, ignoresBrakes, ignoresAlarms, isOneTable, restoresAll bool
+	refuses                                                                     string
+}
+
+func newAccount(t *testing.T) *account {
+	t.Helper()
+	return &account{
+		Stack: deploymenttest.New(t, nil), topic: "Successfully executed action arn:aws:sns:topic",
+		records: map[string]map[string]time.Time{},
+	}
+}
+
+// make runs a target.
+func (a *account) make(ctx context.Context, arguments ...string) error {
+	target, _, _ := strings.Cut(arguments[0], " ")
+	said := strings.Join(arguments, " ")
+	if target == "restore" {
+		said = target // its time is another each time
+	}
+	a.made = append(a.made, said)
+	if target == a.refuses {
+		return context.Canceled
+	}
+	switch target {
+	case "deploy":
+		return a.deploy(len(arguments) > 1)
+	case "app":
+		if a.ignoresApp {
+			return nil
+		}
+		_, err := a.updater().Update(ctx, map[string]string{"AppVersion": "000000000000"},
+			map[string]string{"APP_VERSION": "000000000000"})
+		return err
+	case "brake":
+		if !a.ignoresBrakes {
+			a.setConcurrency(len(arguments) == 2)
+		}
+	case "restore":
+		return a.restore(ctx, strings.TrimPrefix(arguments[1], "AT="))
+	case "teardown":
+		a.exists = false
+	}
+	return nil
+}
+
+// updater updates the stage as the commands do.
+func (a *account) updater() *deployment.Updater {
+	u := a.Updater(io.Discard)
+	u.Stacks, u.Poll = a, 15*time.Second
+	return u
+}
+
+func (a *account) deploy(isUrgent bool) error {
+	if len(a.Firing) > 1 && !isUrgent && !a.ignoresAlarms || a.TableName() != deploymenttest.Table {
+		return errors.New("the stage is not ready")
+	}
+	if !a.exists {
+		a.exists = true
+		a.records[deploymenttest.Table], a.records[deploymenttest.Ledger] = map[string]time.Time{}, map[string]time.Time{}
+	}
+	return nil
+}
+
+func (a *account) setConcurrency(isStopped bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.Concurrency["coach"] = map[bool]int{true: 0, false: 50}[isStopped]
+}
+
+// restore restores the records that were there at a time into another table, and moves the stage.
+func (a *account) restore(ctx context.Context, text string) error {
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return err
+	}
+	source := a.TableName()
+	target := source + at.Format("-150405")
+	a.mu.Lock()
+	a.records[target] = maps.Clone(a.records[source])
+	maps.DeleteFunc(a.records[target], func(_ string, written time.Time) bool { return written.After(at) && !a.restoresAll })
+	a.mu.Unlock()
+	given := map[string]string{"ExistingTableName": target, "ExistingTableStreamArn": "arn", "PreviousTableName": source}
+	updater := a.updater()
+	if _, err := updater.Update(ctx, map[string]string{"PreviousTableName": target}, nil); err != nil {
+		return err
+	}
+	if a.isOneTable {
+		given["PreviousTableName"] = ""
+	}
+	given["GradualReleases"] = "false"
+	_, err = updater.Update(ctx, given, map[string]string{"TABLE_NAME": target})
+	return err
+}
+
+// DescribeStacks knows the stage's stack while it exists.
+func (a *account) DescribeStacks(ctx context.Context, in *cloudformation.DescribeStacksInput,
+	options ...func(*cloudformation.Options),
+) (*cloudformation.DescribeStacksOutput, error) {
+	if !a.exists {
+		return nil, errors.New("it does not exist")
+	}
+	a.mu.Lock() // an update takes its next step
+	defer a.mu.Unlock()
+	return a.Stack.DescribeStacks(ctx, in, options...)
+}
+
+// Invoke has a turn of the chat, or reads the table that the functions serve with.
+func (a *account) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options),
+) (*lambda.InvokeOutput, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, isBound := a.Concurrency[strings.TrimPrefix(aws.ToString(in.FunctionName), deploymenttest.Name+"-")]
+	if isBound && n == 0 {
+		return nil, &lambdatypes.TooManyRequestsException{}
+	}
+	out := &lambda.InvokeOutput{}
+	if strings.HasSuffix(*in.FunctionName, "-context") && !a.Allows("dynamodb:Query", a.Live["context"]["TABLE_NAME"]) {
+		out.FunctionError, out.Payload = aws.String("Unhandled"), []byte("AccessDenied")
+	}
+	if !a.isSilent {
+		out.LogResult = aws.String(base64.StdEncoding.EncodeToString([]byte(`{"_aws":{},"CanaryDone":1}`)))
+	}
+	return out, nil
+}
+
+// SetAlarmState makes an alarm fire.
+func (a *account) SetAlarmState(_ context.Context, in *cloudwatch.SetAlarmStateInput, _ ...func(*cloudwatch.Options),
+) (*cloudwatch.SetAlarmStateOutput, error) {
+	a.Firing = append(a.Firing, aws.ToString(in.AlarmName))
+	return &cloudwatch.SetAlarmStateOutput{}, nil
+}
+
+// DescribeAlarmHistory says what became of an alarm's action.
+func (a *account) DescribeAlarmHistory(context.Context, *cloudwatch.DescribeAlarmHistoryInput,
+	...func(*cloudwatch.Options),
+) (*cloudwatch.DescribeAlarmHistoryOutput, error) {
+	return &cloudwatch.DescribeAlarmHistoryOutput{
+		AlarmHistoryItems: []alarmtypes.AlarmHistoryItem{{HistorySummary: &a.topic}},
+	}, nil
+}
+
+// PutItem notes a record with its time.
+func (a *account) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.records[*in.TableName][in.Item["sk"].(*types.AttributeValueMemberS).Value] = time.Now()
+	return &dynamodb.PutItemOutput{}, nil
+}
+
+// GetItem returns a record that is there.
+func (a *account) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.GetItemOutput, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	out := &dynamodb.GetItemOutput{}
+	if _, ok := a.records[*in.TableName][in.Key["sk"].(*types.AttributeValueMemberS).Value]; ok {
+		out.Item = in.Key
+	}
+	return out, nil
+}
+
+// DescribeTable describes a table that is there. It is protected until that is switched off.
+func (a *account) DescribeTable(_ context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
+	records, ok := a.records[*in.TableName]
+	if !ok {
+		return nil, &types.ResourceNotFoundException{}
+	}
+	_, unprotected := records["unprotected"]
+	return &dynamodb.DescribeTableOutput{Table: &types.TableDescription{
+		TableStatus: types.TableStatusActive, DeletionProtectionEnabled: aws.Bool(!unprotected),
+	}}, nil
+}
+
+// UpdateTable switches the protection off.
+func (a *account) UpdateTable(_ context.Context, in *dynamodb.UpdateTableInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.UpdateTableOutput, error) {
+	a.records[*in.TableName]["unprotected"] = time.Now()
+	return &dynamodb.UpdateTableOutput{}, nil
+}
+
+// DeleteTable deletes a table that is not protected.
+func (a *account) DeleteTable(_ context.Context, in *dynamodb.DeleteTableInput, _ ...func(*dynamodb.Options),
+) (*dynamodb.DeleteTableOutput, error) {
+	if _, ok := a.records[*in.TableName]["unprotected"]; !ok {
+		return nil, errors.New("it is protected")
+	}
+	delete(a.records, *in.TableName)
+	return &dynamodb.DeleteTableOutput{}, nil
+}
