@@ -80,6 +80,9 @@ COMMANDS = {
     "make bootstrap-aws": "secretsmanager: CreateSecret GetSecretValue",
     "an update that fails": "cloudformation: CancelUpdateStack ContinueUpdateRollback",
     "make teardown": "cloudformation: DeleteStack ListChangeSets s3: DeleteObject",
+    "docs/operating.md and docs/deploying.md, of logs, metrics, dead letters and the trial of an alarm": "cloudwatch: GetMetricData "
+    "ListMetrics SetAlarmState logs: FilterLogEvents sqs: PurgeQueue ReceiveMessage",
+    "make record": "dynamodb: DescribeStream GetRecords GetShardIterator",
     "make brake": "lambda: DeleteFunctionConcurrency GetFunctionConcurrency PutFunctionConcurrency",
     "make app, make restore": "cloudformation: CreateChangeSet DeleteChangeSet DescribeChangeSet DescribeStacks "
     "ExecuteChangeSet GetTemplate ListStackResources lambda: GetFunctionConfiguration s3: PutObject",

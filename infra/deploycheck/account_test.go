@@ -114,7 +114,9 @@ func (a *account) restore(ctx context.Context, text string) error {
 	target := source + at.Format("-150405")
 	a.mu.Lock()
 	a.records[target] = maps.Clone(a.records[source])
-	maps.DeleteFunc(a.records[target], func(_ string, written time.Time) bool { return written.After(at) && !a.restoresAll })
+	maps.DeleteFunc(a.records[target], func(_ string, written time.Time) bool {
+		return written.After(at) && !a.restoresAll
+	})
 	a.mu.Unlock()
 	given := map[string]string{"ExistingTableName": target, "ExistingTableStreamArn": "arn", "PreviousTableName": source}
 	updater := a.updater()

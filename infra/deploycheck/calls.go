@@ -111,8 +111,8 @@ func (c *check) isSent(ctx context.Context, name string, since time.Time) (bool,
 	return true, nil
 }
 
-// readMeanwhile reads the stage all the time while something is done. It returns the first error of a read, and how many
-// reads succeeded.
+// readMeanwhile reads the stage all the time while something is done. It returns the first error of a read, and how
+// many reads succeeded.
 func (c *check) readMeanwhile(ctx context.Context, do func() error) (failed error, reads int, err error) {
 	const recall = `{"operation":"recall","userId":"throughline:check","query":"What did I say?","limit":5}`
 	ctx, cancel := context.WithCancel(ctx)

@@ -115,7 +115,9 @@ func (c *check) alarm(ctx context.Context) error {
 	if err := c.fire(ctx, name); err != nil {
 		return err
 	}
-	return c.within(ctx, arrival, "the topic to have the alarm", func() (bool, error) { return c.isSent(ctx, name, began) })
+	return c.within(ctx, arrival, "the topic to have the alarm", func() (bool, error) {
+		return c.isSent(ctx, name, began)
+	})
 }
 
 func (c *check) urgent(ctx context.Context) error {
@@ -156,7 +158,9 @@ func (c *check) restore(ctx context.Context) error {
 	if err := c.mark(ctx, before, "after"); err != nil {
 		return err
 	}
-	failed, reads, err := c.readMeanwhile(ctx, func() error { return c.make(ctx, "restore", "AT="+at.Format(time.RFC3339)) })
+	failed, reads, err := c.readMeanwhile(ctx, func() error {
+		return c.make(ctx, "restore", "AT="+at.Format(time.RFC3339))
+	})
 	if err != nil {
 		return err
 	}

@@ -62,12 +62,14 @@ func TestWhatAWSMayDoOtherwise(t *testing.T) {
 		change func(*account)
 		says   string
 	}{
-		"no answers":          {func(a *account) { a.isSilent = true }, "deploy is not proved: a turn of the chat had no whole"},
-		"versions stay":       {func(a *account) { a.ignoresApp = true }, "app is not proved: the stack names no version"},
-		"brakes do nothing":   {func(a *account) { a.ignoresBrakes = true }, "brakes is not proved: wait for the chat to stop"},
-		"a topic refuses":     {func(a *account) { a.topic = "Failed to execute action" }, "alarm is not proved: the topic does not"},
+		"no answers":    {func(a *account) { a.isSilent = true }, "deploy is not proved: a turn of the chat had no"},
+		"versions stay": {func(a *account) { a.ignoresApp = true }, "app is not proved: the stack names no version"},
+		"no brakes":     {func(a *account) { a.ignoresBrakes = true }, "brakes is not proved: wait for the chat to"},
+		"a topic refuses": {
+			func(a *account) { a.topic = "Failed to execute action" }, "alarm is not proved: the topic does not",
+		},
 		"no gate":             {func(a *account) { a.ignoresAlarms = true }, "urgent is not proved: make deploy went on"},
-		"one table at a time": {func(a *account) { a.isOneTable = true }, "restore is not proved: reads fail while the stage moves"},
+		"one table at a time": {func(a *account) { a.isOneTable = true }, "restore is not proved: reads fail while the"},
 		"a restore of now":    {func(a *account) { a.restoresAll = true }, "has the record of after: true, want false"},
 	} {
 		a, said, err := play(t, c.change)
@@ -84,8 +86,8 @@ func TestWhatAWSMayDoOtherwise(t *testing.T) {
 func TestWhatStaysIsSaid(t *testing.T) {
 	t.Parallel()
 	_, _, err := play(t, func(a *account) { a.refuses = "teardown" })
-	if err == nil || !strings.Contains(err.Error(), "delete by hand what is left of the stack throughline, and the tables "+
-		deploymenttest.Table) {
+	const says = "delete by hand what is left of the stack throughline, and the tables " + deploymenttest.Table
+	if err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("says %v", err)
 	}
 }
@@ -112,7 +114,8 @@ func TestOnlyAStageToThrowAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := confirm(of, c.stack); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		err = confirm(of, c.stack)
+		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c, err, c.says)
 		}
 	}

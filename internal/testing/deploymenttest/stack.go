@@ -42,7 +42,7 @@ const (
 
 // Stack is a stage's stack with its functions. It is not safe for concurrent use.
 type Stack struct {
-	t testing.TB
+	reader
 	// Template is the template as it was deployed, before the transform.
 	Template []byte
 	// Given are the values of the parameters that were ever given.
@@ -65,12 +65,17 @@ type Stack struct {
 
 	processed  bool // the stack's template is the processed one
 	changeSets map[string]*changeSet
-	defaults   map[string]map[string]string // of the parameters, by the template
 	updated    time.Time
 	steps      []func()
 
 	mu     sync.Mutex
 	grants []map[grant]bool // what the roles allow: all sets that count at the time
+}
+
+// reader reads templates.
+type reader struct {
+	t        testing.TB
+	defaults map[string]map[string]string // of the parameters, by the template
 }
 
 // grant is an action on a table or its stream.
@@ -80,12 +85,12 @@ type grant struct{ action, table string }
 func New(t testing.TB, given map[string]string) *Stack {
 	t.Helper()
 	s := &Stack{
-		t: t, Template: throughline.Template, Given: map[string]string{
+		reader: reader{t: t, defaults: map[string]map[string]string{}}, Template: throughline.Template,
+		Given: map[string]string{
 			"JwtIssuer": "https://issuer", "JwtAudience": "app", "PineconeIndexHost": "index", "Release": "0123456789ab",
 		},
 		Status: types.StackStatusCreateComplete, Objects: map[string][]byte{}, changeSets: map[string]*changeSet{},
-		defaults: map[string]map[string]string{},
-		updated:  time.Unix(0, 0), Concurrency: map[string]int{},
+		updated: time.Unix(0, 0), Concurrency: map[string]int{},
 	}
 	maps.Copy(s.Given, given)
 	s.Latest = s.environments(s.Template, s.Given)
@@ -95,7 +100,7 @@ func New(t testing.TB, given map[string]string) *Stack {
 }
 
 // parse evaluates a template.
-func (s *Stack) parse(text []byte, given map[string]string) *template.Template {
+func (s *reader) parse(text []byte, given map[string]string) *template.Template {
 	parsed, err := template.Parse(text, given)
 	if err != nil {
 		s.t.Fatal(err)
@@ -104,7 +109,7 @@ func (s *Stack) parse(text []byte, given map[string]string) *template.Template {
 }
 
 // environments returns the variables of each function, by its name without the stack's.
-func (s *Stack) environments(text []byte, given map[string]string) map[string]map[string]string {
+func (s *reader) environments(text []byte, given map[string]string) map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, f := range s.parse(text, given).Functions {
 		out[f.Name] = f.Environment
@@ -121,7 +126,7 @@ func (s *Stack) environments(text []byte, given map[string]string) map[string]ma
 var tableARN = regexp.MustCompile(`:table/([\w.-]+)`)
 
 // roles returns what all roles together allow on tables.
-func (s *Stack) roles(text []byte, given map[string]string) map[grant]bool {
+func (s *reader) roles(text []byte, given map[string]string) map[grant]bool {
 	parsed, out := s.parse(text, given), map[grant]bool{}
 	for _, f := range parsed.Functions {
 		permissions, err := parsed.Role(f.Name)
@@ -204,26 +209,28 @@ func (s *Stack) update(text []byte, given map[string]string, transformed bool) {
 		}
 	})
 	step("aliases", func() {
-		isGradual := s.value(text, given, "GradualReleases") == "true"
-		firing := slices.ContainsFunc(s.Firing, func(a string) bool { return strings.HasPrefix(a, Name+"-release-") })
-		if isRelease && isGradual && firing {
+		switch {
+		case !isRelease:
+		case s.value(text, given, "GradualReleases") == "true" && s.isFiring():
 			s.FailAt = "aliases"
-			return
-		}
-		if isRelease {
+		default:
 			s.Live = s.Latest
 		}
 	})
 	s.steps = append(s.steps, func() {
-		if failed == "" {
-			s.grant(roles)
-			s.Status = types.StackStatusUpdateComplete
+		s.grant(roles)
+		if s.Status = types.StackStatusUpdateComplete; failed == "" {
 			return
 		}
 		s.Given, s.Latest, s.Live = before, latest, live
 		s.grant(old...)
 		s.Status = types.StackStatusUpdateRollbackComplete
 	})
+}
+
+// isFiring reports whether an alarm of a release fires.
+func (s *Stack) isFiring() bool {
+	return slices.ContainsFunc(s.Firing, func(a string) bool { return strings.HasPrefix(a, Name+"-release-") })
 }
 
 // advance takes the next step of what is under way.
@@ -240,7 +247,7 @@ func (s *Stack) advance() {
 }
 
 // parameters returns the names of a template's parameters with their defaults.
-func (s *Stack) parameters(text []byte) map[string]string {
+func (s *reader) parameters(text []byte) map[string]string {
 	if known, ok := s.defaults[string(text)]; ok {
 		return known
 	}
@@ -261,7 +268,7 @@ func (s *Stack) parameters(text []byte) map[string]string {
 }
 
 // value returns the value of a parameter.
-func (s *Stack) value(text []byte, given map[string]string, name string) string {
+func (s *reader) value(text []byte, given map[string]string, name string) string {
 	if v, ok := given[name]; ok {
 		return v
 	}
