@@ -21,7 +21,7 @@ import (
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
 // account is an account of AWS with one stage. Its targets of make change the stage as the real ones do, by the same

@@ -12,7 +12,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
-	"github.com/throughline/throughline/infra/deployment/deploymenttest"
+	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
 // play runs the command against a fake account.
