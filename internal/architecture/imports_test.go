@@ -41,6 +41,7 @@ type importRule struct {
 // and add it.
 var importRules = map[string]importRule{
 	"internal/fault":        {layer: domain},
+	"internal/span":         {layer: domain, modules: []string{"go.opentelemetry.io/otel"}},
 	"internal/delay":        {layer: domain},
 	"internal/strictjson":   {layer: domain, modules: []string{"github.com/go-json-experiment/json"}},
 	"internal/parallel":     {layer: domain, modules: []string{"golang.org/x/sync"}},
@@ -90,7 +91,9 @@ var importRules = map[string]importRule{
 	"internal/mcp": {layer: technology, modules: []string{
 		"github.com/modelcontextprotocol/go-sdk", "github.com/google/jsonschema-go",
 	}},
-	"internal/trace":      {layer: technology, modules: []string{"go.opentelemetry.io/otel"}},
+	"internal/trace": {layer: technology, modules: []string{
+		"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib", "google.golang.org/grpc",
+	}},
 	"internal/stream":     {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
 	"internal/deadletter": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
 	"internal/invoke": {layer: technology, modules: []string{

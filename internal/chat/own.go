@@ -93,7 +93,13 @@ var isTurnID = regexp.MustCompile(`^turn_[0-9a-f]{32}$`).MatchString
 // Errors: Invalid, NotFound for the session, Conflict for a message that is stored already, IdempotencyMismatch,
 // RateLimited with RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it
 // again.
-func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnRequest) (OwnTurn, error) {
+func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnRequest) (begun OwnTurn, err error) {
+	ctx, span := s.startSpan(ctx, r.SessionID, r.AgentID)
+	defer func() {
+		span.Set("throughline.prompt.id", begun.Prompt.ID)
+		span.Set("throughline.replayed", begun.Replayed)
+		span.End(err)
+	}()
 	if err := s.prepareOwn(&r); err != nil {
 		return OwnTurn{}, err
 	}

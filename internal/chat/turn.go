@@ -30,11 +30,14 @@ type Answer struct {
 // while another request with the same idempotency key generates, IdempotencyMismatch, RateLimited with RetryAfter when
 // the user's tokens of the day are spent or as many answers are under way as may be at once, or Unavailable.
 func (s *Service) Start(ctx context.Context, user conversation.UserID, r Request) (Answer, error) {
+	ctx, turn := s.startSpan(ctx, r.SessionID, r.AgentID)
 	answer, err := s.start(ctx, user, r)
 	if err != nil {
 		s.observe(ctx, Outcome{Failure: err})
+		turn.End(err)
+		return answer, err
 	}
-	return answer, err
+	return turn.watch(answer, s.Now), nil
 }
 
 func (s *Service) observe(ctx context.Context, o Outcome) {

@@ -16,8 +16,6 @@ type Tracing struct {
 	HeadersSecret bool   `env:"OTLP_HEADERS_SECRET"`
 	// Share is the share of the traces that are sent. A caller's trace context can only leave its trace out.
 	Share Share `env:"OTEL_TRACES_SAMPLER_ARG" envDefault:"1"`
-	// Content puts the texts of prompts, answers and searches into the spans.
-	Content bool `env:"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"`
 }
 
 // Secrets lists the keys that a function needs to send its spans, which is none without a collector.

@@ -73,7 +73,7 @@ func AWS(cfg config.Config, endpoint string) aws.Config {
 	out := aws.Config{
 		Region:      cfg.Region,
 		Credentials: credentials.NewStaticCredentialsProvider(cfg.AccessKeyID, cfg.SecretAccessKey, cfg.SessionToken),
-		HTTPClient:  InAttempts(maxAttemptTime),
+		HTTPClient:  InAttempts(cfg.Tracing, maxAttemptTime),
 		Retryer:     func() aws.Retryer { return retry.NewStandard(retryTruncated, retrySoon) },
 	}
 	if endpoint != "" {

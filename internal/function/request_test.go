@@ -52,7 +52,7 @@ func TestInvokedFunctionsHaveTheRequestID(t *testing.T) {
 			ctx = httpapi.WithRequestID(ctx, given)
 		}
 		in := lambda.InvokeInput{Payload: []byte("{}")}
-		if _, err := lambdaclient.Traced(f, nil).Invoke(ctx, &in); err != nil {
+		if _, err := lambdaclient.Traced(f).Invoke(ctx, &in); err != nil {
 			t.Fatal(err)
 		}
 		if f.id != want || in.ClientContext != nil {

@@ -32,27 +32,19 @@ func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
 // VectorIndex returns the vector indexes of a configuration. Those of another vendor are built here
 // (docs/extending.md).
 func VectorIndex(cfg config.Config, rt Runtime, db *dynamo.DB) (*vector.Router, error) {
-	router, err := pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db))
-	if err != nil {
-		return nil, err
+	return pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db), rt.Spans.Dial()...)
+}
+
+// Models returns the client of the models of a configuration.
+func Models(cfg config.OpenAI, rt Runtime) *openai.Client {
+	if rt.Spans == nil {
+		return openai.New(cfg)
 	}
-	return rt.Spans.Router(router), nil
-}
-
-// embedder returns the client of an embedding model.
-func embedder(cfg config.OpenAI, rt Runtime) vector.Embedder {
-	return rt.Spans.Embedder(openai.New(cfg), trace.Model{
-		Name: cfg.EmbeddingModel, BaseURL: cfg.EmbeddingBaseURL, Dimensions: cfg.Dimensions,
-	})
-}
-
-// ChatModel describes the chat model of a configuration for its spans.
-func ChatModel(cfg config.OpenAI) trace.Model {
-	return trace.Model{Name: cfg.ChatModel, BaseURL: cfg.BaseURL}
+	return openai.New(cfg, openai.WithWrapper(trace.Transport))
 }
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
-func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*trace.Recall, error) {
+func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
 	index, err := VectorIndex(cfg, rt, db)
 	if err != nil {
 		return nil, err
@@ -70,7 +62,7 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*trace.Recall, error)
 			return nil, err
 		}
 	}
-	return rt.Spans.Recall(recall.New(dynamo.NewRecallSource(db), embedder(cfg.OpenAI, rt), index, options)), nil
+	return recall.New(dynamo.NewRecallSource(db), Models(cfg.OpenAI, rt), index, options), nil
 }
 
 // Indexer builds what writes records to the vector index.
@@ -80,7 +72,7 @@ func Indexer(cfg config.Config, rt Runtime, db *dynamo.DB) (*indexing.Indexer, e
 		return nil, err
 	}
 	version := cfg.OpenAI.Embedding().Version()
-	return indexing.NewIndexer(embedder(cfg.OpenAI, rt), index, version).WithModels(models(cfg, rt)), nil
+	return indexing.NewIndexer(Models(cfg.OpenAI, rt), index, version).WithModels(models(cfg, rt)), nil
 }
 
 // models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
@@ -89,7 +81,7 @@ func models(cfg config.Config, rt Runtime) vector.Models {
 	models := vector.Models{}
 	for name, e := range cfg.Pinecone.Embeddings {
 		if e != cfg.OpenAI.Embedding() {
-			models[name] = vector.Model{Embedder: embedder(cfg.OpenAI.WithEmbedding(e), rt), Version: e.Version()}
+			models[name] = vector.Model{Embedder: Models(cfg.OpenAI.WithEmbedding(e), rt), Version: e.Version()}
 		}
 	}
 	return models
@@ -142,6 +134,6 @@ func LongTerm(rt Runtime, db *dynamo.DB) httpapi.LongTerm {
 		Profile: dynamo.NewProfileStore(db), Seed: dynamo.NewSeedStore(db),
 		UserSummary: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
 		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
-		Memories: rt.Spans.Memories(dynamo.NewMemoryStore(db)), Todos: dynamo.NewTodoStore(db),
+		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/trace"
 	"github.com/throughline/throughline/internal/transport"
 )
 
@@ -37,9 +39,13 @@ type attempts struct {
 	longest time.Duration
 }
 
-// InAttempts returns a client whose attempts take that long at most.
-func InAttempts(longest time.Duration) *http.Client {
-	return &http.Client{Transport: attempts{newTransport(), longest}}
+// InAttempts returns a client whose attempts take that long at most. Each makes a span where spans are configured.
+func InAttempts(cfg config.Tracing, longest time.Duration) *http.Client {
+	client := &http.Client{Transport: attempts{newTransport(), longest}}
+	if cfg.Endpoint != "" {
+		client.Transport = trace.Transport(client.Transport)
+	}
+	return client
 }
 
 // RoundTrip implements http.RoundTripper.

@@ -57,6 +57,11 @@ type options struct {
 // WithTransport replaces the HTTP transport.
 func WithTransport(t http.RoundTripper) Option { return func(o *options) { o.transport = t } }
 
+// WithWrapper wraps the client's transport.
+func WithWrapper(wrap func(http.RoundTripper) http.RoundTripper) Option {
+	return func(o *options) { o.transport = wrap(o.transport) }
+}
+
 // WithSleep replaces how the client waits between two attempts.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 	return func(o *options) { o.retry.sleep = sleep }

@@ -32,17 +32,17 @@ var _ vector.Index = (*Index)(nil)
 
 // New returns a router of the configured indexes. Each connects with its first call. A connection is in plaintext when
 // the host begins with http://. The directory says which index holds a user; with one index it may be nil.
-func New(cfg config.Pinecone, directory vector.Directory) (*vector.Router, error) {
+func New(cfg config.Pinecone, directory vector.Directory, dial ...grpc.DialOption) (*vector.Router, error) {
 	r := &vector.Router{
 		Indexes: map[string]vector.Index{}, First: config.FirstIndex,
 		NewUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex),
 	}
 	var err error
-	if r.Indexes[config.FirstIndex], err = open("PINECONE_INDEX_HOST", cfg.IndexHost, cfg); err != nil {
+	if r.Indexes[config.FirstIndex], err = open("PINECONE_INDEX_HOST", cfg.IndexHost, cfg, dial); err != nil {
 		return nil, err
 	}
 	for name, address := range cfg.MoreIndexes {
-		if r.Indexes[name], err = open("PINECONE_MORE_INDEXES", address, cfg); err != nil {
+		if r.Indexes[name], err = open("PINECONE_MORE_INDEXES", address, cfg, dial); err != nil {
 			return nil, err
 		}
 	}
@@ -62,8 +62,8 @@ func New(cfg config.Pinecone, directory vector.Directory) (*vector.Router, error
 }
 
 // open returns the index at an address, which comes from a variable.
-func open(variable, address string, cfg config.Pinecone) (*Index, error) {
-	connection, err := connect(variable, address, cfg.APIKey)
+func open(variable, address string, cfg config.Pinecone, dial []grpc.DialOption) (*Index, error) {
+	connection, err := connect(variable, address, cfg.APIKey, dial)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func open(variable, address string, cfg config.Pinecone) (*Index, error) {
 }
 
 // connect returns a connection to the index at an address.
-func connect(variable, address, key string) (*pinecone.IndexConnection, error) {
+func connect(variable, address, key string, dial []grpc.DialOption) (*pinecone.IndexConnection, error) {
 	host, err := host(variable, address)
 	if err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func connect(variable, address, key string) (*pinecone.IndexConnection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("build pinecone client: %w", err)
 	}
-	index, err := base.Index(pinecone.NewIndexConnParams{Host: host}, dialOptions()...)
+	index, err := base.Index(pinecone.NewIndexConnParams{Host: host}, append(dialOptions(), dial...)...)
 	if err != nil {
 		return nil, fmt.Errorf("build pinecone connection: %w", err)
 	}

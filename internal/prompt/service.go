@@ -74,7 +74,9 @@ func New(d Deps) *Service {
 // Errors: Invalid with the field; a message that exceeds the budget is Invalid with the budget and the tokens needed.
 // NotFound for a session that this user does not have. Unavailable if the session or its messages can't be read. Every
 // other source that fails or is late is named in the manifest's degraded, and the prompt is built without it.
-func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request) (Prompt, error) {
+func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request) (built Prompt, err error) {
+	ctx, span := startSpan(ctx, r)
+	defer func() { span.end(built, err) }()
 	o, err := check(r)
 	if err != nil {
 		return Prompt{}, err

@@ -107,8 +107,12 @@ func (s *Service) Search(ctx context.Context, user conversation.UserID, q Search
 }
 
 // search is Search; it also returns what the search may see.
-func (s *Service) search(ctx context.Context, user conversation.UserID, q Search) (Found, visibility, error) {
-	found := Found{Timings: map[string]time.Duration{}}
+func (s *Service) search(
+	ctx context.Context, user conversation.UserID, q Search,
+) (found Found, _ visibility, err error) {
+	ctx, span := startSpan(ctx)
+	defer func() { span.end(found, err) }()
+	found = Found{Timings: map[string]time.Duration{}}
 	text := s.readText(q)
 	var visible visibility
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -146,8 +150,7 @@ func (s *Service) search(ctx context.Context, user conversation.UserID, q Search
 	if !ok {
 		return found, visible, nil
 	}
-	err := s.resolve(ctx, user, visible, matches, &found)
-	return found, visible, err
+	return found, visible, s.resolve(ctx, user, visible, matches, &found)
 }
 
 // visibility reads what decides what a search may see: the user's preferences, and the context of the session that

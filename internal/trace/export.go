@@ -103,7 +103,11 @@ func (p *patient) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	err := p.SpanExporter.ExportSpans(ctx, spans)
+	silent := make([]sdk.ReadOnlySpan, len(spans))
+	for i, s := range spans {
+		silent[i] = silentSpan{s}
+	}
+	err := p.SpanExporter.ExportSpans(ctx, silent)
 	if err != nil {
 		p.reconnect()
 	}
@@ -112,6 +116,12 @@ func (p *patient) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 	}
 	return nil
 }
+
+// silentSpan is a span without the text of its error, which may be a vendor's and repeat what was sent.
+type silentSpan struct{ sdk.ReadOnlySpan }
+
+// Status implements sdk.ReadOnlySpan.
+func (s silentSpan) Status() sdk.Status { return sdk.Status{Code: s.ReadOnlySpan.Status().Code} }
 
 func (p *patient) pausing() bool {
 	p.mu.Lock()

@@ -51,17 +51,19 @@ func (t *Tracer) Begin(ctx context.Context, in Invocation) (_ context.Context, f
 	if in.Trigger == TriggerData {
 		kind = otel.SpanKindConsumer
 	}
-	attributes := []attribute.KeyValue{
-		attribute.String(faasTrigger, in.Trigger), attribute.String(faasInvocation, in.RequestID),
-		attribute.Bool(faasColdStart, t.cold.is()),
-	}
-	if in.Records > 0 {
-		attributes = append(attributes, attribute.Int(recordCount, in.Records))
-	}
 	ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier(in.Caller))
-	ctx, span := t.start(ctx, in.Name, kind, attributes...)
+	ctx, span := t.spans.Start(ctx, in.Name, otel.WithSpanKind(kind), otel.WithAttributes(
+		attribute.String("faas.trigger", in.Trigger), attribute.String("faas.invocation_id", in.RequestID),
+		attribute.Bool("faas.coldstart", t.cold.is()),
+	))
+	if in.Records > 0 {
+		span.SetAttributes(attribute.Int("throughline.records", in.Records))
+	}
 	return ctx, func(err error) {
-		end(span, err)
+		if err != nil {
+			span.SetStatus(codes.Error, "")
+		}
+		span.End()
 		select {
 		case t.ended <- in.RequestID:
 		default: // nobody follows the invocations
@@ -76,28 +78,23 @@ func Requested(ctx context.Context, method, route string, status int) {
 	if route != "" {
 		span.SetName(route)
 		_, path, _ := strings.Cut(route, " ")
-		span.SetAttributes(attribute.String(httpRoute, path))
+		span.SetAttributes(attribute.String("http.route", path))
 	}
-	span.SetAttributes(attribute.String(httpMethod, method), attribute.Int(httpStatus, status))
+	span.SetAttributes(attribute.String("http.request.method", method),
+		attribute.Int("http.response.status_code", status))
 	if status >= serverError {
 		span.SetStatus(codes.Error, "")
-		span.SetAttributes(attribute.String(errorType, strconv.Itoa(status)))
+		span.SetAttributes(attribute.String("error.type", strconv.Itoa(status)))
 	}
 }
 
 // serverError is the first status of an error that is the server's own.
 const serverError = 500
 
-// Invoke begins the span of an invocation of another function. caller is what that one's Invocation needs.
-func (t *Tracer) Invoke(ctx context.Context, function string) (
-	_ context.Context, caller map[string]string, finish func(err error),
-) {
-	if t == nil {
-		return ctx, nil, func(error) {}
-	}
-	ctx, span := t.start(ctx, "invoke "+function, otel.SpanKindClient,
-		attribute.String(faasInvoked, function), attribute.String(faasProvider, "aws"))
+// Caller returns what the Invocation of a function needs to continue the trace of this context. It is empty in a
+// context without a trace.
+func Caller(ctx context.Context) map[string]string {
 	headers := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, headers)
-	return ctx, headers, func(err error) { end(span, err) }
+	return headers
 }

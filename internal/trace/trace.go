@@ -1,35 +1,29 @@
-// Package trace sends spans of turns, prompts, searches, writes and model calls to a collector, in OpenTelemetry's
-// protocol and by its conventions for generative AI. The domain knows nothing of it: these types wrap what the domain
-// consumes and what it offers, where the functions are built. Where no collector is configured, nothing is wrapped.
+// Package trace makes the spans of invocations and sends the spans of a function to a collector, in OpenTelemetry's
+// protocol. Below an invocation's span are those of the domain (package span), and those of each request to AWS, a
+// model or the vector index, which OpenTelemetry's own instrumentation makes of the functions' clients. Where no
+// collector is configured, there is nothing of it.
 //
-// Spans have ids, sizes, names of models and codes of errors. They have texts of users only where Config.Content asks
-// for them.
+// Spans have ids, sizes, names and codes of errors, and no texts: what the libraries say of an error is left out.
 package trace
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	otel "go.opentelemetry.io/otel/trace"
 
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // scope names this package in each span.
 const scope = "github.com/throughline/throughline"
 
-// maxValue and maxContent are the most characters of an attribute, without and with contents. Longer ones are cut.
-const (
-	maxValue   = 1 << 10
-	maxContent = 64 << 10
-)
+// maxValue is the most characters of an attribute. Longer ones are cut.
+const maxValue = 1 << 10
 
 // Options describe a function whose spans are sent.
 type Options struct {
@@ -52,8 +46,6 @@ type Tracer struct {
 	provider *sdk.TracerProvider
 	spans    otel.Tracer
 	ended    chan string
-	now      func() time.Time
-	content  bool
 	cold     coldStart
 }
 
@@ -73,12 +65,11 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 			attribute.String("cloud.provider", "aws"), attribute.String("cloud.region", o.Region),
 			attribute.String("faas.name", o.Stack+"-"+o.Function),
 		)),
-		sdk.WithSampler(sampler(o.Share)), sdk.WithRawSpanLimits(spanLimits(o.Content)),
+		sdk.WithSampler(sampler(o.Share)), sdk.WithRawSpanLimits(spanLimits()),
 		sdk.WithBatcher(exporter, sdk.WithBatchTimeout(batchTime), sdk.WithExportTimeout(sendTime)),
 	)
 	t := &Tracer{
-		provider: provider, spans: provider.Tracer(scope), ended: make(chan string, waitingEnds), now: o.Now,
-		content: o.Content,
+		provider: provider, spans: provider.Tracer(scope), ended: make(chan string, waitingEnds),
 	}
 	context.AfterFunc(ctx, t.shutDown)
 	if o.RuntimeAPI != "" {
@@ -90,12 +81,10 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 	return t, nil
 }
 
-func spanLimits(content bool) sdk.SpanLimits {
+// spanLimits bounds attributes, and leaves out events, which are the texts of errors.
+func spanLimits() sdk.SpanLimits {
 	limits := sdk.NewSpanLimits()
-	limits.AttributeValueLengthLimit = maxValue
-	if content {
-		limits.AttributeValueLengthLimit = maxContent
-	}
+	limits.AttributeValueLengthLimit, limits.EventCountLimit = maxValue, 0
 	return limits
 }
 
@@ -118,41 +107,4 @@ func (t *Tracer) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
 	_ = t.provider.ForceFlush(ctx) // the exporter has reported what failed
-}
-
-// start begins a span below that of the context.
-func (t *Tracer) start(
-	ctx context.Context, name string, kind otel.SpanKind, attributes ...attribute.KeyValue,
-) (context.Context, otel.Span) {
-	if id, ok := ctx.Value(conversationKey{}).(string); ok {
-		attributes = append(attributes, attribute.String(conversationID, id))
-	}
-	return t.spans.Start(ctx, name, otel.WithSpanKind(kind), otel.WithAttributes(attributes...))
-}
-
-type conversationKey struct{}
-
-// inConversation returns a context whose spans have the id of a session.
-func inConversation(ctx context.Context, sessionID string) context.Context {
-	return context.WithValue(ctx, conversationKey{}, sessionID)
-}
-
-// end ends a span. The span of an error has the error's code and never its text, which may be a vendor's.
-func end(span otel.Span, err error) {
-	if err != nil {
-		span.SetStatus(codes.Error, "")
-		span.SetAttributes(attribute.String(errorType, kindOf(err)))
-	}
-	span.End()
-}
-
-// kindOf is the class of an error.
-func kindOf(err error) string {
-	switch {
-	case errors.Is(err, context.Canceled):
-		return "canceled"
-	case errors.Is(err, context.DeadlineExceeded):
-		return "timeout"
-	}
-	return string(fault.CodeOf(err))
 }

@@ -1,89 +1,104 @@
 package trace_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/throughline/throughline/infra/local/collector"
-	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/span"
 	"github.com/throughline/throughline/internal/trace"
 )
 
-// model answers with a text, in two pieces.
-type model struct{ err error }
-
-func (m model) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {
-	if m.err != nil {
-		return llm.Completion{}, m.err
+// ask sends a request with a text to a service that answers with one, or fails with one, over a transport with spans.
+func ask(ctx context.Context, address string, failure error) error {
+	client := http.Client{Transport: trace.Transport(roundTrip(func(r *http.Request) (*http.Response, error) {
+		body := io.NopCloser(strings.NewReader("a swim at noon"))
+		return &http.Response{StatusCode: http.StatusOK, Body: body, Header: r.Header, Request: r}, failure
+	}))}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader("my knee hurts"))
+	if err != nil {
+		return err
 	}
-	if err := errors.Join(emit("a swim "), emit("at noon")); err != nil {
-		return llm.Completion{}, err
+	if strings.Contains(address, "dynamodb") {
+		request.Header.Set("X-Amz-Target", "DynamoDB_20120810.Query")
 	}
-	usage := llm.Usage{PromptTokens: 90, CachedTokens: 60, CompletionTokens: 7, TotalTokens: 97}
-	return llm.Completion{Text: "a swim at noon", Model: "m-1", FinishReason: "stop", Usage: usage}, nil
-}
-
-var request = llm.Request{Model: "m", MaxTokens: 50, Messages: []llm.Message{
-	{Role: "system", Content: "You are Mia."}, {Role: "user", Content: "my knee hurts"},
-}}
-
-func stream(t *testing.T, ctx context.Context, m chat.Streamer) error {
-	t.Helper()
-	_, err := m.Stream(ctx, request, func(string) error { return nil })
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.Header.Get(trace.TraceParent) != "" {
+		return errors.New("the service gets the trace context")
+	}
+	_, err = io.Copy(io.Discard, answer.Body)
 	return err
 }
 
-// traced runs do in an invocation and returns the spans that arrive, the invocation's last.
+// traced runs do in an invocation and returns the spans that arrive, the invocation's last, and what was sent.
 func traced(
-	t *testing.T, change func(*trace.Options), caller map[string]string, do func(context.Context, *trace.Tracer),
-) []collector.Span {
+	t *testing.T, change func(*trace.Options), caller map[string]string, do func(context.Context),
+) (spans []collector.Span, sent string) {
 	t.Helper()
-	spans, l := collector.New(), newLambda(t)
-	tracer := start(t, l, spans, change)
+	c, l := collector.New(), newLambda(t)
+	tracer := start(t, l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		packed, err := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(packed))
+		unpacked, gzipErr := gzip.NewReader(bytes.NewReader(packed))
+		if err := errors.Join(err, gzipErr); err != nil {
+			t.Error(err)
+			return
+		}
+		text, err := io.ReadAll(unpacked)
+		if err != nil {
+			t.Error(err)
+		}
+		sent += string(text)
+		c.ServeHTTP(w, r)
+	}), change)
 	l.await(1)
 	l.invoke("id", never())
 	ctx, finish := tracer.Begin(t.Context(), trace.Invocation{Name: "coach", RequestID: "id", Caller: caller})
 	if do != nil {
-		do(ctx, tracer)
+		do(ctx)
 	}
 	finish(nil)
 	l.await(2)
-	got, _ := spans.Spans()
-	return got
+	spans, _ = c.Spans()
+	return spans, sent
 }
 
-// TestWithoutACollectorThereIsNothing has no endpoint: nothing is built, asked or wrapped, and an invocation allocates
-// nothing.
+// TestWithoutACollectorThereIsNothing has no endpoint: nothing is built or asked, and an invocation with a span of the
+// domain allocates nothing.
 func TestWithoutACollectorThereIsNothing(t *testing.T) {
 	l := newLambda(t)
 	off, err := trace.New(t.Context(), trace.Options{RuntimeAPI: l.url, Now: time.Now})
-	if off != nil || err != nil || l.registered.Load() {
+	if off != nil || err != nil || l.registered.Load() || off.Dial() != nil {
 		t.Fatalf("got %v, %v; registered: %t", off, err, l.registered.Load())
-	}
-	m := model{}
-	if off.Streamer(m, trace.Model{}) != chat.Streamer(m) || off.Router(nil) != nil || off.TurnStore(nil) != nil ||
-		off.Archive(nil) != nil || off.MessageStore(nil) != nil || off.Memories(nil) != nil || off.Documents(nil) != nil ||
-		off.Embedder(nil, trace.Model{}) != nil || off.Completer(nil, trace.Model{}) != nil {
-		t.Error("something is wrapped")
 	}
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
 		inner, finish := off.Begin(ctx, trace.Invocation{RequestID: "id"})
-		_, caller, end := off.Invoke(inner, "prompt")
-		if inner != ctx || caller != nil {
-			t.Error("the context or the headers changed")
+		below, s := span.Start(inner, "build_prompt")
+		if below != ctx {
+			t.Error("the context changed")
 		}
-		end(nil)
+		s.Set(span.Session, "s")
+		s.End(nil)
 		finish(nil)
 	}); n > 0 {
 		t.Errorf("an invocation allocates %v times", n)
+	}
+	if len(trace.Caller(ctx)) > 0 {
+		t.Errorf("the next function gets %v", trace.Caller(ctx))
 	}
 }
 
@@ -113,11 +128,11 @@ func TestCallersContext(t *testing.T) {
 			t.Parallel()
 			caller := map[string]string{trace.TraceParent: test.parent, trace.TraceState: test.state}
 			var next map[string]string
-			spans := traced(t, func(o *trace.Options) { o.Share = config.Share(test.share) }, caller,
-				func(ctx context.Context, tracer *trace.Tracer) {
-					var finish func(error)
-					_, next, finish = tracer.Invoke(ctx, "prompt")
-					finish(nil)
+			spans, _ := traced(t, func(o *trace.Options) { o.Share = config.Share(test.share) }, caller,
+				func(ctx context.Context) {
+					ctx, s := span.Start(ctx, "build_prompt")
+					next = trace.Caller(ctx)
+					s.End(nil)
 				})
 			switch {
 			case test.want == "":
@@ -136,84 +151,77 @@ func TestCallersContext(t *testing.T) {
 	}
 }
 
-// TestContentIsOffUnlessAskedFor has the texts of a model's call in no attribute. With Content they are in the three of
-// the conventions, as long as they are short.
-func TestContentIsOffUnlessAskedFor(t *testing.T) {
+// TestRequestsHaveSpans has a request to a model and one to the table, each below the invocation's span.
+func TestRequestsHaveSpans(t *testing.T) {
 	t.Parallel()
-	call := func(ctx context.Context, tracer *trace.Tracer) {
-		m := tracer.Streamer(model{}, trace.Model{Name: "m", BaseURL: "https://api.example/v1"})
-		if err := stream(t, ctx, m); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, s := range traced(t, nil, nil, call) {
-		for name, value := range s.Attributes {
-			if strings.Contains(value, "knee") || strings.Contains(value, "Mia") || strings.Contains(value, "swim") {
-				t.Errorf("%s has %s=%s", s.Name, name, value)
+	spans, _ := traced(t, nil, nil, func(ctx context.Context) {
+		for _, address := range []string{"https://api.example/v1/embeddings", "https://dynamodb.example/"} {
+			if err := ask(ctx, address, nil); err != nil {
+				t.Error(err)
 			}
 		}
+	})
+	if len(spans) != 3 {
+		t.Fatalf("got %+v", spans)
 	}
-	spans := traced(t, func(o *trace.Options) { o.Content = true }, nil, call)
-	for name, want := range map[string]string{
-		"gen_ai.system_instructions": `[{"type":"text","content":"You are Mia."}]`,
-		"gen_ai.input.messages":      `[{"role":"user","parts":[{"type":"text","content":"my knee hurts"}]}]`,
-		"gen_ai.output.messages": `[{"role":"assistant","parts":[{"type":"text","content":"a swim at noon"}],` +
-			`"finish_reason":"stop"}]`,
-		"gen_ai.usage.cache_read.input_tokens": "60", "gen_ai.usage.input_tokens": "90",
-		"gen_ai.usage.output_tokens": "7", "gen_ai.response.finish_reasons": "stop", "gen_ai.request.model": "m",
-		"gen_ai.response.model": "m-1", "server.address": "api.example", "server.port": "443",
-	} {
-		if got := spans[0].Attributes[name]; got != want {
-			t.Errorf("%s is %s, want %s", name, got, want)
+	for i, want := range []string{"POST embeddings", "DynamoDB Query"} {
+		if s := spans[i]; s.Name != want || s.Parent != spans[2].ID || s.Kind != "client" ||
+			s.Attributes["http.response.status_code"] != "200" {
+			t.Errorf("got %+v, want %s", s, want)
 		}
 	}
 }
 
-// TestSpansAreBounded has an id and a text of a megabyte.
+// TestNoTextIsSent has texts of a user, of a model and of an error, in what is asked, answered and failed.
+func TestNoTextIsSent(t *testing.T) {
+	t.Parallel()
+	spans, sent := traced(t, nil, nil, func(ctx context.Context) {
+		secret := fault.Wrap(fault.Unavailable, "chat", errors.New("secret words"))
+		ctx, s := span.Start(ctx, "invoke_agent")
+		_ = ask(ctx, "https://api.example/v1/responses", nil)
+		if ask(ctx, "https://api.example/v1/responses", secret) == nil {
+			t.Error("the request did not fail")
+		}
+		s.End(secret)
+	})
+	if len(spans) != 4 || !strings.Contains(sent, "invoke_agent") {
+		t.Fatalf("got %d spans", len(spans))
+	}
+	for _, text := range []string{"knee", "swim", "secret"} {
+		if strings.Contains(sent, text) {
+			t.Errorf("%q is sent", text)
+		}
+	}
+}
+
+// TestSpansAreBounded has an id of a megabyte.
 func TestSpansAreBounded(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("x", 1<<20)
-	for content, most := range map[bool]int{false: 1 << 10, true: 64 << 10} {
-		spans := traced(t, func(o *trace.Options) { o.Content = content }, nil,
-			func(ctx context.Context, tracer *trace.Tracer) {
-				turns := tracer.Turns(chat.New(chat.Deps{Now: time.Now}))
-				if _, err := turns.Start(ctx, "ann", chat.Request{SessionID: long, AgentID: long}); err == nil {
-					t.Error("the turn began")
-				}
-				r := request
-				r.Messages = append(r.Messages, llm.Message{Role: "user", Content: long})
-				_, _ = tracer.Streamer(model{}, trace.Model{}).Stream(ctx, r, func(string) error { return nil })
-			})
-		if len(spans) != 3 {
-			t.Fatalf("got %d spans, want 3", len(spans))
-		}
-		for _, s := range spans {
-			for name, value := range s.Attributes {
-				if len(value) > most || len(s.Name) > 100 {
-					t.Errorf("%.100s has %s with %d characters", s.Name, name, len(value))
-				}
-			}
-		}
+	spans, _ := traced(t, nil, nil, func(ctx context.Context) {
+		_, s := span.Start(ctx, "build_prompt")
+		s.Set(span.Session, strings.Repeat("x", 1<<20))
+		s.End(nil)
+	})
+	if got := len(spans[0].Attributes[span.Session]); got != 1<<10 {
+		t.Errorf("the id has %d characters", got)
 	}
 }
 
-// TestErrorsHaveTheirCodes has an error whose text is a vendor's.
+// TestErrorsHaveTheirCodes has errors of a turn, and a request that they end.
 func TestErrorsHaveTheirCodes(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"unavailable": fault.Wrap(fault.Unavailable, "chat", errors.New("secret words")),
 		"canceled":    context.Canceled, "timeout": context.DeadlineExceeded,
 	} {
-		spans := traced(t, nil, nil, func(ctx context.Context, tracer *trace.Tracer) {
-			if got := stream(t, ctx, tracer.Streamer(model{err}, trace.Model{})); !errors.Is(got, err) {
-				t.Errorf("got %v, want %v", got, err)
-			}
+		spans, _ := traced(t, nil, nil, func(ctx context.Context) {
+			_, s := span.Start(ctx, "invoke_agent")
+			s.End(err)
 			trace.Requested(ctx, http.MethodPost, "POST /v1/chat", http.StatusServiceUnavailable)
 		})
 		failed, whole := spans[0], spans[1]
-		if !failed.IsError || failed.Attributes["error.type"] != want ||
-			failed.Attributes["gen_ai.usage.input_tokens"] != "" {
-			t.Errorf("the call has %+v", failed)
+		if !failed.IsError || failed.Attributes["error.type"] != want {
+			t.Errorf("the turn has %+v", failed)
 		}
 		if !whole.IsError || whole.Name != "POST /v1/chat" || whole.Attributes["http.route"] != "/v1/chat" ||
 			whole.Attributes["error.type"] != "503" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/infra/client"
@@ -64,17 +63,19 @@ func (c *Collector) Await(ctx context.Context, traceID, caller string) (Tree, er
 	}
 }
 
-// isWhole reports whether each function that was invoked has sent its spans.
+// isWhole reports whether the prompt function has sent its spans, too, where a turn has invoked it.
 func (t Tree) isWhole() bool {
-	if t.Attributes["faas.invoked_name"] != "" && len(t.Children) == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(t.Children, func(child Tree) bool { return !child.isWhole() })
+	isTurn, hasPrompt := false, false
+	t.Walk(func(_ int, s Span) {
+		isTurn = isTurn || strings.HasPrefix(s.Name, "invoke_agent")
+		hasPrompt = hasPrompt || s.Name == "prompt"
+	})
+	return hasPrompt || !isTurn
 }
 
 // shown are the attributes that Table shows.
 var shown = []string{
-	"gen_ai.memory.store.id", "gen_ai.memory.record.count", "db.response.returned_rows", "gen_ai.usage.input_tokens",
+	"gen_ai.memory.record.count", "gen_ai.usage.input_tokens",
 	"gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.response.time_to_first_chunk",
 	"throughline.prompt.tokens",
 }

@@ -19,10 +19,8 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/metric"
-	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/token"
-	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler.
@@ -66,24 +64,24 @@ func export(rt function.Runtime, db *dynamo.DB) httpapi.ExportDeps {
 	}
 }
 
-func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.Counter) (trace.Turns, error) {
+func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.Counter) (*chat.Service, error) {
 	recaller, err := function.Recall(cfg, rt, db)
 	if err != nil {
-		return trace.Turns{}, err
+		return nil, err
 	}
-	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg), rt.Spans), cfg.PromptFunction)
+	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
 	turns := dynamo.NewTurnStore(db)
-	return rt.Spans.Turns(chat.New(chat.Deps{
-		Turns: rt.Spans.TurnStore(turns), Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts,
-		Model:  rt.Spans.Streamer(openai.New(cfg.OpenAI), function.ChatModel(cfg.OpenAI)),
+	return chat.New(chat.Deps{
+		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts,
+		Model:  function.Models(cfg.OpenAI, rt),
 		Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
-		Embed:  recaller, Archive: rt.Spans.Archive(dynamo.NewPromptStore(db)), Tokens: tokens, Now: time.Now,
+		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now,
 		Timeout:      cfg.ChatTimeout,
 		AnswerTokens: cfg.AnswerTokens,
 		StoreText:    cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		Observe: observe, Report: function.Report(rt.Log),
-	})), nil
+	}), nil
 }
 
 // observe adds the metrics of a turn: what it came to, how long the user waited for the first words, the tokens that

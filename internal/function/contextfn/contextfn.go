@@ -14,7 +14,6 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler.
@@ -48,7 +47,7 @@ type operation struct {
 
 // direct handles direct invocations: the bodies of POST /v1/context/query and POST /v1/recall, with the user and the
 // operation.
-func direct(service *trace.Recall) function.PayloadHandler {
+func direct(service *recall.Service) function.PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		if err := invoke.Check(payload); err != nil {
 			return nil, err

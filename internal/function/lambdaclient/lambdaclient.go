@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/internal/config"
@@ -24,29 +23,22 @@ const maxInvokeTime = 10 * time.Second
 // New returns the client with which the coach function invokes the prompt function, and the sweep its workers.
 func New(cfg config.Config) *lambda.Client {
 	client := function.AWS(cfg, cfg.LambdaEndpoint)
-	client.HTTPClient = function.InAttempts(maxInvokeTime)
+	client.HTTPClient = function.InAttempts(cfg.Tracing, maxInvokeTime)
 	return lambda.NewFromConfig(client)
 }
 
-// Traced returns a client that passes the id of the current request, and the span of the invocation, to the functions
-// that it invokes, so that the log lines of both have the id and the spans of both are of one trace.
-func Traced(client caller.Client, spans *trace.Tracer) caller.Client { return traced{client, spans} }
+// Traced returns a client that passes the id of the current request, and its trace, to the functions that it invokes,
+// so that the log lines of both have the id and the spans of both are of one trace.
+func Traced(client caller.Client) caller.Client { return traced{client} }
 
-type traced struct {
-	caller.Client
-	spans *trace.Tracer
-}
+type traced struct{ caller.Client }
 
-// Invoke adds the request id and the span to the client context and calls the client.
+// Invoke adds the request id and the trace to the client context and calls the client.
 func (t traced) Invoke(
 	ctx context.Context, in *lambda.InvokeInput, options ...func(*lambda.Options),
-) (out *lambda.InvokeOutput, err error) {
-	ctx, custom, finish := t.spans.Invoke(ctx, aws.ToString(in.FunctionName))
-	defer func() { finish(err) }()
+) (*lambda.InvokeOutput, error) {
+	custom := trace.Caller(ctx)
 	if id := httpapi.RequestID(ctx); id != "" {
-		if custom == nil {
-			custom = map[string]string{}
-		}
 		custom[function.ClientRequestID] = id
 	}
 	if len(custom) > 0 {

@@ -43,9 +43,9 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	handler := httpapi.Messages(httpapi.MessagesDeps{
 		Base:     function.Base(cfg, rt, db),
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
-		Messages:       rt.Spans.MessageStore(dynamo.NewMessageStore(db)),
+		Messages:       dynamo.NewMessageStore(db),
 		MessageRemover: eraser, SessionCutter: eraser, LongTerm: function.LongTerm(rt, db),
-		Documents: rt.Spans.Documents(dynamo.NewDocumentStore(db)),
+		Documents: dynamo.NewDocumentStore(db),
 		Spines:    dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
 	})

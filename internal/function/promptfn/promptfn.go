@@ -16,7 +16,6 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/token"
-	"github.com/throughline/throughline/internal/trace"
 )
 
 // New builds the handler.
@@ -41,20 +40,20 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	return function.Measured(rt, "prompt", handler), nil
 }
 
-func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (trace.Prompts, error) {
+func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*prompt.Service, error) {
 	search, err := function.Recall(cfg, rt, db)
 	if err != nil {
-		return trace.Prompts{}, err
+		return nil, err
 	}
 	tokens := token.New()
 	tokens.Warm()
-	return rt.Spans.Prompts(prompt.New(prompt.Deps{
-		Archive: rt.Spans.Archive(dynamo.NewPromptStore(db)),
+	return prompt.New(prompt.Deps{
+		Archive: dynamo.NewPromptStore(db),
 		Store:   dynamo.NewPromptSource(db), Search: search, Counter: tokens, Now: time.Now, NewID: rand.Text,
 		Log: rt.Log, Observe: observe,
 		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
 		FillBudget: !cfg.CacheFirst,
-	})), nil
+	}), nil
 }
 
 // observe adds metrics of a prompt: its tokens, the time of each source, and one for each source that was missing.

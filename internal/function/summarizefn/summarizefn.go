@@ -24,7 +24,6 @@ import (
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/llm/paced"
 	"github.com/throughline/throughline/internal/metric"
-	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/stream"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
@@ -46,7 +45,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
 	background := cfg.OpenAI.Background()
-	model := paced.New(rt.Spans.Completer(openai.New(background), function.ChatModel(background)), sweep.AtOnce, time.Now)
+	model := paced.New(function.Models(background, rt), sweep.AtOnce, time.Now)
 	quota, tokens := dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,

@@ -1,0 +1,28 @@
+package recall
+
+import (
+	"context"
+
+	"github.com/throughline/throughline/internal/span"
+)
+
+// searchSpan is the span of a search.
+type searchSpan struct{ span.Span }
+
+func startSpan(ctx context.Context) (context.Context, searchSpan) {
+	ctx, of := span.Start(ctx, "search_memory")
+	of.Set(span.Operation, "search_memory")
+	return ctx, searchSpan{of}
+}
+
+func (s searchSpan) end(found Found, err error) {
+	if err == nil {
+		s.Set(span.Records, len(found.Hits))
+		var missing []string
+		for _, d := range found.Degraded {
+			missing = append(missing, d.Source)
+		}
+		s.Set("throughline.degraded", missing)
+	}
+	s.End(err)
+}
