@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/aws/smithy-go/encoding/cbor"
 )
 
 const ready = `[dev.global.parameters]
@@ -42,6 +44,18 @@ type fakeAccount struct {
 	stack string
 	// table is the table that the stack has adopted.
 	table string
+	// firing is an alarm that fires.
+	firing string
+}
+
+// describeAlarms answers in CloudWatch's protocol.
+func (a fakeAccount) describeAlarms(w http.ResponseWriter) {
+	alarms := cbor.List{}
+	if a.firing != "" {
+		alarms = append(alarms, cbor.Map{"AlarmName": cbor.String(a.firing)})
+	}
+	w.Header().Set("Smithy-Protocol", "rpc-v2-cbor")
+	_, _ = w.Write(cbor.Encode(cbor.Map{"MetricAlarms": alarms}))
 }
 
 func (a fakeAccount) listStackResources(w http.ResponseWriter) {
@@ -64,6 +78,10 @@ func (a fakeAccount) describeStacks(w http.ResponseWriter) {
 }
 
 func (a fakeAccount) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/DescribeAlarms") {
+		a.describeAlarms(w)
+		return
+	}
 	if r.FormValue("Action") == "DescribeStacks" {
 		a.describeStacks(w)
 		return
@@ -189,6 +207,14 @@ func TestDeploy(t *testing.T) {
 		},
 		{name: "an update", config: ready, account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_COMPLETE"}},
 		{
+			name: "during an alarm of the release", config: ready, code: 1,
+			account: fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", firing: "app-dev-release-answers"},
+			says: []string{
+				"  app-dev-release-answers: firing, and a gradual release goes back while it does.",
+				`"make deploy ENV=dev URGENT=1"`,
+			},
+		},
+		{
 			name: "after a restore", config: ready, code: 1,
 			account: fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", table: "app-dev-restored"},
 			says: []string{
@@ -254,6 +280,14 @@ func TestDeploy(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestUrgentDeploymentGoesOn does not stop at an alarm of the release.
+func TestUrgentDeploymentGoesOn(t *testing.T) {
+	account := fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", firing: "app-dev-release-answers"}
+	if code, out := deploy(t, ready, account, true, "-urgent"); code != 0 {
+		t.Errorf("exits with %d:\n%s", code, out)
 	}
 }
 

@@ -192,11 +192,11 @@ func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]s
 		RoleARN: of.RoleARN,
 	}
 	for _, p := range of.Parameters {
-		changed := types.Parameter{ParameterKey: p.ParameterKey, UsePreviousValue: aws.Bool(true)}
-		if value, ok := given[aws.ToString(p.ParameterKey)]; ok {
-			changed = types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value}
+		value, ok := given[aws.ToString(p.ParameterKey)]
+		if !ok {
+			value = aws.ToString(p.ParameterValue)
 		}
-		in.Parameters = append(in.Parameters, changed)
+		in.Parameters = append(in.Parameters, types.Parameter{ParameterKey: p.ParameterKey, ParameterValue: &value})
 	}
 	out, err := u.Stacks.CreateChangeSet(ctx, in)
 	if err != nil {

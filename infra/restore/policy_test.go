@@ -6,18 +6,22 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 )
 
 // withPolicies passes requests on to an engine and adds what it lacks of policies. It keeps a resource policy for each
 // table, and refuses the writes that a statement with the effect Deny names, as the service does; what the functions'
 // roles do not allow it refuses after that. The principal of a request is the role that has the name of its access key.
-func withPolicies(engine http.Handler, allows func(action, table string) bool) http.Handler {
-	return &policies{engine: engine, allows: allows, texts: map[string]string{}, stale: map[string]string{}}
+func withPolicies(engine http.Handler, allows func(action, table string) bool) *policies {
+	return &policies{
+		engine: engine, allows: allows, texts: map[string]string{}, stale: map[string]string{}, taken: map[string]bool{},
+	}
 }
 
 type policies struct {
@@ -27,6 +31,49 @@ type policies struct {
 	mu    sync.Mutex
 	texts map[string]string // by the table's name
 	stale map[string]string // what the next look sees, as the service answers for some seconds after a change
+	taken map[string]bool   // the actions that operators have taken
+}
+
+// note notes the actions of an operator's request. What is about a table as a whole is an action of the same name.
+func (p *policies) note(operation string, body []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	of := actions(operation, body)
+	if len(of) == 0 {
+		of = []call{{action: "dynamodb:" + operation}}
+	}
+	for _, c := range of {
+		p.taken[c.action] = true
+	}
+}
+
+// operatorsMay checks that the policies for operators allow what they have done.
+func (p *policies) operatorsMay(t *testing.T) {
+	t.Helper()
+	allowed := map[string]bool{}
+	for _, path := range []string{"policy.json", "../deploy/policy.json"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var policy struct{ Statement []struct{ Action []string } }
+		if err := json.Unmarshal(text, &policy); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range policy.Statement {
+			for _, action := range s.Action {
+				allowed[action] = true
+			}
+		}
+	}
+	if len(p.taken) < 10 {
+		t.Errorf("operators have taken %d actions", len(p.taken))
+	}
+	for action := range p.taken {
+		if !allowed[action] {
+			t.Errorf("operators take %s, which their policies do not allow", action)
+		}
+	}
 }
 
 // functionsKey is the access key of the functions.
@@ -50,12 +97,16 @@ func (p *policies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 	switch operation {
 	case "PutResourcePolicy", "GetResourcePolicy", "DeleteResourcePolicy":
+		p.note(operation, body)
 		p.policy(w, operation, body)
 		return
 	}
 	principal := principalOf("")
 	if m := accessKey.FindStringSubmatch(r.Header.Get("Authorization")); m != nil {
 		principal = principalOf(m[1])
+	}
+	if principal != principalOf(functionsKey) {
+		p.note(operation, body)
 	}
 	for _, c := range actions(operation, body) {
 		because := ""

@@ -145,6 +145,7 @@ func (x *rehearsal) restoreStepByStep() {
 		x.Errorf("the old table has changed since it was closed (-before +after)\n%s", diff)
 	}
 	x.hasSettings()
+	x.tables.policies.operatorsMay(x.T)
 }
 
 // hasSettings checks what a restore by DynamoDB leaves out.

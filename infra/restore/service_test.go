@@ -28,9 +28,10 @@ import (
 // was called. A table that is made or changed is busy until it was looked at once, and takes no other change until
 // then.
 type tableService struct {
-	t      *testing.T
-	url    string
-	engine *dynamodb.Client
+	t        *testing.T
+	url      string
+	engine   *dynamodb.Client
+	policies *policies
 
 	mu        sync.Mutex
 	backups   map[string][]map[string]types.AttributeValue // by table and time
@@ -51,7 +52,8 @@ func newTableService(t *testing.T, allows func(action, table string) bool) *tabl
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(withPolicies(s.handler(engine), allows))
+	s.policies = withPolicies(s.handler(engine), allows)
+	server := httptest.NewServer(s.policies)
 	t.Cleanup(server.Close)
 	s.url = server.URL
 	return s
