@@ -42,4 +42,17 @@ func TestRollbackKeepsTools(t *testing.T) {
 	if _, err := os.Stat(stamp); err != nil {
 		t.Error(err)
 	}
+	if out, err := run("sed", "-i", "s/URGENT/OTHER/g", "Makefile"); err != nil {
+		t.Fatal(out)
+	}
+	if out, err := run("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "older"); err != nil {
+		t.Fatal(out)
+	}
+	if out, err := run("git", "checkout", "-q", "HEAD~1"); err != nil {
+		t.Fatal(out)
+	}
+	out, err = run("make", "rollback", "TO=@{-1}", "URGENT=1")
+	if err == nil || !strings.Contains(out, "does not know URGENT: put GradualReleases=false into") {
+		t.Errorf("an urgent rollback to a commit from before it: %s", out)
+	}
 }

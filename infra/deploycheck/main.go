@@ -60,7 +60,7 @@ func command(ctx context.Context, arguments []string, out io.Writer) error {
 			arguments = append([]string{"--no-print-directory", "ENV=" + *env, "CONFIG=" + *config}, arguments...)
 			//nolint:gosec // the Makefile's targets, with this command's own arguments
 			command := exec.CommandContext(ctx, "make", arguments...)
-			command.Stdout, command.Stderr = out, os.Stderr
+			command.Stdin, command.Stdout, command.Stderr = os.Stdin, out, os.Stderr
 			return command.Run()
 		},
 	}

@@ -58,6 +58,41 @@ func TestRolesMayUseTheTablesKey(t *testing.T) {
 	}
 }
 
+// TestRolesMayReadThePreviousTable expects that each function but the migration may read the table that a restore
+// leaves, its indexes and, where it has the stream, that, and may not write there. Without such a table nothing names
+// one.
+func TestRolesMayReadThePreviousTable(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "other"} {
+		tpl, err := template.Parse(throughline.Template, map[string]string{"PreviousTableName": name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range tpl.Functions {
+			permissions, err := tpl.Role(f.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want, got []string
+			if name != "" && f.Name != "migrate" { // a migration waits for the end of a restore
+				want = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
+				if len(f.Streams) > 0 {
+					want = append(want, "dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator",
+						"dynamodb:ListStreams")
+				}
+			}
+			for _, p := range permissions {
+				if strings.HasSuffix(p.Resource, ":table/other/*") {
+					got = append(got, p.Action)
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("PreviousTableName=%s: %s (-want +got)\n%s", name, f.Name, diff)
+			}
+		}
+	}
+}
+
 // TestRolesMayReadTheCollectorsHeaders expects that each function that makes spans may read the collector's headers,
 // and only where the collector asks for some.
 func TestRolesMayReadTheCollectorsHeaders(t *testing.T) {
