@@ -35,20 +35,14 @@ func (r *chatRequest) validateCache() error {
 		return badRequest("prompt_cache_key", "Invalid 'prompt_cache_key': string too long. Expected a string with maximum "+
 			"length %d, but got a string with length %d instead.", maxCacheKey, n)
 	}
-	f, o := familyOf(r.Model), r.PromptCacheOptions
-	switch {
-	case f == nil:
+	if breakpoints.MatchString(r.Model) {
 		return nil
-	case o != nil && !f.breakpoints:
-		return unsupportedParameter("prompt_cache_options")
-	case o != nil && !slices.Contains([]string{"", "implicit", "explicit"}, o.Mode):
-		return badRequest("prompt_cache_options.mode", "Invalid value: '%s'. Supported values are: 'implicit' and "+
-			"'explicit'.", o.Mode)
 	}
-	for _, m := range r.Messages {
-		if m.Content.breakpoint && (!f.breakpoints || m.Role == "assistant") {
-			return unsupportedParameter("prompt_cache_breakpoint")
-		}
+	if r.PromptCacheOptions != nil {
+		return unsupportedParameter("prompt_cache_options")
+	}
+	if slices.ContainsFunc(r.Messages, func(m chatMessage) bool { return m.Content.breakpoint }) {
+		return unsupportedParameter("prompt_cache_breakpoint")
 	}
 	return nil
 }
@@ -79,7 +73,7 @@ func (c *promptCache) use(r *chatRequest, count func(string) int) int {
 	earlier := slices.Clone(c.prompts[key])
 	c.add(key, cachedPrompt{text, slices.Clone(ends[:min(len(ends), maxWrites)])})
 	c.mu.Unlock()
-	if f := familyOf(r.Model); f == nil || !f.breakpoints {
+	if !breakpoints.MatchString(r.Model) {
 		return commonTokens(text, earlier, count)
 	}
 	for _, end := range ends {

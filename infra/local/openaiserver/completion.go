@@ -42,7 +42,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	}); err != nil {
 		return err
 	}
-	if err := request.checkFamily(); err != nil {
+	if err := request.checkModel(); err != nil {
 		return err
 	}
 	if err := request.validate(); err != nil {
@@ -144,7 +144,7 @@ func (r *chatRequest) conversation() Conversation {
 func (t *tool) call(query string) *toolCall {
 	arguments := "{}"
 	if len(t.Function.Parameters) > 0 {
-		arguments = marshalText(mustFill(t.Function.Parameters).fill(map[string]any{"query": query}, ""))
+		arguments = filled(t.Function.Parameters, map[string]any{"query": query}, "")
 	}
 	return &toolCall{
 		ID:       fmt.Sprintf("call_%016x", hash(t.Function.Name+"\x00"+query)),

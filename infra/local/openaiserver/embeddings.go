@@ -85,9 +85,9 @@ func (r *embeddingsRequest) dimensions() (int, error) {
 	}
 }
 
-// embeddingInputs reads the four forms of input (one text or several, as strings or tokens) and counts their tokens.
+// embeddingInputs reads one text or several, and counts their tokens.
 func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens int, err error) {
-	if texts, err = s.parseInput(raw); err != nil {
+	if texts, err = parseInput(raw); err != nil {
 		return nil, 0, err
 	}
 	if len(texts) > maxInputs {
@@ -114,11 +114,9 @@ func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens in
 	return texts, tokens, nil
 }
 
-func (s *server) parseInput(raw json.RawMessage) ([]string, error) {
+func parseInput(raw json.RawMessage) ([]string, error) {
 	var one string
 	var several []string
-	var ids []uint
-	var idLists [][]uint
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return nil, badRequest("input", "Missing required parameter: 'input'.")
@@ -128,26 +126,9 @@ func (s *server) parseInput(raw json.RawMessage) ([]string, error) {
 		return nil, badRequest("input", emptyInputMessage)
 	case json.Unmarshal(raw, &several) == nil:
 		return several, nil
-	case json.Unmarshal(raw, &ids) == nil:
-		return s.decodeTokens([][]uint{ids})
-	case json.Unmarshal(raw, &idLists) == nil:
-		return s.decodeTokens(idLists)
 	default:
-		return nil, badRequest("input", "'$.input' is invalid: neither a text, nor a list of texts, nor tokens.")
+		return nil, badRequest("input", "'$.input' is invalid: neither a text nor a list of texts.")
 	}
-}
-
-// decodeTokens returns the texts of lists of cl100k tokens.
-func (s *server) decodeTokens(lists [][]uint) ([]string, error) {
-	texts := make([]string, len(lists))
-	for i, ids := range lists {
-		text, err := s.tokens.embedding.Decode(ids)
-		if err != nil {
-			return nil, badRequest("input", "'$.input' is invalid: a token that does not exist.")
-		}
-		texts[i] = text
-	}
-	return texts, nil
 }
 
 func encodeVector(vector []float32) string {

@@ -21,7 +21,7 @@ type chatRequest struct {
 	MaxTokens           *int            `json:"max_tokens"`
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
 	N                   *int            `json:"n"`
-	Stop                stopSequences   `json:"stop"`
+	Stop                oneOrMore       `json:"stop"`
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Tools               []tool          `json:"tools"`
 	ToolChoice          toolChoice      `json:"tool_choice"`
@@ -122,21 +122,6 @@ func (c *toolChoice) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// stopSequences end an answer. A request has one text or a list of them.
-type stopSequences []string
-
-// UnmarshalJSON reads both forms of stop.
-func (s *stopSequences) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		if one != "" {
-			*s = []string{one}
-		}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(s))
-}
-
 type responseFormat struct {
 	Type       string     `json:"type"`
 	JSONSchema jsonSchema `json:"json_schema"`
@@ -228,12 +213,8 @@ func (r *chatRequest) validateTools() error {
 		if t.Type != "function" || t.Function.Name == "" {
 			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
 		}
-		if len(t.Function.Parameters) == 0 {
-			continue
-		}
-		if _, err := newFiller(t.Function.Parameters); err != nil {
-			return badRequest("tools", "Invalid schema for function '%s': the offline model cannot fill it: %v",
-				t.Function.Name, err)
+		if len(t.Function.Parameters) > 0 && json.Unmarshal(t.Function.Parameters, &schema{}) != nil {
+			return badRequest("tools", "Invalid schema for function '%s'.", t.Function.Name)
 		}
 	}
 	choice := r.ToolChoice

@@ -109,9 +109,6 @@ func (r *responseRequest) chat() (*chatRequest, error) {
 	if out.effort, err = r.effort(r.Reasoning.Effort, "reasoning.effort"); err != nil {
 		return nil, err
 	}
-	if err := r.checkSampling(out.effort); err != nil {
-		return nil, err
-	}
 	switch {
 	case r.MaxOutputTokens != nil && *r.MaxOutputTokens < minOutputTokens:
 		return nil, badRequest("max_output_tokens", "Invalid 'max_output_tokens': integer below minimum value. Expected "+

@@ -1,189 +1,248 @@
 package openaiserver
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
+	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxSchemas bounds how many schemas one may be made of, and maxValue the size of its least value, so that references
-// to references cannot fill the memory.
-const (
-	maxSchemas = 10_000
-	maxValue   = 10_000
-)
-
-// filler makes values that a schema allows.
-type filler struct {
-	schema *jsonschema.Schema
-	valid  *jsonschema.Resolved
-	// least is the value without any wish.
-	least any
+// schema is a JSON schema of the kind that the product sends: types, properties, items, listed values, and anyOf.
+// Values are built by these keywords alone.
+type schema struct {
+	Type       oneOrMore          `json:"type"`
+	Properties map[string]*schema `json:"properties"`
+	Required   []string           `json:"required"`
+	Additional any                `json:"additionalProperties"`
+	Items      *schema            `json:"items"`
+	Enum       []any              `json:"enum"`
+	AnyOf      []*schema          `json:"anyOf"`
 }
 
-// reference finds what refers to a schema. The library would follow a reference to itself without end.
-var reference = regexp.MustCompile(`"\$(ref|dynamicRef)":`)
+// oneOrMore is a text or a list of texts.
+type oneOrMore []string
 
-// newFiller reads a schema and makes its least value. The error says why there is none that this model finds.
-func newFiller(data json.RawMessage) (*filler, error) {
-	f, in := &filler{schema: &jsonschema.Schema{}}, inliner{open: []string{"#"}}
-	err := errors.Join(json.Unmarshal(data, f.schema), json.Unmarshal(data, &in.root))
-	if err != nil {
-		return nil, err
+// UnmarshalJSON reads both forms.
+func (o *oneOrMore) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		if one != "" {
+			*o = []string{one}
+		}
+		return nil
 	}
-	if err := in.inline(f.schema); err != nil {
-		return nil, err
-	}
-	if text, err := json.Marshal(f.schema); err != nil || reference.Match(text) {
-		return nil, errors.Join(errors.New("a reference in a keyword that no value is built by"), err)
-	}
-	if f.valid, err = f.schema.Resolve(nil); err != nil {
-		return nil, err
-	}
-	b := newBuilder("")
-	if f.least = b.build(f.schema, nil); b.problem != nil {
-		return nil, b.problem
-	}
-	return f, f.valid.Validate(f.least)
+	return json.Unmarshal(data, (*[]string)(o))
 }
 
-// mustFill makes a filler of a schema that newFiller has accepted before.
-func mustFill(data json.RawMessage) *filler {
-	f, err := newFiller(data)
-	if err != nil {
-		panic(err)
-	}
-	return f
-}
+// known are the keywords that values are built by, and those that say nothing about them.
+var known = strings.Fields(`type properties required additionalProperties items enum anyOf description title default
+	strict`)
 
-// fill returns a value that the schema allows, as near to the wish as the schema lets it be. text is the wish for a
-// required string that has none.
-func (f *filler) fill(wish any, text string) any {
-	b := newBuilder(text)
-	if built := b.build(f.schema, wish); b.problem == nil && f.valid.Validate(built) == nil {
-		return built
+// unknownKeyword refuses a keyword that no value is built by.
+func unknownKeyword(in any) error {
+	keywords, ok := in.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%v is no schema", in)
 	}
-	return f.least
-}
-
-// inliner puts schemas in the place of the references to them.
-type inliner struct {
-	root    any
-	open    []string // the references that lead to the schema in hand
-	schemas int
-}
-
-// inline resolves the references in a schema. It writes a tuple as the current draft does, and leaves out what is said
-// of further properties, of which none is ever built. A pattern that Go cannot read is taken for that of a known format
-// beside it, as zod writes one beside each format.
-func (in *inliner) inline(s *jsonschema.Schema) error {
-	if s == nil {
-		return errors.New("a null in the place of a schema")
+	var below []any
+	for _, name := range slices.Sorted(maps.Keys(keywords)) {
+		switch value := keywords[name]; {
+		case !slices.Contains(known, name):
+			return fmt.Errorf("the offline model cannot fill it: it does not look at '%s'", name)
+		case name == "items":
+			below = append(below, value)
+		case name == "anyOf":
+			variants, _ := value.([]any)
+			below = append(below, variants...)
+		case name == "properties":
+			properties, _ := value.(map[string]any)
+			for _, property := range slices.Sorted(maps.Keys(properties)) {
+				below = append(below, properties[property])
+			}
+		}
 	}
-	if in.schemas++; in.schemas > maxSchemas {
-		return fmt.Errorf("more than %d schemas, references resolved", maxSchemas)
-	}
-	s.ID, s.Schema, s.Defs, s.Definitions = "", "", nil, nil
-	s.AdditionalProperties, s.PropertyNames = nil, nil
-	s.PrefixItems, s.ItemsArray = slices.Concat(s.PrefixItems, s.ItemsArray), nil
-	if _, err := regexp.Compile(s.Pattern); err != nil && examples[s.Format] != "" {
-		s.Pattern = ""
-	}
-	if s.Ref != "" {
-		return in.follow(s)
-	}
-	for _, child := range children(s) {
-		if err := in.inline(child); err != nil {
+	for _, child := range below {
+		if err := unknownKeyword(child); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// follow adds what a schema refers to.
-func (in *inliner) follow(s *jsonschema.Schema) error {
-	if slices.Contains(in.open, s.Ref) {
-		return fmt.Errorf("'%s' is recursive: it refers to a schema that it is part of", s.Ref)
+// strictProblem says what the strict mode does not allow in a schema: it closes every object and requires every
+// property (the service's guide "Structured outputs"). It is empty where there is nothing.
+func (s *schema) strictProblem() string {
+	if len(s.Type) == 0 && s.Enum == nil && s.AnyOf == nil {
+		return "schema must have a 'type' key."
 	}
-	data, err := in.find(s.Ref)
-	if err != nil {
-		return err
-	}
-	target := &jsonschema.Schema{}
-	if err := json.Unmarshal(data, target); err != nil {
-		return err
-	}
-	in.open = append(in.open, s.Ref)
-	s.Ref, s.AllOf = "", append(s.AllOf, target)
-	if err := in.inline(s); err != nil {
-		return err
-	}
-	in.open = in.open[:len(in.open)-1]
-	return nil
-}
-
-// find returns the schema that a reference within the document names (RFC 6901).
-func (in *inliner) find(ref string) (json.RawMessage, error) {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil, fmt.Errorf("'%s' refers to another document", ref)
-	}
-	at := in.root
-	for step := range strings.SplitSeq(path, "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch within := at.(type) {
-		case map[string]any:
-			at, ok = within[step]
-		case []any:
-			i, err := strconv.Atoi(step)
-			if ok = err == nil && i >= 0 && i < len(within); ok {
-				at = within[i]
+	children := slices.Clone(s.AnyOf)
+	if slices.Contains(s.Type, "object") {
+		if s.Additional != false {
+			return "'additionalProperties' is required to be supplied and to be false."
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+			if !slices.Contains(s.Required, name) {
+				return "'required' is required to be supplied and to be an array including every key in properties. " +
+					"Missing '" + name + "'."
 			}
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, fmt.Errorf("'%s' refers to nothing", ref)
+			children = append(children, s.Properties[name])
 		}
 	}
-	return json.Marshal(at)
+	if slices.Contains(s.Type, "array") {
+		if s.Items == nil {
+			return "array schema missing items."
+		}
+		children = append(children, s.Items)
+	}
+	for _, child := range children {
+		if reason := child.strictProblem(); reason != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
-// children are the schemas directly within s that a value is built by.
-func children(s *jsonschema.Schema) []*jsonschema.Schema {
-	all := slices.Concat(s.AnyOf, s.OneOf, s.AllOf, s.PrefixItems, s.ItemsArray)
-	if s.Items != nil {
-		all = append(all, s.Items)
+// checkFormat refuses a response format as the service does.
+func checkFormat(format jsonSchema) error {
+	s, reason := &schema{}, ""
+	var all any
+	err := json.Unmarshal(format.Schema, s)
+	if err == nil {
+		_ = json.Unmarshal(format.Schema, &all) // it was read just now
+		err = unknownKeyword(all)
 	}
-	for _, property := range s.Properties {
-		all = append(all, property)
-	}
-	return all
-}
-
-// typesOf are the types that a schema names, or else the one that its keywords are about. A schema without any allows
-// every type.
-func typesOf(s *jsonschema.Schema) []string {
 	switch {
-	case s.Type != "":
-		return []string{s.Type}
-	case s.Types != nil:
-		return s.Types
-	case s.Properties != nil || s.Required != nil:
-		return []string{"object"}
-	case s.Items != nil || s.PrefixItems != nil || s.MinItems != nil || s.MaxItems != nil:
-		return []string{"array"}
-	case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
-		s.MultipleOf != nil:
-		return []string{"number"}
-	case s.MinLength != nil || s.MaxLength != nil || s.Pattern != "" || s.Format != "":
-		return []string{"string"}
+	case err != nil:
+		reason = err.Error()
+	case format.Strict && !slices.Contains(s.Type, "object"):
+		reason = "schema must have type 'object' at its root."
+	case format.Strict:
+		reason = s.strictProblem()
 	}
-	return nil
+	if reason == "" {
+		return nil
+	}
+	return badRequest("response_format.json_schema.schema", "Invalid schema for response_format '%s': %s", format.Name,
+		reason)
+}
+
+// build returns a value of the schema that is as near to the wish as it can be. text is the wish for a required string
+// that has none.
+func (s *schema) build(wish any, text string) any {
+	if s.Enum != nil {
+		if slices.ContainsFunc(s.Enum, func(listed any) bool { return reflect.DeepEqual(listed, wish) }) {
+			return wish
+		}
+		return s.Enum[0]
+	}
+	for _, allows := range []func(*schema) bool{
+		func(v *schema) bool { return slices.Contains(v.Type, kindOf(wish)) },
+		func(v *schema) bool { return !slices.Contains(v.Type, "null") },
+	} {
+		if i := slices.IndexFunc(s.AnyOf, allows); i >= 0 {
+			return s.AnyOf[i].build(wish, text)
+		}
+	}
+	switch s.kind(wish) {
+	case "object":
+		return s.object(wish, text)
+	case "array":
+		wishes, _ := wish.([]any)
+		built := []any{}
+		for _, w := range wishes {
+			if s.Items != nil {
+				w = s.Items.build(w, "")
+			}
+			built = append(built, w)
+		}
+		return built
+	case "string":
+		said, _ := wish.(string)
+		return strings.ToValidUTF8(said, "")
+	case "integer", "number":
+		n, _ := wish.(float64)
+		return n
+	case "boolean":
+		return wish == true
+	case "null":
+		return nil
+	}
+	return wish
+}
+
+// object has the known properties that are wished, and all that are required.
+func (s *schema) object(wish any, text string) any {
+	wishes, _ := wish.(map[string]any)
+	built := map[string]any{}
+	for name, property := range s.Properties {
+		required := slices.Contains(s.Required, name)
+		wished, ok := wishes[name]
+		if !ok && required && property.kind(nil) == "string" {
+			wished = text
+		}
+		if wished != nil || required {
+			built[name] = property.build(wished, text)
+		}
+	}
+	return built
+}
+
+// kind is the type to build: the wish's where the schema allows it, else null, else the first.
+func (s *schema) kind(wish any) string {
+	switch wished := kindOf(wish); {
+	case len(s.Type) == 0:
+		return ""
+	case slices.Contains(s.Type, wished):
+		return wished
+	}
+	return s.Type[0]
+}
+
+// kindOf names the JSON type of a wish.
+func kindOf(wish any) string {
+	switch wish.(type) {
+	case map[string]any:
+		return "object"
+	case []any:
+		return "array"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case float64:
+		return "number"
+	}
+	return "null"
+}
+
+// structured answers with JSON of the request's schema.
+func (s *server) structured(c Conversation, format jsonSchema) string {
+	values, text := s.model.Fill(c, format.Name)
+	return filled(format.Schema, values, text)
+}
+
+// filled returns a value of a schema that was checked before.
+func filled(data json.RawMessage, values map[string]any, text string) string {
+	var wish any
+	s := &schema{}
+	err := errors.Join(json.Unmarshal(data, s), json.Unmarshal([]byte(marshalText(values)), &wish))
+	if err != nil {
+		panic(err) // it was read before, and encoded just now
+	}
+	return marshalText(s.build(wish, text))
+}
+
+// marshalText renders JSON without the escapes that only HTML needs.
+func marshalText(value any) string {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		panic(err) // build returns JSON values only
+	}
+	return strings.TrimRight(out.String(), "\n")
 }
