@@ -92,7 +92,14 @@ func (u *Updater) Update(ctx context.Context, given, variables map[string]string
 	if err := u.Check(ctx, variables); err == nil && has(found, given) {
 		return false, nil
 	}
-	id, err := u.change(ctx, found, given, len(variables) > 0)
+	given = maps.Clone(given)
+	if len(variables) > 0 {
+		if given == nil {
+			given = map[string]string{}
+		}
+		given[Release] = nextRelease(found, given)
+	}
+	id, err := u.change(ctx, found, given)
 	if err != nil {
 		return false, err
 	}
@@ -102,9 +109,10 @@ func (u *Updater) Update(ctx context.Context, given, variables map[string]string
 	if _, err := u.Stacks.ExecuteChangeSet(ctx, &cloudformation.ExecuteChangeSetInput{ChangeSetName: &id}); err != nil {
 		return false, fmt.Errorf("update the stack %s: %w", u.Stage.Stack, err)
 	}
+	// The first looks may find the stack as it was before.
 	before := aws.ToTime(found.LastUpdatedTime)
 	found, err = u.await(ctx, func(of types.Stack) bool {
-		return isOver(of.StackStatus) && !aws.ToTime(of.LastUpdatedTime).Equal(before)
+		return isOver(of.StackStatus) && (has(of, given) || !aws.ToTime(of.LastUpdatedTime).Equal(before))
 	})
 	if err != nil {
 		return false, err
@@ -172,14 +180,10 @@ func Environment(ctx context.Context, functions Functions, name string) (map[str
 
 // change makes a change set of the template as it was deployed, and waits until it can be executed. It returns "" where
 // there is nothing to change.
-func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]string, isRelease bool) (string, error) {
+func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]string) (string, error) {
 	url, err := u.putTemplate(ctx, of)
 	if err != nil {
 		return "", err
-	}
-	given = maps.Clone(given)
-	if isRelease {
-		given[Release] = nextRelease(of, given)
 	}
 	for name := range given {
 		if _, ok := Parameter(of, name); !ok {
@@ -188,7 +192,7 @@ func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]s
 	}
 	in := &cloudformation.CreateChangeSetInput{
 		StackName: &u.Stage.Stack, ChangeSetName: aws.String(fmt.Sprintf("throughline-%d", time.Now().UnixMilli())),
-		TemplateURL: &url, Capabilities: of.Capabilities, Tags: of.Tags, NotificationARNs: of.NotificationARNs,
+		ChangeSetType: types.ChangeSetTypeUpdate, TemplateURL: &url, Capabilities: of.Capabilities, Tags: of.Tags, NotificationARNs: of.NotificationARNs,
 		RoleARN: of.RoleARN,
 	}
 	for _, p := range of.Parameters {
