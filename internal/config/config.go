@@ -202,26 +202,34 @@ type Auth struct {
 // Parse reads the configuration from an environment. The environment is a map, so that several stacks can run in one
 // process. The error names every variable that is missing or malformed, and says what it must be.
 func Parse(environ map[string]string) (Config, error) {
-	cfg, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
-	var all env.AggregateError
-	if err == nil {
-		cfg.OpenAI, err = cfg.OpenAI.withServices(environ)
+	cfg, err := Read[Config](environ)
+	if err != nil {
+		return Config{}, err
 	}
+	cfg.OpenAI, err = cfg.OpenAI.withServices(environ)
+	return cfg, err
+}
+
+// Read reads a configuration whose fields name their variables. Its error is that of Parse. A field of a type that this
+// package does not know says itself what it must be.
+func Read[C any](environ map[string]string) (C, error) {
+	cfg, err := env.ParseAsWithOptions[C](env.Options{Environment: environ})
+	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return cfg, err
 	}
 	wrong := make([]string, len(all.Errors))
 	for i, e := range all.Errors {
-		wrong[i] = describe(e, environ)
+		wrong[i] = describe(e, reflect.TypeFor[C](), environ)
 	}
-	return Config{}, errors.New(strings.Join(wrong, "; "))
+	return cfg, errors.New(strings.Join(wrong, "; "))
 }
 
 // FromEnvironment reads the configuration from the process's environment.
 func FromEnvironment() (Config, error) { return Parse(env.ToMap(os.Environ())) }
 
 // describe says which variable is wrong and what it must be.
-func describe(err error, environ map[string]string) string {
+func describe(err error, of reflect.Type, environ map[string]string) string {
 	var missing env.VarIsNotSetError
 	var empty env.EmptyVarError
 	var malformed env.ParseError
@@ -231,8 +239,12 @@ func describe(err error, environ map[string]string) string {
 	case errors.As(err, &empty):
 		return empty.Key + " is empty"
 	case errors.As(err, &malformed):
-		name := variable(reflect.TypeFor[Config](), malformed.Name)
-		return fmt.Sprintf("%s=%s: must be %s", name, environ[name], kinds[malformed.Type])
+		name := variable(of, malformed.Name)
+		rule := kinds[malformed.Type]
+		if rule == "" {
+			rule = malformed.Err.Error()
+		}
+		return fmt.Sprintf("%s=%s: must be %s", name, environ[name], rule)
 	}
 	return err.Error()
 }

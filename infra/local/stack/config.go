@@ -7,16 +7,11 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/caarlos0/env/v11"
-
 	"github.com/throughline/throughline/internal/config"
-	"github.com/throughline/throughline/internal/migration"
 )
 
 // DefaultTable is the name of the table unless TABLE_NAME gives another.
@@ -26,11 +21,11 @@ const DefaultTable = "throughline"
 // services' own.
 type Config struct {
 	// Port is where the HTTP API listens. The other ports are those of the services. 0 takes a free one.
-	Port         int `env:"PORT" envDefault:"8080"`
-	DynamoDBPort int `env:"DYNAMODB_PORT"`
-	PineconePort int `env:"PINECONE_PORT"`
-	OpenAIPort   int `env:"OPENAI_PORT"`
-	LambdaPort   int `env:"LAMBDA_PORT"`
+	Port         Port `env:"PORT" envDefault:"8080"`
+	DynamoDBPort Port `env:"DYNAMODB_PORT"`
+	PineconePort Port `env:"PINECONE_PORT"`
+	OpenAIPort   Port `env:"OPENAI_PORT"`
+	LambdaPort   Port `env:"LAMBDA_PORT"`
 
 	// App is the file of the app's registry (docs/extending.md). Without one it is that of the example.
 	App string `env:"APP"`
@@ -42,32 +37,26 @@ type Config struct {
 	ErasuresTable string `env:"ERASURES_TABLE" envDefault:"throughline-erasures"`
 	// Triggers replace the template's values, as in "messages=20,idle=15m,sweep=1m".
 	Triggers Triggers `env:"TRIGGERS"`
-	// InitialStage is the migration stage of a table that has no state yet.
-	InitialStage MigrationStage `env:"INITIAL_STAGE" envDefault:"shared"`
 	// Issuer and Audience, if set, are those of an own issuer, whose tokens the stack takes in the place of its own.
 	// JWKSURL is where its keys are, if its configuration does not say so (OpenID Connect Discovery).
-	Issuer   string `env:"JWT_ISSUER"`
-	Audience string `env:"JWT_AUDIENCE"`
-	JWKSURL  string `env:"JWT_JWKS_URL"`
+	Issuer   config.Endpoint `env:"JWT_ISSUER"`
+	Audience string          `env:"JWT_AUDIENCE"`
+	JWKSURL  config.Endpoint `env:"JWT_JWKS_URL"`
 	// CORSOrigins are the origins, or "*", whose pages may use the stack.
 	CORSOrigins Origins `env:"CORS_ORIGINS"`
-	// KeepPromptText keeps rendered prompts beside their manifests.
-	KeepPromptText bool `env:"KEEP_PROMPT_TEXT" envDefault:"true"`
-	// CacheFirst keeps what changes with each turn of a chat small beside what a model's server may have in its cache.
-	CacheFirst bool `env:"CACHE_FIRST" envDefault:"true"`
 
 	// The endpoints replace a local service with another.
-	DynamoDBEndpoint    string `env:"AWS_ENDPOINT_URL_DYNAMODB"`
-	StreamsEndpoint     string `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
-	SQSEndpoint         string `env:"AWS_ENDPOINT_URL_SQS"`
-	PineconeHost        string `env:"PINECONE_INDEX_HOST"`
-	OpenAIBaseURL       string `env:"OPENAI_BASE_URL"`
-	EmbeddingBaseURL    string `env:"OPENAI_EMBEDDING_BASE_URL"`
-	Region              string `env:"AWS_REGION" envDefault:"us-east-1"`
-	AccessKeyID         string `env:"AWS_ACCESS_KEY_ID" envDefault:"local"`
-	SecretAccessKey     string `env:"AWS_SECRET_ACCESS_KEY" envDefault:"local"`
-	SessionToken        string `env:"AWS_SESSION_TOKEN"`
-	EmbeddingDimensions int    `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
+	DynamoDBEndpoint    config.Endpoint `env:"AWS_ENDPOINT_URL_DYNAMODB"`
+	StreamsEndpoint     config.Endpoint `env:"AWS_ENDPOINT_URL_DYNAMODB_STREAMS"`
+	SQSEndpoint         string          `env:"AWS_ENDPOINT_URL_SQS"`
+	PineconeHost        string          `env:"PINECONE_INDEX_HOST"`
+	OpenAIBaseURL       config.Endpoint `env:"OPENAI_BASE_URL"`
+	EmbeddingBaseURL    config.Endpoint `env:"OPENAI_EMBEDDING_BASE_URL"`
+	Region              string          `env:"AWS_REGION" envDefault:"us-east-1"`
+	AccessKeyID         string          `env:"AWS_ACCESS_KEY_ID" envDefault:"local"`
+	SecretAccessKey     string          `env:"AWS_SECRET_ACCESS_KEY" envDefault:"local"`
+	SessionToken        string          `env:"AWS_SESSION_TOKEN"`
+	EmbeddingDimensions int             `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 	// MaxNamespaces is how many namespaces the local vector index allows. 0 is no limit.
 	MaxNamespaces int `env:"PINECONE_MAX_NAMESPACES"`
 
@@ -106,100 +95,32 @@ func (c Config) where() string {
 // Parse reads a configuration from an environment. The error is one line that names every variable with a wrong value,
 // and says what each must be.
 func Parse(environ map[string]string) (Config, error) {
-	cfg, err := env.ParseAsWithOptions[Config](env.Options{
-		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch},
-	})
-	wrong := unreadable(err, environ)
-	if err == nil {
+	cfg, err := config.Read[Config](environ)
+	var wrong []string
+	if err != nil {
+		wrong = []string{err.Error()}
+	} else {
 		wrong = append(cfg.unusable(), cfg.unnamed(environ)...)
 	}
 	if len(wrong) > 0 {
-		slices.Sort(wrong)
 		return Config{}, errors.New(strings.Join(wrong, "; "))
 	}
 	cfg.Environment = environ
 	return cfg, nil
 }
 
-// parseSwitch reads on and off, and Go's spellings of true and false.
-func parseSwitch(text string) (any, error) {
-	switch strings.ToLower(text) {
-	case "on":
-		return true, nil
-	case "off":
-		return false, nil
-	}
-	return strconv.ParseBool(text)
-}
-
-// unreadable rewords the parser's errors. The parser names fields and Go types; users know variables and values.
-func unreadable(err error, environ map[string]string) (wrong []string) {
-	if err == nil {
-		return nil
-	}
-	all, _ := errors.AsType[env.AggregateError](err)
-	for _, one := range all.Errors {
-		parse, ok := errors.AsType[env.ParseError](one)
-		field, known := reflect.TypeFor[Config]().FieldByName(parse.Name)
-		if !ok || !known {
-			wrong = append(wrong, one.Error())
-			continue
-		}
-		name := field.Tag.Get("env")
-		switch field.Type.Kind() {
-		case reflect.Int:
-			wrong = append(wrong, fmt.Sprintf("%s=%s: must be %s", name, environ[name], numberRule(name)))
-		case reflect.Bool:
-			wrong = append(wrong, fmt.Sprintf("%s=%s: must be on or off, or true or false", name, environ[name]))
-		default: // a type of this package, whose own error is complete
-			wrong = append(wrong, parse.Err.Error())
-		}
-	}
-	if len(wrong) == 0 {
-		wrong = []string{err.Error()}
-	}
-	return wrong
-}
-
-func numberRule(variable string) string {
-	if strings.HasSuffix(variable, "PORT") {
-		return "a port from 1 to 65535, or 0 for any that is free"
-	}
-	return "a whole number above 0"
-}
-
-// unusable lists the values that could be read and are out of range.
+// unusable lists what does not go together, or is out of range.
 func (c Config) unusable() (wrong []string) {
-	refuse := func(variable string, value any, rule string) {
-		wrong = append(wrong, fmt.Sprintf("%s=%v: must be %s", variable, value, rule))
-	}
-	for variable, port := range map[string]int{
-		"PORT": c.Port, "DYNAMODB_PORT": c.DynamoDBPort, "PINECONE_PORT": c.PineconePort, "OPENAI_PORT": c.OpenAIPort,
-		"LAMBDA_PORT": c.LambdaPort,
-	} {
-		if port < 0 || port > 65535 {
-			refuse(variable, port, numberRule(variable))
-		}
+	if c.MaxNamespaces < 0 {
+		wrong = append(wrong, fmt.Sprintf("PINECONE_MAX_NAMESPACES=%d: must be a whole number", c.MaxNamespaces))
 	}
 	if c.EmbeddingDimensions < 1 {
-		refuse("OPENAI_EMBEDDING_DIMENSIONS", c.EmbeddingDimensions, numberRule(""))
-	}
-	if c.MaxNamespaces < 0 {
-		refuse("PINECONE_MAX_NAMESPACES", c.MaxNamespaces, numberRule(""))
-	}
-	for variable, address := range map[string]string{
-		"AWS_ENDPOINT_URL_DYNAMODB": c.DynamoDBEndpoint, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": c.StreamsEndpoint,
-		"OPENAI_BASE_URL": c.OpenAIBaseURL, "OPENAI_EMBEDDING_BASE_URL": c.EmbeddingBaseURL,
-		"JWT_ISSUER": c.Issuer, "JWT_JWKS_URL": c.JWKSURL,
-	} {
-		if address != "" && !isURL(address) {
-			refuse(variable, address, "a URL that begins with http:// or https://")
-		}
+		wrong = append(wrong, fmt.Sprintf("OPENAI_EMBEDDING_DIMENSIONS=%d: must be above 0", c.EmbeddingDimensions))
 	}
 	switch {
 	case c.Issuer != "" && c.Audience == "":
 		wrong = append(wrong, "JWT_AUDIENCE: must be set with JWT_ISSUER, to what the issuer writes into aud")
-	case c.Issuer == "" && c.Audience+c.JWKSURL != "":
+	case c.Issuer == "" && c.Audience+string(c.JWKSURL) != "":
 		wrong = append(wrong, "JWT_ISSUER: must be set with JWT_AUDIENCE and JWT_JWKS_URL, to the iss of the tokens")
 	}
 	return wrong
@@ -208,10 +129,10 @@ func (c Config) unusable() (wrong []string) {
 // unnamed lists the models without a name of services that have no default.
 func (c Config) unnamed(environ map[string]string) (wrong []string) {
 	for _, s := range []struct{ variable, address, model string }{
-		{"OPENAI_BASE_URL", c.OpenAIBaseURL, "OPENAI_CHAT_MODEL"},
-		{"OPENAI_EMBEDDING_BASE_URL", c.EmbeddingBaseURL, "OPENAI_EMBEDDING_MODEL"},
+		{"OPENAI_BASE_URL", string(c.OpenAIBaseURL), "OPENAI_CHAT_MODEL"},
+		{"OPENAI_EMBEDDING_BASE_URL", string(c.EmbeddingBaseURL), "OPENAI_EMBEDDING_MODEL"},
 	} {
-		if isURL(s.address) {
+		if s.address != "" {
 			if err := config.Named(environ, s.variable, s.address, s.model); err != nil {
 				wrong = append(wrong, err.Error())
 			}
@@ -228,15 +149,16 @@ func isURL(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// MigrationStage is a stage of the migration.
-type MigrationStage string
+// Port is a port of this machine. 0 takes a free one.
+type Port uint16
 
-// UnmarshalText reads a stage.
-func (s *MigrationStage) UnmarshalText(text []byte) error {
-	if _, err := migration.ParseStage(string(text)); err != nil {
-		return fmt.Errorf("INITIAL_STAGE=%s: must be embedded, dual, shared-read or shared", text)
+// UnmarshalText reads a port.
+func (p *Port) UnmarshalText(text []byte) error {
+	n, err := strconv.ParseUint(string(text), 10, 16)
+	if err != nil {
+		return errors.New("a port from 1 to 65535, or 0 for any that is free")
 	}
-	*s = MigrationStage(text)
+	*p = Port(n)
 	return nil
 }
 
@@ -248,8 +170,7 @@ func (o *Origins) UnmarshalText(text []byte) error {
 	for part := range strings.SplitSeq(string(text), ",") {
 		part = strings.TrimSpace(part)
 		if u, err := url.Parse(part); part != "*" && (err != nil || !isURL(part) || part != u.Scheme+"://"+u.Host) {
-			return fmt.Errorf("CORS_ORIGINS=%s: must be origins such as http://localhost:3000,https://app.example, or *",
-				text)
+			return errors.New("origins such as http://localhost:3000,https://app.example, or *")
 		}
 		*o = append(*o, part)
 	}
@@ -266,13 +187,16 @@ type Triggers struct {
 	Canary   time.Duration
 }
 
+var errTriggers = errors.New("positive values of messages, memories, idle, sweep and canary, each once, as in " +
+	"messages=20,idle=15m,sweep=1m")
+
 // UnmarshalText reads "messages=20,idle=15m,sweep=1m". Each part is optional and may be given once.
 func (t *Triggers) UnmarshalText(text []byte) error {
 	given := map[string]bool{}
 	for part := range strings.SplitSeq(string(text), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")
 		if given[name] {
-			return fmt.Errorf("TRIGGERS=%s: %s is given more than once", text, name)
+			return errTriggers
 		}
 		given[name] = true
 		if err := t.set(name, value); err != nil {
@@ -293,12 +217,9 @@ func (t *Triggers) set(name, value string) (err error) {
 	case period != nil:
 		*period, err = time.ParseDuration(value)
 		isPositive = *period > 0
-	default:
-		return fmt.Errorf("TRIGGERS knows messages, memories, idle, sweep and canary, as in messages=20,idle=15m,sweep=1m, "+
-			"not %q", name)
 	}
 	if err != nil || !isPositive {
-		return fmt.Errorf("TRIGGERS: %s=%q is not a positive value such as messages=20,idle=15m,sweep=1m", name, value)
+		return errTriggers
 	}
 	return nil
 }

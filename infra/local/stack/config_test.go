@@ -20,14 +20,8 @@ func TestParse(t *testing.T) {
 	}
 	for _, c := range cases {
 		cfg, err := stack.Parse(map[string]string{"TRIGGERS": c.triggers})
-		if err != nil || cfg.Triggers != c.want || cfg.Port != 8080 || cfg.TableName != stack.DefaultTable ||
-			!cfg.KeepPromptText {
+		if err != nil || cfg.Triggers != c.want || cfg.Port != 8080 || cfg.TableName != stack.DefaultTable {
 			t.Errorf("%q: %+v, %v", c.triggers, cfg, err)
-		}
-	}
-	for text, want := range map[string]bool{"on": true, "off": false, "ON": true, "true": true, "false": false, "": true} {
-		if cfg, err := stack.Parse(map[string]string{"KEEP_PROMPT_TEXT": text}); err != nil || cfg.KeepPromptText != want {
-			t.Errorf("KEEP_PROMPT_TEXT=%s: %v, %v", text, cfg.KeepPromptText, err)
 		}
 	}
 	cfg, err := stack.Parse(map[string]string{"CORS_ORIGINS": "http://localhost:3000, https://app.example"})
@@ -41,8 +35,8 @@ func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	const (
 		origins  = ": must be origins such as http://localhost:3000,https://app.example, or *"
-		triggers = "TRIGGERS knows messages, memories, idle, sweep and canary, as in messages=20,idle=15m,sweep=1m, not "
-		positive = " is not a positive value such as messages=20,idle=15m,sweep=1m"
+		triggers = ": must be positive values of messages, memories, idle, sweep and canary, each once, as in " +
+			"messages=20,idle=15m,sweep=1m"
 		port     = ": must be a port from 1 to 65535, or 0 for any that is free"
 		address  = ": must be a URL that begins with http:// or https://"
 	)
@@ -50,20 +44,20 @@ func TestParseRefuses(t *testing.T) {
 		{"CORS_ORIGINS", "http://a/", "CORS_ORIGINS=http://a/" + origins},
 		{"CORS_ORIGINS", "localhost", "CORS_ORIGINS=localhost" + origins},
 		{"CORS_ORIGINS", "http://a,", "CORS_ORIGINS=http://a," + origins},
-		{"TRIGGERS", "moon=full", triggers + `"moon"`},
-		{"TRIGGERS", ",", triggers + `""`},
-		{"TRIGGERS", "messages=20, messages=30", "TRIGGERS=messages=20, messages=30: messages is given more than once"},
-		{"TRIGGERS", "idle=0s", `TRIGGERS: idle="0s"` + positive},
-		{"TRIGGERS", "messages=-1", `TRIGGERS: messages="-1"` + positive},
-		{"TRIGGERS", "sweep", `TRIGGERS: sweep=""` + positive},
+		{"TRIGGERS", "moon=full", "TRIGGERS=moon=full" + triggers},
+		{"TRIGGERS", ",", "TRIGGERS=," + triggers},
+		{"TRIGGERS", "messages=20, messages=30", "TRIGGERS=messages=20, messages=30" + triggers},
+		{"TRIGGERS", "idle=0s", "TRIGGERS=idle=0s" + triggers},
+		{"TRIGGERS", "messages=-1", "TRIGGERS=messages=-1" + triggers},
+		{"TRIGGERS", "sweep", "TRIGGERS=sweep" + triggers},
 		{"JWT_ISSUER", "https://a", "JWT_AUDIENCE: must be set with JWT_ISSUER, to what the issuer writes into aud"},
 		{"JWT_AUDIENCE", "a", "JWT_ISSUER: must be set with JWT_AUDIENCE and JWT_JWKS_URL, to the iss of the tokens"},
 		{"PORT", "x", "PORT=x" + port},
 		{"PORT", "70000", "PORT=70000" + port},
 		{"PORT", "1e99", "PORT=1e99" + port},
 		{"DYNAMODB_PORT", "-1", "DYNAMODB_PORT=-1" + port},
-		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number above 0"},
-		{"OPENAI_EMBEDDING_DIMENSIONS", "0", "OPENAI_EMBEDDING_DIMENSIONS=0: must be a whole number above 0"},
+		{"PINECONE_MAX_NAMESPACES", "-1", "PINECONE_MAX_NAMESPACES=-1: must be a whole number"},
+		{"OPENAI_EMBEDDING_DIMENSIONS", "0", "OPENAI_EMBEDDING_DIMENSIONS=0: must be above 0"},
 		{"OPENAI_BASE_URL", "localhost:1", "OPENAI_BASE_URL=localhost:1" + address},
 		{
 			"OPENAI_BASE_URL", "http://localhost:1/v1",
@@ -82,8 +76,8 @@ func TestParseRefuses(t *testing.T) {
 			t.Errorf("%s=%s: error %q, want %q", c.variable, c.value, err, c.want)
 		}
 	}
-	_, err := stack.Parse(map[string]string{"KEEP_PROMPT_TEXT": "maybe", "PORT": "x"})
-	want := "KEEP_PROMPT_TEXT=maybe: must be on or off, or true or false; PORT=x" + port
+	_, err := stack.Parse(map[string]string{"DYNAMODB_PORT": "y", "PORT": "x"})
+	want := "PORT=x" + port + "; DYNAMODB_PORT=y" + port
 	if err == nil || err.Error() != want {
 		t.Errorf("two wrong values: error %q, want %q", err, want)
 	}

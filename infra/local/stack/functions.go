@@ -119,9 +119,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
-		"INITIAL_STAGE":    string(s.cfg.InitialStage),
-		"KEEP_PROMPT_TEXT": strconv.FormatBool(s.cfg.KeepPromptText),
-		"CACHE_FIRST":      strconv.FormatBool(s.cfg.CacheFirst),
+		"KEEP_PROMPT_TEXT": cmp.Or(s.cfg.Environment["KEEP_PROMPT_TEXT"], "true"),
 		// The local stack has no limits of users unless they are asked for.
 		"REQUESTS_PER_MINUTE": cmp.Or(s.cfg.Environment["REQUESTS_PER_MINUTE"], "0"),
 		"ANSWERS_AT_ONCE":     cmp.Or(s.cfg.Environment["ANSWERS_AT_ONCE"], "0"),

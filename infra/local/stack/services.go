@@ -104,12 +104,12 @@ func (s *services) stop(ctx context.Context) (err error) {
 
 // startDynamoDB starts the engine unless the user named one.
 func (s *services) startDynamoDB(ctx context.Context) error {
-	endpoint, about := s.cfg.DynamoDBEndpoint, "named by AWS_ENDPOINT_URL_DYNAMODB"
+	endpoint, about := string(s.cfg.DynamoDBEndpoint), "named by AWS_ENDPOINT_URL_DYNAMODB"
 	if endpoint == "" {
 		if !dynamodblocal.Installed() {
 			s.printer.print("dynamodb", "", "installing DynamoDB Local, once")
 		}
-		options := dynamodblocal.Options{Port: s.cfg.DynamoDBPort, DataDir: s.cfg.dataPath("dynamodb")}
+		options := dynamodblocal.Options{Port: int(s.cfg.DynamoDBPort), DataDir: s.cfg.dataPath("dynamodb")}
 		engine, err := dynamodblocal.Start(ctx, options)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (s *services) connect() {
 	options := dynamodbstreams.Options{Region: s.cfg.Region, Credentials: keys}
 	switch {
 	case s.cfg.StreamsEndpoint != "":
-		options.BaseEndpoint = aws.String(s.cfg.StreamsEndpoint)
+		options.BaseEndpoint = aws.String(string(s.cfg.StreamsEndpoint))
 	case !isAWS(s.dynamodb.direct):
 		options.BaseEndpoint = aws.String(s.dynamodb.direct)
 	}
@@ -318,14 +318,14 @@ func (s *services) startOpenAI(ctx context.Context) (err error) {
 		s.supervisor.serve(l, localOnly(offlinemodel.Handler(offlinemodel.Options{Logger: s.logger})))
 		offline = address(l) + "/v1"
 	}
-	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", s.cfg.OpenAIBaseURL, offline); err != nil {
+	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL), offline); err != nil {
 		return err
 	}
 	if s.cfg.EmbeddingBaseURL == s.cfg.OpenAIBaseURL { // one address, and so one key
 		s.embedding = s.openai
 		return nil
 	}
-	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", s.cfg.EmbeddingBaseURL, offline)
+	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", string(s.cfg.EmbeddingBaseURL), offline)
 	return err
 }
 

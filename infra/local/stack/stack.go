@@ -163,7 +163,7 @@ func (c Config) dataFolder(name string) (string, error) {
 func (s *Stack) acceptedTokens() auth.Config {
 	if s.cfg.hasOwnIssuer() {
 		audiences := strings.Split(s.cfg.Audience, ",")
-		return auth.Config{Issuer: s.cfg.Issuer, Audiences: audiences, JWKSURL: s.cfg.JWKSURL}
+		return auth.Config{Issuer: string(s.cfg.Issuer), Audiences: audiences, JWKSURL: string(s.cfg.JWKSURL)}
 	}
 	return auth.Config{Issuer: s.issuer.URL(), Audiences: []string{issuer.Audience}}
 }

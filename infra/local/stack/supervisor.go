@@ -85,9 +85,9 @@ func (s *supervisor) closeServers(ctx context.Context) {
 
 // listen takes a port of the loopback interface, or a free one for 0. The error tells the user to give another value
 // to the variable that chooses the port.
-func listen(ctx context.Context, variable string, port int) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	switch other := port%65535 + 1; {
+func listen(ctx context.Context, variable string, port Port) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
+	switch other := port + 1; {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, other)
 	case errors.Is(err, os.ErrPermission):
