@@ -192,8 +192,8 @@ func (u *Updater) change(ctx context.Context, of types.Stack, given map[string]s
 	}
 	in := &cloudformation.CreateChangeSetInput{
 		StackName: &u.Stage.Stack, ChangeSetName: aws.String(fmt.Sprintf("throughline-%d", time.Now().UnixMilli())),
-		ChangeSetType: types.ChangeSetTypeUpdate, TemplateURL: &url, Capabilities: of.Capabilities, Tags: of.Tags, NotificationARNs: of.NotificationARNs,
-		RoleARN: of.RoleARN,
+		ChangeSetType: types.ChangeSetTypeUpdate, TemplateURL: &url, Capabilities: of.Capabilities, Tags: of.Tags,
+		NotificationARNs: of.NotificationARNs, RoleARN: of.RoleARN,
 	}
 	for _, p := range of.Parameters {
 		value, ok := given[aws.ToString(p.ParameterKey)]
