@@ -80,6 +80,12 @@ func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	return keys
 }
 
+// Records returns every record in a user's partition, in the order of their keys.
+func Records(t testing.TB, table string, user conversation.UserID) []Record {
+	t.Helper()
+	return partition(t, table, user)
+}
+
 // partition reads every record in a user's partition, or those of its attributes that are named.
 func partition(t testing.TB, table string, user conversation.UserID, names ...string) (all []Record) {
 	t.Helper()
