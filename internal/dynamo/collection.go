@@ -41,9 +41,18 @@ func (k kind[T]) appendLive(list []T, it table.Item, now time.Time) []T {
 	return list
 }
 
+// tagged returns a kind of records whose tags say how they are stored.
+func tagged[T any](k longterm.Kind[T]) kind[T] {
+	return kind[T]{Kind: k, encode: table.Encode[T], decode: func(it table.Item) T {
+		v := table.Decode[T](it)
+		*k.ID(&v) = recordID(it)
+		return v
+	}}
+}
+
 var (
-	goals    = kind[longterm.Goal]{longterm.GoalKind(), encodeGoal, decodeGoal, nil}
-	checkIns = kind[longterm.CheckIn]{longterm.CheckInKind(), encodeCheckIn, decodeCheckIn, nil}
+	goals    = tagged(longterm.GoalKind())
+	checkIns = tagged(longterm.CheckInKind())
 	memories = kind[longterm.Memory]{longterm.MemoryKind(), encodeMemory, decodeMemory, traceOf}
 	todos    = kind[longterm.Todo]{longterm.TodoKind(), encodeTodo, decodeTodo, nil}
 )

@@ -29,14 +29,19 @@ type SingletonStore[T any] struct {
 
 var _ longterm.Singleton[longterm.Seed] = (*SingletonStore[longterm.Seed])(nil)
 
+// taggedSingleton returns a store of records whose tags say how they are stored.
+func taggedSingleton[T any](db *DB, name, sk string) *SingletonStore[T] {
+	return &SingletonStore[T]{db, name, sk, table.Encode[T], table.Decode[T], nil}
+}
+
 // NewProfileStore returns the profiles of a DB.
 func NewProfileStore(db *DB) *SingletonStore[longterm.Profile] {
-	return &SingletonStore[longterm.Profile]{db, "profile", profileSK, encodeProfile, decodeProfile, nil}
+	return taggedSingleton[longterm.Profile](db, "profile", profileSK)
 }
 
 // NewSeedStore returns the seeds of a DB.
 func NewSeedStore(db *DB) *SingletonStore[longterm.Seed] {
-	return &SingletonStore[longterm.Seed]{db, "seed", seedSK, encodeSeed, decodeSeed, nil}
+	return taggedSingleton[longterm.Seed](db, "seed", seedSK)
 }
 
 // NewPreferencesStore returns the preferences of a DB. A user who has set none has the defaults.
@@ -131,11 +136,11 @@ func (s *CoachStore) PutCoach(ctx context.Context, user conversation.UserID, coa
 	if err != nil {
 		return longterm.Coach{}, err
 	}
-	size := func(c longterm.Coach) int { return encodeCoach(c).Size() }
+	size := func(c longterm.Coach) int { return table.Encode(c).Size() }
 	if err := longterm.CheckCoach(coach, all, size); err != nil {
 		return longterm.Coach{}, err
 	}
-	it := encodeCoach(coach).With(table.UserKey(user, coachPrefix+coach.ID).Attributes())
+	it := table.Encode(coach).With(table.UserKey(user, coachPrefix+coach.ID).Attributes())
 	return coach, s.db.putCurrent(ctx, "write coach", user, it)
 }
 
@@ -187,11 +192,11 @@ func (s *LongTermStore) addTo(snapshot *longterm.Snapshot, it table.Item) {
 	now := s.db.Now()
 	switch kind {
 	case "profile":
-		snapshot.Profile = new(decodeProfile(it))
+		snapshot.Profile = new(table.Decode[longterm.Profile](it))
 	case "seed":
-		snapshot.Seed = new(decodeSeed(it))
+		snapshot.Seed = new(table.Decode[longterm.Seed](it))
 	case "user_summary":
-		snapshot.UserSummary = new(decodeUserSummary(it))
+		snapshot.UserSummary = new(table.Decode[longterm.UserSummary](it))
 	case table.SpineKind:
 		snapshot.Spines[id] = decodeSpine(id, it)
 	case table.CoachKind:

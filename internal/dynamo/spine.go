@@ -76,7 +76,7 @@ func (s *SpineStore) SpineDue(ctx context.Context, d sweep.Due) (summary.DueSpin
 		due.Spine = decodeSpine(coach, it)
 	}
 	if it, ok := records.Current(d.User, app); ok {
-		due.ReplacedAt = decodeUserSummary(it).StoredAt
+		due.ReplacedAt = table.Decode[longterm.UserSummary](it).StoredAt
 	}
 	return due, nil
 }
@@ -93,7 +93,7 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 		isAsRead = table.NotExists().Or(table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
 	}
 	spine.Version++
-	it := encodeSpine(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
+	it := table.Encode(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
 	it[table.AttrGeneration] = table.IntAttr(generation)
 	t := db.Transaction()
 	place := t.Put(it, isAsRead)
@@ -177,9 +177,7 @@ var _ longterm.Singleton[longterm.UserSummary] = (*UserSummaryStore)(nil)
 
 // NewUserSummaryStore returns the user summaries of a DB.
 func NewUserSummaryStore(db *DB) *UserSummaryStore {
-	return &UserSummaryStore{&SingletonStore[longterm.UserSummary]{
-		db, "user summary", userSummarySK, encodeUserSummary, decodeUserSummary, nil,
-	}}
+	return &UserSummaryStore{taggedSingleton[longterm.UserSummary](db, "user summary", userSummarySK)}
 }
 
 // Get returns the app's user summary with the remarks of the spines.
@@ -194,7 +192,7 @@ func (s *UserSummaryStore) Get(ctx context.Context, user conversation.UserID) (l
 		return longterm.UserSummary{}, err
 	}
 	it, stored := records.Current(user, k)
-	all := decodeUserSummary(it).With(spines)
+	all := table.Decode[longterm.UserSummary](it).With(spines)
 	if !stored && all.IsEmpty() {
 		return all, fault.Missing("user summary")
 	}

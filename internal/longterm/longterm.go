@@ -12,22 +12,24 @@ import (
 
 // Profile is the user's profile.
 type Profile struct {
-	Name      string
-	Email     string
-	CreatedAt time.Time
-	About     string
+	Name      string    `stored:"name,omitempty"`
+	Email     string    `stored:"email,omitempty"`
+	CreatedAt time.Time `stored:"joinedAt,omitempty"`
+	About     string    `stored:"about,omitempty"`
 }
 
 // Seed is a short text about the user that the app sets by hand.
-type Seed struct{ Content string }
+type Seed struct {
+	Content string `stored:"content"`
+}
 
 // Coach is a persona the user talks to.
 type Coach struct {
-	ID      string
-	Name    string
-	Persona string
+	ID      string `stored:"-"`
+	Name    string `stored:"name,omitempty"`
+	Persona string `stored:"persona,omitempty"`
 	// Model, if set, is the chat model of this coach.
-	Model string
+	Model string `stored:"model,omitempty"`
 }
 
 // A user has so many coaches, of so many bytes together, because every prompt reads them all.
@@ -93,12 +95,12 @@ const (
 
 // Goal is a goal of the user.
 type Goal struct {
-	ID        string
-	Title     string
-	Status    GoalStatus
-	GoalType  GoalType
-	CreatedAt time.Time
-	UpdatedAt time.Time
+	ID        string     `stored:"-"`
+	Title     string     `stored:"title"`
+	Status    GoalStatus `stored:"status"`
+	GoalType  GoalType   `stored:"goalType"`
+	CreatedAt time.Time  `stored:"createdAt,omitempty"`
+	UpdatedAt time.Time  `stored:"updatedAt,omitempty"`
 }
 
 // Created returns the goal as created at a time. Its own times stay if they are set.
@@ -117,10 +119,10 @@ func timeOr(own, at time.Time) time.Time {
 
 // CheckIn is one check-in of the user. Its optional note is indexed like a message.
 type CheckIn struct {
-	ID        string
-	Timestamp time.Time
-	Note      string
-	Tokens    int
+	ID        string    `stored:"-"`
+	Timestamp time.Time `stored:"timestamp,omitempty"`
+	Note      string    `stored:"note,omitempty"`
+	Tokens    int       `stored:"tokens"`
 }
 
 // Created returns the check-in as created at a time. Its own time stays if it is set.
@@ -131,12 +133,12 @@ func (c CheckIn) Created(at time.Time) CheckIn {
 
 // Preferences are what the user allows. The zero value is not the default: use DefaultPreferences.
 type Preferences struct {
-	CrossContext bool
-	Memory       bool
+	CrossContext bool `stored:"crossContext"`
+	Memory       bool `stored:"memory"`
 	// Unshared has the contexts that share nothing with the others.
-	Unshared map[string]bool
+	Unshared map[string]bool `stored:"-"`
 	// Timezone is an IANA name.
-	Timezone string
+	Timezone string `stored:"timezone"`
 }
 
 // DefaultPreferences returns the preferences of a user who has set none. They allow everything that the app's registry

@@ -48,36 +48,36 @@ const (
 // Memory is a lasting fact about the user, or about somebody in the user's life. After its end it is still stored, but
 // no prompt includes it.
 type Memory struct {
-	ID      string
-	Type    MemoryType
-	Content string
-	Pinned  bool
-	Source  MemorySource
+	ID      string       `stored:"-"`
+	Type    MemoryType   `stored:"type"`
+	Content string       `stored:"content"`
+	Pinned  bool         `stored:"pinned"`
+	Source  MemorySource `stored:"source"`
 	// Status is how the fact is known. Empty is Stated.
-	Status MemoryStatus
+	Status MemoryStatus `stored:"status,omitempty"`
 	// About names whom the fact concerns. It is empty for the user.
-	About string
+	About string `stored:"about,omitempty"`
 	// Until is when the fact ends to be true, as it was said: "until 1 December".
-	Until Moment
+	Until Moment `stored:"-"`
 	// SaidAt is when it was last said, zero where it was not said in a conversation.
-	SaidAt time.Time
+	SaidAt time.Time `stored:"saidAt,omitempty"`
 	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
 	// not one of confidence 0.
-	Confidence float64
-	Rated      bool
-	MessageIDs []string
+	Confidence float64  `stored:"confidence"`
+	Rated      bool     `stored:"-"`
+	MessageIDs []string `stored:"messageIds,omitempty"`
 	// ValidUntil is when the memory was ended, SupersededBy the one that replaces it, and EndedReason why.
-	ValidUntil   time.Time
-	SupersededBy string
-	EndedReason  EndedReason
+	ValidUntil   time.Time   `stored:"validUntil,omitempty"`
+	SupersededBy string      `stored:"supersededBy,omitempty"`
+	EndedReason  EndedReason `stored:"endedReason,omitempty"`
 	// ExpiresAt is when the memory is gone, in whole seconds. Zero is never.
-	ExpiresAt time.Time
-	CreatedAt time.Time
-	UpdatedAt time.Time
-	Tokens    int
+	ExpiresAt time.Time `stored:"expiresAt,omitempty,unixtime"`
+	CreatedAt time.Time `stored:"createdAt,omitempty"`
+	UpdatedAt time.Time `stored:"updatedAt,omitempty"`
+	Tokens    int       `stored:"tokens"`
 	// Model and PromptVersion name the model and the prompt that an extracted memory is from.
-	Model         string
-	PromptVersion string
+	Model         string `stored:"model,omitempty"`
+	PromptVersion string `stored:"promptVersion,omitempty"`
 }
 
 // NewMemoryID returns the id of a memory that is created at a time.

@@ -12,25 +12,28 @@ const MaxSpines = 32
 // Spine is the running summary of all conversations between the user and one coach, in all contexts. It is drawn from
 // the summaries of their sessions, and so are its remarks about the user.
 type Spine struct {
-	CoachID string
+	CoachID string `stored:"-"`
 	// Text is empty if the spine was cleared, because something that it was drawn from is deleted, and as long as the
 	// sessions have nothing to tell.
-	Text   string
-	Tokens int
+	Text   string `stored:"content"`
+	Tokens int    `stored:"tokens"`
 	// Patterns, Wins and Struggles are its part of the user summary.
-	Patterns, Wins, Struggles []string
+	Patterns  []string `stored:"patterns,omitempty"`
+	Wins      []string `stored:"wins,omitempty"`
+	Struggles []string `stored:"struggles,omitempty"`
 	// Contexts are those of the sessions that it was drawn from, sorted.
-	Contexts []string
+	Contexts []string `stored:"contexts,omitempty"`
 	// Unshared are the contexts that the user kept apart when it was written, sorted. None of their sessions is in it.
-	Unshared []string
+	Unshared []string `stored:"unshared,omitempty"`
 	// CoveredTo is the time of the last session summary in it.
-	CoveredTo time.Time
+	CoveredTo time.Time `stored:"coveredTo,omitempty"`
 	// UpdatedAt is when what it is drawn from was read.
-	UpdatedAt time.Time
+	UpdatedAt time.Time `stored:"updatedAt,omitempty"`
 	// Model and PromptVersion name the model and the prompt that wrote it.
-	Model, PromptVersion string
+	Model         string `stored:"model,omitempty"`
+	PromptVersion string `stored:"promptVersion,omitempty"`
 	// Version counts the writes of its record, 0 where there is none.
-	Version int64
+	Version int64 `stored:"version"`
 }
 
 // WithheldIn says why a spine and its remarks may not be shown in a context. It is empty if they may. A spine whose
@@ -48,12 +51,12 @@ func (s Spine) WithheldIn(context string, p Preferences) string {
 
 // UserSummary is what the app and the summariser have observed about the user.
 type UserSummary struct {
-	Patterns    []string
-	Wins        []string
-	Struggles   []string
-	LastUpdated time.Time
+	Patterns    []string  `stored:"patterns,omitempty"`
+	Wins        []string  `stored:"wins,omitempty"`
+	Struggles   []string  `stored:"struggles,omitempty"`
+	LastUpdated time.Time `stored:"lastUpdated,omitempty"`
 	// StoredAt is when the app stored it. It replaced the remarks of all spines of that time.
-	StoredAt time.Time
+	StoredAt time.Time `stored:"updatedAt,omitempty"`
 }
 
 const (

@@ -32,23 +32,23 @@ const WinWindow = 48 * time.Hour
 // Todo is a task of the user, or one that the assistant has promised to the user. It is an open loop while it is
 // pending, and a win for 48 hours after its completion.
 type Todo struct {
-	ID      string
-	CoachID string
-	Content string
-	Status  TodoStatus
+	ID      string     `stored:"-"`
+	CoachID string     `stored:"coachId,omitempty"`
+	Content string     `stored:"content"`
+	Status  TodoStatus `stored:"status"`
 	// By is who does it. Empty is ByUser.
-	By TodoOwner
+	By TodoOwner `stored:"by,omitempty"`
 	// Due is when it is to be done, the zero value where nothing was said.
-	Due         Moment
-	CreatedAt   time.Time
-	UpdatedAt   time.Time
-	CompletedAt time.Time
-	Tokens      int
+	Due         Moment    `stored:"-"`
+	CreatedAt   time.Time `stored:"createdAt,omitempty"`
+	UpdatedAt   time.Time `stored:"updatedAt,omitempty"`
+	CompletedAt time.Time `stored:"completedAt,omitempty"`
+	Tokens      int       `stored:"tokens"`
 	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
 	// PromptVersion name the model and the prompt.
-	MessageIDs    []string
-	Model         string
-	PromptVersion string
+	MessageIDs    []string `stored:"messageIds,omitempty"`
+	Model         string   `stored:"model,omitempty"`
+	PromptVersion string   `stored:"promptVersion,omitempty"`
 }
 
 // IsOverdue reports whether a pending todo was to be done before that time. A day ends in the zone of the time.
