@@ -65,8 +65,7 @@ func encodeMemory(m longterm.Memory) table.Item {
 
 func decodeMemory(it table.Item) longterm.Memory {
 	m := table.Decode[longterm.Memory](it)
-	m.ID, m.Rated, m.Until, m.ExpiresAt = recordID(it), it.Has(table.AttrConfidence), momentIn(it, table.AttrUntil),
-		m.ExpiresAt.UTC()
+	m.ID, m.Rated, m.Until = recordID(it), it.Has(table.AttrConfidence), momentIn(it, table.AttrUntil)
 	return m
 }
 

@@ -169,21 +169,7 @@ func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.
 	if !ok {
 		return nil, table.ErrInvalidKey
 	}
-	it := table.UserKey(user, sk).Attributes()
-	it.SetString(table.AttrSubjectID, s.SubjectID)
-	it[table.AttrSourceContext] = table.StringAttr(s.Context)
-	it.SetString(table.AttrCoachID, s.CoachID)
-	it[table.AttrSummary] = table.StringAttr(s.Text)
-	it[table.AttrTokens] = table.IntAttr(s.Tokens)
-	it.SetStrings(table.AttrSummaryTags, s.Tags)
-	it[table.AttrSummaryKind] = table.StringAttr(string(s.Kind))
-	it[table.AttrSummaryInProgress] = table.BoolAttr(s.InProgress)
-	it[table.AttrSummaryCoveredSeq] = table.IntAttr(s.CoveredThrough)
-	it.SetTime(table.AttrOccurredAt, s.OccurredAt)
-	it[table.AttrUpdatedAt] = table.TimeAttr(s.UpdatedAt)
-	it.SetString(table.AttrModel, s.Model)
-	it.SetString(table.AttrPromptVersion, s.PromptVersion)
-	it[table.AttrGeneration] = table.IntAttr(s.Generation)
+	it := table.Encode(s).With(table.UserKey(user, sk).Attributes())
 	it[table.AttrSessionCreatedAt] = table.IntAttr(of.CreatedAt.UnixMilli())
 	return it, it.SetDocument(table.AttrFields, s.Fields)
 }
@@ -195,16 +181,7 @@ func decodeSummary(it table.Item) (s summary.Summary, ok bool) {
 	if !ok || !found {
 		return summary.Summary{}, false
 	}
-	return summary.Summary{
-		RecordType: conversation.RecordType(recordType), SessionID: session, SubjectID: it.String(table.AttrSubjectID),
-		Context: it.String(table.AttrSourceContext), CoachID: it.String(table.AttrCoachID),
-		Text:   it.String(table.AttrSummary),
-		Tokens: int(it.Int64(table.AttrTokens)), Tags: it.Strings(table.AttrSummaryTags),
-		Kind:       conversation.SummaryKind(it.String(table.AttrSummaryKind)),
-		InProgress: it.Bool(table.AttrSummaryInProgress), CoveredThrough: int(it.Int64(table.AttrSummaryCoveredSeq)),
-		OccurredAt: it.Time(table.AttrOccurredAt), UpdatedAt: it.Time(table.AttrUpdatedAt),
-		Fields: it.Document(table.AttrFields),
-		Model:  it.String(table.AttrModel), PromptVersion: it.String(table.AttrPromptVersion),
-		Generation: it.Int64(table.AttrGeneration),
-	}, true
+	s = table.Decode[summary.Summary](it)
+	s.RecordType, s.SessionID, s.Fields = conversation.RecordType(recordType), session, it.Document(table.AttrFields)
+	return s, true
 }

@@ -25,7 +25,7 @@ type Seed struct {
 
 // Coach is a persona the user talks to.
 type Coach struct {
-	ID      string `stored:"-"`
+	ID      string
 	Name    string `stored:"name,omitempty"`
 	Persona string `stored:"persona,omitempty"`
 	// Model, if set, is the chat model of this coach.
@@ -95,7 +95,7 @@ const (
 
 // Goal is a goal of the user.
 type Goal struct {
-	ID        string     `stored:"-"`
+	ID        string
 	Title     string     `stored:"title"`
 	Status    GoalStatus `stored:"status"`
 	GoalType  GoalType   `stored:"goalType"`
@@ -119,7 +119,7 @@ func timeOr(own, at time.Time) time.Time {
 
 // CheckIn is one check-in of the user. Its optional note is indexed like a message.
 type CheckIn struct {
-	ID        string    `stored:"-"`
+	ID        string
 	Timestamp time.Time `stored:"timestamp,omitempty"`
 	Note      string    `stored:"note,omitempty"`
 	Tokens    int       `stored:"tokens"`
@@ -136,7 +136,7 @@ type Preferences struct {
 	CrossContext bool `stored:"crossContext"`
 	Memory       bool `stored:"memory"`
 	// Unshared has the contexts that share nothing with the others.
-	Unshared map[string]bool `stored:"-"`
+	Unshared map[string]bool
 	// Timezone is an IANA name.
 	Timezone string `stored:"timezone"`
 }

@@ -48,7 +48,7 @@ const (
 // Memory is a lasting fact about the user, or about somebody in the user's life. After its end it is still stored, but
 // no prompt includes it.
 type Memory struct {
-	ID      string       `stored:"-"`
+	ID      string
 	Type    MemoryType   `stored:"type"`
 	Content string       `stored:"content"`
 	Pinned  bool         `stored:"pinned"`
@@ -58,20 +58,20 @@ type Memory struct {
 	// About names whom the fact concerns. It is empty for the user.
 	About string `stored:"about,omitempty"`
 	// Until is when the fact ends to be true, as it was said: "until 1 December".
-	Until Moment `stored:"-"`
+	Until Moment
 	// SaidAt is when it was last said, zero where it was not said in a conversation.
 	SaidAt time.Time `stored:"saidAt,omitempty"`
 	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
 	// not one of confidence 0.
-	Confidence float64  `stored:"confidence"`
-	Rated      bool     `stored:"-"`
+	Confidence float64 `stored:"confidence"`
+	Rated      bool
 	MessageIDs []string `stored:"messageIds,omitempty"`
 	// ValidUntil is when the memory was ended, SupersededBy the one that replaces it, and EndedReason why.
 	ValidUntil   time.Time   `stored:"validUntil,omitempty"`
 	SupersededBy string      `stored:"supersededBy,omitempty"`
 	EndedReason  EndedReason `stored:"endedReason,omitempty"`
 	// ExpiresAt is when the memory is gone, in whole seconds. Zero is never.
-	ExpiresAt time.Time `stored:"expiresAt,omitempty,unixtime"`
+	ExpiresAt time.Time `stored:"expiresAt,seconds"`
 	CreatedAt time.Time `stored:"createdAt,omitempty"`
 	UpdatedAt time.Time `stored:"updatedAt,omitempty"`
 	Tokens    int       `stored:"tokens"`

@@ -12,7 +12,7 @@ const MaxSpines = 32
 // Spine is the running summary of all conversations between the user and one coach, in all contexts. It is drawn from
 // the summaries of their sessions, and so are its remarks about the user.
 type Spine struct {
-	CoachID string `stored:"-"`
+	CoachID string
 	// Text is empty if the spine was cleared, because something that it was drawn from is deleted, and as long as the
 	// sessions have nothing to tell.
 	Text   string `stored:"content"`

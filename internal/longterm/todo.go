@@ -32,14 +32,14 @@ const WinWindow = 48 * time.Hour
 // Todo is a task of the user, or one that the assistant has promised to the user. It is an open loop while it is
 // pending, and a win for 48 hours after its completion.
 type Todo struct {
-	ID      string     `stored:"-"`
+	ID      string
 	CoachID string     `stored:"coachId,omitempty"`
 	Content string     `stored:"content"`
 	Status  TodoStatus `stored:"status"`
 	// By is who does it. Empty is ByUser.
 	By TodoOwner `stored:"by,omitempty"`
 	// Due is when it is to be done, the zero value where nothing was said.
-	Due         Moment    `stored:"-"`
+	Due         Moment
 	CreatedAt   time.Time `stored:"createdAt,omitempty"`
 	UpdatedAt   time.Time `stored:"updatedAt,omitempty"`
 	CompletedAt time.Time `stored:"completedAt,omitempty"`

@@ -16,23 +16,23 @@ type Summary struct {
 	SessionID  string
 	// SubjectID is the program or workout that the summary is about, or else the session. Several sessions can have the
 	// same subject; readers take the newest summary of each.
-	SubjectID string
-	Context   string
-	CoachID   string
-	Text      string
-	Tokens    int
+	SubjectID string `stored:"subjectId,omitempty"`
+	Context   string `stored:"sourceContext"`
+	CoachID   string `stored:"coachId,omitempty"`
+	Text      string `stored:"summary"`
+	Tokens    int    `stored:"tokens"`
 	// Tags are the topics of the conversation: 2 to 5 short texts in lower case, or none if no model has named them.
-	Tags []string
-	Kind conversation.SummaryKind
+	Tags []string                 `stored:"summaryTags,omitempty"`
+	Kind conversation.SummaryKind `stored:"summaryKind"`
 	// InProgress is true while the session is not completed.
-	InProgress bool
+	InProgress bool `stored:"summaryInProgress"`
 	// CoveredThrough is the seq of the last message that the summary covers.
-	CoveredThrough int
+	CoveredThrough int `stored:"summaryCoveredSeq"`
 	// CoveredAt is the time of that message, zero where it is not known. It is not stored with the record.
 	CoveredAt time.Time
 	// OccurredAt is the time of that message.
-	OccurredAt time.Time
-	UpdatedAt  time.Time
+	OccurredAt time.Time `stored:"occurredAt,omitempty"`
+	UpdatedAt  time.Time `stored:"updatedAt"`
 	// Fields are the record type's own fields (unified-conversation-context, "Existing Pinecone Summary Inventory").
 	Fields map[string]any
 	// OwnFields are the fields that are not attributes of the session. Digest identifies the attributes that the summary
@@ -43,9 +43,9 @@ type Summary struct {
 	SessionVersion int64
 	Days           []conversation.DaySummary
 	// Model and PromptVersion name the model and the prompt that wrote the text.
-	Model         string
-	PromptVersion string
-	Generation    int64
+	Model         string `stored:"model,omitempty"`
+	PromptVersion string `stored:"promptVersion,omitempty"`
+	Generation    int64  `stored:"generation"`
 }
 
 // ID is the summary's id in the vector index: "<recordType>#<session id>". A user has each session id once, so that

@@ -90,9 +90,7 @@ const (
 
 	// A summary's own record.
 	AttrSessionID     = "sessionId"
-	AttrOccurredAt    = "occurredAt"
 	AttrFields        = "fields"
-	AttrSubjectID     = "subjectId"
 	AttrModel         = "model"
 	AttrPromptVersion = "promptVersion"
 
@@ -154,37 +152,18 @@ const (
 	AttrDone     = "done"
 
 	// Long-term records. Like a session's, their version counts writes.
-	AttrName         = "name"
-	AttrEmail        = "email"
-	AttrJoinedAt     = "joinedAt"
-	AttrAbout        = "about"
-	AttrPatterns     = "patterns"
-	AttrWins         = "wins"
-	AttrStruggles    = "struggles"
-	AttrLastUpdated  = "lastUpdated"
-	AttrContexts     = "contexts"
-	AttrCoveredTo    = "coveredTo"
-	AttrPersona      = "persona"
-	AttrGoalType     = "goalType"
-	AttrNote         = "note"
-	AttrType         = "type"
-	AttrPinned       = "pinned"
-	AttrSource       = "source"
-	AttrConfidence   = "confidence"
-	AttrMessageIDs   = "messageIds"
-	AttrMemoryID     = "memoryId"
-	AttrLikeness     = "likeness" // of what was deleted, as longterm.Likeness
-	AttrValidUntil   = "validUntil"
-	AttrSupersededBy = "supersededBy"
-	AttrEndedReason  = "endedReason"
-	AttrUntil        = "until"
-	AttrSaidAt       = "saidAt"
-	AttrDueOn        = "dueOn" // of a todo: the name dueAt is that of the due index
-	AttrBy           = "by"
-	AttrCompletedAt  = "completedAt"
-	AttrCrossContext = "crossContext"
-	AttrMemory       = "memory"
-	AttrUnshared     = "unshared"
-	AttrShared       = "shared"
-	AttrTimezone     = "timezone"
+	AttrPatterns   = "patterns"
+	AttrWins       = "wins"
+	AttrStruggles  = "struggles"
+	AttrContexts   = "contexts"
+	AttrCoveredTo  = "coveredTo"
+	AttrConfidence = "confidence"
+	AttrMessageIDs = "messageIds"
+	AttrMemoryID   = "memoryId"
+	AttrLikeness   = "likeness" // of what was deleted, as longterm.Likeness
+	AttrUntil      = "until"
+	AttrDueOn      = "dueOn" // of a todo: the name dueAt is that of the due index
+	AttrMemory     = "memory"
+	AttrUnshared   = "unshared"
+	AttrShared     = "shared"
 )

@@ -1,52 +1,104 @@
 package table
 
 import (
+	"reflect"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// tag is that of a field which is stored. It says the name of the attribute, and whether an empty one is left out.
-const tag = "stored"
+// field is a field of a record that is stored. Its tag "stored" has the name of the attribute, and after a comma
+// "omitempty" where an empty value is left out, or "seconds" for a time that is stored as a Unix time.
+//
+// The SDK's attributevalue reads the same tags, but took a tenth of the CPU time of a prompt more than this.
+type field struct {
+	index              int
+	name               string
+	omitEmpty, seconds bool
+}
 
-var encoder = attributevalue.NewEncoder(func(o *attributevalue.EncoderOptions) {
-	o.TagKey, o.OmitEmptyTime = tag, true
-	o.EncodeTime = func(t time.Time) (types.AttributeValue, error) { return TimeAttr(t), nil }
-})
+var fieldsByType sync.Map
 
-var decoder = attributevalue.NewDecoder(func(o *attributevalue.DecoderOptions) {
-	o.TagKey = tag
-	o.DecodeTime.S = func(text string) (time.Time, error) {
-		at, _ := ParseTime(text) // a text that is no time is left out, as Item.Time does
-		return at, nil
+func fieldsOf(t reflect.Type) []field {
+	if known, ok := fieldsByType.Load(t); ok {
+		return known.([]field)
 	}
-})
+	var fields []field
+	for i := range t.NumField() {
+		if tag, ok := t.Field(i).Tag.Lookup("stored"); ok {
+			name, option, _ := strings.Cut(tag, ",")
+			fields = append(fields, field{i, name, option != "", option == "seconds"})
+		}
+	}
+	fieldsByType.Store(t, fields)
+	return fields
+}
 
-// Encode returns the attributes of a record: its fields with a tag. It panics where the type has a field that cannot be
-// stored.
+// Encode returns the attributes of the fields of a record that have a tag: texts, numbers, truth values, times and
+// lists of texts.
 func Encode[T any](record T) Item {
-	v, err := encoder.Encode(record)
-	if err != nil {
-		panic(err)
-	}
-	it := Item(v.(*types.AttributeValueMemberM).Value)
-	for name, v := range it {
-		if list, ok := v.(*types.AttributeValueMemberL); ok && len(list.Value) == 0 {
-			delete(it, name)
+	v, it := reflect.ValueOf(record), Item{}
+	for _, f := range fieldsOf(v.Type()) {
+		if value, isEmpty := f.encode(v.Field(f.index)); !isEmpty || !f.omitEmpty {
+			it[f.name] = value
 		}
 	}
 	return it
 }
 
+func (f field) encode(v reflect.Value) (value types.AttributeValue, isEmpty bool) {
+	switch v.Kind() {
+	case reflect.String:
+		return StringAttr(v.String()), v.IsZero()
+	case reflect.Bool:
+		return BoolAttr(v.Bool()), v.IsZero()
+	case reflect.Float64:
+		return FloatAttr(v.Float()), v.IsZero()
+	case reflect.Slice:
+		list := v.Interface().([]string)
+		return ListAttr(list), len(list) == 0
+	case reflect.Struct:
+		at := v.Interface().(time.Time)
+		if f.seconds {
+			return IntAttr(at.Unix()), at.IsZero()
+		}
+		return TimeAttr(at), at.IsZero()
+	}
+	return IntAttr(v.Int()), v.IsZero()
+}
+
 // Decode reads the fields of a record that have a tag. A field whose attribute is absent or of another type is empty.
 func Decode[T any](it Item) (record T) {
-	if decoder.Decode(&types.AttributeValueMemberM{Value: it}, &record) == nil {
-		return record
+	v := reflect.ValueOf(&record).Elem()
+	for _, f := range fieldsOf(v.Type()) {
+		if it.Has(f.name) {
+			f.decode(v.Field(f.index), it)
+		}
 	}
-	var rest T
-	for name, v := range it {
-		_ = decoder.Decode(&types.AttributeValueMemberM{Value: Item{name: v}}, &rest)
+	return record
+}
+
+func (f field) decode(v reflect.Value, it Item) {
+	switch to := v.Addr().Interface().(type) {
+	case *time.Time:
+		if *to = it.Time(f.name); f.seconds {
+			*to = time.Unix(it.Int64(f.name), 0).UTC()
+		}
+		return
+	case *[]string:
+		*to = it.Strings(f.name)
+		return
 	}
-	return rest
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(it.String(f.name))
+	case reflect.Bool:
+		v.SetBool(it.Bool(f.name))
+	case reflect.Float64:
+		v.SetFloat(it.Float64(f.name))
+	default:
+		v.SetInt(it.Int64(f.name))
+	}
 }
