@@ -12,14 +12,15 @@ import (
 // field is a field of a record that is stored. Its tag "stored" has the name of the attribute, and after a comma
 // "omitempty" where an empty value is left out, or "seconds" for a time that is stored as a Unix time.
 //
-// The SDK's attributevalue reads the same tags, but took a tenth of the CPU time of a prompt more than this.
+// The SDK's attributevalue reads such tags, too. It takes 2.5 us for a memory, where this takes 1.1 us, and returns an
+// error where an attribute is of another type.
 type field struct {
 	index              int
 	name               string
 	omitEmpty, seconds bool
 }
 
-var fieldsByType sync.Map
+var fieldsByType sync.Map // of slices of field by reflect.Type
 
 func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldsByType.Load(t); ok {
