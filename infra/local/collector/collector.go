@@ -32,9 +32,8 @@ type Span struct {
 
 // Collector keeps spans. It is safe for concurrent use.
 type Collector struct {
-	mu      sync.Mutex
-	spans   []Span
-	headers []http.Header
+	mu    sync.Mutex
+	spans []Span
 	// more is closed and replaced when spans arrive.
 	more chan struct{}
 }
@@ -50,7 +49,7 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	c.spans, c.headers = append(c.spans, spans...), append(c.headers, r.Header)
+	c.spans = append(c.spans, spans...)
 	close(c.more)
 	c.more = make(chan struct{})
 	c.mu.Unlock()
@@ -62,13 +61,6 @@ func (c *Collector) Spans() ([]Span, <-chan struct{}) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.spans), c.more
-}
-
-// Headers returns the headers of the requests so far.
-func (c *Collector) Headers() []http.Header {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.headers)
 }
 
 func read(r *http.Request) ([]Span, error) {
@@ -175,15 +167,6 @@ func grow(of Span, below map[string][]Span) Tree {
 		t.Children = append(t.Children, grow(child, below))
 	}
 	return t
-}
-
-// String writes a line for each span: its name, indented, its function and kind.
-func (t Tree) String() string {
-	var out strings.Builder
-	t.Walk(func(depth int, s Span) {
-		fmt.Fprintf(&out, "%s%s [%s %s]\n", strings.Repeat("  ", depth), s.Name, s.Service, s.Kind)
-	})
-	return out.String()
 }
 
 // Walk calls do with each span and its depth, parents first.

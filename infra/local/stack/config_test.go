@@ -37,8 +37,8 @@ func TestParseRefuses(t *testing.T) {
 		origins  = ": must be origins such as http://localhost:3000,https://app.example, or *"
 		triggers = ": must be positive values of messages, memories, idle, sweep and canary, each once, as in " +
 			"messages=20,idle=15m,sweep=1m"
-		port     = ": must be a port from 1 to 65535, or 0 for any that is free"
-		address  = ": must be a URL that begins with http:// or https://"
+		port    = ": must be a port from 1 to 65535, or 0 for any that is free"
+		address = ": must be a URL that begins with http:// or https://"
 	)
 	cases := []struct{ variable, value, want string }{
 		{"CORS_ORIGINS", "http://a/", "CORS_ORIGINS=http://a/" + origins},
