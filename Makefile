@@ -304,10 +304,9 @@ preflight: ## Check whether an app's table can be adopted, without writing: make
 	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
 
 .PHONY: reindex
-reindex: ## Move all users to another vector index: make reindex TO=name [FUNCTION=name] [DRY=1] [SEGMENTS=n]
+reindex: ## Fill the next vector index: make reindex [FUNCTION=name] [DRY=1] [SEGMENTS=n]
 	@tools/need go
-	@test -n "$(TO)" || { echo "make reindex: name the index: make reindex TO=b DRY=1" >&2; exit 2; }
-	@go run ./infra/reindex -to "$(TO)" $(if $(FUNCTION),-function "$(FUNCTION)") $(if $(filter 1,$(DRY)),-dry-run) \
+	@go run ./infra/reindex $(if $(FUNCTION),-function "$(FUNCTION)") $(if $(filter 1,$(DRY)),-dry-run) \
 	  $(if $(SEGMENTS),-segments $(SEGMENTS))
 
 .PHONY: bootstrap-aws

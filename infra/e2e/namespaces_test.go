@@ -11,7 +11,6 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
-	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // tenant is a user of a stack of the test's own, with a secret that the user's messages hold.
@@ -167,43 +166,4 @@ func TestUsersWithoutRoomHoldNobodyUp(t *testing.T) {
 	if diff := cmp.Diff(map[string]int{"ann": 5, "bob": 5}, vectorCounts(t, pineconeHost(t, stack))); diff != "" {
 		t.Errorf("vectors (-want +got)\n%s", diff)
 	}
-}
-
-// TestAnotherIndexMovesNobody adds an index to a stack with a user, for the users to come.
-func TestAnotherIndexMovesNobody(t *testing.T) {
-	t.Parallel()
-	data, more := "DATA_DIR="+t.TempDir(), pineconetest.Host(t, 1536)
-	alone, err := launch.Start(t.Context(), program, t.Output(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	old := newTenant(t, alone, "old")
-	old.tell(t)
-	settleStack(t, alone)
-	if err := alone.Stop(); err != nil {
-		t.Fatal(err)
-	}
-
-	stack := startStack(t, data, "PINECONE_MORE_INDEXES=b="+more, "PINECONE_NEW_USERS_INDEX=b")
-	if old.api, err = client.New(stack.Base).As(t.Context(), "old"); err != nil {
-		t.Fatal(err)
-	}
-	old.finds(t, 3)
-	young := newTenant(t, stack, "young")
-	young.tell(t)
-	do(t, old.api, http.MethodPost, messagesPath, userMessage("Once more: "+old.secret), nil)
-	settleStack(t, stack)
-	old.finds(t, 4)
-	young.finds(t, 3)
-	first := pineconeHost(t, stack)
-	got := []map[string]int{vectorCounts(t, first), vectorCounts(t, more)}
-	if diff := cmp.Diff([]map[string]int{{"old": 5}, {"young": 4}}, got); diff != "" {
-		t.Errorf("vectors (-want +got)\n%s", diff)
-	}
-	var receipt erased
-	do(t, young.api, http.MethodDelete, "/v1/user", nil, &receipt)
-	if receipt.Vectors != 4 || len(vectorCounts(t, more)) != 0 {
-		t.Errorf("the receipt says %+v, and the index has %v", receipt, vectorCounts(t, more))
-	}
-	old.finds(t, 4)
 }

@@ -2,45 +2,65 @@ package e2e_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
-// TestReindex moves users to an index of another model and dimension while one of them goes on talking. What they said
-// is found before, meanwhile and afterwards.
+// TestReindex takes a stage to an index of another model, dimension and layout while a user goes on talking, and back.
+// What users said is found before, meanwhile and afterwards.
 func TestReindex(t *testing.T) {
 	t.Parallel()
-	const models = "PINECONE_INDEX_EMBEDDINGS=b=text-embedding-3-large@256"
-	stack := startStack(t, "PINECONE_MORE_INDEXES=b=local", models)
-	next := furtherIndex(t, stack)
-	old, young := newTenant(t, stack, "old"), newTenant(t, stack, "young")
-	old.tell(t)
-	young.tell(t)
-	settleStack(t, stack)
-
-	move := reindexCommand(t, stack, "PINECONE_MORE_INDEXES=b="+next, models, "PINECONE_NEW_USERS_INDEX=b")
-	if err := move.Start(); err != nil {
+	data, next := "DATA_DIR="+t.TempDir(), pineconetest.Host(t, 256)
+	names := "PINECONE_NEXT_INDEX=" + next + ",text-embedding-3-large@256,1"
+	before, err := launch.Start(t.Context(), program, t.Output(), data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	moved := make(chan error, 1)
-	go func() { moved <- move.Wait() }()
+	old, young := newTenant(t, before, "old"), newTenant(t, before, "young")
+	old.tell(t)
+	young.tell(t)
+	settleStack(t, before)
+	restart := func(stack *launch.Stack, environment ...string) *launch.Stack {
+		if err := stack.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		started, err := launch.Start(t.Context(), program, t.Output(), append(environment, data)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range []*tenant{&old, &young} {
+			if one.api, err = client.New(started.Base).As(t.Context(), one.name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return started
+	}
+
+	stack := restart(before, names)
+	fill := reindexCommand(t, stack, names)
+	if err := fill.Start(); err != nil {
+		t.Fatal(err)
+	}
+	filled := make(chan error, 1)
+	go func() { filled <- fill.Wait() }()
 	const mostSaid = 10
 	said := 3
-	for isMoving := true; isMoving; {
+	for isFilling := true; isFilling; {
 		select {
-		case err := <-moved:
+		case err := <-filled:
 			if err != nil {
-				t.Fatalf("reindex: %v\n%s", err, move.Stdout)
+				t.Fatalf("reindex: %v\n%s", err, fill.Stdout)
 			}
-			isMoving = false
+			isFilling = false
 		default:
 			if young.finds(t, 3); said < mostSaid {
 				said++
@@ -50,35 +70,34 @@ func TestReindex(t *testing.T) {
 		}
 	}
 	settleStack(t, stack)
-	t.Logf("%d messages while the users were moved:\n%s", said-3, move.Stdout)
-	old.finds(t, said)
-	young.finds(t, 3)
-	if diff := cmp.Diff(map[string]int{"old": said + 1, "young": 4}, vectorCounts(t, next)); diff != "" {
-		t.Errorf("vectors (-want +got)\n%s", diff)
+	t.Logf("%d messages meanwhile:\n%s", said-3, fill.Stdout)
+	if all := vectorCounts(t, next); len(all) != 1 || slices.Max(slices.Collect(maps.Values(all))) != said+1+4 {
+		t.Errorf("the one namespace of the next index has %v, want %d vectors", all, said+1+4)
 	}
 
+	stack = restart(stack, names, "PINECONE_SERVE_NEXT=true")
+	old.finds(t, said)
+	young.finds(t, 3)
 	do(t, young.api, http.MethodPost, messagesPath, userMessage("My secret word is still "+young.secret+"."), nil)
 	settleStack(t, stack)
 	young.finds(t, 4)
+
+	stack = restart(stack, names)
+	t.Cleanup(func() {
+		if err := stack.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	young.finds(t, 4)
+	old.finds(t, said)
 	var receipt erased
 	do(t, young.api, http.MethodDelete, "/v1/user", nil, &receipt)
-	first := vectorCounts(t, pineconeHost(t, stack))
-	if receipt.Erasing || receipt.Vectors != 9 || first["young"] > 0 || vectorCounts(t, next)["young"] > 0 {
-		t.Errorf("the receipt says %+v, want 9 vectors: 5 of the index and 4 that the sweep had still to delete", receipt)
+	first, second := vectorCounts(t, pineconeHost(t, stack)), vectorCounts(t, next)
+	if receipt.Erasing || receipt.Vectors != 10 || first["young"] > 0 ||
+		slices.Max(slices.Collect(maps.Values(second))) != said+1 {
+		t.Errorf("the receipt says %+v, want 5 vectors of each index; left are %v and %v", receipt, first, second)
 	}
 	old.finds(t, said)
-}
-
-// furtherIndex returns the host of the index b, which the stack serves and prints.
-func furtherIndex(t *testing.T, stack *launch.Stack) string {
-	t.Helper()
-	for _, line := range stack.Output {
-		if f := strings.Fields(line); len(f) > 2 && f[0] == "pinecone" && f[1] == "b" {
-			return f[2]
-		}
-	}
-	t.Fatalf("no index b in %q", stack.Output)
-	return ""
 }
 
 // reindexCommand returns the command of an operator with the environment of a stack's functions.
@@ -96,7 +115,7 @@ func reindexCommand(t *testing.T, stack *launch.Stack, environment ...string) *e
 	}
 	var info struct{ PineconeHost, OpenAIBaseURL, DynamoDBEndpoint, TableName string }
 	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
-	command := exec.CommandContext(t.Context(), program, "-to", "b", "-texts-per-second", "5")
+	command := exec.CommandContext(t.Context(), program, "-texts-per-second", "5")
 	command.Env = append([]string{
 		"TABLE_NAME=" + info.TableName, "AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_DYNAMODB=" + info.DynamoDBEndpoint,
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "PINECONE_INDEX_HOST=" + info.PineconeHost,

@@ -1,8 +1,8 @@
-// Command reindex rebuilds the vectors of all users in another vector index, whose embedding model or dimension may be
-// another, while the old vectors serve:
+// Command reindex fills the next vector index of a stage (PINECONE_NEXT_INDEX) from the table, while the current one is
+// searched:
 //
-//	go run ./infra/reindex -to b -dry-run
-//	go run ./infra/reindex -to b [-function throughline-dev-remember] [-segments 4]
+//	go run ./infra/reindex -dry-run
+//	go run ./infra/reindex [-function throughline-dev-remember] [-segments 4]
 //
 // It takes its configuration from the environment variables of the functions, or from a deployed function. It can be
 // stopped at any time, and goes on when it is started again. It exits with 0 when every user is in the index, with 1 if
@@ -18,8 +18,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -37,7 +35,6 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/token"
@@ -52,7 +49,7 @@ const (
 )
 
 type options struct {
-	to, function                    string
+	function                        string
 	dryRun                          bool
 	segments                        int
 	textsPerSecond, tokensPerMinute int
@@ -71,7 +68,7 @@ func run(ctx context.Context, arguments []string, environ map[string]string, out
 		fmt.Fprintln(failures, "reindex:", err)
 		return notBegun
 	}
-	d, e, err := connect(ctx, o, environ)
+	d, next, err := connect(ctx, o, environ)
 	if err != nil {
 		fmt.Fprintln(failures, "reindex:", err)
 		return notBegun
@@ -79,8 +76,8 @@ func run(ctx context.Context, arguments []string, environ map[string]string, out
 	d.Report = func(user conversation.UserID, err error) {
 		fmt.Fprintf(out, "left for the next run: user %s: %v\n", user, err)
 	}
-	r := report{out: out, dryRun: o.dryRun, embedding: e, prices: readPrices(), began: time.Now()}
-	fmt.Fprintf(out, "to the index %s (%s, %d dimensions), %d segments\n", o.to, e.Model, e.Dimensions, o.segments)
+	r := report{out: out, dryRun: o.dryRun, embedding: next.Embedding, prices: readPrices(), began: time.Now()}
+	fmt.Fprintf(out, "to the index at %s (%s), %d segments\n", next.Host, next.Embedding.Version(), o.segments)
 	x := reindex.New(d)
 	stop := r.repeat(ctx, o.every, x.Counts)
 	err = x.Run(ctx)
@@ -104,7 +101,6 @@ func parse(arguments []string, failures io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("reindex", flag.ContinueOnError)
 	flags.SetOutput(failures)
-	flags.StringVar(&o.to, "to", "", "name of the index to reindex users into")
 	flags.StringVar(&o.function, "function", "", "deployed function to take the configuration from; else the environment")
 	flags.BoolVar(&o.dryRun, "dry-run", false, "say how much there is to do and what it costs, and write nothing")
 	flags.IntVar(&o.segments, "segments", 4, "parts of the table that are worked on at the same time, 1 to 1000")
@@ -116,9 +112,7 @@ func parse(arguments []string, failures io.Writer) (options, error) {
 	case err != nil:
 		return o, err
 	case flags.NArg() > 0:
-		return o, fmt.Errorf("%q is no flag; write -to NAME", flags.Arg(0))
-	case o.to == "":
-		return o, errors.New("name the index with -to NAME")
+		return o, fmt.Errorf("%q is no flag", flags.Arg(0))
 	case o.segments < 1 || o.segments > maxSegments:
 		return o, fmt.Errorf("-segments=%d: must be from 1 to %d", o.segments, maxSegments)
 	case o.textsPerSecond < 0 || o.tokensPerMinute < 0:
@@ -129,35 +123,36 @@ func parse(arguments []string, failures io.Writer) (options, error) {
 	return o, nil
 }
 
-// connect reads the configuration, checks the index and its model, and returns what a run works with.
-func connect(ctx context.Context, o options, environ map[string]string) (reindex.Deps, config.Embedding, error) {
+// connect reads the configuration, checks the next index and its model, and returns what a run works with.
+func connect(ctx context.Context, o options, environ map[string]string) (reindex.Deps, config.NextIndex, error) {
 	var none reindex.Deps
 	cfg, awsCfg, err := configure(ctx, o.function, environ)
-	if err != nil {
-		return none, config.Embedding{}, err
+	next := cfg.Pinecone.Next
+	if err == nil && next.Host == "" {
+		err = errors.New("PINECONE_NEXT_INDEX is empty: name an index (PineconeNextIndex) and deploy, so that " +
+			"what is written meanwhile goes there, too")
 	}
-	e, err := target(o, cfg)
 	if err != nil {
-		return none, e, err
+		return none, next, err
+	}
+	cfg.Pinecone.ServeNext = true // so that Serving is the next index
+	indexes, err := function.VectorIndexes(cfg, function.Runtime{})
+	if err != nil {
+		return none, next, err
+	}
+	if err := check(ctx, o, next.Embedding, indexes.Serving); err != nil {
+		return none, next, err
 	}
 	table := dynamodb.NewFromConfig(awsCfg)
 	db := dynamo.New(table, cfg.TableName, adopt.WithLegacy())
-	index, err := function.VectorIndex(cfg, function.Runtime{}, db)
-	if err != nil {
-		return none, e, err
-	}
-	model := openai.New(cfg.OpenAI.WithEmbedding(e))
-	if err := check(ctx, o, e, index, model); err != nil {
-		return none, e, err
-	}
 	tokens := token.New()
 	return reindex.Deps{
-		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewIndexingSource(db), Index: index, To: o.to,
-		Model: vector.Model{Embedder: model, Version: e.Version()}, Dimensions: e.Dimensions, Usual: config.FirstIndex,
+		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewIndexingSource(db), Next: indexes.Serving,
+		Dimensions: next.Embedding.Dimensions, To: next.String(),
 		Segments: o.segments, DryRun: o.dryRun, WriteUnits: pinecone.WriteUnits, CountTokens: tokens.Count, Now: time.Now,
 		TextLimit:  limit(o.textsPerSecond, time.Second),
 		TokenLimit: limit(o.tokensPerMinute, time.Minute),
-	}, e, nil
+	}, next, nil
 }
 
 // limit returns a limit of n in a time, or nil for none. A second's worth may come at once.
@@ -203,40 +198,19 @@ func configure(ctx context.Context, name string, environ map[string]string) (con
 	return cfg, awsCfg, err
 }
 
-// target returns the embedding of the index that users are reindexed into.
-func target(o options, cfg config.Config) (config.Embedding, error) {
-	names := append([]string{config.FirstIndex}, slices.Sorted(maps.Keys(cfg.Pinecone.MoreIndexes))...)
-	if !slices.Contains(names, o.to) {
-		return config.Embedding{}, fmt.Errorf("-to=%s: must be one of %s; add others to PINECONE_MORE_INDEXES "+
-			"(PineconeMoreIndexes) and deploy", o.to, strings.Join(names, ", "))
-	}
-	if len(names) == 1 {
-		return config.Embedding{}, errors.New("PINECONE_MORE_INDEXES is empty: there is no index to reindex users into")
-	}
-	if cfg.Pinecone.NewUsersIndex != o.to && !o.dryRun {
-		return config.Embedding{}, fmt.Errorf("PINECONE_NEW_USERS_INDEX=%s: must be %s (PineconeNewUsersIndex), or new "+
-			"users still go to the other; set it, deploy and run again", cfg.Pinecone.NewUsersIndex, o.to)
-	}
-	if e, ok := cfg.Pinecone.Embeddings[o.to]; ok {
-		return e, nil
-	}
-	return cfg.OpenAI.Embedding(), nil
-}
-
-// check compares the index and the model with the configuration. Once a user is being reindexed, new vectors of that
-// user need both.
-func check(ctx context.Context, o options, e config.Embedding, index *vector.Router, model vector.Embedder) error {
-	n, err := index.Dimension(ctx, o.to)
+// check compares the index and its model with the configuration.
+func check(ctx context.Context, o options, e config.Embedding, next vector.Held) error {
+	n, err := next.Dimension(ctx)
 	if err != nil {
 		return err
 	}
 	if n > 0 && n != e.Dimensions { // an empty index may not say
-		return fmt.Errorf("the index %s has %d dimensions and PINECONE_INDEX_EMBEDDINGS (PineconeIndexEmbeddings) gives it "+
-			"%s: set %s=%s@%d, or make an index of %d dimensions", o.to, n, e.Version(), o.to, e.Model, n, e.Dimensions)
+		return fmt.Errorf("the next index has %d dimensions and PINECONE_NEXT_INDEX (PineconeNextIndex) says %s: make an "+
+			"index of %d dimensions, or correct it and deploy", n, e.Version(), e.Dimensions)
 	}
 	if o.dryRun {
 		return nil
 	}
-	_, err = model.Embed(ctx, []string{"reindex"})
+	_, err = next.Embed(ctx, []string{"reindex"})
 	return err
 }

@@ -7,16 +7,17 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
@@ -37,11 +38,12 @@ func stage(t *testing.T) map[string]string {
 		"TABLE_NAME": dynamotest.Table(t), address: models.URL + "/v1",
 		"OPENAI_EMBEDDING_API_KEY": "local", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small",
 		"OPENAI_EMBEDDING_DIMENSIONS": "16", "PINECONE_API_KEY": "local",
-		"PINECONE_INDEX_HOST":       pineconetest.Host(t, 16),
-		"PINECONE_MORE_INDEXES":     "b=" + pineconetest.Host(t, 8) + ",c=" + pineconetest.Host(t, 16),
-		"PINECONE_INDEX_EMBEDDINGS": "b=text-embedding-3-large@8", "PINECONE_NEW_USERS_INDEX": "b",
+		"PINECONE_INDEX_HOST": pineconetest.Host(t, 16), next: pineconetest.Host(t, 8) + ",text-embedding-3-large@8,2",
 	}
 }
+
+// next is the variable with the index that is filled.
+const next = "PINECONE_NEXT_INDEX"
 
 // address is the variable with the address of the embedding model's service.
 const address = "OPENAI_EMBEDDING_BASE_URL"
@@ -79,48 +81,33 @@ func TestCommand(t *testing.T) {
 		arguments []string
 		words     string
 	}{
-		{nil, nil, "name the index with -to NAME"},
-		{nil, []string{"b"}, `"b" is no flag; write -to NAME`},
-		{nil, []string{"-to", "b", "-segments", "0"}, "-segments=0: must be from 1 to 1000"},
-		{nil, []string{"-to", "b", "-texts-per-second", "-1"}, "must be 0 or more"},
-		{nil, []string{"-to", "b", "-every", "0s"}, "-every=0s: must be more than 0"},
-		{nil, []string{"-to", "d"}, "-to=d: must be one of first, b, c; add others to PINECONE_MORE_INDEXES"},
+		{nil, []string{"b"}, `"b" is no flag`},
+		{nil, []string{"-segments", "0"}, "-segments=0: must be from 1 to 1000"},
+		{nil, []string{"-texts-per-second", "-1"}, "must be 0 or more"},
+		{nil, []string{"-every", "0s"}, "-every=0s: must be more than 0"},
+		{map[string]string{next: ""}, nil, "PINECONE_NEXT_INDEX is empty"},
+		{map[string]string{next: "b"}, nil, "PINECONE_NEXT_INDEX=b: must be a host, a model and a layout"},
 		{
-			map[string]string{"PINECONE_MORE_INDEXES": "", "PINECONE_INDEX_EMBEDDINGS": ""},
-			[]string{"-to", "first"},
-			"PINECONE_MORE_INDEXES is empty",
+			map[string]string{next: strings.Replace(environ[next], "@8", "@9", 1)},
+			nil,
+			"the next index has 8 dimensions and PINECONE_NEXT_INDEX (PineconeNextIndex) says text-embedding-3-large@9",
 		},
-		{
-			map[string]string{"PINECONE_NEW_USERS_INDEX": "first"},
-			[]string{"-to", "b"},
-			"PINECONE_NEW_USERS_INDEX=first: must be b",
-		},
-		{
-			map[string]string{"PINECONE_INDEX_EMBEDDINGS": "b=text-embedding-3-large@9"},
-			[]string{"-to", "b"},
-			"set b=text-embedding-3-large@8, or make an index of 9 dimensions",
-		},
-		{map[string]string{"PINECONE_INDEX_EMBEDDINGS": "b"}, []string{"-to", "b"}, "PINECONE_INDEX_EMBEDDINGS=b: must be "},
-		{map[string]string{address: environ[address] + "/none"}, []string{"-to", "b"}, "embed texts"},
+		{map[string]string{address: environ[address] + "/none"}, nil, "embed texts"},
 	} {
 		code, out, failures := command(c.change, c.arguments...)
 		if code != notBegun || out != "" || !strings.Contains(failures, c.words) || strings.Count(failures, "\n") != 1 {
 			t.Errorf("%v %v: %d, %q, %q; want one line with %q", c.change, c.arguments, code, out, failures, c.words)
 		}
 	}
-	directory := dynamo.NewIndexDirectory(dynamo.New(client, environ["TABLE_NAME"]))
 	for _, c := range []struct {
 		arguments []string
 		words     []string
-		serving   string
 	}{
 		{
-			[]string{"-to", "b", "-dry-run"},
+			[]string{"-dry-run"},
 			[]string{"3 users to reindex", "3 vectors", "about $0.00 for", "tokens of text-embedding-3-large"},
-			"",
 		},
-		{[]string{"-to", "b"}, []string{"3 users reindexed, 0 there already, 0 left; 3 vectors"}, "b"},
-		{[]string{"-to", "b"}, []string{"0 users reindexed, 3 there already, 0 left; 0 vectors"}, "b"},
+		{nil, []string{"(text-embedding-3-large@8), 4 segments", "3 users reindexed, 0 left; 3 vectors"}},
 	} {
 		code, out, failures := command(nil, c.arguments...)
 		t.Log(out)
@@ -129,18 +116,13 @@ func TestCommand(t *testing.T) {
 				t.Errorf("%v: %d, %q; want %q in\n%s", c.arguments, code, failures, words, out)
 			}
 		}
-		if p, err := directory.Locate(t.Context(), "user1"); p.Serving != c.serving || err != nil {
-			t.Errorf("%v: a user is placed %+v, %v", c.arguments, p, err)
-		}
 	}
-	// The users have left the first index. That reindex has to end before one into a third begins.
-	code, out, _ := command(map[string]string{"PINECONE_NEW_USERS_INDEX": "c"}, "-to", "c")
-	if code != incomplete || strings.Count(out, "left for the next run: user ") != users {
-		t.Errorf("%d\n%s", code, out)
-	}
-	back := map[string]string{"PINECONE_NEW_USERS_INDEX": config.FirstIndex}
-	if code, out, _ = command(back, "-to", config.FirstIndex); code != done {
-		t.Errorf("the way back: %d\n%s", code, out)
+	host, _, _ := strings.Cut(environ[next], ",")
+	matches, err := pineconetest.Dial(t, host, 2).Query(t.Context(), "user1", 0, vector.Query{
+		Dense: slices.Repeat([]float32{1}, 8), TopK: 10,
+	})
+	if err != nil || len(matches) != 1 {
+		t.Errorf("the shared namespaces have %v of a user, %v", matches, err)
 	}
 }
 
@@ -166,10 +148,10 @@ func TestConfigurationOfAFunction(t *testing.T) {
 		words string
 	}{
 		"throughline-remember": {done, "0 users to reindex"},
-		"throughline-other":    {notBegun, "-function=throughline-other: read its configuration"},
+		"throughline-other":    {notBegun, "-function=throughline-other: read the configuration"},
 	} {
 		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"-to", "b", "-dry-run", "-function", name}, map[string]string{}, &stdout, &stderr)
+		code := run(t.Context(), []string{"-dry-run", "-function", name}, map[string]string{}, &stdout, &stderr)
 		if said := stdout.String() + stderr.String(); code != want.code || !strings.Contains(said, want.words) {
 			t.Errorf("%s: %d, %q; want %d and %q", name, code, said, want.code, want.words)
 		}

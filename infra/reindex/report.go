@@ -71,8 +71,8 @@ func (r report) line(c reindex.Counts) string {
 	if r.dryRun {
 		verb = "to reindex"
 	}
-	return fmt.Sprintf("%d users %s, %d there already, %d left; %d vectors, %d tokens",
-		c.Reindexed, verb, c.Already, c.Left, c.Vectors, c.Tokens)
+	return fmt.Sprintf("%d users %s, %d left; %d vectors, %d tokens",
+		c.Reindexed, verb, c.Left, c.Vectors, c.Tokens)
 }
 
 // end writes the last lines: what was done, and what it costs.

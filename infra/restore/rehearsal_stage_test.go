@@ -3,7 +3,6 @@ package main
 import (
 	"net/http"
 	"os"
-	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
 // rehearsal is a stage on the local engine. before is the stack with the old table, which goes on running, as instances
@@ -20,6 +20,7 @@ type rehearsal struct {
 	stack         *deploymenttest.Stack
 	tables        *tableService
 	program       string
+	next          string // the next index
 	before, after *launch.Stack
 	at            time.Time
 }
@@ -31,8 +32,9 @@ func newRehearsal(t *testing.T) *rehearsal {
 		t.Fatal(err)
 	}
 	x := &rehearsal{T: t, stack: deploymenttest.New(t, nil), program: program}
+	x.next = pineconetest.Host(t, 1536) + ",text-embedding-3-small@1536,user"
 	x.tables = newTableService(t, x.stack.Allows)
-	x.before = x.start(oldTable, "PINECONE_MORE_INDEXES=b=local")
+	x.before = x.start(oldTable)
 	x.stack.OnStep = x.onStep
 	return x
 }
@@ -41,8 +43,7 @@ func newRehearsal(t *testing.T) *rehearsal {
 func (x *rehearsal) onStep(step string) {
 	x.Helper()
 	if table := x.stack.Live["coach"]["TABLE_NAME"]; table != oldTable && x.after == nil {
-		x.after = x.start(table, "PINECONE_INDEX_HOST="+x.info(x.before).PineconeHost,
-			"PINECONE_MORE_INDEXES=b="+x.furtherIndex(), "PINECONE_NEW_USERS_INDEX=b")
+		x.after = x.start(table, "PINECONE_INDEX_HOST="+x.info(x.before).PineconeHost, "PINECONE_NEXT_INDEX="+x.next)
 	}
 	for name, stack := range map[string]*launch.Stack{"before": x.before, "after": x.after} {
 		if stack == nil {
@@ -90,18 +91,6 @@ func (x *rehearsal) info(stack *launch.Stack) stackInfo {
 	var info stackInfo
 	x.do(client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
 	return info
-}
-
-// furtherIndex returns the host of the index b, which the first stack serves.
-func (x *rehearsal) furtherIndex() string {
-	x.Helper()
-	for _, line := range x.before.Output {
-		if f := strings.Fields(line); len(f) > 2 && f[0] == "pinecone" && f[1] == "b" {
-			return f[2]
-		}
-	}
-	x.Fatal("the stack prints no index b")
-	return ""
 }
 
 func (x *rehearsal) settle(stack *launch.Stack) {

@@ -195,7 +195,7 @@ func (x *rehearsal) command(operator, last string) *restore {
 	}
 }
 
-// reindex moves everybody to the empty index, as an operator does after a restore.
+// reindex fills an empty index and has it searched, as an operator does after a restore.
 func (x *rehearsal) reindex() {
 	x.Helper()
 	root, err := launch.ModuleRoot(x.Context())
@@ -208,13 +208,12 @@ func (x *rehearsal) reindex() {
 	if out, err := build.CombinedOutput(); err != nil {
 		x.Fatalf("build: %v\n%s", err, out)
 	}
-	command := exec.CommandContext(x.Context(), program, "-to", "b")
+	command := exec.CommandContext(x.Context(), program)
 	environ := x.environment("operator")
 	environ["TABLE_NAME"] = x.stack.TableName()
 	environ["OPENAI_EMBEDDING_BASE_URL"] = x.info(x.after).OpenAIBaseURL
 	environ["OPENAI_EMBEDDING_MODEL"] = "text-embedding-3-small"
-	environ["OPENAI_EMBEDDING_API_KEY"], environ["PINECONE_NEW_USERS_INDEX"] = "local", "b"
-	environ["PINECONE_MORE_INDEXES"] = "b=" + x.furtherIndex()
+	environ["OPENAI_EMBEDDING_API_KEY"], environ["PINECONE_NEXT_INDEX"] = "local", x.next
 	for name, value := range environ {
 		command.Env = append(command.Env, name+"="+value)
 	}
@@ -223,6 +222,8 @@ func (x *rehearsal) reindex() {
 	if err != nil {
 		x.Fatalf("reindex: %v", err)
 	}
+	x.after = x.start(x.stack.TableName(), "PINECONE_INDEX_HOST="+x.info(x.before).PineconeHost,
+		"PINECONE_NEXT_INDEX="+x.next, "PINECONE_SERVE_NEXT=true")
 }
 
 // testWriter prints what the command says.

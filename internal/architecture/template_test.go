@@ -46,12 +46,10 @@ func TestConfigReadsEveryVariableOfTheTemplate(t *testing.T) {
 func variables(structure reflect.Type) []string {
 	var names []string
 	for field := range structure.Fields() {
-		if field.Type.Kind() == reflect.Struct {
-			names = append(names, variables(field.Type)...)
-			continue
-		}
 		if name, _, _ := strings.Cut(field.Tag.Get("env"), ","); name != "" {
 			names = append(names, name)
+		} else if field.Type.Kind() == reflect.Struct {
+			names = append(names, variables(field.Type)...)
 		}
 	}
 	return names

@@ -159,21 +159,6 @@ func (s *MigrationStage) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown stage %q", text)
 }
 
-// Pinecone configures the vector indexes. The client does not use TLS for a host that begins with http://.
-type Pinecone struct {
-	// IndexHost is the host of the first index, whose name is FirstIndex.
-	IndexHost string `env:"PINECONE_INDEX_HOST"`
-	APIKey    string `env:"PINECONE_API_KEY"`
-	// MoreIndexes are further indexes, and NewUsersIndex is the name of the one that holds users from their first vector
-	// on. Users stay in the index that holds them.
-	MoreIndexes   Indexes `env:"PINECONE_MORE_INDEXES"`
-	NewUsersIndex string  `env:"PINECONE_NEW_USERS_INDEX" envDefault:"first"`
-	// Embeddings are the models of further indexes that have another one than OPENAI_EMBEDDING_MODEL.
-	Embeddings Embeddings `env:"PINECONE_INDEX_EMBEDDINGS"`
-	// Namespaces is the number of namespaces that all users of an index share, 0 for one namespace a user.
-	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
-}
-
 // Triggers configure when a session is summarised and read for memories.
 type Triggers struct {
 	// Messages is the number of messages since the last summary that triggers the next one.
@@ -255,8 +240,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[bool]():              "true or false",
 	reflect.TypeFor[map[string]string](): "names and addresses, such as a=https://…,b=https://…",
 	reflect.TypeFor[time.Duration]():     "a span such as 90s or 15m",
-	reflect.TypeFor[Indexes]():           "names and hosts of indexes, such as b=index-b.svc.pinecone.io,c=…",
-	reflect.TypeFor[Embeddings]():        "indexes with model and dimension, such as b=text-embedding-3-large@3072",
+	reflect.TypeFor[NextIndex]():         "a host, a model and a layout, such as b.svc.pinecone.io,m@3072,user",
 	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
 	reflect.TypeFor[MigrationStage]():    "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",

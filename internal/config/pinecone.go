@@ -6,28 +6,45 @@ import (
 	"strings"
 )
 
-// FirstIndex is the name of the index at PINECONE_INDEX_HOST. It holds every user whose record names no index.
-const FirstIndex = "first"
-
-// Indexes are the hosts of vector indexes by the names that users' records have.
-type Indexes map[string]string
-
-// UnmarshalText reads "b=host,c=host".
-func (x *Indexes) UnmarshalText(text []byte) error {
-	*x = Indexes{}
-	for pair := range strings.SplitSeq(string(text), ",") {
-		name, host, found := strings.Cut(strings.TrimSpace(pair), "=")
-		_, twice := (*x)[name]
-		if !found || name == "" || host == "" || name == FirstIndex || twice {
-			return errors.New("not names and hosts")
-		}
-		(*x)[name] = host
-	}
-	return nil
+// Pinecone configures the vector indexes: the current one and, while the stage moves to another host, model or layout,
+// the next one (docs/reindexing.md). The client does not use TLS for a host that begins with http://.
+type Pinecone struct {
+	// IndexHost is the host of the current index, whose vectors are of OPENAI_EMBEDDING_MODEL.
+	IndexHost string `env:"PINECONE_INDEX_HOST"`
+	APIKey    string `env:"PINECONE_API_KEY"`
+	// Namespaces is the layout of the current index: the number of namespaces that all users share, 0 for one each.
+	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
+	// Next gets all writes that the current index gets. Without a host there is none.
+	Next NextIndex `env:"PINECONE_NEXT_INDEX"`
+	// ServeNext has searches ask the next index in place of the current one.
+	ServeNext bool `env:"PINECONE_SERVE_NEXT"`
 }
 
-// Embeddings are the embedding models of indexes by name.
-type Embeddings map[string]Embedding
+// NextIndex is a host with the model and the layout of its vectors.
+type NextIndex struct {
+	Host       string
+	Embedding  Embedding
+	Namespaces Namespaces
+}
+
+// UnmarshalText reads "host,model@dimension,user" or "host,model@dimension,64".
+func (x *NextIndex) UnmarshalText(text []byte) error {
+	parts := strings.Split(string(text), ",")
+	if len(parts) != 3 || parts[0] == "" {
+		return errors.New("not a host, a model and a layout")
+	}
+	x.Host = parts[0]
+	return errors.Join(x.Embedding.UnmarshalText([]byte(parts[1])), x.Namespaces.UnmarshalText([]byte(parts[2])))
+}
+
+// String returns what UnmarshalText reads.
+func (x NextIndex) String() string {
+	layout := "user"
+	if x.Namespaces > 0 {
+		layout = strconv.Itoa(int(x.Namespaces))
+	}
+	return strings.Join([]string{x.Host, x.Embedding.Version(), layout}, ",")
+}
 
 // Embedding is an embedding model and the dimension of its vectors.
 type Embedding struct {
@@ -38,19 +55,17 @@ type Embedding struct {
 // Version names the model and the dimension. It is stored with each vector.
 func (e Embedding) Version() string { return e.Model + "@" + strconv.Itoa(e.Dimensions) }
 
-// UnmarshalText reads "b=model@1024,c=model@512".
-func (x *Embeddings) UnmarshalText(text []byte) error {
-	*x = Embeddings{}
-	for pair := range strings.SplitSeq(string(text), ",") {
-		name, version, _ := strings.Cut(strings.TrimSpace(pair), "=")
-		at := max(strings.LastIndexByte(version, '@'), 0) // a model may have one in its name
-		dimensions, err := strconv.Atoi(strings.TrimPrefix(version[at:], "@"))
-		_, twice := (*x)[name]
-		if name == "" || name == FirstIndex || twice || at == 0 || err != nil || dimensions < 1 {
-			return errors.New("not names and models")
-		}
-		(*x)[name] = Embedding{Model: version[:at], Dimensions: dimensions}
+// UnmarshalText reads what Version returns.
+func (e *Embedding) UnmarshalText(text []byte) error {
+	at := strings.LastIndexByte(string(text), '@') // a model may have one in its name
+	if at < 1 {
+		return errors.New("not a model and its dimension")
 	}
+	dimensions, err := strconv.Atoi(string(text[at+1:]))
+	if err != nil || dimensions < 1 {
+		return errors.New("not a model and its dimension")
+	}
+	*e = Embedding{Model: string(text[:at]), Dimensions: dimensions}
 	return nil
 }
 

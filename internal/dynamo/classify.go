@@ -80,6 +80,6 @@ var writtenTypes = map[types.ScalarAttributeType]string{
 		summarizedAt indexedAt activeAt coachKey dueAt summary summaryKind summaryUpdatedAt summaryModel summaryDigest
 		sessionId occurredAt subjectId model promptVersion recipe bodyHash sessionSk recordId state lease leaseUntil
 		answerSk deletedAt erasedAt name email joinedAt about lastUpdated persona goalType note type source validUntil
-		supersededBy completedAt timezone creation summaryIndexedAt vectorIndex extractedAt coveredTo stage
-		changedAt verifiedAt targetIndex movedThrough retiredIndex reading`,
+		supersededBy completedAt timezone creation summaryIndexedAt extractedAt coveredTo stage
+		changedAt verifiedAt reading`,
 }

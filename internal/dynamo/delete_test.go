@@ -25,7 +25,7 @@ func (noReindexer) ReindexNext(context.Context, conversation.UserID, conversatio
 
 // sweeper returns the service that deletes from the store.
 func (s *fixture) sweeper() *erasure.Sweeper {
-	return erasure.NewSweeper(s.Erasure(vectortest.NewRouter(nil, "first"), s.clock), noReindexer{})
+	return erasure.NewSweeper(s.Erasure(vectortest.NewIndexes(), s.clock), noReindexer{})
 }
 
 // extractMemory stores a memory that was extracted from messages, and returns its id.

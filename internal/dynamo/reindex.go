@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -16,13 +15,11 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/reindex"
-	"github.com/throughline/throughline/internal/vector"
 )
 
-// ReindexStore lists users and what of theirs has vectors, and records their moves between vector indexes. It is safe
-// for concurrent use.
+// ReindexStore lists users and what of theirs has vectors, and records how far a reindex is. It is safe for concurrent
+// use.
 type ReindexStore struct {
-	*IndexDirectory
 	*HitStore
 	*DeletionStore
 	db      *DB
@@ -31,9 +28,9 @@ type ReindexStore struct {
 
 var _ reindex.Store = (*ReindexStore)(nil)
 
-// NewReindexStore returns the store of the moves of a DB. The scanner reads the whole table, which nothing else does.
+// NewReindexStore returns the store of a DB's reindexes. The scanner reads the whole table, which nothing else does.
 func NewReindexStore(db *DB, scanner dynamodb.ScanAPIClient) *ReindexStore {
-	return &ReindexStore{NewIndexDirectory(db), NewHitStore(db), NewDeletionStore(db), db, scanner}
+	return &ReindexStore{NewHitStore(db), NewDeletionStore(db), db, scanner}
 }
 
 // Users reads one page of a segment of the table and returns the users that it has records of.
@@ -133,49 +130,6 @@ func vectorID(sk string) (string, bool) {
 	return sk, table.IsDocumentSK(sk)
 }
 
-// isIndex is the condition that an attribute of a user's generation names an index, or none where name is empty.
-func isIndex(attribute, name string) table.Condition {
-	if name == "" {
-		return table.Lacks(attribute)
-	}
-	return table.Is(attribute, table.StringAttr(name))
-}
-
-// Place changes where a user is, on condition that the user is placed like from, is not being erased, and has no sweep
-// under way that deletes vectors. Where to has a retired index, the sweep deletes the vectors in it from due on.
-func (s *ReindexStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
-) error {
-	k := table.GenerationKey(user)
-	isFree := table.Lacks(table.AttrErasing).
-		Or(table.Is(table.AttrErasing, table.BoolAttr(false))).
-		And(table.Lacks(table.AttrClaimedVersion).
-			Or(table.IsAtMost(table.AttrDueAt, table.TimeAttr(s.db.Now()))))
-	asRead := isFree.And(isIndex(table.AttrVectorIndex, from.Serving), isIndex(table.AttrTargetIndex, from.Target),
-		isIndex(table.AttrRetiredIndex, from.Retired))
-	u := table.Set(table.AttrVectorIndex, table.StringAttr(to.Serving)).Remove(table.AttrMovedThrough)
-	u = u.SetOrRemove(table.AttrTargetIndex, table.StringAttr(to.Target), to.Target != "").
-		SetOrRemove(table.AttrRetiredIndex, table.StringAttr(to.Retired), to.Retired != "")
-	if to.Retired != "" {
-		u = u.SetDue(k, due).Set(table.AttrSweeps, table.IntAttr(0)).EndClaim().EndFailures()
-	}
-	_, err := s.db.UpdateItem(ctx, k, u, asRead)
-	existing, refused := table.ConditionFailed(err)
-	if !refused {
-		return table.Failed("place user", err)
-	}
-	now := decodeLocation(existing)
-	if table.IsAmbiguous(err) && now.Serving == to.Serving && now.Target == to.Target && now.Retired == to.Retired {
-		return nil // an earlier attempt did it, and its answer was lost
-	}
-	return fault.New(fault.Conflict, "the user is being erased, or somebody else moves the user")
-}
-
-// SaveProgress stores how far the move of a user has come, unless that has ended.
-func (s *ReindexStore) SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error {
-	u := table.Set(table.AttrMovedThrough, table.StringAttr(through))
-	return s.db.UpdateWhere(ctx, "save progress", table.GenerationKey(user), u, isIndex(table.AttrTargetIndex, to))
-}
-
 // checkpointKey is the key of the progress of a segment, which belongs to no user.
 func checkpointKey(to string, segment int) table.Key {
 	return table.NewKey("reindex", fmt.Sprintf("%s#segment#%04d", to, segment))
@@ -214,7 +168,7 @@ func (s *ReindexStore) SaveCheckpoint(ctx context.Context, to string, c reindex.
 
 func reindexCounts(c *reindex.Counts) map[string]*int64 {
 	return map[string]*int64{
-		"moved": &c.Reindexed, "already": &c.Already, "left": &c.Left, "vectors": &c.Vectors, "tokens": &c.Tokens,
+		"reindexed": &c.Reindexed, "left": &c.Left, "vectors": &c.Vectors, "tokens": &c.Tokens,
 		"writeUnits": &c.WriteUnits,
 	}
 }

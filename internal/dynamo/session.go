@@ -124,7 +124,7 @@ func (r *SessionReader) access(ctx context.Context, records table.RecordSet, use
 
 func accessIn(records table.RecordSet, user conversation.UserID) longterm.Access {
 	a := longterm.Access{
-		Preferences: longterm.DefaultPreferences(), Generation: records.Generation(user), Index: records.Index(user),
+		Preferences: longterm.DefaultPreferences(), Generation: records.Generation(user),
 	}
 	if it, ok := records.Current(user, preferencesKey(user)); ok {
 		a.Preferences = decodePreferences(it)

@@ -67,7 +67,6 @@ func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
 		Others:    it.Strings(table.AttrDeletedIDs),
 		Namespace: k.SK == table.GenerationSK,
 		Erasing:   it.Bool(table.AttrErasing), DeletedAt: it.Time(table.AttrDeletedAt),
-		RetiredIndex: it.String(table.AttrRetiredIndex),
 	}
 	context, id, inSession := table.ParseSessionSK(it.String(table.AttrSessionSK))
 	switch {
@@ -111,22 +110,20 @@ func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tomb
 	return err
 }
 
-// DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due. It
-// names no retired index any more.
+// DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due.
 func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
 	const op = "delete tombstone"
 	if t.Namespace {
-		return s.update(ctx, op, t, table.Remove(table.AttrRetiredIndex).RemoveDue())
+		return s.update(ctx, op, t, table.Update{}.RemoveDue())
 	}
 	return s.db.DeleteWhere(ctx, op, table.UserKey(t.User, t.ID), table.Exists())
 }
 
-// update changes a tombstone on condition that it is of the same generation: another erasure has one of its own. The
-// one of a user must be of the same move, too.
+// update changes a tombstone on condition that it is of the same generation: another erasure has one of its own.
 func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u table.Update) error {
 	isSame := table.Is(table.AttrGeneration, table.IntAttr(t.Generation))
 	if t.Namespace {
-		isSame = table.Exists().And(table.IsGeneration(t.Generation), isIndex(table.AttrRetiredIndex, t.RetiredIndex))
+		isSame = table.Exists().And(table.IsGeneration(t.Generation))
 	}
 	return s.db.UpdateWhere(ctx, op, table.UserKey(t.User, t.ID), u, isSame)
 }

@@ -83,7 +83,7 @@ func TestClear(t *testing.T) {
 	s := newFixture(t)
 	createSession(t, s, alice, coach, "c")
 	appendMessages(t, s, alice, "c", withID("x", "1"), withID("y", "2"))
-	index := vectortest.NewRouter(nil, "first")
+	index := vectortest.NewIndexes()
 	service := s.Erasure(index, s.clock)
 	if n, err := service.ClearSession(t.Context(), alice, "c"); err != nil || n != 2 {
 		t.Fatalf("cleared %d, %v", n, err)

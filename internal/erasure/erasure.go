@@ -32,8 +32,6 @@ type Tombstone struct {
 	// generation.
 	Vectors   []string
 	Namespace bool
-	// RetiredIndex is an index that the user was moved out of. All vectors of the user in it are to be deleted.
-	RetiredIndex string
 	// Erasing says that the tombstone is of a user whose erasure is not done.
 	Erasing bool
 	// Sweeps counts the sweeps since it was emptied.
@@ -148,8 +146,6 @@ type Index interface {
 	// Drop deletes all vectors of a generation and returns how many there were. With an error, it returns how many it has
 	// deleted.
 	Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error)
-	// DropFrom deletes the vectors of a generation from one index.
-	DropFrom(ctx context.Context, user conversation.UserID, generation int64, index string) (int, error)
 }
 
 // Reindexer indexes a message that follows a deleted one.

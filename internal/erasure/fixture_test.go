@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
@@ -63,7 +62,7 @@ func (r *records) DeleteMessages(ctx context.Context, user conversation.UserID, 
 
 // index is the real index. Deletions can be made to fail.
 type index struct {
-	*vector.Router
+	vector.Indexes
 	fail error
 	// failures counts the deletions that failed. The sweep works on its shards side by side.
 	failures atomic.Int32
@@ -74,14 +73,24 @@ func (i *index) Delete(ctx context.Context, user conversation.UserID, generation
 		i.failures.Add(1)
 		return i.fail
 	}
-	return i.Router.Delete(ctx, user, generation, ids)
+	return i.Indexes.Delete(ctx, user, generation, ids)
 }
 
 func (i *index) Drop(ctx context.Context, user conversation.UserID, generation int64) (int, error) {
 	if i.fail != nil {
 		return 0, i.fail
 	}
-	return i.Router.Drop(ctx, user, generation)
+	return i.Indexes.Drop(ctx, user, generation)
+}
+
+// faulty is the index of an indexer, whose deletions fail with the others.
+type faulty struct {
+	vector.Index
+	index *index
+}
+
+func (f faulty) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	return f.index.Delete(ctx, user, generation, ids)
 }
 
 // embedder gives every text the same vector and records the texts.
@@ -101,13 +110,15 @@ func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{
 		t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t),
-		index: &index{Router: pineconetest.Client(t, 2)}, embedded: &embedder{},
+		index: &index{Indexes: vector.Indexes{Serving: vector.Held{Index: pineconetest.Client(t, 2)}}}, embedded: &embedder{},
 	}
 	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
 	s.records = &records{SessionStore: s.store.SessionDeletion}
 	stores := s.store
 	stores.SessionDeletion = s.records
-	messages := indexing.New(s.store.Indexing, indexing.NewIndexer(s.embedded, s.index, "m"), s.clock)
+	messages := indexing.New(s.store.Indexing, indexing.NewIndexer(vector.Held{
+		Index: faulty{s.index.Serving.Index, s.index}, Model: vector.Model{Embedder: s.embedded, Version: "m"},
+	}), s.clock)
 	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
 	return s
 }
@@ -159,7 +170,7 @@ func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...str
 	for i, id := range ids {
 		records[i] = vector.Record{ID: id, Dense: []float32{1, 0}}
 	}
-	if err := s.index.Upsert(s.t.Context(), user, generation, config.FirstIndex, records); err != nil {
+	if err := s.index.Serving.Upsert(s.t.Context(), user, generation, records); err != nil {
 		s.t.Fatal(err)
 	}
 }

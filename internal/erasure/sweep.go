@@ -117,17 +117,12 @@ func (s *Sweeper) deleteAgain(ctx context.Context, t Tombstone) error {
 	return s.deletePrompts(ctx, t)
 }
 
-// dropNamespaces deletes the vectors of a user's earlier generations, and all those in the index that the user was
-// moved out of.
+// dropNamespaces deletes the vectors of a user's earlier generations.
 func (s *Sweeper) dropNamespaces(ctx context.Context, t Tombstone) error {
 	for generation := range t.Generation {
 		if _, err := s.Index.Drop(ctx, t.User, generation); err != nil {
 			return err
 		}
 	}
-	if t.RetiredIndex == "" {
-		return nil
-	}
-	_, err := s.Index.DropFrom(ctx, t.User, t.Generation, t.RetiredIndex)
-	return err
+	return nil
 }

@@ -29,10 +29,37 @@ func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
 	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, stage)...)
 }
 
-// VectorIndex returns the vector indexes of a configuration. Those of another vendor are built here
+// VectorIndexes returns the vector indexes of a configuration. Those of another vendor are built here
 // (docs/extending.md).
-func VectorIndex(cfg config.Config, rt Runtime, db *dynamo.DB) (*vector.Router, error) {
-	return pinecone.New(cfg.Pinecone, dynamo.NewIndexDirectory(db), rt.Spans.Dial()...)
+func VectorIndexes(cfg config.Config, rt Runtime) (vector.Indexes, error) {
+	p := cfg.Pinecone
+	current, err := held(cfg, rt, p.IndexHost, cfg.OpenAI.Embedding(), p.Namespaces)
+	if err != nil {
+		return vector.Indexes{}, fmt.Errorf("PINECONE_INDEX_HOST: %w", err)
+	}
+	if p.Next.Host == "" {
+		return vector.Indexes{Serving: current}, nil
+	}
+	next, err := held(cfg, rt, p.Next.Host, p.Next.Embedding, p.Next.Namespaces)
+	if err != nil {
+		return vector.Indexes{}, fmt.Errorf("PINECONE_NEXT_INDEX: %w", err)
+	}
+	if p.ServeNext {
+		return vector.Indexes{Serving: next, Besides: &current}, nil
+	}
+	return vector.Indexes{Serving: current, Besides: &next}, nil
+}
+
+// held returns an index with its model.
+func held(
+	cfg config.Config, rt Runtime, host string, e config.Embedding, layout config.Namespaces,
+) (vector.Held, error) {
+	index, err := pinecone.New(host, cfg.Pinecone.APIKey, int(layout), rt.Spans.Dial()...)
+	if err != nil {
+		return vector.Held{}, err
+	}
+	model := vector.Model{Embedder: Models(cfg.OpenAI.WithEmbedding(e), rt), Version: e.Version()}
+	return vector.Held{Index: index, Model: model}, nil
 }
 
 // Models returns the client of the models of a configuration.
@@ -45,14 +72,11 @@ func Models(cfg config.OpenAI, rt Runtime) *openai.Client {
 
 // Recall builds the service that searches with the embedding, the vector index and the table.
 func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, error) {
-	index, err := VectorIndex(cfg, rt, db)
+	indexes, err := VectorIndexes(cfg, rt)
 	if err != nil {
 		return nil, err
 	}
-	options := recall.Options{
-		Log: rt.Log, Version: cfg.OpenAI.Embedding().Version(), Models: models(cfg, rt),
-		SeveralIndexes: len(cfg.Pinecone.MoreIndexes) > 0,
-	}
+	options := recall.Options{Log: rt.Log, Version: indexes.Serving.Version}
 	if cfg.RecallWeights != "" {
 		text, err := os.ReadFile(cfg.RecallWeights)
 		if err != nil {
@@ -62,34 +86,21 @@ func Recall(cfg config.Config, rt Runtime, db *dynamo.DB) (*recall.Service, erro
 			return nil, err
 		}
 	}
-	return recall.New(dynamo.NewRecallSource(db), Models(cfg.OpenAI, rt), index, options), nil
+	return recall.New(dynamo.NewRecallSource(db), indexes.Serving, indexes, options), nil
 }
 
-// Indexer builds what writes records to the vector index.
-func Indexer(cfg config.Config, rt Runtime, db *dynamo.DB) (*indexing.Indexer, error) {
-	index, err := VectorIndex(cfg, rt, db)
+// Indexer builds what writes records to the vector indexes.
+func Indexer(cfg config.Config, rt Runtime) (*indexing.Indexer, error) {
+	indexes, err := VectorIndexes(cfg, rt)
 	if err != nil {
 		return nil, err
 	}
-	version := cfg.OpenAI.Embedding().Version()
-	return indexing.NewIndexer(Models(cfg.OpenAI, rt), index, version).WithModels(models(cfg, rt)), nil
-}
-
-// models returns the embedding models of the indexes that have one of their own. It is empty where all have the usual
-// one.
-func models(cfg config.Config, rt Runtime) vector.Models {
-	models := vector.Models{}
-	for name, e := range cfg.Pinecone.Embeddings {
-		if e != cfg.OpenAI.Embedding() {
-			models[name] = vector.Model{Embedder: Models(cfg.OpenAI.WithEmbedding(e), rt), Version: e.Version()}
-		}
-	}
-	return models
+	return indexing.NewIndexer(indexes.All()...), nil
 }
 
 // Eraser builds the service that deletes messages, sessions and users, with everything derived from them.
 func Eraser(cfg config.Config, rt Runtime, db *dynamo.DB) (*erasure.Service, error) {
-	index, err := VectorIndex(cfg, rt, db)
+	indexes, err := VectorIndexes(cfg, rt)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +111,7 @@ func Eraser(cfg config.Config, rt Runtime, db *dynamo.DB) (*erasure.Service, err
 		Timeline:   dynamo.NewMessageStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db),
 		Memories: dynamo.NewMemoryStore(db).WithoutTrace(), Todos: dynamo.NewTodoStore(db).WithoutTrace(),
-		Index: index, Now: time.Now, Backups: erasure.DefaultBackups,
+		Index: indexes, Now: time.Now, Backups: erasure.DefaultBackups,
 	}
 	if cfg.ErasuresTable != "" {
 		d.Ledger = dynamo.NewLedgerStore(dynamo.New(DynamoDB(cfg), cfg.ErasuresTable))

@@ -211,11 +211,12 @@ func TestContextQueryAndRecall(t *testing.T) {
 // newExport returns a handler of the coach function. Its stores have records of the user ann.
 func newExport(t *testing.T, spine error) (http.Handler, *memory) {
 	t.Helper()
-	return newPagedExport(t, spine, 0)
+	deps, store := exportDeps(t, spine)
+	return httpapi.Coach(deps), store
 }
 
-// newPagedExport is newExport with answers of that many bytes, give or take a page.
-func newPagedExport(t *testing.T, spine error, size int64) (http.Handler, *memory) {
+// exportDeps returns what such a handler is made of.
+func exportDeps(t *testing.T, spine error) (httpapi.CoachDeps, *memory) {
 	t.Helper()
 	b, _ := base()
 	store := newMemory(t, noon)
@@ -246,20 +247,19 @@ func newPagedExport(t *testing.T, spine error, size int64) (http.Handler, *memor
 	if _, _, err := store.documents.PutDocument(t.Context(), "ann", kept); err != nil {
 		t.Fatal(err)
 	}
-	key := cursorKey(t, "1")
-	return httpapi.Coach(
-		httpapi.CoachDeps{Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Cursors: key, Export: httpapi.ExportDeps{
+	return httpapi.CoachDeps{
+		Base: b, Chat: &fakeChat{}, Verifier: fakeVerifier{}, Cursors: cursorKey(t, "1"), Export: httpapi.ExportDeps{
 			Documents: store.documents,
 			Sessions:  store, Messages: store, LongTerm: store.records, Spines: spines{fail: spine}, Prompts: &fakePrompts{},
-			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Limit: &fakeExportLimit{}, Size: size,
+			Usage: usage{{Day: "2026-02-05", Tokens: 900}}, Limit: &fakeExportLimit{},
 			Held: held{
 				{Kind: "summary", Key: "summary#1", Record: object{"text": "Before"}},
 				{Key: "workout#"},
 				{Kind: "appSession", Key: "conversation#a b", Record: object{"messages": []any{}}},
 				{Key: "workout#"},
 			},
-		}},
-	), store
+		},
+	}, store
 }
 
 func export(t *testing.T, h http.Handler, token string) *httptest.ResponseRecorder {
@@ -342,9 +342,10 @@ func TestExportGoesOn(t *testing.T) {
 		}
 		return records[:len(records)-1], last
 	}
-	h, _ := newExport(t, nil)
-	want, _ := lines(export(t, h, "app:ann"))
-	h, _ = newPagedExport(t, nil, 1)
+	deps, _ := exportDeps(t, nil)
+	want, _ := lines(export(t, httpapi.Coach(deps), "app:ann"))
+	deps.Export.Size = 1
+	h := httpapi.Coach(deps)
 	got, last := lines(export(t, h, "app:ann"))
 	answers := 1
 	for ; last["kind"] == "cursor"; answers++ {

@@ -29,7 +29,7 @@ func newAppAPI(t *testing.T, stage migration.Stage) appAPI {
 	t.Helper()
 	table := dynamotest.Table(t)
 	store := dynamotest.Open(t, table, dynamo.WithClock(noon), adopt.WithInitialStage(stage))
-	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
+	eraser := store.Erasure(vectortest.NewIndexes(), noon)
 	return appAPI{allFunctions(t, stores{
 		store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser},
 		httpapi.LongTerm{

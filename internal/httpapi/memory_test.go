@@ -47,7 +47,7 @@ func newMemory(t testing.TB, now func() time.Time) *memory {
 		dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(now), dynamo.WithRandom(&ids),
 	))
 	return &memory{
-		SessionStore: all.Sessions, MessageStore: all.Messages, Service: all.Erasure(vectortest.NewRouter(nil, "first"), now),
+		SessionStore: all.Sessions, MessageStore: all.Messages, Service: all.Erasure(vectortest.NewIndexes(), now),
 		records: longTermOf(all), documents: all.Documents,
 	}
 }

@@ -46,7 +46,7 @@ func newRealStores(t *testing.T) stores {
 func newRealStoresAt(t *testing.T, now func() time.Time) stores {
 	t.Helper()
 	store := dynamotest.New(t, dynamo.WithClock(now))
-	eraser := store.Erasure(vectortest.NewRouter(nil, "first"), noon)
+	eraser := store.Erasure(vectortest.NewIndexes(), noon)
 	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, longTermOf(store)}
 }
 

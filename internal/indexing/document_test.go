@@ -26,7 +26,7 @@ import (
 // recorder is an embedder and an index that record their input. Writes for the user in fail fail, and the index has no
 // room for the user in full.
 type recorder struct {
-	indexing.Index
+	vector.Index
 	mu      sync.Mutex
 	texts   [][]string
 	records map[conversation.UserID][]vector.Record
@@ -44,15 +44,20 @@ func (r *recorder) Embed(_ context.Context, texts []string) ([][]float32, error)
 	return vectors, r.failAll
 }
 
-func (r *recorder) WrittenTo(_ context.Context, user conversation.UserID, _ int64) ([]string, error) {
+// as is the recorder as an index with a model of that version.
+func (r *recorder) as(version string) vector.Held {
+	return vector.Held{Index: r, Model: vector.Model{Embedder: r, Version: version}}
+}
+
+func (r *recorder) Room(_ context.Context, user conversation.UserID, _ int64) error {
 	if user == r.full {
-		return nil, vector.ErrQuota
+		return vector.ErrQuota
 	}
-	return []string{"first"}, nil
+	return nil
 }
 
 func (r *recorder) Upsert(
-	_ context.Context, user conversation.UserID, generation int64, _ string, records []vector.Record,
+	_ context.Context, user conversation.UserID, generation int64, records []vector.Record,
 ) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +84,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	batch := indexing.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
 		"chat": strings.Repeat("x", 300) + " banded glute bridges?",
 	}}
-	if err := indexing.NewIndexer(r, r, "model-1").IndexBatches(t.Context(), []indexing.Batch{batch})[0]; err != nil {
+	if err := indexing.NewIndexer(r.as("model-1")).IndexBatches(t.Context(), []indexing.Batch{batch})[0]; err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -108,7 +113,7 @@ func TestAMessageFollowsThePreviousOneOfItsSession(t *testing.T) {
 		return conversation.Message{ID: text, SessionID: session, Context: "workout_log", Content: text, Timestamp: evening}
 	}
 	messages := []conversation.Message{said("s", "one"), said("t", "two"), said("s", "three"), said("t", "four")}
-	if err := indexing.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, messages); err != nil {
+	if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages); err != nil {
 		t.Fatal(err)
 	}
 	var after []string
@@ -129,13 +134,14 @@ func TestBatchesFailIndependently(t *testing.T) {
 	}
 	r := &recorder{fail: "bob"}
 	batches := []indexing.Batch{one("ann"), {User: "none"}, one("bob"), one("eve")}
-	errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	errs := indexing.NewIndexer(r.as("")).IndexBatches(t.Context(), batches)
 	if errs[0] != nil || errs[1] != nil || errs[2] == nil || errs[3] != nil || len(r.texts) != 1 {
 		t.Errorf("errors %v after %d embeddings, want one for bob after one", errs, len(r.texts))
 	}
 	r.failAll = errors.New("down")
-	if errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches); slices.Contains(errs, nil) {
-		t.Errorf("errors %v without embeddings", errs)
+	errs = indexing.NewIndexer(r.as("")).IndexBatches(t.Context(), batches)
+	if errs[0] == nil || errs[1] != nil || errs[2] == nil || errs[3] == nil {
+		t.Errorf("errors %v without embeddings, want one for each batch that has a text", errs)
 	}
 }
 
@@ -153,7 +159,7 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 	}
 	r := &recorder{full: "bob"}
 	batches := []indexing.Batch{batch("bob", "b1", "b2"), batch("ann", "a"), batch("bob", "b3"), batch("eve", "e2", "e3-")}
-	errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches)
+	errs := indexing.NewIndexer(r.as("")).IndexBatches(t.Context(), batches)
 	for i, b := range batches {
 		if errors.Is(errs[i], vector.ErrQuota) != (b.User == "bob") {
 			t.Errorf("%s: %v", b.User, errs[i])
@@ -169,7 +175,7 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 		}
 	}
 	r.texts = nil
-	if errs := indexing.NewIndexer(r, r, "").IndexBatches(t.Context(), batches[:1]); errs[0] == nil || len(r.texts) > 0 {
+	if errs := indexing.NewIndexer(r.as("")).IndexBatches(t.Context(), batches[:1]); errs[0] == nil || len(r.texts) > 0 {
 		t.Errorf("%v after embedding %q", errs, r.texts)
 	}
 }
@@ -191,7 +197,7 @@ func TestRecordOfASummary(t *testing.T) {
 			},
 		},
 	}
-	if err := indexing.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
+	if err := indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -242,7 +248,7 @@ func TestOwnFieldsAreLimited(t *testing.T) {
 			RecordType: conversation.ProgramSummary, SessionID: strings.Repeat("s", 128), CoachID: strings.Repeat("c", 128),
 			Text: strings.Repeat("\x03", 1200), OccurredAt: evening, Fields: fields,
 		}
-		if err := indexing.NewIndexer(r, r, "").IndexSummary(t.Context(), "ann", s); err != nil {
+		if err := indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s); err != nil {
 			t.Fatal(err)
 		}
 		metadata := r.records["ann.0"][0].Metadata
@@ -274,7 +280,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 		id := rapid.SampledFrom([]string{"msg_ann_1_a", "msg_a#1_1_b", "mem_1"}).Draw(t, "id")
 		r := &recorder{}
 		m := conversation.Message{ID: id, SessionID: "s", Context: "workout_log", Content: content, Timestamp: evening}
-		if err := indexing.NewIndexer(r, r, "").IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
+		if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
 			t.Fatal(err)
 		}
 		var ids []string

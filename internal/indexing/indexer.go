@@ -3,7 +3,6 @@ package indexing
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/parallel"
@@ -16,41 +15,15 @@ import (
 // that a batch of the stream takes about as many calls as it has users.
 const parallelUpserts = 32
 
-// Index is where an Indexer writes.
-type Index interface {
-	// WrittenTo returns the names of the indexes to which the user's vectors have to be written. It returns an error with
-	// vector.ErrQuota in its chain when one of them has no room for them.
-	WrittenTo(ctx context.Context, user conversation.UserID, generation int64) ([]string, error)
-	// Upsert stores records in one of these indexes.
-	Upsert(
-		ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record,
-	) error
-	// Delete deletes records from every index that may have vectors of the user. It ignores ids without a record.
-	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
-}
-
-var _ Index = (*vector.Router)(nil)
-
-// Indexer writes records to the vector index. Every write can be repeated, because ids are deterministic. It is safe
-// for concurrent use.
-type Indexer struct {
-	usual  vector.Model
-	models vector.Models
-	index  Index
-}
+// Indexer writes records to vector indexes. Every write can be repeated, because ids are deterministic. It is safe for
+// concurrent use.
+type Indexer struct{ indexes []vector.Held }
 
 var _ summary.Indexer = (*Indexer)(nil)
 
-// NewIndexer builds an Indexer. The version of the embeddings, such as the name of their model, is stored with each
-// record, so that records of another version can be found.
-func NewIndexer(embedder vector.Embedder, index Index, version string) *Indexer {
-	return &Indexer{usual: vector.Model{Embedder: embedder, Version: version}, index: index}
-}
-
-// WithModels returns the Indexer with the models of indexes that have another one.
-func (x *Indexer) WithModels(models vector.Models) *Indexer {
-	return &Indexer{usual: x.usual, models: models, index: x.index}
-}
+// NewIndexer builds an Indexer that writes to each of the indexes, in their order, with the index's own model. The
+// version of a model is stored with each record, so that records of another version can be found.
+func NewIndexer(indexes ...vector.Held) *Indexer { return &Indexer{indexes} }
 
 // Batch is a set of messages of one user and one generation.
 type Batch struct {
@@ -122,9 +95,14 @@ func (x *Indexer) IndexHits(ctx context.Context, user conversation.UserID, gener
 	return x.write(ctx, []upload{{user, generation, documents}})[0]
 }
 
-// Delete deletes vectors from the index. Deleting one that is not there is no error.
+// Delete deletes vectors from the indexes. Deleting one that is not there is no error.
 func (x *Indexer) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
-	return x.index.Delete(ctx, user, generation, ids)
+	for _, index := range x.indexes {
+		if err := index.Delete(ctx, user, generation, ids); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // upload is a set of documents for one namespace.
@@ -134,97 +112,77 @@ type upload struct {
 	documents  []document
 }
 
-// write embeds the documents of all uploads and stores them, with the model of each index to which they go. It returns
-// one error for each upload. It does not embed what an index would refuse.
+// write stores the documents of all uploads in each index. It returns one error for each upload. An index that comes
+// later gets what those before it have: an upload that one of them refuses is tried again as a whole.
 func (x *Indexer) write(ctx context.Context, uploads []upload) []error {
 	errs := make([]error, len(uploads))
-	indexes := make([][]string, len(uploads))
-	parallel.Each(len(uploads), parallelUpserts, func(i int) {
-		indexes[i], errs[i] = x.index.WrittenTo(ctx, uploads[i].user, uploads[i].generation)
-	})
-	var groups []*modelGroup
-	for i, u := range uploads {
-		if errs[i] == nil {
-			groups = x.addUpload(groups, i, u, indexes[i])
-		}
-	}
-	parallel.Each(len(groups), parallelUpserts, func(g int) { x.writeGroup(ctx, groups[g]) })
-	for _, g := range groups {
-		for j, p := range g.parts {
-			if g.errs[j] != nil {
-				errs[p.place] = g.errs[j]
-			}
-		}
+	made := map[string][][]float32{} // the vectors of the uploads' documents, by the model's version
+	for _, index := range x.indexes {
+		x.writeTo(ctx, index, uploads, made, errs)
 	}
 	return errs
 }
 
-// modelGroup is what is embedded with one model, in one call. errs has one error for each part.
-type modelGroup struct {
-	vector.Model
-	parts []modelPart
-	errs  []error
-}
-
-// modelPart is an upload, by its place, and its indexes that have the model.
-type modelPart struct {
-	place int
-	upload
-	indexes []string
-}
-
-// addUpload adds an upload to the groups of its indexes' models. Indexes with the same model share the embeddings.
-func (x *Indexer) addUpload(groups []*modelGroup, place int, u upload, indexes []string) []*modelGroup {
-	for _, index := range indexes {
-		model := x.models.Of(index, x.usual)
-		at := slices.IndexFunc(groups, func(g *modelGroup) bool { return g.Version == model.Version })
-		if at < 0 {
-			at, groups = len(groups), append(groups, &modelGroup{Model: model})
+// writeTo stores those uploads in an index that have no error yet. It embeds their documents in one call, unless
+// another index has the same model. It does not embed what the index would refuse.
+func (x *Indexer) writeTo(
+	ctx context.Context, index vector.Held, uploads []upload, made map[string][][]float32, errs []error,
+) {
+	parallel.Each(len(uploads), parallelUpserts, func(i int) {
+		if errs[i] == nil && len(uploads[i].documents) > 0 {
+			errs[i] = index.Room(ctx, uploads[i].user, uploads[i].generation)
 		}
-		g := groups[at]
-		if n := len(g.parts); n > 0 && g.parts[n-1].place == place {
-			g.parts[n-1].indexes = append(g.parts[n-1].indexes, index)
-			continue
+	})
+	dense, err := x.embed(ctx, index.Model, uploads, made, errs)
+	parallel.Each(len(uploads), parallelUpserts, func(i int) {
+		u := uploads[i]
+		switch {
+		case errs[i] != nil || len(u.documents) == 0:
+		case err != nil:
+			errs[i] = err
+		default:
+			errs[i] = index.Upsert(ctx, u.user, u.generation, vectorRecords(index.Model, u.documents, dense[i]))
 		}
-		g.parts = append(g.parts, modelPart{place, u, []string{index}})
-	}
-	return groups
+	})
 }
 
-// writeGroup embeds the documents of a group in one call and stores them in the indexes.
-func (x *Indexer) writeGroup(ctx context.Context, g *modelGroup) {
-	g.errs = make([]error, len(g.parts))
+// embed returns the vectors of the documents of each upload that has no error.
+func (x *Indexer) embed(
+	ctx context.Context, m vector.Model, uploads []upload, made map[string][][]float32, errs []error,
+) ([][][]float32, error) {
 	var inputs []string
-	for _, p := range g.parts {
-		for _, d := range p.documents {
-			inputs = append(inputs, d.text)
+	out := make([][][]float32, len(uploads))
+	for i, u := range uploads {
+		if errs[i] == nil {
+			for _, d := range u.documents {
+				inputs = append(inputs, d.text)
+			}
 		}
 	}
 	if len(inputs) == 0 {
-		return
+		return out, nil
 	}
-	vectors, err := g.Embed(ctx, inputs)
-	records := make([][]vector.Record, len(g.parts))
-	for i, p := range g.parts {
-		if g.errs[i] = err; err == nil {
-			records[i], vectors = vectorRecords(g.Model, p.documents, vectors[:len(p.documents)]), vectors[len(p.documents):]
+	vectors, ok := made[m.Version]
+	if !ok || len(vectors) != len(inputs) { // an upload that another index refused is not among the inputs
+		var err error
+		if vectors, err = m.Embed(ctx, inputs); err != nil {
+			return nil, err
+		}
+		made[m.Version] = vectors
+	}
+	for i, u := range uploads {
+		if errs[i] == nil {
+			out[i], vectors = vectors[:len(u.documents)], vectors[len(u.documents):]
 		}
 	}
-	parallel.Each(len(g.parts), parallelUpserts, func(i int) {
-		p := g.parts[i]
-		for _, index := range p.indexes {
-			if g.errs[i] == nil {
-				g.errs[i] = x.index.Upsert(ctx, p.user, p.generation, index, records[i])
-			}
-		}
-	})
+	return out, nil
 }
 
 // vectorRecords returns the records of documents with their dense vectors.
 func vectorRecords(m vector.Model, documents []document, dense [][]float32) []vector.Record {
 	out := make([]vector.Record, len(documents))
 	for i, d := range documents {
-		metadata := maps.Clone(d.metadata) // the indexes of another model get the document, too
+		metadata := maps.Clone(d.metadata) // another index gets the document, too
 		if m.Version != "" {
 			metadata["embedding"] = m.Version
 		}

@@ -4,39 +4,31 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// twoIndexes is a vector index with a further one, b. It knows which users are in which, and records what each gets.
-type twoIndexes struct {
-	indexing.Index
+// storing is a vector index that records what it gets, until it refuses all.
+type storing struct {
+	vector.Index
 	mu      sync.Mutex // guards stored
-	in      map[conversation.UserID][]string
-	stored  map[string][]vector.Record
-	refuses string
+	stored  []vector.Record
+	refuses bool
 }
 
-func (x *twoIndexes) WrittenTo(_ context.Context, user conversation.UserID, _ int64) ([]string, error) {
-	return x.in[user], nil
-}
+func (*storing) Room(context.Context, conversation.UserID, int64) error { return nil }
 
-func (x *twoIndexes) Upsert(
-	_ context.Context, _ conversation.UserID, _ int64, index string, records []vector.Record,
-) error {
-	if index == x.refuses {
-		return errors.New("down")
-	}
+func (x *storing) Upsert(_ context.Context, _ conversation.UserID, _ int64, records []vector.Record) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.stored[index] = append(x.stored[index], records...)
+	if x.refuses {
+		return errors.New("down")
+	}
+	x.stored = append(x.stored, records...)
 	return nil
 }
 
@@ -64,43 +56,49 @@ func said(user conversation.UserID) indexing.Batch {
 	return indexing.Batch{User: user, Messages: []conversation.Message{m}}
 }
 
-// TestEachIndexGetsItsModel writes a batch of users who are in one index, in another, in both, and in two indexes of
-// one model. Each text is embedded once for each model.
-func TestEachIndexGetsItsModel(t *testing.T) {
+// TestBothIndexesGetAllVectors has a next index of another model, and one of the same model. Each text is embedded once
+// for each model, and an upload has an error when one of its indexes does not take it.
+func TestBothIndexesGetAllVectors(t *testing.T) {
 	t.Parallel()
-	x := &twoIndexes{stored: map[string][]vector.Record{}, in: map[conversation.UserID][]string{
-		"old": {"first"}, "moving": {"first", "b"}, "new": {"b"}, "near": {"first", "c"},
-	}}
-	small, large := &countingModel{dimensions: 2}, &countingModel{dimensions: 3}
-	indexer := indexing.NewIndexer(small, x, "small@2").
-		WithModels(vector.Models{"b": {Embedder: large, Version: "large@3"}})
-	batches := []indexing.Batch{said("old"), said("moving"), said("new"), said("near")}
-	for i, err := range indexer.IndexBatches(t.Context(), batches) {
-		if err != nil {
-			t.Errorf("%s: %v", batches[i].User, err)
-		}
-	}
-	got := map[string][]string{}
-	for index, records := range x.stored {
-		for _, r := range records {
-			version, _ := r.Metadata["embedding"].(string)
-			if !strings.HasSuffix(version, string(rune('0'+len(r.Dense)))) {
-				t.Errorf("%s has %s with %d dimensions of %s", index, r.ID, len(r.Dense), version)
+	for name, next := range map[string]string{"another model": "large@3", "the same model": "small@2"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			indexes := []*storing{{}, {}}
+			models := map[string]*countingModel{"small@2": {dimensions: 2}, "large@3": {dimensions: 3}}
+			held := make([]vector.Held, len(indexes))
+			for i, version := range []string{"small@2", next} {
+				model := vector.Model{Embedder: models[version], Version: version}
+				held[i] = vector.Held{Index: indexes[i], Model: model}
 			}
-			got[index] = append(got[index], r.ID)
-		}
-		slices.Sort(got[index])
-	}
-	want := map[string][]string{"first": {"moving", "near", "old"}, "b": {"moving", "new"}, "c": {"near"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("stored (-want +got)\n%s", diff)
-	}
-	if small.calls != 1 || len(small.texts) != 3 || large.calls != 1 || len(large.texts) != 2 {
-		t.Errorf("embedded %d in %d calls and %d in %d", len(small.texts), small.calls, len(large.texts), large.calls)
-	}
-	x.refuses = "b"
-	errs := indexer.IndexBatches(t.Context(), batches)
-	if errs[0] != nil || errs[1] == nil || errs[2] == nil || errs[3] != nil {
-		t.Errorf("errors %v while b is down", errs)
+			batches := []indexing.Batch{said("ann"), said("bela")}
+			indexer := indexing.NewIndexer(held...)
+			if errs := indexer.IndexBatches(t.Context(), batches); errs[0] != nil || errs[1] != nil {
+				t.Error(errs)
+			}
+			for i, x := range indexes {
+				var ids []string
+				for _, r := range x.stored {
+					ids = append(ids, r.ID)
+					if version := held[i].Version; r.Metadata["embedding"] != version || len(r.Dense) != models[version].dimensions {
+						t.Errorf("index %d has %s with %d dimensions of %s", i, r.ID, len(r.Dense), r.Metadata["embedding"])
+					}
+				}
+				if slices.Sort(ids); !slices.Equal(ids, []string{"ann", "bela"}) {
+					t.Errorf("index %d has %s", i, ids)
+				}
+			}
+			for version, m := range models {
+				if want := version == "small@2" || version == next; (m.calls == 1) != want || m.calls > 1 {
+					t.Errorf("%d calls of %s", m.calls, version)
+				}
+			}
+			indexes[1].refuses = true
+			if errs := indexer.IndexBatches(t.Context(), batches); errs[0] == nil || errs[1] == nil {
+				t.Errorf("errors %v while the next index is down", errs)
+			}
+			if len(indexes[0].stored) != 4 {
+				t.Error("the current index waits for the next one")
+			}
+		})
 	}
 }

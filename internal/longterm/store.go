@@ -11,8 +11,6 @@ import (
 type Access struct {
 	Preferences Preferences
 	Generation  int64
-	// Index is the name of the vector index that holds the user. It is empty where the user's record names none.
-	Index string
 	// NotMigrated says that the shared store does not have all of the user's history yet.
 	NotMigrated bool
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/testing/vectortest"
 	"github.com/throughline/throughline/internal/vector"
@@ -12,13 +11,12 @@ import (
 
 func TestIndexConforms(t *testing.T) {
 	t.Parallel()
-	for _, namespaces := range []config.Namespaces{0, 2} {
+	for _, namespaces := range []int{0, 2} {
 		t.Run(fmt.Sprint("namespaces ", namespaces), func(t *testing.T) {
 			t.Parallel()
 			vectortest.Run(t, func(t *testing.T) vector.Index {
 				host := pineconetest.Host(t, vectortest.Dimensions)
-				r := pineconetest.Dial(t, config.Pinecone{IndexHost: host, Namespaces: namespaces}, nil)
-				return r.Indexes[config.FirstIndex]
+				return pineconetest.Dial(t, host, namespaces)
 			})
 		})
 	}

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/testing/faultstest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
@@ -17,7 +16,7 @@ import (
 func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 	t.Parallel()
 	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
+	c := pineconetest.Dial(t, "http://"+network.Address, 0)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	network.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), budget)
@@ -30,7 +29,7 @@ func TestADeadConnectionCostsOneAttempt(t *testing.T) {
 func TestNoAttemptOutlivesItsCall(t *testing.T) {
 	t.Parallel()
 	network := faultstest.NewNetwork(t, strings.TrimPrefix(pineconetest.Host(t, 2), "http://"))
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: "http://" + network.Address}, nil)
+	c := pineconetest.Dial(t, "http://"+network.Address, 0)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	network.Forget()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -1,10 +1,8 @@
-// Package pinecone stores vectors in Pinecone over gRPC, in one index or several, with one connection for each. The
-// vectors of a user and generation are in a namespace of their own, or in one that users share. It calls the data plane
-// only.
+// Package pinecone stores vectors in Pinecone over gRPC, with one connection for each index. The vectors of a user and
+// generation are in a namespace of their own, or in one that users share. It calls the data plane only.
 package pinecone
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -16,7 +14,6 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/keepalive"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -30,49 +27,19 @@ type Index struct {
 
 var _ vector.Index = (*Index)(nil)
 
-// New returns a router of the configured indexes. Each connects with its first call. A connection is in plaintext when
-// the host begins with http://. The directory says which index holds a user; with one index it may be nil.
-func New(cfg config.Pinecone, directory vector.Directory, dial ...grpc.DialOption) (*vector.Router, error) {
-	r := &vector.Router{
-		Indexes: map[string]vector.Index{}, First: config.FirstIndex,
-		NewUsers: cmp.Or(cfg.NewUsersIndex, config.FirstIndex),
-	}
-	var err error
-	if r.Indexes[config.FirstIndex], err = open("PINECONE_INDEX_HOST", cfg.IndexHost, cfg, dial); err != nil {
-		return nil, err
-	}
-	for name, address := range cfg.MoreIndexes {
-		if r.Indexes[name], err = open("PINECONE_MORE_INDEXES", address, cfg, dial); err != nil {
-			return nil, err
-		}
-	}
-	if len(cfg.MoreIndexes) > 0 {
-		r.Directory = directory
-	}
-	for name := range cfg.Embeddings {
-		if r.Indexes[name] == nil {
-			return nil, fmt.Errorf("PINECONE_INDEX_EMBEDDINGS has %q, which is not in PINECONE_MORE_INDEXES", name)
-		}
-	}
-	if r.Indexes[r.NewUsers] == nil {
-		return nil, fmt.Errorf("PINECONE_NEW_USERS_INDEX is %q: it must be %s or a name of PINECONE_MORE_INDEXES",
-			r.NewUsers, config.FirstIndex)
-	}
-	return r, nil
-}
-
-// open returns the index at an address, which comes from a variable.
-func open(variable, address string, cfg config.Pinecone, dial []grpc.DialOption) (*Index, error) {
-	connection, err := connect(variable, address, cfg.APIKey, dial)
+// New returns the index at a host, whose users share so many namespaces, or have one each if shared is 0. It connects
+// with its first call. The connection is in plaintext when the host begins with http://.
+func New(host, key string, shared int, dial ...grpc.DialOption) (*Index, error) {
+	connection, err := connect(host, key, dial)
 	if err != nil {
 		return nil, err
 	}
-	return &Index{connection: connection, shared: int(cfg.Namespaces), refused: refusals{now: time.Now}}, nil
+	return &Index{connection: connection, shared: shared, refused: refusals{now: time.Now}}, nil
 }
 
 // connect returns a connection to the index at an address.
-func connect(variable, address, key string, dial []grpc.DialOption) (*pinecone.IndexConnection, error) {
-	host, err := host(variable, address)
+func connect(address, key string, dial []grpc.DialOption) (*pinecone.IndexConnection, error) {
+	host, err := host(address)
 	if err != nil {
 		return nil, err
 	}
@@ -91,15 +58,14 @@ func connect(variable, address, key string, dial []grpc.DialOption) (*pinecone.I
 }
 
 // host checks and completes an address. The library ends the process on a host that gRPC refuses.
-func host(variable, address string) (string, error) {
+func host(address string) (string, error) {
 	h := strings.TrimSuffix(address, "/")
 	if !strings.Contains(h, "://") {
 		h = "https://" + h
 	}
 	u, err := url.Parse(h)
 	if err != nil || u.Hostname() == "" || u.Path != "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return "", fmt.Errorf("%s has %q: it must be an index's host, such as https://name-id.svc.region.pinecone.io",
-			variable, address)
+		return "", fmt.Errorf("%q must be an index's host, such as https://name-id.svc.region.pinecone.io", address)
 	}
 	return h, nil
 }

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/pinecone"
@@ -35,7 +34,7 @@ func ids(matches []vector.Match) []string {
 
 var east = vector.Query{Dense: []float32{1, 0}, TopK: 10}
 
-func query(t *testing.T, c *vector.Router, user conversation.UserID, generation int64, q vector.Query) []string {
+func query(t *testing.T, c *pinecone.Index, user conversation.UserID, generation int64, q vector.Query) []string {
 	t.Helper()
 	matches, err := c.Query(t.Context(), user, generation, q)
 	if err != nil {
@@ -44,16 +43,10 @@ func query(t *testing.T, c *vector.Router, user conversation.UserID, generation 
 	return ids(matches)
 }
 
-func upsert(t *testing.T, c *vector.Router, user conversation.UserID, generation int64, records ...vector.Record) {
+func upsert(t *testing.T, c *pinecone.Index, user conversation.UserID, generation int64, records ...vector.Record) {
 	t.Helper()
-	indexes, err := c.WrittenTo(t.Context(), user, generation)
-	if err != nil {
+	if err := c.Upsert(t.Context(), user, generation, records); err != nil {
 		t.Fatal(err)
-	}
-	for _, index := range indexes {
-		if err := c.Upsert(t.Context(), user, generation, index, records); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -144,7 +137,7 @@ func TestDropAndDeleteOfNothing(t *testing.T) {
 	if err := c.Delete(t.Context(), "anna", 7, nil); err != nil {
 		t.Errorf("delete of no ids: %v", err)
 	}
-	if err := c.Upsert(t.Context(), "anna", 7, config.FirstIndex, nil); err != nil {
+	if err := c.Upsert(t.Context(), "anna", 7, nil); err != nil {
 		t.Errorf("upsert of no records: %v", err)
 	}
 }
@@ -211,7 +204,7 @@ func TestPlanLimitsAreDistinguished(t *testing.T) {
 			attempts.Add(1)
 			return nil, status.Error(want.code, message)
 		})
-		err := c.Upsert(t.Context(), "anna", 0, config.FirstIndex, []vector.Record{record("m", 1, 0)})
+		err := c.Upsert(t.Context(), "anna", 0, []vector.Record{record("m", 1, 0)})
 		if errors.Is(err, vector.ErrQuota) != want.quota {
 			t.Errorf("%s, %q: error %v", want.code, message, err)
 		}
@@ -249,29 +242,15 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
 	odd.Metadata["seq"] = 7
-	if err := c.Upsert(t.Context(), "anna", 0, config.FirstIndex, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
+	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
 		t.Errorf("a field of a type that the service does not have: %v", err)
 	}
 	if _, err := c.Query(t.Context(), "anna", -1, east); !fault.Is(err, fault.Internal) {
 		t.Errorf("a negative generation: %v", err)
 	}
 	for _, host := range []string{"", "http://", "ftp://index", "http://a b", "http://index/path", "::"} {
-		if _, err := pinecone.New(config.Pinecone{IndexHost: host}, nil); err == nil {
+		if _, err := pinecone.New(host, "any", 0); err == nil {
 			t.Errorf("host %q was accepted", host)
-		}
-	}
-}
-
-func TestIndexesThatAreNotThere(t *testing.T) {
-	t.Parallel()
-	for _, cfg := range []config.Pinecone{
-		{IndexHost: "h", NewUsersIndex: "b"},
-		{IndexHost: "h", MoreIndexes: config.Indexes{"b": "http://"}, NewUsersIndex: "b"},
-		{MoreIndexes: config.Indexes{"b": "h"}, NewUsersIndex: "b"},
-		{IndexHost: "h", Embeddings: config.Embeddings{"b": {Model: "m", Dimensions: 2}}},
-	} {
-		if _, err := pinecone.New(cfg, nil); err == nil {
-			t.Errorf("%+v was accepted", cfg)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
@@ -37,9 +36,9 @@ func (l *limited) intercept(
 	return next(ctx, r)
 }
 
-func wantRoom(t *testing.T, c *vector.Router, user conversation.UserID, want bool) {
+func wantRoom(t *testing.T, c *pinecone.Index, user conversation.UserID, want bool) {
 	t.Helper()
-	if _, err := c.WrittenTo(t.Context(), user, 0); errors.Is(err, vector.ErrQuota) == want || want && err != nil {
+	if err := c.Room(t.Context(), user, 0); errors.Is(err, vector.ErrQuota) == want || want && err != nil {
 		t.Errorf("room for %s: %v, want room: %v", user, err, want)
 	}
 }
@@ -58,7 +57,7 @@ func TestRoomIsKnownAfterARefusal(t *testing.T) {
 			l := &limited{message: test.message, allowed: test.allowed}
 			c := pineconetest.Client(t, 2, l.intercept)
 			now := time.Now()
-			c.Indexes[config.FirstIndex].(*pinecone.Index).SetClock(func() time.Time { return now })
+			c.SetClock(func() time.Time { return now })
 			upsert(t, c, "anna", 0, record("m1", 1, 0))
 			wantRoom(t, c, "bela", true)
 			if n := l.calls.Load(); n != 1 {
@@ -66,7 +65,7 @@ func TestRoomIsKnownAfterARefusal(t *testing.T) {
 			}
 			l.full.Store(true)
 			m1 := []vector.Record{record("m1", 1, 0)}
-			if err := c.Upsert(t.Context(), "bela", 0, config.FirstIndex, m1); !errors.Is(err, vector.ErrQuota) {
+			if err := c.Upsert(t.Context(), "bela", 0, m1); !errors.Is(err, vector.ErrQuota) {
 				t.Fatal(err)
 			}
 			wantRoom(t, c, "bela", false)

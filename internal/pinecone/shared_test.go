@@ -14,8 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -53,7 +53,7 @@ func TestSharedNamespacesKeepUsersApart(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		shared := rapid.IntRange(1, 3).Draw(rt, "namespaces")
 		host := pineconetest.Host(t, 2)
-		c := pineconetest.Dial(t, config.Pinecone{IndexHost: host, Namespaces: config.Namespaces(shared)}, nil)
+		c := pineconetest.Dial(t, host, shared)
 		model := map[holder]map[string]bool{}
 		for range rapid.IntRange(1, 12).Draw(rt, "operations") {
 			h := holder{
@@ -75,7 +75,7 @@ func TestSharedNamespacesKeepUsersApart(t *testing.T) {
 }
 
 // operate stores vectors, deletes some or drops all, in the index and in a model of what the holder has.
-func operate(t *rapid.T, c *vector.Router, h holder, ids []string, held map[string]bool, operation int) {
+func operate(t *rapid.T, c *pinecone.Index, h holder, ids []string, held map[string]bool, operation int) {
 	ctx := t.Context()
 	switch operation {
 	case 0:
@@ -98,14 +98,14 @@ func operate(t *rapid.T, c *vector.Router, h holder, ids []string, held map[stri
 			records[i].Metadata["~owner"] = "somebody else" // an app may have a field of any name
 			held[id] = true
 		}
-		if err := c.Upsert(ctx, h.user, h.generation, config.FirstIndex, records); err != nil {
+		if err := c.Upsert(ctx, h.user, h.generation, records); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 // everything returns the ids that a query of the holder finds, in order.
-func everything(t *rapid.T, c *vector.Router, h holder) []string {
+func everything(t *rapid.T, c *pinecone.Index, h holder) []string {
 	matches, err := c.Query(t.Context(), h.user, h.generation, vector.Query{
 		Dense: []float32{1, 0}, TopK: 1000, Filter: vector.Where("recordType", vector.Equal, "message"),
 	})
@@ -127,7 +127,7 @@ func TestAnotherUsersMatchesAreDropped(t *testing.T) {
 		}
 		return next(ctx, r)
 	})
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: host, Namespaces: 1}, nil)
+	c := pineconetest.Dial(t, host, 1)
 	upsert(t, c, "anna", 0, record("m1", 1, 0))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
 	upsert(t, c, "bela", 0, record("m3", 1, 0))
@@ -140,7 +140,7 @@ func TestAnotherUsersMatchesAreDropped(t *testing.T) {
 // nearer ones.
 func TestNearerVectorsOfOthersCrowdNobodyOut(t *testing.T) {
 	t.Parallel()
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: pineconetest.Host(t, 2), Namespaces: 1}, nil)
+	c := pineconetest.Dial(t, pineconetest.Host(t, 2), 1)
 	upsert(t, c, "anna", 0, record("m1", 0.6, 0.8))
 	upsert(t, c, "anna", 1, record("m2", 1, 0))
 	upsert(t, c, "bela", 0, record("m3", 1, 0), record("m4", 1, 0))
@@ -162,7 +162,7 @@ func TestUsersShareNamespaces(t *testing.T) {
 		seen[m.Get(m.Descriptor().Fields().ByName("namespace")).String()]++
 		return next(ctx, r)
 	})
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: host, Namespaces: 8}, nil)
+	c := pineconetest.Dial(t, host, 8)
 	for i := range 200 {
 		upsert(t, c, conversation.UserID(fmt.Sprint("user", i)), 0, record("m", 1, 0))
 	}
@@ -179,7 +179,7 @@ func TestUsersShareNamespaces(t *testing.T) {
 // TestDropOfManyPages deletes more vectors than a page of the list has, beside another user's.
 func TestDropOfManyPages(t *testing.T) {
 	t.Parallel()
-	c := pineconetest.Dial(t, config.Pinecone{IndexHost: pineconetest.Host(t, 2), Namespaces: 1}, nil)
+	c := pineconetest.Dial(t, pineconetest.Host(t, 2), 1)
 	records := make([]vector.Record, 1234)
 	for i := range records {
 		records[i] = record(fmt.Sprint("m", i), 1, 0)

@@ -36,19 +36,6 @@ func (x *Index) space(user conversation.UserID, generation int64) (space, error)
 	return s, nil
 }
 
-// IsEmpty reports whether the user has no vector of a generation.
-func (x *Index) IsEmpty(ctx context.Context, user conversation.UserID, generation int64) (bool, error) {
-	s, err := x.space(user, generation)
-	if err != nil {
-		return false, err
-	}
-	page, err := s.list(ctx, nil, 1)
-	if err != nil {
-		return false, err
-	}
-	return len(page.VectorIds) == 0, nil
-}
-
 // list returns a page of the ids of the space.
 func (s space) list(ctx context.Context, after *string, limit uint32) (*pinecone.ListVectorsResponse, error) {
 	prefix := s.prefix()

@@ -18,7 +18,6 @@ import (
 // asked is one query of the index.
 type asked struct {
 	Generation int64
-	Index      string
 	Filter     vector.Filter
 }
 
@@ -41,7 +40,7 @@ func (x *watchedIndex) Query(
 	_ context.Context, _ conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
 	n := len(x.asked)
-	x.asked <- asked{generation, q.Index, q.Filter}
+	x.asked <- asked{generation, q.Filter}
 	x.once.Do(func() { close(x.begun) })
 	if x.answer != nil {
 		return nil, x.answer(n)
@@ -63,22 +62,21 @@ func (x *watchedIndex) queries() (all []asked) {
 func TestASearchAsksWhatItMayAssume(t *testing.T) {
 	t.Parallel()
 	usual := longterm.Access{Preferences: defaults(), Generation: 3}
-	zone, alone, erased, moved := usual, usual, usual, usual
+	zone, alone, erased := usual, usual, usual
 	zone.Preferences.Timezone, zone.Preferences.Memory = "Europe/Berlin", false
 	alone.Preferences.CrossContext = false
-	erased.Generation, moved.Index = 4, "b"
+	erased.Generation = 4
 	filter := vector.Where("recordType", vector.In, []string{"message"})
 	own := vector.AllOf(filter, vector.Where("sessionId", vector.Equal, "s"))
-	first := asked{3, "", filter}
+	first := asked{3, filter}
 	for name, tt := range map[string]struct {
 		access longterm.Access
 		want   []asked
 	}{
 		"as assumed":                    {usual, []asked{first}},
 		"preferences of no consequence": {zone, []asked{first}},
-		"without other sessions":        {alone, []asked{first, {3, "", own}}},
-		"erased meanwhile":              {erased, []asked{first, {4, "", filter}}},
-		"in another index":              {moved, []asked{first, {3, "b", filter}}},
+		"without other sessions":        {alone, []asked{first, {3, own}}},
+		"erased meanwhile":              {erased, []asked{first, {4, filter}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -108,62 +106,31 @@ func TestASearchAsksWhatItMayAssume(t *testing.T) {
 	}
 }
 
-// in is the access of a user in an index.
-func in(index string) func(context.Context) (longterm.Access, error) {
-	return func(context.Context) (longterm.Access, error) {
-		return longterm.Access{Preferences: defaults(), Index: index}, nil
-	}
-}
-
-// TestWhereUsersAreInSeveralIndexesNothingIsAssumed waits for the user's record.
-func TestWhereUsersAreInSeveralIndexesNothingIsAssumed(t *testing.T) {
-	t.Parallel()
-	for name, o := range map[string]recall.Options{
-		"one model":  {SeveralIndexes: true},
-		"two models": {SeveralIndexes: true, Models: vector.Models{"b": {Embedder: &countingModel{dimensions: 3}}}},
-	} {
-		x := newWatchedIndex()
-		_, err := recall.New(nil, &countingModel{dimensions: 2}, x, o).Search(t.Context(), "ann", recall.Search{
-			Text: "knee", Limit: 1, Assumed: &longterm.Access{Preferences: defaults()},
-			Access: in("b"),
-		})
-		if got := x.queries(); err != nil || len(got) != 1 || got[0].Index != "b" {
-			t.Errorf("%s: asked %+v, %v", name, got, err)
-		}
-	}
-}
-
 // TestASearchTakesTheVectorOfItsModel gives searches vectors that were made before.
 func TestASearchTakesTheVectorOfItsModel(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		made *recall.Embedding
-		// index holds the user.
-		index string
-		// dimensions are those of the query, 0 for none. small and large count what the models embedded.
-		dimensions, small, large int
+		// dimensions are those of the query, 0 for none. calls counts what the model embedded.
+		dimensions, calls int
 	}{
-		"its model":               {&recall.Embedding{Model: "small@2", Vector: make(vector.Dense, 2)}, "", 2, 0, 0},
-		"another version":         {&recall.Embedding{Model: "small@4", Vector: make(vector.Dense, 4)}, "", 2, 1, 0},
-		"the user's other model":  {&recall.Embedding{Model: "small@2", Vector: make(vector.Dense, 2)}, "b", 3, 0, 1},
-		"the user's own model":    {&recall.Embedding{Model: "large@3", Vector: make(vector.Dense, 3)}, "b", 3, 0, 0},
-		"a model without answer":  {&recall.Embedding{Model: "small@2", Took: time.Second}, "", 0, 0, 0},
-		"another one without it":  {&recall.Embedding{Model: "small@2", Took: time.Second}, "b", 3, 0, 1},
-		"nothing was made before": {nil, "", 2, 1, 0},
+		"its model":               {&recall.Embedding{Model: "small@2", Vector: make(vector.Dense, 2)}, 2, 0},
+		"another version":         {&recall.Embedding{Model: "small@4", Vector: make(vector.Dense, 4)}, 2, 1},
+		"a model without answer":  {&recall.Embedding{Model: "small@2", Took: time.Second}, 0, 0},
+		"nothing was made before": {nil, 2, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			x := &queriedIndex{}
-			small, large := &countingModel{dimensions: 2}, &countingModel{dimensions: 3}
-			o := recall.Options{Version: "small@2"}
-			if tt.index != "" {
-				o.Models = vector.Models{"b": {Embedder: large, Version: "large@3"}}
-			}
-			found, err := recall.New(nil, small, x, o).Search(t.Context(), "ann", recall.Search{
-				Text: "knee", Limit: 1, Embedding: tt.made, Access: in(tt.index),
+			model := &countingModel{dimensions: 2}
+			s := recall.New(nil, model, x, recall.Options{Version: "small@2"})
+			found, err := s.Search(t.Context(), "ann", recall.Search{
+				Text: "knee", Limit: 1, Embedding: tt.made, Access: func(context.Context) (longterm.Access, error) {
+					return longterm.Access{Preferences: defaults()}, nil
+				},
 			})
-			if err != nil || small.calls != tt.small || large.calls != tt.large {
-				t.Errorf("%d and %d embeddings, %v", small.calls, large.calls, err)
+			if err != nil || model.calls != tt.calls {
+				t.Errorf("%d embeddings, %v", model.calls, err)
 			}
 			dimensions := 0
 			for _, q := range x.queries {
@@ -191,9 +158,5 @@ func TestEmbed(t *testing.T) {
 	s = recall.New(nil, failing, nil, recall.Options{Version: "small@2"})
 	if e := s.Embed(t.Context(), "knee"); e == nil || e.Model != "small@2" || len(e.Vector) != 0 {
 		t.Errorf("%+v of a model that is down", e)
-	}
-	s = recall.New(nil, model, nil, recall.Options{Models: vector.Models{"b": {Embedder: model}}})
-	if e := s.Embed(t.Context(), "knee"); e != nil || model.calls != 1 {
-		t.Errorf("%+v, where only the user's record names the model", e)
 	}
 }

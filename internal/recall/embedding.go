@@ -19,29 +19,20 @@ type Embedding struct {
 	Took time.Duration `json:"tookNs"`
 }
 
-// Embed embeds the text of a search that is still to come. The embedding is nil where indexes have different models:
-// only the search knows the user's index.
+// Embed embeds the text of a search that is still to come.
 func (s *Service) Embed(ctx context.Context, text string) *Embedding {
-	if len(s.Models) > 0 {
-		return nil
-	}
 	started := time.Now()
-	dense, err := s.embed(ctx, s.model(""), text)
+	dense, err := s.embed(ctx, text)
 	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
 		s.Log.WarnContext(ctx, "source degraded", "source", EmbeddingSource, "error", err.Error())
 	}
 	return &Embedding{Model: s.Version, Vector: dense, Took: time.Since(started)}
 }
 
-// model is the model of an index.
-func (s *Service) model(index string) vector.Model {
-	return s.Models.Of(index, vector.Model{Embedder: s.embedder, Version: s.Version})
-}
-
-func (s *Service) embed(ctx context.Context, m vector.Model, text string) ([]float32, error) {
+func (s *Service) embed(ctx context.Context, text string) ([]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.EmbedTimeout)
 	defer cancel()
-	vectors, err := m.Embed(ctx, []string{truncate.Bytes(text, vector.MaxEmbeddedBytes)})
+	vectors, err := s.embedder.Embed(ctx, []string{truncate.Bytes(text, vector.MaxEmbeddedBytes)})
 	if err != nil {
 		return nil, late(ctx, err)
 	}
@@ -51,19 +42,18 @@ func (s *Service) embed(ctx context.Context, m vector.Model, text string) ([]flo
 // errNoVector is the error of an embedding whose model did not answer.
 var errNoVector = errors.New("the model did not answer the caller")
 
-// queryVector is the vector of a search's text, of the model of an index: the one that the caller has made, or else a
-// new one. ok is false when the model did not answer.
-func (s *Service) queryVector(ctx context.Context, index string, q Search, found *Found) (dense []float32, ok bool) {
-	model := s.model(index)
+// queryVector is the vector of a search's text: the one that the caller has made with the same model, or else a new
+// one. ok is false when the model did not answer.
+func (s *Service) queryVector(ctx context.Context, q Search, found *Found) (dense []float32, ok bool) {
 	var err error
-	if made := q.Embedding; made != nil && made.Model == model.Version {
+	if made := q.Embedding; made != nil && made.Model == s.Version {
 		dense, found.Timings[EmbeddingSource] = made.Vector, made.Took
 		if len(dense) == 0 {
 			err = errNoVector
 		}
 	} else {
 		started := time.Now()
-		dense, err = s.embed(ctx, model, q.Text)
+		dense, err = s.embed(ctx, q.Text)
 		found.Timings[EmbeddingSource] = time.Since(started)
 	}
 	if err != nil {

@@ -42,8 +42,10 @@ func newFixture(t testing.TB) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Now().UTC().Truncate(time.Millisecond), store: dynamotest.New(t)}
 	s.embed = &faultyEmbedder{Embedder: embedder(t)}
-	s.index = &faultyIndex{Router: pineconetest.Client(t, dimensions)}
-	s.indexer = indexing.NewIndexer(s.embed, s.index, "offline")
+	s.index = &faultyIndex{Index: pineconetest.Client(t, dimensions)}
+	s.indexer = indexing.NewIndexer(vector.Held{
+		Index: s.index, Model: vector.Model{Embedder: s.embed, Version: "offline"},
+	})
 	s.Service = recall.New(s.store.Recall, s.embed, s.index, recall.Options{
 		EmbedTimeout: 20 * time.Second, IndexTimeout: 20 * time.Second, Now: func() time.Time { return s.now },
 	})
@@ -76,7 +78,7 @@ func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 }
 
 type faultyIndex struct {
-	*vector.Router
+	vector.Index
 	fault   func(ctx context.Context) error
 	queries []vector.Query
 }
@@ -88,7 +90,7 @@ func (f *faultyIndex) Query(
 	if f.fault != nil {
 		return nil, f.fault(ctx)
 	}
-	return f.Router.Query(ctx, user, generation, q)
+	return f.Index.Query(ctx, user, generation, q)
 }
 
 // addIndexed stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the

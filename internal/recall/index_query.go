@@ -41,10 +41,10 @@ func (q *indexQuery) stop() {
 	<-q.done
 }
 
-// isOf reports whether the query of what is visible would be the same: in the same namespace of the same index, with
-// the same filter. The rest of a query does not depend on the user's access.
+// isOf reports whether the query of what is visible would be the same: in the same namespace, with the same
+// filter. The rest of a query does not depend on the user's access.
 func (q *indexQuery) isOf(visible visibility) bool {
-	return q.visible.generation == visible.generation && q.visible.index == visible.index &&
+	return q.visible.generation == visible.generation &&
 		reflect.DeepEqual(q.visible.filter(), visible.filter())
 }
 

@@ -271,7 +271,7 @@ func TestMessagesOutsideOfTheIndex(t *testing.T) {
 		}
 	}
 	check()
-	matches, err := s.index.Router.Query(t.Context(), "ann", 0, s.index.queries[0])
+	matches, err := s.index.Index.Query(t.Context(), "ann", 0, s.index.queries[0])
 	if err != nil || len(matches) != 1 {
 		t.Errorf("the index has %+v, %v", matches, err)
 	}

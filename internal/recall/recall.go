@@ -70,11 +70,8 @@ type RecordReader interface {
 type Options struct {
 	// EmbedTimeout and IndexTimeout are how long a search waits for the embedding (2 s) and the vector index (1 s).
 	EmbedTimeout, IndexTimeout time.Duration
-	// Version is the version of the service's own model, and Models are the models of indexes that have another one.
+	// Version is the version of the model.
 	Version string
-	Models  vector.Models
-	// SeveralIndexes says that the user's record decides which index is asked.
-	SeveralIndexes bool
 	// Weights are those of the ranking; rank.Default by default.
 	Weights *rank.Weights
 	// Now returns the current time; time.Now by default.

@@ -51,8 +51,8 @@ type Search struct {
 	under document.Namespace
 	// Access returns what the caller has read already; with nil the search reads it from the table.
 	Access func(ctx context.Context) (longterm.Access, error)
-	// Assumed, where set, is what the caller expects Access to return. With one index, the search asks it at once and
-	// uses the answer only if Access allows the very same query. Otherwise it asks again.
+	// Assumed, where set, is what the caller expects Access to return. The search asks the index at once and uses the
+	// answer only if Access allows the very same query. Otherwise it asks again.
 	Assumed *longterm.Access
 	// Embedding, where set, is the vector of the text that Embed has made before.
 	Embedding *Embedding
@@ -89,7 +89,7 @@ func (q Search) records() int {
 
 // query is the index's query for a search.
 func (v visibility) query(dense []float32) vector.Query {
-	q := vector.Query{TopK: v.records(), Filter: v.filter(), Index: v.index}
+	q := vector.Query{TopK: v.records(), Filter: v.filter()}
 	if v.Ranked {
 		q.TopK, q.Fields = rankedPool, RankedFields
 	}
@@ -123,17 +123,12 @@ func (s *Service) search(
 	var dense []float32
 	var embedded bool
 	var asked *indexQuery
-	if len(s.Models) == 0 { // else the user's index decides on the model
-		if dense, embedded = s.queryVector(groupCtx, "", q, &found); embedded && q.Assumed != nil && !s.SeveralIndexes {
-			asked = s.ask(ctx, user, q.seen(*q.Assumed, text(), s.Now()), dense)
-			defer asked.stop()
-		}
+	if dense, embedded = s.queryVector(groupCtx, q, &found); embedded && q.Assumed != nil {
+		asked = s.ask(ctx, user, q.seen(*q.Assumed, text(), s.Now()), dense)
+		defer asked.stop()
 	}
 	if err := group.Wait(); err != nil {
 		return Found{}, visibility{}, err
-	}
-	if len(s.Models) > 0 && !visible.allowsNothing() {
-		dense, embedded = s.queryVector(ctx, visible.index, q, &found)
 	}
 	if !embedded || visible.allowsNothing() {
 		return found, visible, nil
@@ -197,7 +192,7 @@ func (s *Service) readText(q Search) func() searchText {
 // seen is what a search may see with an access.
 func (q Search) seen(access longterm.Access, text searchText, now time.Time) visibility {
 	return visibility{
-		Search: q, Preferences: access.Preferences, generation: access.Generation, index: access.Index,
+		Search: q, Preferences: access.Preferences, generation: access.Generation,
 		notMigrated: access.NotMigrated, now: now.In(access.Preferences.Location()), sparse: text.sparse, asked: text.asked,
 	}
 }

@@ -19,7 +19,7 @@ import (
 func slowIndex(t testing.TB, latency time.Duration) (search func() (degraded bool), queries *atomic.Int32) {
 	t.Helper()
 	s, queries := newFixture(t), &atomic.Int32{}
-	s.index.Router = pineconetest.Client(t, dimensions, func(
+	s.index.Index = pineconetest.Client(t, dimensions, func(
 		ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler,
 	) (any, error) {
 		if strings.HasSuffix(info.FullMethod, "/Query") {

@@ -18,8 +18,6 @@ type visibility struct {
 	Search
 	longterm.Preferences
 	generation int64
-	// index is the name of the vector index that holds the user.
-	index string
 	// notMigrated says that the shared store does not have all of the user's history yet.
 	notMigrated bool
 	now         time.Time

@@ -1,7 +1,6 @@
 package reindex_test
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,13 +17,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
@@ -38,10 +37,12 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 var noKey conversation.Idempotency
 
-// dimensions and versions are those of the indexes.
+// The indexes of a stage that moves, and their models.
+const current, next = "current", "next"
+
 var (
-	dimensions = map[string]int{config.FirstIndex: 4, "b": 6}
-	versions   = map[string]string{config.FirstIndex: "small", "b": "large"}
+	dimensions = map[string]int{current: 4, next: 6}
+	versions   = map[string]string{current: "small", next: "large"}
 )
 
 var errModel = errors.New("no embedding")
@@ -71,7 +72,8 @@ func (m *model) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// fixture is a table, two indexes of different dimensions, and the services of the functions on them.
+// fixture is a table, two indexes of different dimensions, and the services of the functions. They know of the next
+// index from announce on.
 type fixture struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -79,12 +81,13 @@ type fixture struct {
 	table    string
 	store    dynamotest.Stores
 	db       *dynamo.DB
-	index    *vector.Router
+	indexes  map[string]*pinecone.Index
+	nextHost string
 	models   map[string]*model
 	indexer  *indexing.Indexer
 	messages *indexing.Service
 	sweeper  *erasure.Sweeper
-	full     atomic.Bool // whether index b takes no vector
+	full     atomic.Bool // whether the next index takes no vector
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -92,22 +95,37 @@ func newFixture(t *testing.T) *fixture {
 	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
 	s.db = dynamo.New(dynamodbtest.Client(t), s.table, adopt.WithLegacy(), dynamo.WithClock(s.clock))
 	s.store = dynamotest.StoresOf(s.db)
-	s.index = pineconetest.Dial(t, config.Pinecone{
-		IndexHost:   pineconetest.Host(t, dimensions[config.FirstIndex]),
-		MoreIndexes: config.Indexes{"b": pineconetest.Host(t, dimensions["b"], s.refuse)},
-	}, dynamo.NewIndexDirectory(s.db))
+	s.nextHost = pineconetest.Host(t, dimensions[next], s.refuse)
+	s.indexes = map[string]*pinecone.Index{
+		current: pineconetest.Client(t, dimensions[current]), next: pineconetest.Dial(t, s.nextHost, 0),
+	}
 	s.models = map[string]*model{}
 	for name, n := range dimensions {
 		s.models[name] = &model{dimensions: n}
 	}
-	s.indexer = indexing.NewIndexer(s.models[config.FirstIndex], s.index, "small").
-		WithModels(vector.Models{"b": {Embedder: s.models["b"], Version: "large"}})
-	s.messages = indexing.New(s.store.Indexing, s.indexer, s.clock)
-	s.sweeper = erasure.NewSweeper(s.store.Erasure(s.index, s.clock), s.messages)
+	s.use(vector.Indexes{Serving: s.held(current)})
 	return s
 }
 
-// refuse is between the clients and index b.
+// held returns an index with its model.
+func (s *fixture) held(name string) vector.Held {
+	return vector.Held{Index: s.indexes[name], Model: vector.Model{Embedder: s.models[name], Version: versions[name]}}
+}
+
+// use makes the services of the functions on these indexes.
+func (s *fixture) use(indexes vector.Indexes) {
+	s.indexer = indexing.NewIndexer(indexes.All()...)
+	s.messages = indexing.New(s.store.Indexing, s.indexer, s.clock)
+	s.sweeper = erasure.NewSweeper(s.store.Erasure(indexes, s.clock), s.messages)
+}
+
+// announce gives the functions the next index.
+func (s *fixture) announce() {
+	besides := s.held(next)
+	s.use(vector.Indexes{Serving: s.held(current), Besides: &besides})
+}
+
+// refuse is between the clients and the next index.
 func (s *fixture) refuse(ctx context.Context, r any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	if s.full.Load() && info.FullMethod == "/VectorService/Upsert" {
 		return nil, status.Error(codes.PermissionDenied, "You've reached the max storage allowed for project x.")
@@ -127,13 +145,13 @@ func (s *fixture) advance(d time.Duration) {
 	s.now = s.now.Add(d)
 }
 
-// deps are those of a reindex to an index.
-func (s *fixture) deps(to string) reindex.Deps {
+// deps are those of a reindex.
+func (s *fixture) deps() reindex.Deps {
 	return reindex.Deps{
-		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Index: s.index, To: to,
-		Model: vector.Model{Embedder: s.models[to], Version: versions[to]}, Dimensions: dimensions[to],
+		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Next: s.held(next),
+		To: next, Dimensions: dimensions[next],
 		WriteUnits: func(records []vector.Record, _ int) int64 { return int64(5 * len(records)) },
-		Usual:      config.FirstIndex, Segments: 1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
+		Segments:   1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
 		Now: s.clock, Report: func(user conversation.UserID, err error) { s.t.Errorf("%s is left: %v", user, err) },
 	}
 }
@@ -202,10 +220,8 @@ func (s *fixture) checkIn(user conversation.UserID, note string) {
 // refresh updates the vector of a memory or check-in.
 func (s *fixture) refresh(user conversation.UserID, id string) {
 	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
-	s.check(err)
-	change := conversation.Change{User: user, RecordID: id, Generation: p.Generation}
-	_, err = s.messages.Consume(s.t.Context(), []conversation.Change{change})
+	change := conversation.Change{User: user, RecordID: id, Generation: s.generation(user)}
+	_, err := s.messages.Consume(s.t.Context(), []conversation.Change{change})
 	s.check(err)
 }
 
@@ -240,8 +256,8 @@ func (s *fixture) populate(user conversation.UserID) {
 func (s *fixture) stored(index string, user conversation.UserID, generation int64, field string) map[string]string {
 	s.t.Helper()
 	dense := slices.Repeat([]float32{1}, dimensions[index])
-	matches, err := s.index.Query(s.t.Context(), user, generation, vector.Query{
-		Dense: dense, TopK: 1000, Index: index, Fields: []string{field},
+	matches, err := s.indexes[index].Query(s.t.Context(), user, generation, vector.Query{
+		Dense: dense, TopK: 1000, Fields: []string{field},
 	})
 	s.check(err)
 	out := map[string]string{}
@@ -259,10 +275,10 @@ func (s *fixture) expected(user conversation.UserID) (texts map[string]string, g
 	texts = map[string]string{}
 	page := reindex.Page{Next: "first"}
 	for after := ""; page.Next != ""; after = page.Next {
-		next, err := store.Records(ctx, user, after)
+		more, err := store.Records(ctx, user, after)
 		s.check(err)
-		next.Sessions, next.IDs = append(page.Sessions, next.Sessions...), append(page.IDs, next.IDs...)
-		page = next
+		more.Sessions, more.IDs = append(page.Sessions, more.Sessions...), append(page.IDs, more.IDs...)
+		page = more
 	}
 	for _, session := range page.Sessions {
 		messages, err := s.store.Indexing.MessagesAfter(ctx, user, session, conversation.Watermark{}, 1000)
@@ -272,7 +288,7 @@ func (s *fixture) expected(user conversation.UserID) (texts map[string]string, g
 			for _, id := range indexing.MessageVectorIDs(m) {
 				part := rest
 				if len(indexing.MessageVectorIDs(m)) > 1 { // the local index has only the part's own text
-					part = s.stored(s.serving(user), user, page.Generation, "text")[id]
+					part = s.stored(current, user, page.Generation, "text")[id]
 					if part == "" || !strings.HasPrefix(rest, part) {
 						s.t.Errorf("%s has a part %q", id, part)
 					}
@@ -317,17 +333,9 @@ func (s *fixture) firstMessage(user conversation.UserID) conversation.Message {
 
 func (s *fixture) generation(user conversation.UserID) int64 {
 	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
+	page, err := dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)).Records(s.t.Context(), user, "")
 	s.check(err)
-	return p.Generation
-}
-
-// serving returns the index that is searched for a user.
-func (s *fixture) serving(user conversation.UserID) string {
-	s.t.Helper()
-	p, err := dynamo.NewIndexDirectory(s.db).Locate(s.t.Context(), user)
-	s.check(err)
-	return cmp.Or(p.Serving, config.FirstIndex)
+	return page.Generation
 }
 
 // sweep sweeps deletions after a time.
@@ -338,12 +346,9 @@ func (s *fixture) sweep(after time.Duration) {
 	s.check(err)
 }
 
-// wantComplete checks that an index serves a user and has exactly the vectors that the user should have.
+// wantComplete checks that an index has exactly the vectors that the user should have.
 func (s *fixture) wantComplete(index string, user conversation.UserID) {
 	s.t.Helper()
-	if got := s.serving(user); got != index {
-		s.t.Errorf("%s is served by %q, want %q", user, got, index)
-	}
 	texts, generation := s.expected(user)
 	got := s.stored(index, user, generation, "text")
 	if !maps.Equal(texts, got) {

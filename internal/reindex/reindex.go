@@ -1,12 +1,10 @@
-// Package reindex rebuilds the vectors of users in another vector index, whose embedding model or dimension may be
-// another. It reads the table while the old vectors serve. A reindex has three steps, which are recorded with the user:
+// Package reindex fills the next vector index of a stage, whose host, embedding model or layout may be another, from
+// the table. The current index is searched meanwhile. While a next index is configured, every vector is written to both
+// and every deletion reaches both, so that a run has to write only what was there before. Then one switch of the
+// configuration has the next index searched.
 //
-//  1. The new index becomes the user's target. From then on every vector is written to both indexes, and every deletion
-//     reaches both.
-//  2. What the user has in the table is embedded and written to the target.
-//  3. One conditional update makes the target the index that is searched. The sweep deletes the old vectors.
-//
-// A run that ends anywhere can be started again. It goes on where each segment of the table, and each user, was.
+// A run that ends anywhere can be started again. It goes on where each segment of the table was. What it writes twice
+// has the same ids.
 package reindex
 
 import (
@@ -27,7 +25,6 @@ import (
 type Store interface {
 	Source
 	Records
-	Locations
 	Checkpoints
 }
 
@@ -45,18 +42,6 @@ type Records interface {
 	// Resolve is the method of indexing.Store, and WithoutRecord that of erasure.SourceStore.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
 	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
-}
-
-// Locations keeps where the vectors of users are.
-type Locations interface {
-	// Locate is the method of vector.Directory.
-	Locate(ctx context.Context, user conversation.UserID) (vector.Location, error)
-	// Place changes where a user is. It is a Conflict unless the user is placed like from. It is one, too, while the user
-	// is erased or a sweep deletes the user's vectors. Where to has a retired index, the vectors in it are deleted from
-	// due on.
-	Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error
-	// SaveProgress stores how far the reindex of a user has come, unless that has ended.
-	SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error
 }
 
 // Checkpoints keeps how far a run has come.
@@ -85,14 +70,14 @@ type Checkpoint struct {
 
 // Counts are what was done.
 type Counts struct {
-	// Reindexed users are in the index now, Already users were there, and Left ones could not be reindexed now.
-	Reindexed, Already, Left int64
+	// Reindexed users are in the index now, and Left ones could not be reindexed now.
+	Reindexed, Left int64
 	// Vectors were written, from so many Tokens. WriteUnits are about what they cost.
 	Vectors, Tokens, WriteUnits int64
 }
 
 func (c *Counts) add(d Counts) {
-	c.Reindexed, c.Already, c.Left = c.Reindexed+d.Reindexed, c.Already+d.Already, c.Left+d.Left
+	c.Reindexed, c.Left = c.Reindexed+d.Reindexed, c.Left+d.Left
 	c.Vectors, c.Tokens, c.WriteUnits = c.Vectors+d.Vectors, c.Tokens+d.Tokens, c.WriteUnits+d.WriteUnits
 }
 
@@ -100,13 +85,10 @@ func (c *Counts) add(d Counts) {
 type Deps struct {
 	Store    Store
 	Messages indexing.Store
-	Index    indexing.Index
-	// To is the index into which users are reindexed. It has this model, and vectors of so many dimensions.
-	To         string
-	Model      vector.Model
+	// Next is the index that is filled, with vectors of so many dimensions. To names it in checkpoints.
+	Next       vector.Held
 	Dimensions int
-	// Usual is the index of users whose records name none.
-	Usual string
+	To         string
 	// Segments are worked on at the same time.
 	Segments int
 	// DryRun counts and writes nothing.
@@ -122,7 +104,7 @@ type Deps struct {
 	Report func(user conversation.UserID, err error)
 }
 
-// Reindex reindexes the users of a table into an index. It runs once.
+// Reindex fills an index. It runs once.
 type Reindex struct {
 	Deps
 	mu     sync.Mutex
@@ -139,8 +121,8 @@ func (x *Reindex) Counts() Counts {
 	return x.counts
 }
 
-// Run reindexes every user that is not in the index yet. It goes on where an earlier run ended. After one that came to
-// the end of the table it begins anew, and reindexes those that were left.
+// Run reindexes every user. It goes on where an earlier run ended. After one that came to the end of the table it
+// begins anew.
 func (x *Reindex) Run(ctx context.Context) error {
 	checkpoints := make([]Checkpoint, x.Segments)
 	isDone := true

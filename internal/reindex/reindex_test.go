@@ -11,65 +11,46 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/time/rate"
 
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/reindex"
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// TestUsersAreReindexed reindexes two users into an index of another model and dimension. The old vectors are there
-// until the sweep deletes them.
-func TestUsersAreReindexed(t *testing.T) {
+// TestTheNextIndexIsFilled fills the next index, of another model and dimension, for two users. Both indexes are whole
+// then, so that either can be searched.
+func TestTheNextIndexIsFilled(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	users := []conversation.UserID{"ann", "bob"}
 	for _, user := range users {
 		s.populate(user)
 	}
-	dry := s.deps("b")
+	s.announce()
+	dry := s.deps()
 	dry.DryRun = true
 	plan := reindex.New(dry)
 	s.check(plan.Run(t.Context()))
-	if s.models["b"].texts != 0 || len(s.stored("b", "ann", 0, "text")) != 0 || s.serving("ann") != "first" {
+	if s.models[next].texts != 0 || len(s.stored(next, "ann", 0, "text")) != 0 {
 		t.Error("a dry run wrote something")
 	}
-	x := reindex.New(s.deps("b"))
+	x := reindex.New(s.deps())
 	s.check(x.Run(t.Context()))
 	if diff := cmp.Diff(plan.Counts(), x.Counts()); diff != "" {
 		t.Errorf("the dry run counted otherwise (-dry +run)\n%s", diff)
 	}
-	if c := x.Counts(); c.Reindexed != 2 || c.Vectors != int64(s.models["b"].texts) || c.Vectors == 0 || c.Tokens < 100 {
-		t.Errorf("counts %+v, and %d texts were embedded", c, s.models["b"].texts)
+	if c := x.Counts(); c.Reindexed != 2 || c.Vectors != int64(s.models[next].texts) || c.Vectors == 0 || c.Tokens < 100 {
+		t.Errorf("counts %+v, and %d texts were embedded", c, s.models[next].texts)
 	}
 	for _, user := range users {
-		s.wantComplete("b", user)
-		if n := len(s.stored("first", user, 0, "text")); n == 0 {
-			t.Errorf("the old vectors of %s are gone at once", user)
-		}
+		s.say(user, "s2", string(user)+" goes on")
+		s.wantComplete(current, user)
+		s.wantComplete(next, user)
 	}
-	s.sweep(14 * time.Minute)
-	if len(s.stored("first", "ann", 0, "text")) == 0 {
-		t.Error("the old vectors are gone while a search or a writer may still use them")
-	}
-	s.sweep(2 * time.Minute)
-	s.sweep(26 * time.Hour)
+	s.check(reindex.New(s.deps()).Run(t.Context())) // anew: nothing is doubled
 	for _, user := range users {
-		s.wantComplete("b", user)
-		if n := len(s.stored("first", user, 0, "text")); n > 0 {
-			t.Errorf("%d old vectors of %s are left", n, user)
-		}
-	}
-
-	embedded := s.models["b"].texts
-	again := reindex.New(s.deps("b"))
-	s.check(again.Run(t.Context()))
-	if c := (reindex.Counts{Already: 2}); again.Counts() != c || s.models["b"].texts != embedded {
-		t.Errorf("a second run counts %+v", again.Counts())
-	}
-	s.check(reindex.New(s.deps("first")).Run(t.Context()))
-	for _, user := range users {
-		s.wantComplete("first", user)
+		s.wantComplete(next, user)
 	}
 }
 
@@ -90,9 +71,9 @@ func stride() int {
 // can go wrong: the first vectors, the vectors of a memory that was read, and the last update.
 func liveCalls() []int {
 	if !*everyCall {
-		return []int{4, 9, 12}
+		return []int{2, 6, 9}
 	}
-	calls := make([]int, 12)
+	calls := make([]int, 9)
 	for i := range calls {
 		calls[i] = i + 1
 	}
@@ -106,16 +87,16 @@ func TestKilledRuns(t *testing.T) {
 	users := []conversation.UserID{"ann", "bob"}
 	s.populate("ann")
 	s.say("bob", "s1", "bob rows")
-	indexes := [2]string{"b", config.FirstIndex}
+	s.announce()
 	isOver := false
 	for n := 0; !isOver; n++ {
-		kill, to := 1+n*stride(), indexes[n%2]
+		kill := 1 + n*stride()
 		for _, user := range users { // nothing is found that an earlier run has left
-			_, err := s.index.DropFrom(t.Context(), user, 0, to)
+			_, err := s.indexes[next].Drop(t.Context(), user, 0)
 			s.check(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		err := reindex.New(interrupted(s.deps(to), func(conversation.UserID, int) {}, func(call int) bool {
+		err := reindex.New(interrupted(s.deps(), func(conversation.UserID, int) {}, func(call int) bool {
 			if call >= kill {
 				cancel()
 			}
@@ -125,88 +106,46 @@ func TestKilledRuns(t *testing.T) {
 		if isOver = err == nil; !isOver && !errors.Is(err, errKilled) {
 			t.Fatal(err)
 		}
+		s.check(reindex.New(s.deps()).Run(t.Context()))
 		for _, user := range users {
-			from := s.serving(user)
-			if len(s.stored(from, user, 0, "text")) == 0 {
-				t.Errorf("killed at call %d: nothing of %s is found in %s", kill, user, from)
-			}
-		}
-		s.check(reindex.New(s.deps(to)).Run(t.Context()))
-		for _, user := range users {
-			s.wantComplete(to, user)
+			s.wantComplete(next, user)
+			s.wantComplete(current, user)
 		}
 		if t.Failed() {
-			t.Fatalf("killed at call %d on the way to %s", kill, to)
+			t.Fatalf("killed at call %d", kill)
 		}
 	}
 }
 
-// TestALargeUserGoesOn kills a run among the records of a user who has more than a page of them. The next run embeds
-// the rest, and nothing again.
-func TestALargeUserGoesOn(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	const memories = 130
-	for i := range memories {
-		m := longterm.Memory{Content: fmt.Sprint("ann knows ", i), Type: longterm.ProfileMemory}
-		_, _, err := s.store.Memories.Create(t.Context(), "ann", m, noKey)
-		s.check(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	err := reindex.New(interrupted(s.deps("b"), func(_ conversation.UserID, call int) {
-		if s.models["b"].texts == 100 && call > 8 {
-			cancel()
-		}
-	}, func(int) bool { return ctx.Err() != nil })).Run(ctx)
-	if !errors.Is(err, errKilled) || s.models["b"].texts != 100 || s.serving("ann") != config.FirstIndex {
-		t.Fatalf("%v after %d texts", err, s.models["b"].texts)
-	}
-	s.check(reindex.New(s.deps("b")).Run(t.Context()))
-	if n := s.models["b"].texts; n != memories {
-		t.Errorf("%d texts are embedded, want %d", n, memories)
-	}
-	s.wantComplete("b", "ann")
-}
-
-// TestAFullIndex has an index refuse a user's vectors. That does not hold up the user's new messages.
+// TestAFullIndex has the next index refuse vectors. A run ends at once, and what is said meanwhile is found in the
+// current index.
 func TestAFullIndex(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	s.say("ann", "s1", "ann rows")
+	s.announce()
 	s.full.Store(true)
-	if err := reindex.New(s.deps("b")).Run(t.Context()); !errors.Is(err, vector.ErrQuota) {
+	if err := reindex.New(s.deps()).Run(t.Context()); !errors.Is(err, vector.ErrQuota) {
 		t.Fatalf("the full index: %v", err)
 	}
-	s.say("ann", "s1", "ann rows on")
-	s.wantComplete(config.FirstIndex, "ann")
-}
-
-// TestAReindexIsGivenUp has a run the other way end a reindex that was killed.
-func TestAReindexIsGivenUp(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	s.say("ann", "s1", "ann rows")
-	ctx, cancel := context.WithCancel(t.Context())
-	err := reindex.New(interrupted(s.deps("b"), func(_ conversation.UserID, call int) {
-		if call > 5 {
-			cancel()
-		}
-	}, func(int) bool { return ctx.Err() != nil })).Run(ctx)
-	if !errors.Is(err, errKilled) {
-		t.Fatal(err)
+	a, err := s.store.Messages.Append(t.Context(), "ann", conversation.Append{
+		SessionID: "s1", Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ann rows on"}},
+	})
+	s.check(err)
+	session, err := s.store.Sessions.Session(t.Context(), "ann", "s1")
+	s.check(err)
+	if err := s.messages.Repair(t.Context(), "ann", session); !errors.Is(err, vector.ErrQuota) {
+		t.Errorf("a message that the next index lacks counts as indexed: %v", err)
 	}
-	s.say("ann", "s1", "ann rows home")
-	if len(s.stored("b", "ann", 0, "text")) == 0 {
-		t.Fatal("the reindex was killed too early")
+	if got := s.stored(current, "ann", 0, "text"); got[a.Messages[0].ID] == "" {
+		t.Errorf("the current index lacks what was said: %s", list(got))
 	}
-	s.check(reindex.New(s.deps(config.FirstIndex)).Run(t.Context()))
-	s.wantComplete(config.FirstIndex, "ann")
-	s.sweep(time.Minute)
-	s.sweep(26 * time.Hour)
-	s.wantComplete(config.FirstIndex, "ann")
-	if left := s.stored("b", "ann", 0, "text"); len(left) > 0 {
-		t.Errorf("the other index has %s", list(left))
-	}
+	s.full.Store(false)
+	s.indexes[next] = pineconetest.Dial(t, s.nextHost, 0) // one that knows of no refusal
+	s.announce()
+	s.check(s.messages.Repair(t.Context(), "ann", session))
+	s.check(reindex.New(s.deps()).Run(t.Context()))
+	s.wantComplete(next, "ann")
 }
 
 // TestFailuresLeaveUsers has the embedding fail for one user, and then for all.
@@ -217,21 +156,22 @@ func TestFailuresLeaveUsers(t *testing.T) {
 	for i := range users {
 		s.say(conversation.UserID(fmt.Sprint("user", i)), "s1", fmt.Sprint("user", i, " rows"))
 	}
+	s.announce()
 	left := 0
-	d := s.deps("b")
+	d := s.deps()
 	d.Report = func(conversation.UserID, error) { left++ }
-	s.models["b"].fails = "user3 "
+	s.models[next].fails = "user3 "
 	x := reindex.New(d)
 	s.check(x.Run(t.Context()))
 	if c := x.Counts(); c.Reindexed != users-1 || c.Left != 1 || left != 1 {
 		t.Errorf("counts %+v, reported %d", c, left)
 	}
-	s.models["b"].fails = ""
-	s.check(reindex.New(s.deps("b")).Run(t.Context()))
-	s.wantComplete("b", "user3")
+	s.models[next].fails = ""
+	s.check(reindex.New(s.deps()).Run(t.Context()))
+	s.wantComplete(next, "user3")
 
-	s.models[config.FirstIndex].fails = "user"
-	d = s.deps(config.FirstIndex)
+	s.models[next].fails = "user"
+	d = s.deps()
 	left = 0
 	d.Report = func(conversation.UserID, error) { left++ }
 	if err := reindex.New(d).Run(t.Context()); !errors.Is(err, errModel) || left != 9 {
@@ -248,7 +188,7 @@ func TestLimits(t *testing.T) {
 		"texts":  func(d *reindex.Deps, l *rate.Limiter) { d.TextLimit = l },
 		"tokens": func(d *reindex.Deps, l *rate.Limiter) { d.TokenLimit = l },
 	} {
-		d := s.deps("b")
+		d := s.deps()
 		limiter := rate.NewLimiter(rate.Every(time.Hour), 1)
 		limiter.Allow() // the next one is allowed in an hour
 		limit(&d, limiter)
@@ -257,7 +197,7 @@ func TestLimits(t *testing.T) {
 		x := reindex.New(d)
 		err := x.Run(ctx)
 		cancel()
-		if s.models["b"].texts > 0 || err == nil && x.Counts().Left != 1 {
+		if s.models[next].texts > 0 || err == nil && x.Counts().Left != 1 {
 			t.Errorf("%s: %v, %+v", name, err, x.Counts())
 		}
 	}
@@ -319,36 +259,31 @@ func TestLiveWrites(t *testing.T) {
 				s.summarize(user, "s2", string(user)+" talked of a marathon")
 				s.remember(user, longterm.Memory{Content: string(user) + " is allergic to nuts"})
 			}
+			s.announce()
 			made := 0
 			before := func(user conversation.UserID, call int) {
 				if call == at[user] {
 					made++
 					write(s, user)
 				}
-				serving := s.serving(user)
-				if call%3 == 0 && len(s.stored(serving, user, s.generation(user), "text")) == 0 {
-					t.Errorf("%s finds nothing in %q before call %d", user, serving, call)
-				}
 			}
-			s.check(reindex.New(interrupted(s.deps("b"), before, func(int) bool { return false })).Run(t.Context()))
+			s.check(reindex.New(interrupted(s.deps(), before, func(int) bool { return false })).Run(t.Context()))
 			if made < len(at) {
 				t.Errorf("%d of %d users wrote", made, len(at))
 			}
 			for user := range at {
-				s.wantComplete("b", user)
+				s.wantComplete(next, user)
 			}
 			s.sweep(16 * time.Minute)
 			s.sweep(26 * time.Hour)
-			for user, call := range at {
-				s.wantComplete("b", user)
-				if generation := s.generation(user); generation > 0 {
-					if n := len(s.stored("b", user, generation-1, "text")); n > 0 {
-						t.Errorf("%d vectors of the erased %s are back", n, user)
-					}
-				}
-				for generation := range s.generation(user) + 1 {
-					if old := s.stored(config.FirstIndex, user, generation, "text"); len(old) > 0 {
-						t.Errorf("old vectors of %s, who wrote before call %d, are left: %s", user, call, list(old))
+			for user := range at {
+				s.wantComplete(current, user)
+				s.wantComplete(next, user)
+				for generation := range s.generation(user) {
+					for _, index := range []string{current, next} {
+						if n := len(s.stored(index, user, generation, "text")); n > 0 {
+							t.Errorf("%d vectors of the erased %s are back in %s", n, user, index)
+						}
 					}
 				}
 			}

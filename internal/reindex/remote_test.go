@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/vector"
@@ -29,7 +27,7 @@ var errKilled = errors.New("killed")
 // interrupted returns deps whose remote calls are counted, and at which a run is interrupted.
 func interrupted(d reindex.Deps, before func(conversation.UserID, int), isKilled func(call int) bool) reindex.Deps {
 	r := &remote{byUser: map[conversation.UserID]int{}, before: before, isKilled: isKilled}
-	d.Store, d.Index = remoteStore{d.Store, r}, remoteIndex{d.Index, r}
+	d.Store, d.Next.Index = remoteStore{d.Store, r}, remoteIndex{d.Next.Index, r}
 	return d
 }
 
@@ -53,14 +51,13 @@ func call[T any](r *remote, user conversation.UserID, do func() (T, error)) (T, 
 }
 
 type remoteIndex struct {
-	indexing.Index
+	vector.Index
 	r *remote
 }
 
-func (x remoteIndex) Upsert(ctx context.Context, user conversation.UserID, generation int64, index string,
-	records []vector.Record,
+func (x remoteIndex) Upsert(ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
 ) error {
-	_, err := call(x.r, user, func() (int, error) { return 0, x.Index.Upsert(ctx, user, generation, index, records) })
+	_, err := call(x.r, user, func() (int, error) { return 0, x.Index.Upsert(ctx, user, generation, records) })
 	return err
 }
 
@@ -87,10 +84,6 @@ func (s remoteStore) Users(ctx context.Context, segment, segments int, after str
 	return users, next, err
 }
 
-func (s remoteStore) Locate(ctx context.Context, user conversation.UserID) (vector.Location, error) {
-	return call(s.r, user, func() (vector.Location, error) { return s.Store.Locate(ctx, user) })
-}
-
 func (s remoteStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
 	return call(s.r, user, func() (reindex.Page, error) { return s.Store.Records(ctx, user, after) })
 }
@@ -103,17 +96,6 @@ func (s remoteStore) Resolve(ctx context.Context, user conversation.UserID, gene
 func (s remoteStore) WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, ids []string,
 ) ([]string, error) {
 	return call(s.r, user, func() ([]string, error) { return s.Store.WithoutRecord(ctx, user, generation, ids) })
-}
-
-func (s remoteStore) Place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time,
-) error {
-	_, err := call(s.r, user, func() (int, error) { return 0, s.Store.Place(ctx, user, from, to, due) })
-	return err
-}
-
-func (s remoteStore) SaveProgress(ctx context.Context, user conversation.UserID, to, through string) error {
-	_, err := call(s.r, user, func() (int, error) { return 0, s.Store.SaveProgress(ctx, user, to, through) })
-	return err
 }
 
 func (s remoteStore) SaveCheckpoint(ctx context.Context, to string, c reindex.Checkpoint) error {

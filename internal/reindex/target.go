@@ -11,20 +11,15 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// target is the index as the worker writes to it: nothing goes to the index that serves.
+// target is the next index as the worker writes to it.
 type target struct {
-	indexing.Index
+	vector.Index
 	*worker
-}
-
-// WrittenTo returns the target alone.
-func (t target) WrittenTo(context.Context, conversation.UserID, int64) ([]string, error) {
-	return []string{t.To}, nil
 }
 
 // Upsert writes vectors, and deletes those again whose records are gone by then: a deletion may have come before.
 func (t target) Upsert(
-	ctx context.Context, user conversation.UserID, generation int64, index string, records []vector.Record,
+	ctx context.Context, user conversation.UserID, generation int64, records []vector.Record,
 ) error {
 	if len(records) == 0 {
 		return nil
@@ -33,7 +28,7 @@ func (t target) Upsert(
 	if t.DryRun {
 		return nil
 	}
-	if err := t.Index.Upsert(ctx, user, generation, index, records); err != nil {
+	if err := t.Index.Upsert(ctx, user, generation, records); err != nil {
 		return err
 	}
 	ids := make([]string, len(records))
@@ -66,7 +61,7 @@ func (m meter) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	if err := wait(ctx, m.TokenLimit, tokens); err != nil {
 		return nil, err
 	}
-	return m.Model.Embed(ctx, texts)
+	return m.Next.Embed(ctx, texts)
 }
 
 // wait waits for n, which may be more than the limiter allows at once.

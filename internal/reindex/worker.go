@@ -1,31 +1,20 @@
 package reindex
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
-const (
-	// retireAfter is when the sweep first deletes the vectors that a user has in another index. By then every search that
-	// asked for them, and every writer that did not know of the end of the reindex, has ended.
-	retireAfter = 15 * time.Minute
-	// maxFailures is after how many users in a row that could not be reindexed a run ends. Then it is not the users.
-	maxFailures = 10
-)
-
-// errStop says that other users cannot be reindexed either.
-var errStop = errors.New("the index takes no more")
+// maxFailures is after how many users in a row that could not be reindexed a run ends. Then it is not the users.
+const maxFailures = 10
 
 // worker reindexes the users of one segment.
 type worker struct {
@@ -39,7 +28,8 @@ type worker struct {
 
 func newWorker(x *Reindex, c Checkpoint) *worker {
 	w := &worker{Reindex: x, progress: c}
-	w.indexer = indexing.NewIndexer(meter{w}, target{x.Index, w}, x.Model.Version)
+	model := vector.Model{Embedder: meter{w}, Version: x.Next.Version}
+	w.indexer = indexing.NewIndexer(vector.Held{Index: target{x.Next.Index, w}, Model: model})
 	w.messages = indexing.New(unmarked{x.Messages}, w.indexer, x.Now)
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -84,12 +74,13 @@ func (w *worker) try(ctx context.Context, user conversation.UserID) error {
 		return nil // a page of the table ended among the user's records
 	}
 	w.last = user
-	err := w.reindex(ctx, user)
+	err := w.rebuild(ctx, user)
 	if err == nil {
 		w.failures = 0
+		w.count(Counts{Reindexed: 1})
 		return nil
 	}
-	if w.failures++; ctx.Err() != nil || w.failures == maxFailures || errors.Is(err, errStop) {
+	if w.failures++; ctx.Err() != nil || w.failures == maxFailures || errors.Is(err, vector.ErrQuota) {
 		return fmt.Errorf("reindex a user: %w", err)
 	}
 	w.count(Counts{Left: 1})
@@ -97,67 +88,9 @@ func (w *worker) try(ctx context.Context, user conversation.UserID) error {
 	return nil
 }
 
-// reindex reindexes a user, or goes on where a reindex has begun.
-func (w *worker) reindex(ctx context.Context, user conversation.UserID) error {
-	p, err := w.Store.Locate(ctx, user)
-	if err != nil {
-		return err
-	}
-	serving := cmp.Or(p.Serving, w.Usual)
-	if serving == w.To {
-		return w.stay(ctx, user, p)
-	}
-	if p.Target != w.To {
-		if p.Target != "" || p.Retired != "" && p.Retired != w.To {
-			return fault.New(fault.Conflict, fmt.Sprintf("the user also has vectors in the index %s, where a reindex has to "+
-				"end or the sweep has to delete them", cmp.Or(p.Target, p.Retired)))
-		}
-		from := p
-		p = vector.Location{Serving: serving, Target: w.To}
-		if err := w.place(ctx, user, from, p, time.Time{}); err != nil {
-			return err
-		}
-	}
-	if err := w.rebuild(ctx, user, p.ReindexedThrough); err != nil {
-		return w.giveUp(ctx, user, p, err)
-	}
-	done := vector.Location{Serving: w.To, Retired: serving}
-	if err := w.place(ctx, user, p, done, w.Now().Add(retireAfter)); err != nil {
-		return err
-	}
-	w.count(Counts{Reindexed: 1})
-	return nil
-}
-
-func (w *worker) place(ctx context.Context, user conversation.UserID, from, to vector.Location, due time.Time) error {
-	if w.DryRun {
-		return nil
-	}
-	return w.Store.Place(ctx, user, from, to, due)
-}
-
-// stay leaves a user in the index. A reindex into another one is given up.
-func (w *worker) stay(ctx context.Context, user conversation.UserID, p vector.Location) error {
-	w.count(Counts{Already: 1})
-	if p.Target == "" {
-		return nil
-	}
-	return w.place(ctx, user, p, vector.Location{Serving: p.Serving, Retired: p.Target}, w.Now())
-}
-
-// giveUp ends the reindex of a user whose vectors the index refuses for a quota, so that the user's new vectors need
-// not wait for it. After another failure the reindex stays open, and the next run goes on.
-func (w *worker) giveUp(ctx context.Context, user conversation.UserID, p vector.Location, cause error) error {
-	if !errors.Is(cause, vector.ErrQuota) {
-		return cause
-	}
-	stays := vector.Location{Serving: p.Serving, Retired: p.Target}
-	return errors.Join(errStop, cause, w.place(ctx, user, p, stays, w.Now()))
-}
-
-// rebuild writes the vectors of what a user has, from a place on.
-func (w *worker) rebuild(ctx context.Context, user conversation.UserID, through string) error {
-	for {
+// rebuild writes the vectors of what a user has.
+func (w *worker) rebuild(ctx context.Context, user conversation.UserID) error {
+	for through := ""; ; {
 		page, err := w.Store.Records(ctx, user, through)
 		if err != nil {
 			return err
@@ -170,12 +103,6 @@ func (w *worker) rebuild(ctx context.Context, user conversation.UserID, through 
 		}
 		if through = page.Next; through == "" {
 			return nil
-		}
-		if w.DryRun {
-			continue
-		}
-		if err := w.Store.SaveProgress(ctx, user, w.To, through); err != nil {
-			return err
 		}
 	}
 }
@@ -205,7 +132,7 @@ func (w *worker) changed(ctx context.Context, user conversation.UserID, generati
 	}
 	valid := hitIDs(now)
 	gone := slices.DeleteFunc(hitIDs(hits), func(id string) bool { return slices.Contains(valid, id) })
-	if err := w.Index.Delete(ctx, user, generation, gone); err != nil {
+	if err := w.Next.Delete(ctx, user, generation, gone); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(now, func(h recall.Hit) bool {

@@ -6,7 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Index is the port of one vector index: the package of a vendor implements it, and a Router is made of such indexes.
+// Index is the port of one vector index: the package of a vendor implements it.
 // It keeps the vectors of each user and generation apart, so that no call reaches another user's. Writes can be
 // repeated. Refusals for a plan's limits have ErrQuota in their chain. It is safe for concurrent use. vectortest.Run
 // tests an implementation.
@@ -37,8 +37,6 @@ type Writer interface {
 
 // Deleter deletes vectors.
 type Deleter interface {
-	// IsEmpty reports whether the user has no vector of a generation.
-	IsEmpty(ctx context.Context, user conversation.UserID, generation int64) (bool, error)
 	// Delete deletes records. It ignores ids without a record.
 	Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error
 	// Drop deletes all vectors of the generation and returns how many there were. With an error, it returns how many it
@@ -56,15 +54,4 @@ type Embedder interface {
 type Model struct {
 	Embedder
 	Version string
-}
-
-// Models are the embedding models of indexes by their names. An index that is not among them has the usual one.
-type Models map[string]Model
-
-// Of returns the model of an index.
-func (m Models) Of(index string, usual Model) Model {
-	if model, ok := m[index]; ok {
-		return model
-	}
-	return usual
 }

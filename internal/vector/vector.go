@@ -1,5 +1,5 @@
-// Package vector has the ports and the types of semantic search: the port of an index, the router of a user's calls to
-// the indexes that hold the user, records with a dense and a sparse vector and their layout, queries with a neutral
+// Package vector has the ports and the types of semantic search: the port of an index, the indexes of a stage,
+// records with a dense and a sparse vector and their layout, queries with a neutral
 // filter, and matches. An index gives ids and scores; the text always comes from the table.
 package vector
 
@@ -30,8 +30,6 @@ type Query struct {
 	Sparse Sparse
 	TopK   int
 	Filter Filter
-	// Index is the name of the index that holds the user, as the user's record has it.
-	Index string
 	// Fields are the metadata fields that the matches bring. With none they bring ids and scores alone.
 	Fields []string
 }

@@ -21,16 +21,15 @@ import (
 
 // memoryIndex is a vector index of one user in memory.
 type memoryIndex struct {
-	indexing.Index
+	vector.Index
 	mu      sync.Mutex
 	records []vector.Record
 }
 
-func (x *memoryIndex) WrittenTo(context.Context, conversation.UserID, int64) ([]string, error) {
-	return []string{"memory"}, nil
-}
+// Room returns nil: there is always room.
+func (x *memoryIndex) Room(context.Context, conversation.UserID, int64) error { return nil }
 
-func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, _ string, records []vector.Record,
+func (x *memoryIndex) Upsert(_ context.Context, _ conversation.UserID, _ int64, records []vector.Record,
 ) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -88,7 +87,7 @@ func readPools(ctx context.Context, samples []sample, embedder vector.Embedder) 
 	var pools []pool
 	for _, s := range samples {
 		index := &memoryIndex{}
-		indexer := indexing.NewIndexer(embedder, index, "")
+		indexer := indexing.NewIndexer(vector.Held{Index: index, Model: vector.Model{Embedder: embedder}})
 		for from := 0; from < len(s.messages); from += 500 {
 			// The first message of a batch lacks what was said before it; this is so in the service, too.
 			batch := s.messages[from:min(len(s.messages), from+500)]

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 //go:embed day.txt
@@ -57,7 +58,9 @@ func startDay(ctx context.Context, s *services) (*day, error) {
 	d := &day{
 		historyWriter: historyWriter{
 			services: s, history: h, db: s.db(s.client, h),
-			indexer: indexing.NewIndexer(s.embedder, s.vectors, "offline"),
+			indexer: indexing.NewIndexer(vector.Held{
+				Index: s.vectors, Model: vector.Model{Embedder: s.embedder, Version: "offline"},
+			}),
 		},
 		texts: parseDay(dayText),
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // writers is how many sessions are written at once.
@@ -68,7 +69,9 @@ func (s *services) writeHistory(ctx context.Context, user string, sizes []int, n
 	h := &history{user: conversation.UserID(user), now: now}
 	w := historyWriter{
 		services: s, history: h, db: dynamo.New(s.client, s.Table, adopt.WithLegacy()),
-		indexer: indexing.NewIndexer(randomEmbedder{}, s.vectors, "random"),
+		indexer: indexing.NewIndexer(vector.Held{
+			Index: s.vectors, Model: vector.Model{Embedder: randomEmbedder{}, Version: "random"},
+		}),
 	}
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(writers)

@@ -40,7 +40,7 @@ type services struct {
 	meter    *meter.Meter
 	latency  latencies
 	embedder vector.Embedder
-	vectors  *vector.Router
+	vectors  *pinecone.Index
 	tokens   *token.Counter
 }
 
@@ -59,7 +59,7 @@ func startServices(ctx context.Context, endpoint, name string, l latencies) (*se
 	s.embedder = openai.New(config.OpenAI{
 		BaseURL: s.ModelURL, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: rig.Dimensions,
 	}, openai.WithTransport(s.transport(l.embedding)))
-	client, err := pinecone.New(config.Pinecone{IndexHost: s.IndexHost, APIKey: "local"}, nil)
+	client, err := pinecone.New(s.IndexHost, "local", 0)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -131,8 +131,8 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
 		out["PINECONE_API_KEY"] = "local"
 	}
-	if s.services.moreIndexes != "" {
-		out["PINECONE_MORE_INDEXES"] = s.services.moreIndexes
+	if s.services.nextIndex != "" {
+		out["PINECONE_NEXT_INDEX"] = s.services.nextIndex
 	}
 	if s.cfg.Environment["OPENAI_API_KEY"] == "" {
 		out["OPENAI_API_KEY"] = "local"

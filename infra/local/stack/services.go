@@ -1,15 +1,12 @@
 package stack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -49,13 +46,13 @@ type services struct {
 
 	engine  *dynamodblocal.Server   // nil where the user named another
 	indexes []*pineconelocal.Server // none where the user named another
-	// moreIndexes are the names and hosts of further indexes, as the functions get them.
-	moreIndexes string
-	lag         *indexlag.Lag    // nil where DynamoDB has no injector
-	tables      *dynamodb.Client // like streams, the stack's own client without faults
-	streams     *dynamodbstreams.Client
-	streamARN   string
-	due         *dynamo.DueStore
+	// nextIndex is the next index, as the functions get it.
+	nextIndex string
+	lag       *indexlag.Lag    // nil where DynamoDB has no injector
+	tables    *dynamodb.Client // like streams, the stack's own client without faults
+	streams   *dynamodbstreams.Client
+	streamARN string
+	due       *dynamo.DueStore
 }
 
 // start starts the services and makes the table. DynamoDB takes by far the longest, so the others start beside it.
@@ -64,7 +61,7 @@ func (s *services) start(ctx context.Context) error {
 	engine.Go(func() error { return s.startDynamoDB(engineCtx) })
 	err := s.startPinecone(ctx)
 	if err == nil {
-		err = s.startMoreIndexes(ctx)
+		err = s.startNextIndex(ctx)
 	}
 	if err == nil {
 		err = s.startOpenAI(ctx)
@@ -260,39 +257,36 @@ func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Serve
 	return index, nil
 }
 
-// ownHost is the host of a further index that the stack serves itself, as in PINECONE_MORE_INDEXES=b=local.
+// ownHost is the host of a next index that the stack serves itself, as in
+// PINECONE_NEXT_INDEX=local,model@dimension,user.
 const ownHost = "local"
 
-// startMoreIndexes serves the further indexes that have no host of their own, with the dimensions of their models.
-func (s *services) startMoreIndexes(ctx context.Context) error {
-	environ := map[string]string{"TABLE_NAME": s.cfg.TableName}
-	for _, name := range []string{"PINECONE_MORE_INDEXES", "PINECONE_INDEX_EMBEDDINGS"} {
-		environ[name] = s.cfg.Environment[name]
-	}
-	cfg, err := config.Parse(environ)
+// startNextIndex serves the next index where it has no host of its own.
+func (s *services) startNextIndex(ctx context.Context) error {
+	cfg, err := config.Parse(map[string]string{
+		"TABLE_NAME": s.cfg.TableName, "PINECONE_NEXT_INDEX": s.cfg.Environment["PINECONE_NEXT_INDEX"],
+	})
 	if err != nil {
 		return err
 	}
-	more, models := cfg.Pinecone.MoreIndexes, cfg.Pinecone.Embeddings
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(more)) {
-		if more[name] == ownHost {
-			dimension := cmp.Or(models[name].Dimensions, s.cfg.EmbeddingDimensions)
-			index, err := s.openIndex("pinecone-"+name, dimension) //nolint:contextcheck // it outlives the start
-			if err != nil {
-				return err
-			}
-			l, err := listen(ctx, "", 0)
-			if err != nil {
-				return err
-			}
-			s.serveIndex(func() error { return index.Serve(l) })
-			more[name] = address(l)
-			s.printer.print("pinecone "+name, more[name], fmt.Sprintf("a further index of %d dimensions", dimension))
-		}
-		pairs = append(pairs, name+"="+more[name])
+	next := cfg.Pinecone.Next
+	if next.Host == "" {
+		return nil
 	}
-	s.moreIndexes = strings.Join(pairs, ",")
+	if next.Host == ownHost {
+		index, err := s.openIndex("pinecone-next", next.Embedding.Dimensions) //nolint:contextcheck // it outlives the start
+		if err != nil {
+			return err
+		}
+		l, err := listen(ctx, "", 0)
+		if err != nil {
+			return err
+		}
+		s.serveIndex(func() error { return index.Serve(l) })
+		next.Host = address(l)
+		s.printer.print("next index", next.Host, "for vectors of "+next.Embedding.Version())
+	}
+	s.nextIndex = next.String()
 	return nil
 }
 

@@ -140,11 +140,6 @@ const (
 	AttrCounts      = "counts"
 	AttrVectorCount = "vectorCount"
 	AttrLeft        = "left"
-	AttrVectorIndex = "vectorIndex"
-	// The index that a user is being moved to, how far that is, and the index that the user was moved out of.
-	AttrTargetIndex  = "targetIndex"
-	AttrMovedThrough = "movedThrough"
-	AttrRetiredIndex = "retiredIndex"
 
 	// The progress of a reindex.
 	AttrSegments = "segments"

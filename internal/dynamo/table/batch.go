@@ -31,11 +31,6 @@ func (r RecordSet) Generation(user conversation.UserID) int64 {
 	return r[GenerationKey(user)].Int64(AttrGeneration)
 }
 
-// Index returns the name of the vector index that holds the user, when the record of the generation was read too.
-func (r RecordSet) Index(user conversation.UserID) string {
-	return r[GenerationKey(user)].String(AttrVectorIndex)
-}
-
 // Current returns a user's record unless it is absent or of an earlier generation. Records of an earlier generation are
 // what an unfinished erasure has still to delete.
 func (r RecordSet) Current(user conversation.UserID, k Key) (Item, bool) {

@@ -24,7 +24,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	db := function.Table(cfg)
-	index, err := function.Indexer(cfg, rt, db)
+	index, err := function.Indexer(cfg, rt)
 	if err != nil {
 		return nil, err
 	}

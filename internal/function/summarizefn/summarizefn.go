@@ -38,7 +38,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithDailyTokens(cfg.DailyTokens))
-	index, err := function.Indexer(cfg, rt, db)
+	index, err := function.Indexer(cfg, rt)
 	if err != nil {
 		return nil, err
 	}

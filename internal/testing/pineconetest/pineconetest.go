@@ -9,16 +9,14 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/vector"
 )
 
-// Client starts an empty index of that many dimensions, behind these interceptors, and returns a router of it. Both are
+// Client starts an empty index of that many dimensions, behind these interceptors, and returns a client of it. Both are
 // closed when the test ends; an error of closing fails the test.
-func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *vector.Router {
+func Client(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerInterceptor) *pinecone.Index {
 	t.Helper()
-	return Dial(t, config.Pinecone{IndexHost: Host(t, dimensions, interceptors...)}, nil)
+	return Dial(t, Host(t, dimensions, interceptors...), 0)
 }
 
 // Host starts an empty index of that many dimensions, behind these interceptors, and returns its host.
@@ -44,17 +42,18 @@ func Host(t testing.TB, dimensions int, interceptors ...grpc.UnaryServerIntercep
 	return "http://" + l.Addr().String()
 }
 
-// Dial returns a router of the configured indexes, which are closed when the test ends. The directory may be nil.
-func Dial(t testing.TB, cfg config.Pinecone, directory vector.Directory) *vector.Router {
+// Dial returns a client of the index at a host, whose users share so many namespaces, or have one each. It is closed
+// when the test ends.
+func Dial(t testing.TB, host string, shared int) *pinecone.Index {
 	t.Helper()
-	router, err := pinecone.New(cfg, directory)
+	index, err := pinecone.New(host, "any", shared)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := router.Close(); err != nil {
+		if err := index.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return router
+	return index
 }

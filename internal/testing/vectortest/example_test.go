@@ -14,9 +14,9 @@ import (
 
 // The worked example of docs/extending.md. TestExtending compares the two.
 
-// New returns the router of one index. The table needs no directory then.
-func New(index vector.Index) *vector.Router {
-	return &vector.Router{Indexes: map[string]vector.Index{"first": index}, First: "first", NewUsers: "first"}
+// New returns the indexes of a stage that has one.
+func New(index vector.Index, model vector.Model) vector.Indexes {
+	return vector.Indexes{Serving: vector.Held{Index: index, Model: model}}
 }
 
 // where turns a filter into a condition on the column metadata, of the type jsonb, and its arguments.
@@ -78,10 +78,10 @@ func TestExtending(t *testing.T) {
 	if diff := cmp.Diff(all, arguments); diff != "" {
 		t.Errorf("arguments (-want +got)\n%s", diff)
 	}
-	router := New(vectortest.NewIndex(vectortest.Dimensions))
+	indexes := New(vectortest.NewIndex(vectortest.Dimensions), vector.Model{})
 	records := []vector.Record{{ID: "m", Dense: []float32{1, 0}}}
-	if err := router.Upsert(t.Context(), "ann", 0, router.First, records); err != nil || router.Source() != "memory" {
-		t.Errorf("the router of one index: %v", err)
+	if err := indexes.Serving.Upsert(t.Context(), "ann", 0, records); err != nil || indexes.Source() != "memory" {
+		t.Errorf("the indexes of a stage that has one: %v", err)
 	}
 }
 

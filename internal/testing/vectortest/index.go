@@ -32,16 +32,9 @@ func NewIndex(dimensions int) *Index {
 	return &Index{dimensions: dimensions, records: map[space]map[string]vector.Record{}}
 }
 
-// NewRouter returns a router of empty indexes of Dimensions. The first is that of users whose records name none. The
-// last is that of new users. The directory may be nil where there is one index.
-func NewRouter(directory vector.Directory, names ...string) *vector.Router {
-	r := &vector.Router{
-		Indexes: map[string]vector.Index{}, First: names[0], NewUsers: names[len(names)-1], Directory: directory,
-	}
-	for _, name := range names {
-		r.Indexes[name] = NewIndex(Dimensions)
-	}
-	return r
+// NewIndexes returns the indexes of a stage that has one, which is empty and of Dimensions.
+func NewIndexes() vector.Indexes {
+	return vector.Indexes{Serving: vector.Held{Index: NewIndex(Dimensions)}}
 }
 
 // Source is "memory".
@@ -107,13 +100,6 @@ func (x *Index) Upsert(
 		x.records[s][r.ID] = r
 	}
 	return nil
-}
-
-// IsEmpty reports whether the user has no vector of a generation.
-func (x *Index) IsEmpty(_ context.Context, user conversation.UserID, generation int64) (bool, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return len(x.records[space{user, generation}]) == 0, nil
 }
 
 // Delete deletes records.
