@@ -47,9 +47,10 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
+	model := serve(t, offlinemodel.Handler(offlinemodel.Options{})) + "/v1"
 	given := map[string]string{
 		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
-		"OpenAIBaseUrl": serve(t, offlinemodel.Handler(offlinemodel.Options{})) + "/v1",
+		"OpenAIBaseUrl": model, "OpenAIEmbeddingBaseUrl": model,
 	}
 	maps.Copy(given, parameters)
 	deployed, err := template.Parse(throughline.Template, given)
