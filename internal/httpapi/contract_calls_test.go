@@ -155,7 +155,7 @@ type stores struct {
 
 func TestContract(t *testing.T) {
 	t.Parallel()
-	callEveryOperation(t, allFunctions(t, newMemory(t, noon).stores(&fakeEraser{needs: 2})))
+	callEveryOperation(t, allFunctions(t, newMemory(t, noon).erasable()))
 }
 
 // callEveryOperation calls every operation with valid and invalid input and checks each response against the served

@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
-	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 	"github.com/throughline/throughline/internal/testing/vectortest"
@@ -32,11 +31,7 @@ func newAppAPI(t *testing.T, stage migration.Stage) appAPI {
 	eraser := store.Erasure(vectortest.NewIndexes(), noon)
 	return appAPI{allFunctions(t, stores{
 		store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser},
-		httpapi.LongTerm{
-			Profile: store.Profiles, Seed: store.Seeds, UserSummary: store.UserSummaries,
-			Preferences: store.Preferences, Coaches: store.Coaches, Goals: store.Goals, CheckIns: store.CheckIns,
-			Memories: store.Memories, Todos: store.Todos,
-		},
+		longTermOf(store),
 	}), table}
 }
 

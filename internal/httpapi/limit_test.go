@@ -72,7 +72,7 @@ func list(n int, item string) []any { return slices.Repeat([]any{item}, n) }
 // items. A larger record has to be refused with the names of the fields.
 func TestLargestRecordsAreStored(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStores(t))
+	h := allFunctions(t, newMemory(t, noon).erasable())
 	newSession(t, h, "s1")
 	attributes := object{}
 	for i := range 127 {

@@ -178,7 +178,7 @@ func TestCollections(t *testing.T) {
 // TestConfidence checks that a confidence of 0 and no confidence are different, in a real DynamoDB.
 func TestConfidence(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStores(t))
+	h := allFunctions(t, newMemory(t, noon).erasable())
 	at := "/v1/memories/"
 	for _, step := range []struct{ method, confidence, want string }{
 		{"POST", ``, ``},

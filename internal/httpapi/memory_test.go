@@ -57,6 +57,22 @@ func (m *memory) stores(eraser httpapi.Eraser) stores {
 	return stores{m, m, m, eraser, m.records}
 }
 
+// erasable returns the stores of all functions, with an eraser that has no time at first.
+func (m *memory) erasable() stores { return m.stores(&slowEraser{Eraser: m.Service}) }
+
+// slowEraser gives the first call no time, so that it reports progress.
+type slowEraser struct {
+	httpapi.Eraser
+	called bool
+}
+
+func (h *slowEraser) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
+	if !h.called {
+		h.called, until = true, noon()
+	}
+	return h.Eraser.Erase(ctx, user, until)
+}
+
 func longTermOf(all dynamotest.Stores) httpapi.LongTerm {
 	return httpapi.LongTerm{
 		Profile: all.Profiles, Seed: all.Seeds, UserSummary: all.UserSummaries, Preferences: all.Preferences,

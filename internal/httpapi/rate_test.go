@@ -114,7 +114,7 @@ func TestOneUserAtTheLimit(t *testing.T) {
 	t.Parallel()
 	now := noon()
 	clock := func() time.Time { return now }
-	store := newRealStoresAt(t, clock)
+	store := newMemory(t, clock).erasable()
 	counter := dynamo.NewRequestCounter(dynamo.New(dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(clock)))
 	handlers := make([]func(call) reply, 2)
 	for i := range handlers {

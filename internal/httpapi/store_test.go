@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,51 +12,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/erasure"
-	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
-	"github.com/throughline/throughline/internal/testing/dynamotest"
-	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
-// slowEraser gives the first call no time, so that it reports progress.
-type slowEraser struct {
-	httpapi.Eraser
-	called bool
-}
-
-func (h *slowEraser) Erase(ctx context.Context, user conversation.UserID, until time.Time) (erasure.Receipt, error) {
-	if !h.called {
-		h.called, until = true, noon()
-	}
-	return h.Eraser.Erase(ctx, user, until)
-}
-
-// newRealStores returns stores in a real DynamoDB.
-func newRealStores(t *testing.T) stores {
-	t.Helper()
-	return newRealStoresAt(t, noon)
-}
-
-func newRealStoresAt(t *testing.T, now func() time.Time) stores {
-	t.Helper()
-	store := dynamotest.New(t, dynamo.WithClock(now))
-	eraser := store.Erasure(vectortest.NewIndexes(), noon)
-	return stores{store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser}, longTermOf(store)}
-}
-
-func TestContractOverDynamoDB(t *testing.T) {
-	t.Parallel()
-	callEveryOperation(t, allFunctions(t, newRealStores(t)))
-}
-
 func TestContentAndNumbersComeBackExactly(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStores(t))
+	h := allFunctions(t, newMemory(t, noon).erasable())
 	newSession(t, h, "s1")
 	content := "👩🏽‍🚀 e\u0301 \u202eשלום\u202c \u0000 \u2028 <b>&</b> \U0010ffff" +
 		strings.Repeat("€", 80<<10)
@@ -104,7 +66,7 @@ func quoted(t *testing.T, text string) []byte {
 
 func TestOneKeyFiftyTimesAtOnce(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStores(t))
+	h := allFunctions(t, newMemory(t, noon).erasable())
 	newSession(t, h, "s1")
 	bodies := make([]string, 50)
 	var all sync.WaitGroup
@@ -135,7 +97,7 @@ func tickingClock() func() time.Time {
 
 func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStoresAt(t, tickingClock()))
+	h := allFunctions(t, newMemory(t, tickingClock()).erasable())
 	for name, tc := range map[string]struct{ path, at, create, patch string }{
 		"goal":     {"/v1/goals", "", `{"title":"run","goalType":"habit"}`, `{"title":"swim","status":"completed"}`},
 		"memory":   {"/v1/memories", "", `{"type":"PROFILE","content":"bad knee"}`, `{"content":"good knee","pinned":true}`},
@@ -182,7 +144,7 @@ func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 // those of the first answer, and the session is as it is now.
 func TestARepeatedAppend(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStoresAt(t, tickingClock()))
+	h := allFunctions(t, newMemory(t, tickingClock()).erasable())
 	newSession(t, h, "s1")
 	c := post(object{"messages": []any{
 		object{
@@ -220,7 +182,7 @@ func TestARepeatedAppend(t *testing.T) {
 
 func TestPagesOverDynamoDB(t *testing.T) {
 	t.Parallel()
-	h := allFunctions(t, newRealStores(t))
+	h := allFunctions(t, newMemory(t, noon).erasable())
 	newSession(t, h, "s1")
 	newSession(t, h, "s2")
 	messages := make([]any, 25)
