@@ -31,7 +31,6 @@ var hour = map[string][]part{
 		{"sh start", "make run"},
 		{"js program", "buildPrompt"},
 		{"python program", "build_prompt"},
-		{"go program", "memory.Chat"},
 		{"sh", "/v1/chat"},
 	},
 	"docs/quick-start.md": {
