@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,24 +20,12 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file of stored records anew")
 
-// counter is a source of ids that counts.
-type counter struct{ atomic.Uint64 }
-
-// Read writes the next number, five bits a byte.
-func (c *counter) Read(p []byte) (int, error) {
-	const bits = 5
-	for i, left := len(p)-1, c.Add(1); i >= 0; i, left = i-1, left>>bits {
-		p[i] = byte(left & (1<<bits - 1))
-	}
-	return len(p), nil
-}
-
 // TestStoredRecords stores a record of each kind, the long-term ones with all fields and with none, and compares what
 // is in the table with a file. A release reads what an earlier one wrote.
 func TestStoredRecords(t *testing.T) {
 	t.Parallel()
 	s := &fixture{table: dynamotest.Table(t), now: start}
-	s.Stores = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock), dynamo.WithRandom(new(counter)))
+	s.Stores = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock), dynamo.WithRandom(new(dynamotest.Counter)))
 	s.storeEverything(t, "everything")
 	at := start.Add(time.Hour)
 	memory := longterm.Memory{

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,20 +25,8 @@ type memory struct {
 	fail error
 }
 
-// counter is a source of ids that counts, so that those of one time are in order.
-type counter struct{ atomic.Uint64 }
-
 // ids is one counter for all tests, because the engine takes a client token once, whichever the table.
-var ids counter
-
-// Read writes the next number, five bits a byte.
-func (c *counter) Read(p []byte) (int, error) {
-	const bits = 5
-	for i, left := len(p)-1, c.Add(1); i >= 0; i, left = i-1, left>>bits {
-		p[i] = byte(left & (1<<bits - 1))
-	}
-	return len(p), nil
-}
+var ids dynamotest.Counter
 
 func newMemory(t testing.TB, now func() time.Time) *memory {
 	t.Helper()
