@@ -16,7 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
-// TestCalls checks which remote calls each operation makes. ARCHITECTURE lists them in its table of access patterns.
+// TestCalls checks which remote calls each operation makes. docs/reference/access-patterns.md lists them.
 func TestCalls(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)

@@ -279,7 +279,7 @@ func TestLatestCheckIn(t *testing.T) {
 	}
 }
 
-// maxLiveMemories is the cap on the memories that a prompt reads (ARCHITECTURE, section Access patterns).
+// maxLiveMemories is the cap on the memories that a prompt reads (docs/reference/access-patterns.md).
 const maxLiveMemories = 200
 
 func TestLiveMemoriesAreCapped(t *testing.T) {
