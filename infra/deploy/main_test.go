@@ -187,7 +187,7 @@ func TestDeploy(t *testing.T) {
 		{
 			name: "one execution too few", config: ready, account: fakeAccount{unreserved: 449}, code: 1,
 			says: []string{
-				"  the functions reserve 350 concurrent executions (CoachConcurrency=50, MigrateConcurrency=-1, " +
+				"  the functions reserve 350 concurrent executions (CoachConcurrency=50, " +
 					"PromptConcurrency=100, RememberConcurrency=100, SummarizeConcurrency=100), and Lambda keeps 100 unreserved, " +
 					"but the account has 449 free in us-east-1: ask for more in Service Quotas",
 			},

@@ -47,7 +47,6 @@ func TestStage(t *testing.T) {
 	}
 	want := []Reservation{
 		{"CoachConcurrency", "app-memory-coach", 50},
-		{"MigrateConcurrency", "app-memory-migrate", -1},
 		{"PromptConcurrency", "app-memory-prompt", 100},
 		{"RememberConcurrency", "app-memory-remember", 100},
 		{"SummarizeConcurrency", "app-memory-summarize", -1},

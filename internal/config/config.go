@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -198,7 +199,9 @@ func Parse(environ map[string]string) (Config, error) {
 // Read reads a configuration whose fields name their variables. Its error is that of Parse. A field of a type that this
 // package does not know says itself what it must be.
 func Read[C any](environ map[string]string) (C, error) {
-	cfg, err := env.ParseAsWithOptions[C](env.Options{Environment: environ})
+	cfg, err := env.ParseAsWithOptions[C](env.Options{
+		Environment: environ, FuncMap: map[reflect.Type]env.ParserFunc{reflect.TypeFor[bool](): parseSwitch},
+	})
 	var all env.AggregateError
 	if !errors.As(err, &all) {
 		return cfg, err
@@ -212,6 +215,17 @@ func Read[C any](environ map[string]string) (C, error) {
 
 // FromEnvironment reads the configuration from the process's environment.
 func FromEnvironment() (Config, error) { return Parse(env.ToMap(os.Environ())) }
+
+// parseSwitch reads on and off, and Go's spellings of true and false. Empty is off.
+func parseSwitch(text string) (any, error) {
+	switch text {
+	case "on":
+		return true, nil
+	case "off", "":
+		return false, nil
+	}
+	return strconv.ParseBool(text)
+}
 
 // describe says which variable is wrong and what it must be.
 func describe(err error, of reflect.Type, environ map[string]string) string {

@@ -9,7 +9,7 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := config.Parse(map[string]string{
-		"TABLE_NAME": "t", "SUMMARY_IDLE": "2m", "BACKGROUND_MODEL_CALLS": "false",
+		"TABLE_NAME": "t", "SUMMARY_IDLE": "2m", "BACKGROUND_MODEL_CALLS": "off",
 	})
 	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 || got.BackgroundModel ||
 		got.Triggers.Messages != 20 {

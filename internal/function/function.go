@@ -111,7 +111,7 @@ const (
 // retry after a throttle, and retries twice.
 func retrySoon(o *retry.StandardOptions) {
 	o.MaxAttempts = retryAttempts
-	o.RetryCost, o.RetryTimeoutCost, o.ThrottlingRetryCost = retryCost, retryCost, retryCost
+	o.RetryCost, o.ThrottlingRetryCost = retryCost, retryCost
 	o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) {
 		return rand.N(retryBackoff << max(attempt-1, 0)), nil
 	})

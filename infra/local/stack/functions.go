@@ -94,7 +94,8 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 	}
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "OPENAI_BACKGROUND_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL",
-		"OTEL_EXPORTER_OTLP_HEADERS",
+		"OTEL_EXPORTER_OTLP_HEADERS", "CHAT_TIMEOUT", "SUMMARY_MESSAGES", "MEMORY_MESSAGES", "SUMMARY_IDLE",
+		"SUMMARY_TIMEOUT_MS", "PROMPT_DAYS", "CACHE_FIRST",
 	} {
 		if value, ok := s.cfg.Environment[name]; ok {
 			out[name] = value

@@ -29,7 +29,7 @@ func (bubbleHTTP) Do(r *http.Request) (out *http.Response, err error) {
 		return nil, err
 	}
 	r = r.WithContext(context.WithoutCancel(r.Context())) // the channel of its end is the bubble's
-	outside(func() { out, err = exchange(r) })
+	outside(func() { out, err = exchange(r) })            //nolint:bodyclose // exchange closes it
 	return out, err
 }
 
