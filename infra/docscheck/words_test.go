@@ -15,6 +15,19 @@ var own = []string{
 	"open loop",
 }
 
+// maxWords is how many words of its own Throughline may have. A newcomer has to learn each of them.
+const maxWords = 25
+
+// TestOwnWordsAreFew counts the words in bold of the glossary, which are Throughline's own.
+func TestOwnWordsAreFew(t *testing.T) {
+	t.Parallel()
+	words := regexp.MustCompile(`\*\*[^*]+\*\*`).FindAllString(readPage(t, glossary), -1)
+	slices.Sort(words)
+	if words = slices.Compact(words); len(words) > maxWords || len(words) < len(own) {
+		t.Errorf("%s explains %d words, want at most %d: %q", glossary, len(words), maxWords, words)
+	}
+}
+
 // others are pages of docs/README.md for who is new that the test leaves out: the glossary itself, a page that is
 // generated, and one that who judges reads, too.
 var others = []string{"concepts.md", "limits.md", "security.md"}
