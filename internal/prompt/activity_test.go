@@ -2,12 +2,14 @@ package prompt_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
@@ -295,19 +297,37 @@ func TestReferenceBeyondTheList(t *testing.T) {
 	}
 }
 
-// Messages from a context that this one does not read are not relevant to it.
-func TestRelevanceIsScopedToWhatTheContextReads(t *testing.T) {
+// What was found in a context that this one does not read stands in the prompt by its worth, and with another coach's
+// name where it was said to another one. What the user does not share does not.
+func TestRelevanceKnowsNoWall(t *testing.T) {
 	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("unread", "coach_creator", "c", now.Add(-100*time.Hour), says(0, "unread words"))
-	p.converse("read", "workout_log", "c", now.Add(-100*time.Hour), says(0, "read words"))
-	p.converse("here", "coach_conversation", "c", now)
-	p.hits = []recall.Hit{{ID: "1", Score: 0.8, Message: &p.messages[0]}, {ID: "2", Score: 0.7, Message: &p.messages[1]}}
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	if items := blockOf(t, got, "relevant_messages").Items; len(items) != 1 || items[0].SessionID != "read" {
-		t.Errorf("items %+v", items)
+	for _, context := range conversation.AppContexts() {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("creator", "coach_creator", "c", now.Add(-100*time.Hour), says(0, "creator words"))
+		p.converse("log", "workout_log", "other", now.Add(-100*time.Hour), says(0, "log words"))
+		p.converse("designer", "program_designer", "c", now.Add(-100*time.Hour), says(0, "designer words"))
+		p.converse("here", context.Name, "c", now)
+		p.access.Preferences.Separate("program_designer")
+		p.hits = nil
+		for i := range 3 {
+			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.8 - float64(i)/10, Message: &p.messages[i]})
+		}
+		got := build(t, w.service(now), "u",
+			prompt.Request{Context: context.Name, SessionID: "here", CoachID: "c", Message: "next"})
+		var found []string
+		for _, item := range blockOf(t, got, "relevant_messages").Items {
+			if item.Decision == pack.Included {
+				found = append(found, item.SessionID)
+			}
+		}
+		want := []string{"creator", "log"}
+		if context.Name == "program_designer" { // which is not shared with the others, nor they with it
+			want = []string{"designer"}
+		}
+		if slices.Sort(found); !slices.Equal(found, want) {
+			t.Errorf("%s: found %s, want %s", context.Name, found, want)
+		}
 	}
 }
 

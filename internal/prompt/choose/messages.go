@@ -38,7 +38,8 @@ const (
 )
 
 // chooseRelevantMessages chooses messages and check-in notes from elsewhere. First are those of the session that the
-// user refers to ("as we said"), whatever their score, then the relevant hits in the contexts that this one reads.
+// user refers to ("as we said"), whatever their score, then the relevant hits of all contexts. What a context reads
+// decides only whose summaries are told as recent activity.
 func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	candidates := append(referencedMessages(c, slot), relevantHits(c, slot)...)
 	candidates = capItems(candidates, slot)
@@ -127,7 +128,7 @@ func messageHits(c *chooser) []found {
 	for _, h := range c.Hits {
 		var e *Candidate
 		switch {
-		case h.Message != nil && c.Reads(h.Message.Context):
+		case h.Message != nil:
 			e = messageCandidate(h.Message)
 		case h.CheckIn != nil:
 			e = &Candidate{
