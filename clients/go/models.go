@@ -885,6 +885,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 	// What is wrong with which part of the input.
 	Errors []FieldProblem `json:"errors,omitzero"`
+	// The request's id, which its log lines have.
+	RequestID string `json:"requestId,omitzero"`
 	// The HTTP status.
 	Status int `json:"status"`
 	// The kind of problem in words.

@@ -110,7 +110,7 @@ func TestOutagesMoveTheAlarms(t *testing.T) {
 	moves("answers-burn-fast", "coach AnswersFailed", 0)
 	moves("answers-burn-slow", "coach AnswersFailed", 0)
 	moves("release-answers", "coach AnswersFailed", 0) // a release with this effect goes back
-	moves("model-failing", "coach ModelFailures", 2)
+	moves("model-failing", "coach ModelFailures", 0)
 	moves("model-failing", "summarize ModelFailures", 0)
 	moves("embedding-failing", "remember EmbeddingFailures", 0)
 	moves("work-uncovered", "summarize OldestUncovered", 2_000)

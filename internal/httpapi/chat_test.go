@@ -177,7 +177,7 @@ func TestChatStreamAlwaysEnds(t *testing.T) {
 		"an error": {
 			say(event("token", text{"a"}), event("error", fault.New(fault.Unavailable, "the model gave no answer"))),
 			"event: error\ndata: {\"type\":\"urn:throughline:problem:unavailable\",\"title\":\"Not available\"," +
-				"\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\"}\n\n",
+				"\"status\":503,\"detail\":\"the model gave no answer\",\"code\":\"unavailable\",\"requestId\":\"req_",
 		},
 		"nothing": {say(), internal},
 		"no end":  {say(event("token", text{"a"})), internal},

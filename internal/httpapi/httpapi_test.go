@@ -86,6 +86,7 @@ func (r reply) decode(t testing.TB, v any) {
 
 // problem is a problem as a client reads it.
 type problem struct {
+	RequestID                 string
 	Type, Title, Detail, Code string
 	Status                    int
 	Errors                    []struct{ Field, Message string }
@@ -178,6 +179,9 @@ func expectProblem(t testing.TB, h http.Handler, status int, code, fields string
 	r.decode(t, &p)
 	if p.Code != code || p.Status != status || p.Title == "" || p.Detail == "" || p.Type == "" {
 		t.Errorf("%s %s: problem %s, want code %s", c.method, c.path, r.body, code)
+	}
+	if id := r.header.Get("X-Request-Id"); id == "" || p.RequestID != id {
+		t.Errorf("%s %s: the problem has the request id %q, and the header %q", c.method, c.path, p.RequestID, id)
 	}
 	if p.fields() != fields {
 		t.Errorf("%s %s: fields %q of %s, want %q", c.method, c.path, p.fields(), r.body, fields)

@@ -122,7 +122,9 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 
 // report turns an operation's error into a problem. It logs the error unless it is the client's mistake.
 func (s *server) report(ctx context.Context, operation string, err error) *problem {
-	return problemOf(s.reported(ctx, operation, err))
+	p := problemOf(s.reported(ctx, operation, err))
+	p.RequestID = RequestID(ctx)
+	return p
 }
 
 // reported logs an error unless it is the client's mistake, and returns it.

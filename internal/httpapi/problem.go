@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,8 @@ type problem struct {
 	Detail string         `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
 	Code   problemCode    `json:"code" doc:"The kind of problem for programs."`
 	Errors []fieldProblem `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
+	// RequestID is empty where a gateway refuses a request.
+	RequestID string `json:"requestId,omitempty" doc:"The request's id, which its log lines have."`
 
 	retryAfter time.Duration
 	// anonymous is set if the request had no credentials.
@@ -158,6 +161,7 @@ func WriteProblem(w http.ResponseWriter, err error) {
 }
 
 func writeProblem(w http.ResponseWriter, p *problem, header http.Header) {
+	p.RequestID = cmp.Or(p.RequestID, w.Header().Get(RequestIDHeader))
 	maps.Copy(w.Header(), header)
 	w.Header().Set("Content-Type", problemType)
 	w.Header().Set("Cache-Control", "no-store")
@@ -169,13 +173,18 @@ func writeProblem(w http.ResponseWriter, p *problem, header http.Header) {
 // maxProblems is how many wrong fields one response lists.
 const maxProblems = 100
 
-// fromHuma is a huma transformer. It turns the framework's own errors into problems.
+// fromHuma is a huma transformer. It turns the framework's own errors into problems, and gives each the request's id.
 func fromHuma(ctx huma.Context, _ string, v any) (any, error) {
+	if p, ok := v.(*problem); ok {
+		p.RequestID = RequestID(ctx.Context())
+		return p, nil
+	}
 	model, ok := v.(*huma.ErrorModel)
 	if !ok {
 		return v, nil
 	}
 	p := problemOfStatus(model.Status)
+	p.RequestID = RequestID(ctx.Context())
 	seen := map[string]bool{}
 	for _, d := range model.Errors {
 		f := fieldProblemOf(d)

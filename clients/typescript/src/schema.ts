@@ -2205,6 +2205,8 @@ export interface components {
             detail: string;
             /** @description What is wrong with which part of the input. */
             errors?: components["schemas"]["FieldProblem"][];
+            /** @description The request's id, which its log lines have. */
+            requestId?: string;
             /**
              * Format: int64
              * @description The HTTP status.

@@ -138,6 +138,9 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	if s.cfg.Environment["OPENAI_API_KEY"] == "" {
 		out["OPENAI_API_KEY"] = "local"
 	}
+	if s.cfg.Environment["OPENAI_EMBEDDING_API_KEY"] == "" && s.services.embedding.direct != s.services.openai.direct {
+		out["OPENAI_EMBEDDING_API_KEY"] = "local" // the chat's key is not for this address
+	}
 	if n := s.cfg.Triggers.Messages; n > 0 {
 		out["SUMMARY_MESSAGES"] = strconv.Itoa(n)
 	}

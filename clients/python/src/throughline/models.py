@@ -971,6 +971,8 @@ class Problem:
     """What is wrong in this request."""
     errors: list[FieldProblem] | None = None
     """What is wrong with which part of the input."""
+    request_id: str | None = None
+    """The request's id, which its log lines have."""
     status: int
     """The HTTP status."""
     title: str
