@@ -1,6 +1,6 @@
 // Package erasure deletes messages, sessions with everything derived from them, and users with everything they have. It
 // orders the steps over the table and the vector index so that each can be repeated after a crash, and so that workers
-// that come late bring nothing back. ARCHITECTURE describes it in the section "Deleting and erasing".
+// that come late bring nothing back. ARCHITECTURE describes it in the section "Deletion and erasure".
 package erasure
 
 import (

@@ -17,8 +17,8 @@ import (
 // DefaultTable is the name of the table unless TABLE_NAME gives another.
 const DefaultTable = "throughline"
 
-// Config says what a stack runs. Its environment variables are listed in README; AWS_*, PINECONE_* and OPENAI_* are the
-// services' own.
+// Config says what a stack runs. Its environment variables are listed in docs/local-stack.md. AWS_*, PINECONE_* and
+// OPENAI_* are the services' own.
 type Config struct {
 	// Port is where the HTTP API listens. The other ports are those of the services. 0 takes a free one.
 	Port         Port `env:"PORT" envDefault:"8080"`
