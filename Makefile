@@ -165,7 +165,7 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@for stage in dual shared-read; do \
 	  go test -count=1 -timeout=1h ./internal/dynamo -stage=$$stage -skip '^Test(Clear|Truncate)' || exit 1; done
 	@go test -count=1 -timeout=1h ./internal/dynamo/adopt -every-answer -rapid.checks=200
-	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/pinecone -rapid.checks=500
+	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/summary ./internal/pinecone -rapid.checks=500
 	@go test -count=1 -timeout=1h ./internal/llm/paced -long
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
