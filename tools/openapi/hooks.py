@@ -34,6 +34,7 @@ RULES = [
     ("afterSeq", "would delete "),
     # A query has JSON as text.
     ("value", "is a number that would not come back exactly: "),
+    ("after", "is empty"),
     ("filter", "is empty"),
     ("attributes", "is empty"),
     ("filter", "must be a JSON object without repeated names"),
