@@ -105,6 +105,8 @@ type Session struct {
 	DueAt time.Time
 	// ClaimedVersion is the version that a worker has claimed until DueAt. It is 0 if none has.
 	ClaimedVersion int64
+	// ClaimedAt is when that worker claimed it, the zero time if none has.
+	ClaimedAt time.Time
 }
 
 // Watermark is a place in a session: after the message of a seq. At is the timestamp of that message, with which a

@@ -84,7 +84,7 @@ func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u ta
 ) (c sweep.Claim, ok bool, err error) {
 	token := table.NewRandomDigits(s.db.Random)
 	it, err := s.db.UpdateItem(ctx, dueKey(d),
-		u.Set(table.AttrClaimedBy, table.StringAttr(token)), isAsRead)
+		u.Set(table.AttrClaimedBy, table.StringAttr(token)).Set(table.AttrClaimedAt, table.TimeAttr(s.db.Now())), isAsRead)
 	if existing, moved := table.ConditionFailed(err); moved {
 		if !table.IsAmbiguous(err) || existing.String(table.AttrClaimedBy) != token {
 			return sweep.Claim{}, false, nil

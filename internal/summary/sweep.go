@@ -168,8 +168,9 @@ func (s *Service) cover(
 
 // isClaimed reports whether another worker has claimed the session as it is, so that its summary is being written. More
 // messages since then are no reason to write another one at once: the session stays due.
+// A claim that was extended after many failures protects its worker for as long as any other.
 func isClaimed(session conversation.Session, reason TriggerReason, now time.Time) bool {
-	lasts := session.DueAt.After(now) && session.DueAt.Before(now.Add(sweep.ClaimTime+clockSkew))
+	lasts := session.DueAt.After(now) && now.Before(session.ClaimedAt.Add(sweep.ClaimTime+clockSkew))
 	return session.ClaimedVersion != 0 && lasts &&
 		(session.ClaimedVersion == session.Version || reason == MessageCount)
 }

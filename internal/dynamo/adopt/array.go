@@ -174,6 +174,7 @@ var (
 		table.AttrMessageCount, table.AttrLastSeq, table.AttrUserSeq, table.AttrUrgentSeq, table.AttrStartedAt,
 		table.AttrLastMessageAt, table.AttrActiveAt,
 		table.AttrCoachKey, table.AttrDueAt, table.AttrDueShard, table.AttrClaimedVersion, table.AttrClaimedBy,
+		table.AttrClaimedAt,
 		table.AttrFailures, table.AttrDueSince,
 		table.AttrIndexingUntil, table.AttrSummaryAskedAt, attrEmbeddedSeq, table.AttrOutgrown, table.AttrOrigin,
 		table.AttrCreation,

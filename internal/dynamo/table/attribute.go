@@ -64,6 +64,7 @@ const (
 	AttrDueAt              = "dueAt"
 	// AttrClaimedVersion is the version of the record when a worker claimed it, and is there while the claim lasts.
 	AttrClaimedVersion = "claimedVersion"
+	AttrClaimedAt      = "claimedAt"
 	AttrClaimedBy      = "claimedBy" // a random token of the claim, and there while it lasts
 	AttrFailures       = "failures"  // since work on the record last succeeded
 	AttrDueSince       = "dueSince"  // when the first of these claims found the record due

@@ -75,7 +75,7 @@ func DecodeOwn(it Item) conversation.Session {
 		Reading:     decodeReading(it),
 		UserSeq:     int(it.Int64(AttrUserSeq)), UrgentSeq: int(it.Int64(AttrUrgentSeq)),
 		Version: it.Int64(AttrVersion), DueAt: it.Time(AttrDueAt),
-		ClaimedVersion: it.Int64(AttrClaimedVersion),
+		ClaimedVersion: it.Int64(AttrClaimedVersion), ClaimedAt: it.Time(AttrClaimedAt),
 	}
 }
 

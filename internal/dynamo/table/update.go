@@ -75,7 +75,7 @@ func (u Update) SetDueIfNone(k Key, at time.Time) Update {
 func (u Update) RemoveDue() Update { return u.Remove(AttrDueAt, AttrDueShard).EndClaim().EndFailures() }
 
 // EndClaim removes the marks of a claim.
-func (u Update) EndClaim() Update { return u.Remove(AttrClaimedVersion, AttrClaimedBy) }
+func (u Update) EndClaim() Update { return u.Remove(AttrClaimedVersion, AttrClaimedBy, AttrClaimedAt) }
 
 // EndFailures removes what is known of the attempts since work on the record last succeeded.
 func (u Update) EndFailures() Update { return u.Remove(AttrFailures, AttrDueSince) }
