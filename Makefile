@@ -30,12 +30,9 @@ TEMPLATES  := template.yaml infra/alarms/template.yaml infra/alarms/release.yaml
 ENV      ?= dev
 # Values that are yours go into a copy of samconfig.toml, which git ignores.
 CONFIG   ?= $(or $(wildcard samconfig.local.toml),samconfig.toml)
-FUNCTION ?= messages
-EVENT    ?= infra/events/$(FUNCTION).json
 BASE     ?= http://127.0.0.1:8080
 EXAMPLES ?= 15
 MESSAGES ?= 50000
-MIGRATED ?= 400000
 FUZZTIME ?= 1m
 EMBEDDINGS_PORT ?= 8091
 
@@ -52,20 +49,14 @@ run: ## Build and start the whole stack on this machine: no key, no account
 	@go build -o bin/local ./infra/local && exec bin/local
 
 .PHONY: demo
-demo: ## Play the story of two surfaces with one memory
-	@tools/need go java npm
-	@go run ./infra/demo -base "$(BASE)"
+demo: throughline ## Play the story of two surfaces with one memory
+	@tools/need java npm
+	@bin/throughline demo -base "$(BASE)"
 
-.PHONY: trace
-trace: ## Show the trace of one turn: its spans as a collector gets them
-	@tools/need go java npm
-	@go run ./infra/trace
-
-.PHONY: replay
-replay: ## Replay conversations through the HTTP API: make replay DATA=file [SAMPLE=id] [BASE=url]
+.PHONY: throughline
+throughline: ## Build the operator's command into bin; it lists its subcommands
 	@tools/need go
-	@test -n "$(DATA)" || { echo "make replay: name the file: make replay DATA=locomo.json" >&2; exit 2; }
-	@go -C infra/bench run ./replay -data "$(abspath $(DATA))" $(if $(SAMPLE),-sample "$(SAMPLE)") -base "$(BASE)"
+	@go build -o bin/throughline ./infra/cli
 
 # The server has nothing to do with the stack but the interface: any other that has it can take its place.
 .PHONY: embeddings
@@ -74,10 +65,6 @@ embeddings: $(MINILM)/.stamp ## Serve a small sentence-embedding model as OpenAI
 	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2 \\"
 	@echo "    OPENAI_EMBEDDING_DIMENSIONS=384 make run"
 	@exec $(MINILM)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
-
-.PHONY: embeddings-check
-embeddings-check: $(MINILM)/.stamp ## Check the embedding model's server, and print what a text takes
-	@$(MINILM)/bin/python tools/embeddings/check.py
 
 # ---- Check
 
@@ -116,27 +103,18 @@ docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(PYTHON)/.stamp $(GENERA
 	@tools/need go java node curl chromium
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 
-.PHONY: hour
-hour: $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Play a developer's first hour from the pages alone, as docs-check does
-	@tools/need go java node curl chromium
-	@go test -count=1 -v -timeout=5m -run '^TestHour$$' ./infra/docscheck
-
 # dist is committed, so that make run needs no npm. Whoever changes the console or the API runs make console.
 .PHONY: console
 console: $(NODE_MODULES) ## Build the web console into infra/console/dist
 	@tools/need go node
 	@cd $(CONSOLE) && node_modules/.bin/tsc && node tools/build.mjs
 
-.PHONY: console-check
-console-check: $(NODE_MODULES) ## Check the console's types, and that what is committed is what its sources give
-	@tools/need go node
+.PHONY: console-test
+console-test: $(NODE_MODULES) ## Check the console's types and dist, and test it in Chromium: make console-test [NAME=part of a test's name]
+	@tools/need go java node chromium
 	@cd $(CONSOLE) && node_modules/.bin/tsc && node_modules/.bin/tsc -p test
 	@cd $(CONSOLE) && node tools/build.mjs --out=node_modules/.dist && diff -r dist node_modules/.dist || \
 	  { echo "infra/console/dist is stale: run make console" >&2; exit 1; }
-
-.PHONY: console-test
-console-test: $(NODE_MODULES) ## Test the console in Chromium: make console-test [NAME=part of a test's name]
-	@tools/need go java node chromium
 	@go build -o bin/local ./infra/local
 	@cd $(CONSOLE) && node tools/test.mjs ../../bin/local "$(TALLY)" "$(NAME)"
 
@@ -158,7 +136,13 @@ fuzz: ## Fuzz each target in turn: make fuzz [FUZZTIME=10m]
 	  done
 
 .PHONY: soak
-soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, kills: make soak [MESSAGES=n]
+soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, kills: make soak [MESSAGES=n] [MIGRATED=n: a migration alone]
+ifdef MIGRATED
+	@tools/need go java npm
+	@_JAVA_OPTIONS="-Xmx8g -XX:TieredStopAtLevel=4" go test -count=1 -timeout=6h -v -run 'TestMigration$$' ./infra/e2e \
+	  -migration-return -migration-users=$$(($(MIGRATED)/200)) -migration-sessions=$$(($(MIGRATED)/20)) \
+	  -migration-messages=$(MIGRATED) -migration-kills=50 -migration-segments=2 -migration-pause=50ms
+else
 	@tools/need go java npm
 	@go test -count=1 -v -run TestManySessions ./internal/sweep -many-sessions=100000
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
@@ -170,13 +154,7 @@ soak: ## The long tests: 50,000 messages, 100,000 due sessions, lost answers, ki
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call
 	@go test -count=1 -timeout=1h -run TestKilledAnywhere ./internal/function -kills=50
 	@go test -count=1 -timeout=1h -v -run TestLongSession ./infra/e2e -long-session=$(MESSAGES)
-
-.PHONY: soak-migrate
-soak-migrate: ## A migration under traffic, there, back and there again, with 200 killed processes: make soak-migrate [MIGRATED=n]
-	@tools/need go java npm
-	@_JAVA_OPTIONS="-Xmx8g -XX:TieredStopAtLevel=4" go test -count=1 -timeout=6h -v -run 'TestMigration$$' ./infra/e2e \
-	  -migration-return -migration-users=$$(($(MIGRATED)/200)) -migration-sessions=$$(($(MIGRATED)/20)) \
-	  -migration-messages=$(MIGRATED) -migration-kills=50 -migration-segments=2 -migration-pause=50ms
+endif
 
 .PHONY: openapi-check
 openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running stack: make openapi-check [EXAMPLES=n]
@@ -214,11 +192,6 @@ clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and typ
 	@go run ./clients/generate
 	@cd $(TYPESCRIPT) && node tools/types.mjs
 
-.PHONY: bench-store
-bench-store: ## Measure the message store beside an embedded array and the bare calls, into docs/benchmarks.md
-	@tools/need go java npm
-	@go -C infra/bench run ./store -docs ../../docs
-
 .PHONY: corpus
 corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=name (needs OPENAI_API_KEY) [OPENAI_BASE_URL=…]
 	@tools/need go java
@@ -227,35 +200,15 @@ corpus: ## Play the corpus of the extraction against a model: make corpus MODEL=
 	@OPENAI_BASE_URL="$${OPENAI_BASE_URL:-https://api.openai.com/v1}" CORPUS_MODEL="$(MODEL)" \
 	  sh -c "cd internal/extraction && go test -tags corpus -count 1 -timeout 60m -run TestModelReadsTheCorpus"
 
-.PHONY: corpus-size
-corpus-size: ## Print how much of an extraction's requests are instructions: make corpus-size DATA="file.json …"
-	@tools/need go java
-	@test -n "$(DATA)" || { echo "make corpus-size: name files of conversations: make corpus-size DATA=data.json" >&2; exit 2; }
-	@cd internal/extraction && SIZE_DATA="$(abspath $(DATA))" go test -tags corpus -count 1 -timeout 60m -run TestSizeOfRequests
-
-.PHONY: bench-prompt
-bench-prompt: ## Measure prompts: wall and CPU time, cost over the history, start-up, into docs/benchmarks.md
+# Those of recall take files of conversations.
+.PHONY: bench
+bench: ## Measure: make bench NAME=store|prompt|forecast, or NAME=recall|fit DATA="file file" [EMBEDDINGS=url] [OUT=file]
 	@tools/need go java npm
-	@go -C infra/bench run ./prompt -docs ../../docs
-
-.PHONY: bench-scale
-bench-scale: ## Measure what a session uses, and forecast 10,000 to ten million users, into docs/scale.md
-	@tools/need go java npm
-	@go -C infra/bench run ./forecast
-
-.PHONY: bench-recall
-bench-recall: ## Measure what is found again, into docs/benchmarks.md: make bench-recall DATA="file file" [EMBEDDINGS=url]
-	@tools/need go java npm
-	@test -n "$(DATA)" || { echo "make bench-recall: name the files: make bench-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
-	@go -C infra/bench run ./recall -data "$(abspath $(DATA))" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  -leave-one-out -docs ../../docs
-
-.PHONY: fit-recall
-fit-recall: ## Fit the ranking of recall: make fit-recall DATA="file file" [EMBEDDINGS=url] [OUT=file]
-	@tools/need go
-	@test -n "$(DATA)" || { echo "make fit-recall: name the files: make fit-recall DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
-	@go -C infra/bench run ./fit -data "$(abspath $(DATA))" $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(OUT),-out "$(abspath $(OUT))")
+	@test -n "$(DATA)" || ! [[ "$(NAME)" =~ ^(recall|fit)$$ ]] || \
+	  { echo "make bench: name the files: make bench NAME=$(NAME) DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
+	@go -C infra/bench run ./$(NAME) $(if $(DATA),-data "$(abspath $(DATA))") $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
+	  $(if $(OUT),-out "$(abspath $(OUT))") $(if $(filter recall,$(NAME)),-leave-one-out) \
+	  $(if $(filter store prompt recall,$(NAME)),-docs ../../docs)
 
 # The benchmarks, and adapters and examples in Go, are modules of their own.
 OWN_MODULES := infra/bench $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
@@ -278,16 +231,13 @@ lint: $(BIN)/.stamp $(VENV)/.stamp ## Check code, modules and templates
 	$(VENV)/bin/python tools/transform.py $(TEMPLATES)
 
 .PHONY: fmt
-fmt: $(BIN)/.stamp ## Format the code
+fmt: $(BIN)/.stamp ## Apply the fixes that the linters know, and format the code
+	-@$(BIN)/golangci-lint run --fix ./... >/dev/null
 	@git ls-files -co --exclude-standard '*.go' | xargs $(BIN)/gofumpt -w
-
-.PHONY: fix
-fix: $(BIN)/.stamp ## Apply the fixes that the linters know, then format
-	-$(BIN)/golangci-lint run --fix ./...
-	@$(MAKE) --no-print-directory fmt
 
 # ---- Deploy
 
+STAGE = -env $(ENV) -config $(CONFIG)
 AT_ONCE = $(if $(filter 1,$(URGENT)),-urgent)
 
 .PHONY: build
@@ -297,49 +247,13 @@ build: $(VENV)/.stamp ## Build every function for Lambda (SAM, arm64)
 	@$(LAMBDA_ENV) GOOS=linux GOARCH=arm64 go list -export ./functions/... >/dev/null
 	$(LAMBDA_ENV) $(SAM) build
 
-.PHONY: preflight
-preflight: ## Check whether an app's table can be adopted, without writing: make preflight TABLE=name [JSON=1]
-	@tools/need go
-	@test -n "$(TABLE)" || { echo "make preflight: name the table: make preflight TABLE=app-table" >&2; exit 2; }
-	@go run ./infra/preflight -table "$(TABLE)" $(if $(JSON),-json)
-
-.PHONY: reindex
-reindex: ## Fill the next vector index: make reindex [FUNCTION=name] [DRY=1] [SEGMENTS=n]
-	@tools/need go
-	@go run ./infra/reindex $(if $(FUNCTION),-function "$(FUNCTION)") $(if $(filter 1,$(DRY)),-dry-run) \
-	  $(if $(SEGMENTS),-segments $(SEGMENTS))
-
-.PHONY: bootstrap-aws
-bootstrap-aws: ## Say what secrets and Pinecone index a stage needs; make them with APPLY=1 [ENV=dev] [INDEX=name]
-	@tools/need go
-	@go run ./infra/bootstrap -env $(ENV) -config $(CONFIG) $(if $(INDEX),-index $(INDEX)) \
-	  $(if $(PINECONE_REGION),-pinecone-region $(PINECONE_REGION)) $(if $(filter 1,$(APPLY)),-apply)
-
 .PHONY: deploy
-deploy: $(VENV)/.stamp ## Deploy to AWS: make deploy ENV=dev|prod [URGENT=1: at once, whatever alarm fires] (needs an account)
-	@tools/need go
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) $(AT_ONCE)
+deploy: $(VENV)/.stamp throughline ## Deploy to AWS: make deploy ENV=dev|prod [URGENT=1: at once, whatever alarm fires] (needs an account)
+	@bin/throughline ready $(STAGE) $(AT_ONCE)
 	@$(MAKE) --no-print-directory build
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) $(AT_ONCE) -release .aws-sam/build > .aws-sam/parameters.yaml
+	@bin/throughline release .aws-sam/build $(STAGE) $(AT_ONCE) > .aws-sam/parameters.yaml
 	$(SAM) deploy --config-file $(CONFIG) --config-env $(ENV) --parameter-overrides file://.aws-sam/parameters.yaml
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -brake all -off
-
-.PHONY: brake
-brake: ## Stop answers or background work in seconds, or end that: make brake WHAT=chat|background ENV=dev|prod [OFF=1]
-	@tools/need go
-	@test -n "$(WHAT)" || { echo "make brake: say what stops: make brake WHAT=background ENV=prod" >&2; exit 2; }
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -brake "$(WHAT)" $(if $(filter 1,$(OFF)),-off)
-
-.PHONY: app
-app: ## Give a stage the registry of an app: make app APP=app.yaml ENV=dev|prod [FRESH=1] [URGENT=1]
-	@tools/need go
-	@test -n "$(APP)" || { echo "make app: name the file: make app APP=app.yaml ENV=prod" >&2; exit 2; }
-	@go run ./infra/app -file "$(APP)" -env $(ENV) -config $(CONFIG) $(if $(FRESH),-fresh) $(AT_ONCE)
-
-.PHONY: deploy-check
-deploy-check: $(VENV)/.stamp ## Try on AWS what no test can, on a stage made for it and deleted: make deploy-check ENV=check STACK=name
-	@tools/need go
-	@go run ./infra/deploycheck -env $(ENV) -config $(CONFIG) -stack "$(STACK)"
+	@bin/throughline brake all -off $(STAGE)
 
 # A commit with the same pins uses the tools that are installed here: its files get the times of the files here, so
 # that make does not install the tools again. Another commit installs its own tools in its own folder.
@@ -354,57 +268,10 @@ rollback: ## Deploy an earlier commit again: make rollback TO=v1.2.0 ENV=prod [U
 	@git worktree remove --force .cache/rollback
 
 .PHONY: teardown
-teardown: $(VENV)/.stamp ## Delete a stage but for its table and secrets: make teardown ENV=dev STACK=throughline-dev
-	@tools/need go
-	@go run ./infra/deploy -env $(ENV) -config $(CONFIG) -delete "$(STACK)"
+teardown: $(VENV)/.stamp throughline ## Delete a stage but for its table and secrets: make teardown ENV=dev STACK=throughline-dev
+	@bin/throughline ready -delete "$(STACK)" $(STAGE)
 	$(SAM) delete --config-file $(CONFIG) --config-env $(ENV) --stack-name "$(STACK)" --no-prompts
 	@echo "The table and the secrets of $(STACK) are kept: docs/deploying.md says how to use them again, or to delete them."
-
-.PHONY: read-only
-read-only: ## Make a stage read-only at once, or end it: make read-only ENV=dev|prod [OFF=1]
-	@tools/need go
-	@go run ./infra/restore -env $(ENV) -config $(CONFIG) $(if $(filter 1,$(OFF)),-open,-close)
-
-.PHONY: restore
-restore: ## Restore a stage's table to a time, into a new table: make restore AT=2026-02-05T18:30:00Z ENV=dev|prod
-	@tools/need go
-	@test -n "$(AT)" || { echo "make restore: name the time: make restore AT=2026-02-05T18:30:00Z ENV=prod" >&2; exit 2; }
-	@go run ./infra/restore -at "$(AT)" -env $(ENV) -config $(CONFIG)
-
-.PHONY: record
-record: ## Print the key of a record that was set aside: make record STREAM=arn:… SEQUENCE=n, as the log has them
-	@tools/need go
-	@go run ./infra/record -stream "$(STREAM)" -sequence "$(SEQUENCE)"
-
-.PHONY: smoke
-smoke: ## Try every function of a running stage: make smoke URL=… COACH_URL=… TOKEN=… (a test user's)
-	@tools/need go
-	@TOKEN="$(TOKEN)" go run ./infra/smoke -url "$(URL)" -coach-url "$(COACH_URL)"
-
-# The steps of a migration (docs/migrating.md), on a deployed stage, or with LOCAL=1 on the local stack at BASE.
-migrate-preflight: ## Check the table before a migration, without writing: make migrate-preflight [ENV=dev|LOCAL=1]
-migrate-status: ## Say how far a migration is
-migrate-advance: ## Take the next step of a migration: make migrate-advance [TO=dual] [PERCENT=10]
-migrate-backfill: ## Move what the stage says should be elsewhere: [SEGMENTS=8] [RATE=messages a second] [DRYRUN=1]
-migrate-verify: ## Compare arrays and messages: [SEGMENTS=8] [RATE=n]
-migrate-index: ## Make what was moved known to recall: [SEGMENTS=8] [RATE=n]
-migrate-rollback: ## Go a step back: make migrate-rollback TO=embedded [PERCENT=50] [SEGMENTS=8]
-migrate-cleanup: ## Delete the parked arrays, for good: [SEGMENTS=8]
-MIGRATE := $(addprefix migrate-,preflight status advance backfill verify index rollback cleanup)
-.PHONY: $(MIGRATE)
-$(MIGRATE): migrate-%:
-	@tools/need go
-	@go run ./infra/migrate -action $* -env $(ENV) -config $(CONFIG) $(if $(filter 1,$(LOCAL)),-base $(BASE)) \
-	  $(if $(TO),-to $(TO)) $(if $(PERCENT),-percent $(PERCENT)) $(if $(SEGMENTS),-segments $(SEGMENTS)) \
-	  $(if $(RATE),-rate $(RATE)) $(if $(filter 1,$(DRYRUN)),-dry-run) $(if $(filter 1,$(JSON)),-json)
-
-.PHONY: sam-local
-sam-local: ## Invoke a function here, in Docker, on a deployed stack's table: FUNCTION=prompt [EVENT=file] [ENV=dev]
-	@tools/need docker
-	@$(MAKE) --no-print-directory build
-	@$(VENV)/bin/python tools/samlocal.py $(ENV) $(CONFIG) > .aws-sam/env.json
-	$(SAM) local invoke --config-file $(CONFIG) --config-env $(ENV) --env-vars .aws-sam/env.json --event $(EVENT) \
-	  $$(awk 'BEGIN { f = "$(FUNCTION)"; print toupper(substr(f, 1, 1)) substr(f, 2) "Function" }')
 
 # ---- Tools, with pinned versions
 

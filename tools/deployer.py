@@ -77,14 +77,14 @@ COMMANDS = {
     "sam deploy, which makes its bucket the first time": "s3: CreateBucket GetBucketPolicy GetEncryptionConfiguration "
     "PutBucketPolicy PutBucketPublicAccessBlock PutBucketTagging PutBucketVersioning PutEncryptionConfiguration",
     "make deploy": "cloudwatch: DescribeAlarms lambda: GetAccountSettings GetFunctionConcurrency secretsmanager: DescribeSecret",
-    "make bootstrap-aws": "secretsmanager: CreateSecret GetSecretValue",
+    "throughline bootstrap": "secretsmanager: CreateSecret GetSecretValue",
     "an update that fails": "cloudformation: CancelUpdateStack ContinueUpdateRollback",
     "make teardown": "cloudformation: DeleteStack ListChangeSets s3: DeleteObject",
     "docs/operating.md and docs/deploying.md, of logs, metrics, dead letters and the trial of an alarm": "cloudwatch: GetMetricData "
     "ListMetrics SetAlarmState logs: FilterLogEvents sqs: PurgeQueue ReceiveMessage",
-    "make record": "dynamodb: DescribeStream GetRecords GetShardIterator",
-    "make brake": "lambda: DeleteFunctionConcurrency GetFunctionConcurrency PutFunctionConcurrency",
-    "make app, make restore": "cloudformation: CreateChangeSet DeleteChangeSet DescribeChangeSet DescribeStacks "
+    "throughline record": "dynamodb: DescribeStream GetRecords GetShardIterator",
+    "throughline brake": "lambda: DeleteFunctionConcurrency GetFunctionConcurrency PutFunctionConcurrency",
+    "throughline app, throughline restore": "cloudformation: CreateChangeSet DeleteChangeSet DescribeChangeSet DescribeStacks "
     "ExecuteChangeSet GetTemplate ListStackResources lambda: GetFunctionConfiguration s3: PutObject",
 }
 

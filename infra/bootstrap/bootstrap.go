@@ -1,4 +1,7 @@
-package main
+// Package bootstrap makes what a stage needs before its stack: the secrets with the keys, and the Pinecone index. A
+// repeat checks and keeps what is there. The key of a secret that exists is used without being given again. It prints
+// no keys.
+package bootstrap
 
 import (
 	"cmp"
@@ -26,16 +29,46 @@ import (
 // cursorKeyBytes is the length of the key that signs list cursors.
 const cursorKeyBytes = 32
 
-// bootstrap makes what a stack needs and CloudFormation does not: the secrets and the index. It changes nothing unless
-// apply is set, and never prints a key.
-type bootstrap struct {
-	secrets *secretsmanager.Client
-	control string // the address of Pinecone's control plane; empty means Pinecone's own
-	out     io.Writer
-	apply   bool
+// Options say what to make.
+type Options struct {
+	// Index and IndexRegion are of the Pinecone index. Empty ones are those of the stack.
+	Index, IndexRegion string
+	// Apply makes what is missing. Without it, Run only says what it would do.
+	Apply bool
 
-	stage deployment.Stage
-	index index
+	control string // the address of Pinecone's control plane; empty means Pinecone's own
+}
+
+// Run makes what a stage lacks, with the keys of the environment.
+func Run(ctx context.Context, secrets *secretsmanager.Client, s deployment.Stage, o Options, out io.Writer) error {
+	dimension, err := strconv.ParseInt(s.Value("OpenAIEmbeddingDimensions"), 10, 32)
+	if err != nil {
+		return fmt.Errorf("read OpenAIEmbeddingDimensions: %w", err)
+	}
+	if s.Stack == "" || s.Region == "" {
+		return errors.New("the stage needs stack_name and region")
+	}
+	if o.IndexRegion == "" {
+		if o.IndexRegion, err = nearRegion(s.Region); err != nil {
+			return err
+		}
+	}
+	b := &bootstrap{
+		Options: o, secrets: secrets, out: out, stage: s,
+		index: index{name: cmp.Or(o.Index, s.Stack), region: o.IndexRegion, dimension: int32(dimension)},
+	}
+	return b.run(ctx)
+}
+
+// bootstrap makes what a stack needs and CloudFormation does not: the secrets and the index. It changes nothing unless
+// Apply is set, and never prints a key.
+type bootstrap struct {
+	Options
+
+	secrets *secretsmanager.Client
+	out     io.Writer
+	stage   deployment.Stage
+	index   index
 }
 
 // index describes the index that the stack needs.
@@ -58,8 +91,8 @@ func (b *bootstrap) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !b.apply {
-		b.print("Nothing was changed. Run it again with APPLY=1.")
+	if !b.Apply {
+		b.print("Nothing was changed. Run it again with -apply.")
 	}
 	return nil
 }
@@ -88,7 +121,7 @@ func (b *bootstrap) makeSecrets(ctx context.Context) (map[config.Secret]string, 
 		held[s] = aws.ToString(out.SecretString)
 		b.print("secret %s (%s): is kept", name, b.stage.Region)
 	}
-	if b.apply && len(unset) > 0 {
+	if b.Apply && len(unset) > 0 {
 		return nil, fmt.Errorf("%s is not set", strings.Join(slices.Compact(unset), " and "))
 	}
 	for _, s := range missing {
@@ -136,7 +169,7 @@ func (b *bootstrap) makeSecret(ctx context.Context, s config.Secret, value strin
 	case value == "":
 		b.print("secret %s (%s): would be made from %s, which is not set", name, b.stage.Region, b.variable(s))
 		return nil
-	case !b.apply:
+	case !b.Apply:
 		b.print("secret %s (%s): would be made", name, b.stage.Region)
 		return nil
 	}
@@ -158,7 +191,7 @@ func (b *bootstrap) makeIndex(ctx context.Context, apiKey string) error {
 	name := fmt.Sprintf("index %s (%s %s)", b.index.name, pinecone.Aws, b.index.region)
 	existing, err := client.DescribeIndex(ctx, b.index.name)
 	if e, ok := errors.AsType[*pinecone.PineconeError](err); ok && e.Code == http.StatusNotFound {
-		if !b.apply {
+		if !b.Apply {
 			b.print("%s: would be made: %s, with deletion protection", name, want)
 			return nil
 		}
@@ -170,7 +203,7 @@ func (b *bootstrap) makeIndex(ctx context.Context, apiKey string) error {
 		return fmt.Errorf("index %s: %w", b.index.name, err)
 	}
 	if wrong := b.differences(existing); len(wrong) > 0 {
-		return fmt.Errorf("index %s is not %s: %s. Name another with INDEX, or delete it",
+		return fmt.Errorf("index %s is not %s: %s. Name another with -index, or delete it",
 			b.index.name, want, strings.Join(wrong, ", "))
 	}
 	b.print("%s: is %s. Give the stack PineconeIndexHost=%s", name, want, existing.Host)
@@ -209,6 +242,6 @@ func nearRegion(stack string) (string, error) {
 	if slices.Contains(pineconeRegions, stack) {
 		return stack, nil
 	}
-	return "", fmt.Errorf("no serverless indexes of Pinecone in %s: choose one of %s with PINECONE_REGION",
+	return "", fmt.Errorf("no serverless indexes of Pinecone in %s: choose one of %s with -pinecone-region",
 		stack, strings.Join(pineconeRegions, ", "))
 }

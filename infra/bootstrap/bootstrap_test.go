@@ -1,4 +1,4 @@
-package main
+package bootstrap
 
 import (
 	"bytes"
@@ -14,7 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/deployment"
 )
 
 const (
@@ -141,11 +145,19 @@ var onDemand = map[string]any{
 }
 
 // run runs the command and checks that it prints no key.
-func (f *fakes) run(t *testing.T, arguments ...string) (string, error) {
+func (f *fakes) run(t *testing.T, isApplied bool) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	arguments = append([]string{"-env", "dev", "-config", f.config, "-pinecone-host", f.control}, arguments...)
-	err := run(t.Context(), arguments, &out)
+	of, err := deployment.Open(f.config, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithRegion(of.Region))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Apply: isApplied, control: f.control}
+	err = Run(t.Context(), secretsmanager.NewFromConfig(cfg), of, o, &out)
 	said := out.String() + fmt.Sprint(err)
 	for _, key := range append(slices.Collect(maps.Values(f.secrets)), openAIKey, pineconeKey) {
 		if strings.Contains(said, key) {
@@ -166,7 +178,7 @@ func wantText(t *testing.T, got string, wants ...string) {
 
 func TestDryRunChangesNothing(t *testing.T) {
 	f := newFakes(t)
-	out, err := f.run(t)
+	out, err := f.run(t, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +195,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 
 func TestApplyMakesBothOnce(t *testing.T) {
 	f := newFakes(t)
-	out, err := f.run(t, "-apply")
+	out, err := f.run(t, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +224,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	before := len(f.writes)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	if _, err := f.run(t, "-apply"); err != nil {
+	if _, err := f.run(t, true); err != nil {
 		t.Fatal(err)
 	}
 	f.configure(t, `"SecretPrefix`,
@@ -227,7 +239,7 @@ func TestSecretsThatExistAreKept(t *testing.T) {
 	f.secrets[chatSecret], f.secrets["app/dev/pinecone-api-key"] = "sk-old", pineconeKey
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	out, err := f.run(t, "-apply")
+	out, err := f.run(t, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,12 +255,12 @@ func TestKeysOfTwoServices(t *testing.T) {
 	f := newFakes(t)
 	f.configure(t, `"SecretPrefix`,
 		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e", "SecretPrefix`)
-	if _, err := f.run(t, "-apply"); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
+	if _, err := f.run(t, true); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
 		t.Errorf("without the key of the embeddings: %v", err)
 	}
 	t.Setenv("OPENAI_EMBEDDING_API_KEY", "e-key-of-the-test")
 	const secret = "app/dev/embedding-api-key@e.example.org"
-	if _, err := f.run(t, "-apply"); err != nil || f.secrets[secret] != "e-key-of-the-test" {
+	if _, err := f.run(t, true); err != nil || f.secrets[secret] != "e-key-of-the-test" {
 		t.Errorf("got the secrets %s, %v", f.secrets, err)
 	}
 }
@@ -258,7 +270,7 @@ func TestDryRunWithoutKeys(t *testing.T) {
 	f := newFakes(t)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	out, err := f.run(t)
+	out, err := f.run(t, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +295,6 @@ func TestWhatStopsIt(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*testing.T, *fakes)
-		flags  []string
 		says   string
 	}{
 		{
@@ -310,7 +321,6 @@ func TestWhatStopsIt(t *testing.T) {
 			name: "Pinecone fails", says: "failed to describe index",
 			change: func(_ *testing.T, f *fakes) { f.pineconeDown = true },
 		},
-		{name: "no such stage", flags: []string{"-env", "prod"}, says: `no stage "prod"`},
 		{
 			name: "a region without Pinecone", says: "no serverless indexes of Pinecone in eu-central-1",
 			change: func(t *testing.T, f *fakes) {
@@ -323,7 +333,7 @@ func TestWhatStopsIt(t *testing.T) {
 			if c.change != nil {
 				c.change(t, f)
 			}
-			_, err := f.run(t, append(c.flags, "-apply")...)
+			_, err := f.run(t, true)
 			if err == nil || !strings.Contains(err.Error(), c.says) {
 				t.Errorf("got %v, want %q", err, c.says)
 			}

@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -56,8 +56,8 @@ func secrets(ctx context.Context, client *secretsmanager.Client, s deployment.St
 		name := s.SecretName(secret)
 		_, err := client.DescribeSecret(ctx, &secretsmanager.DescribeSecretInput{SecretId: &name})
 		if _, missing := errors.AsType[*types.ResourceNotFoundException](err); missing {
-			out = append(out, fmt.Sprintf("the secret %s does not exist in %s: \"make bootstrap-aws ENV=%s\" makes it",
-				name, s.Region, s.Name))
+			out = append(out, fmt.Sprintf("the secret %s does not exist in %s: "+
+				"\"throughline bootstrap -apply -env %s\" makes it", name, s.Region, s.Name))
 		}
 	}
 	return out

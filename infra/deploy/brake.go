@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -31,13 +31,9 @@ type functions interface {
 	) (*lambda.DeleteFunctionConcurrencyOutput, error)
 }
 
-// brakeStage stops functions of a stage, or lets them work again.
-func brakeStage(ctx context.Context, s deployment.Stage, what string, isOff bool, out io.Writer) error {
-	cfg, _, err := s.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	return brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), s.Stack, what, isOff, out)
+// Brake stops functions of a stack, or lets them work again. It says what it changes.
+func Brake(ctx context.Context, cfg aws.Config, stack, what string, isOff bool, out io.Writer) error {
+	return brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), stack, what, isOff, out)
 }
 
 // brake stops functions at once, by a concurrency of 0, or gives them that of the stack's parameters again. It says

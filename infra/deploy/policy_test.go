@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ var resourceType = regexp.MustCompile(`(?m)^    Type: (AWS::\w+::\w+)`)
 func TestDeployersRights(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")
-	needed := map[string]bool{"secretsmanager": true} // of make deploy and make bootstrap-aws
+	needed := map[string]bool{"secretsmanager": true} // of make deploy and throughline bootstrap
 	for _, path := range []string{
 		"template.yaml", "infra/alarms/template.yaml", "infra/alarms/release.yaml", "infra/dashboard/template.yaml",
 	} {

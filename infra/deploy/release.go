@@ -1,4 +1,4 @@
-package main
+package deploy
 
 import (
 	"context"
@@ -18,6 +18,12 @@ import (
 
 	"github.com/throughline/throughline/infra/deployment"
 )
+
+// WriteRelease writes the values of the template's parameters and the name of the release, for what SAM has built in a
+// folder.
+func WriteRelease(ctx context.Context, out io.Writer, built string, s deployment.Stage, isUrgent bool) error {
+	return release(out, built, s, isUrgent, failedUpdate(ctx, s))
+}
 
 // release writes the values of the template's parameters for SAM, with what was built and these values as the
 // parameter Release. SAM makes a new version of a function when its code changes, but not when the value of a

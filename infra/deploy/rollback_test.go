@@ -1,4 +1,4 @@
-package main_test
+package deploy_test
 
 import (
 	"os"

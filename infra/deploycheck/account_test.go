@@ -1,4 +1,4 @@
-package main
+package deploycheck
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
-// account is an account of AWS with one stage. Its targets of make change the stage as the real ones do, by the same
+// account is an account of AWS with one stage. Its commands change the stage as the real ones do, by the same
 // updates.
 type account struct {
 	*deploymenttest.Stack
@@ -47,10 +47,13 @@ func newAccount(t *testing.T) *account {
 	}
 }
 
-// make runs a target.
-func (a *account) make(ctx context.Context, arguments ...string) error {
-	target, _, _ := strings.Cut(arguments[0], " ")
+// command runs a target of make, or a subcommand.
+func (a *account) command(ctx context.Context, arguments ...string) error {
 	said := strings.Join(arguments, " ")
+	if arguments[0] == "make" {
+		arguments = arguments[1:]
+	}
+	target := arguments[0]
 	if target == "restore" {
 		said = target // its time is another each time
 	}
@@ -73,7 +76,7 @@ func (a *account) make(ctx context.Context, arguments ...string) error {
 			a.setConcurrency(len(arguments) == 2)
 		}
 	case "restore":
-		return a.restore(ctx, strings.TrimPrefix(arguments[1], "AT="))
+		return a.restore(ctx, arguments[1])
 	case "teardown":
 		a.exists = false
 	}

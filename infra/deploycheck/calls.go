@@ -1,4 +1,4 @@
-package main
+package deploycheck
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (c *check) isStopped(ctx context.Context) (bool, error) {
 // fire makes an alarm fire until CloudWatch looks at its metrics again, within a minute.
 func (c *check) fire(ctx context.Context, name string) error {
 	_, err := c.alarms.SetAlarmState(ctx, &cloudwatch.SetAlarmStateInput{
-		AlarmName: &name, StateValue: alarmtypes.StateValueAlarm, StateReason: aws.String("make deploy-check"),
+		AlarmName: &name, StateValue: alarmtypes.StateValueAlarm, StateReason: aws.String("throughline deploy-check"),
 	})
 	if err != nil {
 		return fmt.Errorf("make the alarm %s fire: %w", name, err)

@@ -1,4 +1,6 @@
-package main
+// Package deploycheck tries on AWS what no test of this repository can: it deploys a stage that nobody uses, changes it
+// by every command that changes a deployed stage, looks at what its functions then do, and deletes it.
+package deploycheck
 
 import (
 	"context"
@@ -8,10 +10,42 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/throughline/throughline/infra/deployment"
 )
+
+// Run tries the commands on a stage. command runs one of them for it: a target of make, or a subcommand.
+func Run(ctx context.Context, cfg aws.Config, of deployment.Stage, out io.Writer,
+	command func(ctx context.Context, arguments ...string) error,
+) error {
+	updater := deployment.NewUpdater(cfg, of, out)
+	c := &check{
+		stage: of, updater: updater, poll: updater.Poll, out: out, now: time.Now, command: command,
+		lambdas: lambda.NewFromConfig(cfg), alarms: cloudwatch.NewFromConfig(cfg), tables: dynamodb.NewFromConfig(cfg),
+	}
+	return c.run(ctx)
+}
+
+// Confirm refuses a stage that somebody may use, and one on which a step would prove nothing.
+func Confirm(of deployment.Stage, named string) error {
+	switch {
+	case of.Stack != named || named == "":
+		return fmt.Errorf("the stack of the stage is %s: repeat its name, -stack %s", of.Stack, of.Stack)
+	case of.Name == "prod":
+		return errors.New("the stage prod is no stage to throw away")
+	case of.Value(deployment.Topic) == "" || of.Value(deployment.Topic) == deployment.NoTopic:
+		return fmt.Errorf("give the stage %s: an alarm is sent to it", deployment.Topic)
+	case of.Value(deployment.Gradual) != "true":
+		return fmt.Errorf("give the stage %s=true: releases go by CodeDeploy then, as those of production",
+			deployment.Gradual)
+	}
+	return nil
+}
 
 // check tries the commands on one stage.
 type check struct {
@@ -20,17 +54,17 @@ type check struct {
 	lambdas invoker
 	alarms  alarms
 	tables  tables
-	// make runs a target of the Makefile for the stage.
-	make func(ctx context.Context, arguments ...string) error
-	out  io.Writer
-	poll time.Duration
-	now  func() time.Time
+	// command runs a target of the Makefile, or a subcommand, for the stage.
+	command func(ctx context.Context, arguments ...string) error
+	out     io.Writer
+	poll    time.Duration
+	now     func() time.Time
 
 	kept []string // the tables that the stage leaves
 }
 
 // app is the registry that the stage gets.
-const app = "APP=examples/tutor/app.yaml"
+const app = "examples/tutor/app.yaml"
 
 // run plays all steps, and deletes the stage whatever becomes of them.
 func (c *check) run(ctx context.Context) (err error) {
@@ -42,7 +76,7 @@ func (c *check) run(ctx context.Context) (err error) {
 		do           func(context.Context) error
 	}{
 		{"deploy", "the deployer's rights suffice, and a turn of the chat has a whole answer", c.deploy},
-		{"app", "make app changes what serves, by a gradual release", c.giveApp},
+		{"app", "throughline app changes what serves, by a gradual release", c.giveApp},
 		{"brakes", "a brake stops the chat in seconds, and ends", c.brake},
 		{"alarm", "an alarm reaches the topic", c.alarm},
 		{"urgent", "a release alarm refuses a gradual release and lets an urgent one through", c.urgent},
@@ -63,14 +97,14 @@ func (c *check) run(ctx context.Context) (err error) {
 }
 
 func (c *check) deploy(ctx context.Context) error {
-	if err := c.make(ctx, "deploy"); err != nil {
+	if err := c.command(ctx, "make", "deploy"); err != nil {
 		return err
 	}
 	return c.turn(ctx)
 }
 
 func (c *check) giveApp(ctx context.Context) error {
-	if err := c.make(ctx, "app", app, "FRESH=1"); err != nil {
+	if err := c.command(ctx, "app", app, "-fresh"); err != nil {
 		return err
 	}
 	found, err := c.find(ctx)
@@ -91,13 +125,13 @@ func (c *check) giveApp(ctx context.Context) error {
 const seconds = 30 * time.Second
 
 func (c *check) brake(ctx context.Context) error {
-	if err := c.make(ctx, "brake", "WHAT=chat"); err != nil {
+	if err := c.command(ctx, "brake", "chat"); err != nil {
 		return err
 	}
 	if err := c.within(ctx, seconds, "the chat to stop", func() (bool, error) { return c.isStopped(ctx) }); err != nil {
 		return err
 	}
-	if err := c.make(ctx, "brake", "WHAT=chat", "OFF=1"); err != nil {
+	if err := c.command(ctx, "brake", "chat", "-off"); err != nil {
 		return err
 	}
 	return c.within(ctx, seconds, "the chat to go on", func() (bool, error) {
@@ -125,13 +159,13 @@ func (c *check) urgent(ctx context.Context) error {
 	if err := c.fire(ctx, name); err != nil {
 		return err
 	}
-	if err := c.make(ctx, "deploy"); err == nil {
+	if err := c.command(ctx, "make", "deploy"); err == nil {
 		return errors.New("make deploy went on during a release alarm")
 	}
 	if err := c.fire(ctx, name); err != nil {
 		return err
 	}
-	if err := c.make(ctx, "deploy", "URGENT=1"); err != nil {
+	if err := c.command(ctx, "make", "deploy", "URGENT=1"); err != nil {
 		return err
 	}
 	return c.turn(ctx)
@@ -159,7 +193,7 @@ func (c *check) restore(ctx context.Context) error {
 		return err
 	}
 	failed, reads, err := c.readMeanwhile(ctx, func() error {
-		return c.make(ctx, "restore", "AT="+at.Format(time.RFC3339))
+		return c.command(ctx, "restore", at.Format(time.RFC3339))
 	})
 	if err != nil {
 		return err
@@ -179,7 +213,7 @@ func (c *check) restore(ctx context.Context) error {
 }
 
 func (c *check) refusesOldTable(ctx context.Context) error {
-	if err := c.make(ctx, "deploy"); err == nil {
+	if err := c.command(ctx, "make", "deploy"); err == nil {
 		return errors.New("make deploy took the stage to another table")
 	}
 	return nil
@@ -205,7 +239,7 @@ func (c *check) cleanUp(ctx context.Context) error {
 		}
 	}
 	fmt.Fprintln(c.out, "last  teardown: a stage is deleted but for its tables, and then these are")
-	problem := c.make(ctx, "teardown", "STACK="+c.stage.Stack)
+	problem := c.command(ctx, "make", "teardown", "STACK="+c.stage.Stack)
 	if _, err := c.find(ctx); err == nil {
 		problem = errors.Join(problem, fmt.Errorf("the stack %s is still there", c.stage.Stack))
 	}

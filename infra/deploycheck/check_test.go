@@ -1,4 +1,4 @@
-package main
+package deploycheck
 
 import (
 	"bytes"
@@ -27,7 +27,7 @@ func play(t *testing.T, change func(*account)) (a *account, said string, err err
 		updater := a.Updater(&out)
 		updater.Stacks = a
 		c := &check{
-			stage: updater.Stage, updater: updater, lambdas: a, alarms: a, tables: a, make: a.make, out: &out,
+			stage: updater.Stage, updater: updater, lambdas: a, alarms: a, tables: a, command: a.command, out: &out,
 			poll: 15 * time.Second, now: time.Now,
 		}
 		err = c.run(t.Context())
@@ -44,8 +44,8 @@ func TestAllIsProved(t *testing.T) {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	want := []string{
-		"deploy", "app APP=examples/tutor/app.yaml FRESH=1", "brake WHAT=chat", "brake WHAT=chat OFF=1", "deploy",
-		"deploy URGENT=1", "restore", "restore", "deploy", "teardown STACK=throughline",
+		"make deploy", "app examples/tutor/app.yaml -fresh", "brake chat", "brake chat -off", "make deploy",
+		"make deploy URGENT=1", "restore", "restore", "make deploy", "make teardown STACK=throughline",
 	}
 	if !slices.Equal(a.made, want) {
 		t.Errorf("it makes %q, want %q", a.made, want)
@@ -76,7 +76,7 @@ func TestWhatAWSMayDoOtherwise(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q\n%s", name, err, c.says, said)
 		}
-		if a.exists || len(a.records) != 0 || a.made[len(a.made)-1] != "teardown STACK=throughline" {
+		if a.exists || len(a.records) != 0 || a.made[len(a.made)-1] != "make teardown STACK=throughline" {
 			t.Errorf("%s: left are the stack: %t, and tables: %v, after %q", name, a.exists, a.records, a.made)
 		}
 	}
@@ -114,7 +114,7 @@ func TestOnlyAStageToThrowAway(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = confirm(of, c.stack)
+		err = Confirm(of, c.stack)
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v, want %q", c, err, c.says)
 		}

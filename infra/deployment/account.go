@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 )
 
@@ -31,4 +32,23 @@ func (s Stage) Operator(ctx context.Context, client *sts.Client) (string, error)
 			"AWS_PROFILE, or change account in [%s.throughline.parameters]", got, s.Account, s.Name)
 	}
 	return aws.ToString(caller.Arn), nil
+}
+
+// OperatorEnvironment returns the variables with which a function serves, with the operator's credentials. Without a
+// name they are the credentials alone.
+func OperatorEnvironment(ctx context.Context, cfg aws.Config, name string) (map[string]string, error) {
+	out := map[string]string{}
+	if name != "" {
+		var err error
+		if out, err = Environment(ctx, lambda.NewFromConfig(cfg), name); err != nil {
+			return nil, err
+		}
+	}
+	keys, err := cfg.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the AWS credentials: %w", err)
+	}
+	out["AWS_REGION"], out["AWS_ACCESS_KEY_ID"] = cfg.Region, keys.AccessKeyID
+	out["AWS_SECRET_ACCESS_KEY"], out["AWS_SESSION_TOKEN"] = keys.SecretAccessKey, keys.SessionToken
+	return out, nil
 }

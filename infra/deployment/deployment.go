@@ -69,8 +69,8 @@ var howToGet = map[string]string{
 		"https://tenant.auth0.com/ (Auth0) or https://tenant.okta.com/oauth2/default (Okta)",
 	"JwtAudience": "the aud claim of your users' tokens, or their client_id where they have no aud (Cognito); " +
 		"several with commas between them",
-	"PineconeIndexHost": "the host of the Pinecone index: \"make bootstrap-aws\" makes the index and prints it, or see " +
-		"\"Host\" in Pinecone's console",
+	"PineconeIndexHost": "the host of the Pinecone index: \"throughline bootstrap\" makes the index and prints it, or " +
+		"see \"Host\" in Pinecone's console",
 }
 
 // stage is a stage in the form of samconfig.toml.

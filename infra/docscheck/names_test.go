@@ -165,6 +165,41 @@ func isTarget(t *testing.T, name string) bool {
 	return regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + `:`).MatchString(readPage(t, "Makefile"))
 }
 
+var operatorCommand = regexp.MustCompile("(?:`|bin/|=\\S+ )throughline ([a-z][a-z-]*)([^`\n]*)")
+
+// TestOperatorCommands checks that each subcommand of throughline that a page names exists, and the flags beside it.
+func TestOperatorCommands(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "throughline")
+	run := func(name string, arguments ...string) string {
+		command := exec.CommandContext(t.Context(), name, arguments...)
+		command.Dir = root
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	run("go", "build", "-o", program, "./infra/cli")
+	usage := map[string]string{}
+	for _, page := range pages(t) {
+		for _, found := range operatorCommand.FindAllStringSubmatch(readPage(t, page), -1) {
+			if usage[found[1]] == "" {
+				usage[found[1]] = run(program, found[1], "-h")
+			}
+			text, _, _ := strings.Cut(found[2], "#")
+			for word := range strings.FieldsSeq(text) {
+				if regexp.MustCompile(`^-[a-z]`).MatchString(word) && !strings.Contains(usage[found[1]], "\n  "+word) {
+					t.Errorf("%s: throughline %s has no flag %s", page, found[1], word)
+				}
+			}
+		}
+	}
+	if len(usage) < 10 {
+		t.Errorf("the pages name %d commands", len(usage))
+	}
+}
+
 // TestUnrunCommands checks that the commands that are not run could be: what they name exists.
 func TestUnrunCommands(t *testing.T) {
 	t.Parallel()
@@ -250,7 +285,7 @@ func checkCommand(t *testing.T, sources string, words []string) string {
 				return "there is no test " + word
 			}
 		}
-	case "cp", "cat", ".ci/run", "git", "cd":
+	case "cp", "cat", ".ci/run", "git", "cd", "bin/throughline": // TestOperatorCommands checks the last one
 	case "sam":
 		return checkStack(t, words)
 	case "aws":

@@ -126,15 +126,15 @@ func TestTwoSurfacesOneMemory(t *testing.T) {
 	}
 }
 
-// mcpCommand builds infra/mcp and returns its command.
+// mcpCommand builds infra/cli and returns its command mcp.
 func mcpCommand(t *testing.T, environment ...string) *exec.Cmd {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "mcp")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../mcp")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../cli")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	command := exec.CommandContext(t.Context(), program)
+	command := exec.CommandContext(t.Context(), program, "mcp")
 	command.Env = append(command.Environ(), environment...)
 	return command
 }

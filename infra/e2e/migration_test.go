@@ -31,7 +31,7 @@ import (
 	"github.com/throughline/throughline/infra/statemachine"
 )
 
-// The size of TestMigration. "make soak-migrate" has a table of 400,000 messages and 50 kills.
+// The size of TestMigration. "make soak MIGRATED=400000" has a table of 400,000 messages and 50 kills.
 var (
 	migrationUsers    = flag.Int("migration-users", 20, "users of TestMigration")
 	migrationSessions = flag.Int("migration-sessions", 130, "sessions of TestMigration")

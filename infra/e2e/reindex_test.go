@@ -107,15 +107,15 @@ func reindexCommand(t *testing.T, stack *launch.Stack, environment ...string) *e
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(t.TempDir(), "reindex")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/reindex")
+	program := filepath.Join(t.TempDir(), "throughline")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/cli")
 	build.Dir, build.Env = root, launch.BuildEnv()
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	var info struct{ PineconeHost, OpenAIBaseURL, DynamoDBEndpoint, TableName string }
 	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
-	command := exec.CommandContext(t.Context(), program, "-texts-per-second", "5")
+	command := exec.CommandContext(t.Context(), program, "reindex", "-texts-per-second", "5")
 	command.Env = append([]string{
 		"TABLE_NAME=" + info.TableName, "AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_DYNAMODB=" + info.DynamoDBEndpoint,
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "PINECONE_INDEX_HOST=" + info.PineconeHost,

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/smoke/probe"
+	"github.com/throughline/throughline/infra/smoke"
 )
 
 // TestSmoke runs the smoke test of a deployed stage on the local one. It works with and without the app's scope, and
@@ -16,12 +16,12 @@ import (
 func TestSmoke(t *testing.T) {
 	for _, scopes := range [][]string{nil, {"throughline/user"}} {
 		api := newUser(t, scopes...)
-		report := probe.Run(t.Context(), probe.Target{API: api, Coach: api, Wait: 30 * time.Second})
+		report := smoke.Run(t.Context(), smoke.Target{API: api, Coach: api, Wait: 30 * time.Second})
 		if !report.OK() {
 			t.Fatalf("with the scopes %v:\n%s", scopes, report.Text())
 		}
 		for _, function := range []string{"messages", "coach", "prompt", "context", "remember", "summarize"} {
-			if !slices.ContainsFunc(report.Steps, func(s probe.Step) bool { return s.Function == function }) {
+			if !slices.ContainsFunc(report.Steps, func(s smoke.Step) bool { return s.Function == function }) {
 				t.Errorf("%s is not tried", function)
 			}
 		}
@@ -39,14 +39,14 @@ func TestSmokeSaysWhatFailed(t *testing.T) {
 	api := client.New(stack.Base).WithToken(mintToken(t, stack, "smoke"))
 	broken := map[string]any{"openai": map[string]any{"errorRate": 1}}
 	do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", broken, nil)
-	text := probe.Run(t.Context(), probe.Target{API: api, Coach: api, Wait: time.Second}).Text()
+	text := smoke.Run(t.Context(), smoke.Target{API: api, Coach: api, Wait: time.Second}).Text()
 	for _, want := range []string{"ok      messages", "FAILED  coach", "ok      messages   deletes the session"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("without a model the report lacks %q:\n%s", want, text)
 		}
 	}
 	stranger := client.New(stack.Base).WithToken("no.token.atall")
-	text = probe.Run(t.Context(), probe.Target{API: stranger, Coach: stranger, Wait: time.Second}).Text()
+	text = smoke.Run(t.Context(), smoke.Target{API: stranger, Coach: stranger, Wait: time.Second}).Text()
 	if !strings.Contains(text, "FAILED  messages   opens a session") || !strings.Contains(text, "1 of 2 failed") {
 		t.Errorf("with a bad token the report is:\n%s", text)
 	}

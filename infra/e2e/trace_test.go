@@ -89,10 +89,10 @@ func checkPage(t *testing.T, tree collector.Tree) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, block, _ := strings.Cut(string(page), "make trace\n```\n\n```text\n")
+	_, block, _ := strings.Cut(string(page), "throughline trace\n```\n\n```text\n")
 	block, _, _ = strings.Cut(block, "```")
 	if shown, got := shapeOf(block), shapeOf(tree.Table()); !slices.Equal(shown, got) {
-		t.Errorf("docs/tracing.md does not have this trace; make trace prints\n%s", tree.Table())
+		t.Errorf("docs/tracing.md does not have this trace; throughline trace prints\n%s", tree.Table())
 	}
 }
 

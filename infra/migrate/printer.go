@@ -1,4 +1,4 @@
-package main
+package migrate
 
 import (
 	"encoding/json"
@@ -71,7 +71,7 @@ func (p *printer) report(a answer) {
 	}
 	for i, m := range a.Mismatches {
 		if i == maxListed {
-			fmt.Fprintf(p.out, "  and %d more; JSON=1 lists them\n", len(a.Mismatches)-i)
+			fmt.Fprintf(p.out, "  and %d more; -json lists them\n", len(a.Mismatches)-i)
 			break
 		}
 		fmt.Fprintf(p.out, "  %s of %s: %s\n", m.SessionID, m.UserID, m.Reason)

@@ -1,4 +1,4 @@
-package main
+package migrate
 
 import (
 	"context"
@@ -36,11 +36,11 @@ type service struct {
 }
 
 // open connects to what the options name.
-func open(ctx context.Context, o options) (*service, error) {
-	if o.base != "" {
-		return openLocal(ctx, o.base)
+func open(ctx context.Context, o Options) (*service, error) {
+	if o.Base != "" {
+		return openLocal(ctx, o.Base)
 	}
-	stage, err := deployment.Open(o.config, o.env)
+	stage, err := deployment.Open(o.Config, o.Env)
 	if err != nil {
 		return nil, err
 	}

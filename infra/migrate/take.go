@@ -1,4 +1,4 @@
-package main
+package migrate
 
 import (
 	"context"
@@ -24,26 +24,23 @@ func (a answer) isClear() bool {
 }
 
 // take takes the step that the options name and prints the report.
-func take(ctx context.Context, s *service, o options, p *printer) (code int, err error) {
-	in := migration.Request{Action: o.action, To: o.to, DryRun: o.dryRun}
-	if o.to != "" {
-		in.Percent = o.percent
+func take(ctx context.Context, s *service, o Options, p *printer) (isClear bool, err error) {
+	in := migration.Request{Action: o.Action, To: o.To, DryRun: o.DryRun}
+	if o.To != "" {
+		in.Percent = o.Percent
 	}
 	var last answer
-	if slices.Contains(segmented, o.action) {
-		in.TotalSegments, in.RateLimit = o.segments, float64(o.rate)/float64(o.segments)
+	if slices.Contains(segmented, o.Action) {
+		in.TotalSegments, in.RateLimit = o.Segments, float64(o.Rate)/float64(o.Segments)
 		last, err = s.run(ctx, in, p.line)
 	} else {
 		last, err = s.call(ctx, in, func(answer) {})
 	}
 	if err != nil {
-		return refused, err
+		return false, err
 	}
 	p.report(last)
-	if o.action != "status" && !last.isClear() {
-		return found, nil
-	}
-	return done, nil
+	return o.Action == "status" || last.isClear(), nil
 }
 
 // segmentAnswers gathers the answers of segments: the forecasts' sum, and all mismatches.

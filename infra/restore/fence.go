@@ -1,4 +1,4 @@
-package main
+package restore
 
 import (
 	"context"
@@ -72,7 +72,7 @@ func principals(caller string) []string {
 }
 
 // readPolicy returns a table's policy, empty where it has none.
-func (r *restore) readPolicy(ctx context.Context, table string) (policy, error) {
+func (r *Restore) readPolicy(ctx context.Context, table string) (policy, error) {
 	p := policy{Version: "2012-10-17"}
 	out, err := r.tables.GetResourcePolicy(ctx, &dynamodb.GetResourcePolicyInput{ResourceArn: &table})
 	if _, none := errors.AsType[*types.PolicyNotFoundException](err); none {
@@ -106,14 +106,14 @@ func (p policy) operators() (spared texts, isFenced bool) {
 }
 
 // isClosed reports whether a policy lets nobody but this operator write.
-func (r *restore) isClosed(p policy) bool {
+func (r *Restore) isClosed(p policy) bool {
 	spared, isFenced := p.operators()
 	return isFenced && slices.Equal(spared, r.operator)
 }
 
 // setReadOnly makes a table read-only or lets it be written again, and reports whether it was so. A fence that spares
 // another operator is replaced, so that one can end what another began. What its owner has in its policy stays.
-func (r *restore) setReadOnly(ctx context.Context, table string, readOnly bool) (was bool, err error) {
+func (r *Restore) setReadOnly(ctx context.Context, table string, readOnly bool) (was bool, err error) {
 	p, err := r.readPolicy(ctx, table)
 	if err != nil {
 		return false, err
@@ -130,7 +130,7 @@ func (r *restore) setReadOnly(ctx context.Context, table string, readOnly bool) 
 
 // writePolicy replaces a table's policy and waits until it is read back. DynamoDB takes another change of the same
 // policy only 15 s later, and applies a change within seconds.
-func (r *restore) writePolicy(ctx context.Context, table string, p policy) error {
+func (r *Restore) writePolicy(ctx context.Context, table string, p policy) error {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return err
@@ -160,7 +160,7 @@ func (p policy) ofTable(from, to string) policy {
 }
 
 // wait asks until something has come about.
-func (r *restore) wait(ctx context.Context, what string, isDone func() (bool, error)) error {
+func (r *Restore) wait(ctx context.Context, what string, isDone func() (bool, error)) error {
 	return deployment.Wait(ctx, r.out, r.updater.Poll, what, isDone)
 }
 

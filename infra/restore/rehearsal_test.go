@@ -1,4 +1,4 @@
-package main
+package restore
 
 import (
 	"bytes"
@@ -110,11 +110,11 @@ func (x *rehearsal) restoreStepByStep() {
 			operator = "first"
 		case "switch":
 			x.stack.FailAt = "aliases"
-			if err := x.command(operator, last).run(x.Context()); err == nil || errors.Is(err, errStopped) {
+			if err := x.command(operator, last).Run(x.Context()); err == nil || errors.Is(err, errStopped) {
 				x.Errorf("the switch fails, and the command says %v", err)
 			}
 		}
-		err := x.command(operator, last).run(x.Context())
+		err := x.command(operator, last).Run(x.Context())
 		if !errors.Is(err, errStopped) {
 			x.Fatalf("the run to %s: %v", last, err)
 		}
@@ -127,7 +127,7 @@ func (x *rehearsal) restoreStepByStep() {
 	x.refuses(x.after)
 	updates := x.stack.Updates
 	for range 2 {
-		if err := x.command("operator", "").run(x.Context()); err != nil {
+		if err := x.command("operator", "").Run(x.Context()); err != nil {
 			x.Fatal(err)
 		}
 	}
@@ -173,9 +173,9 @@ func (x *rehearsal) hasSettings() {
 }
 
 // command returns the command of an operator, which is stopped after a step.
-func (x *rehearsal) command(operator, last string) *restore {
+func (x *rehearsal) command(operator, last string) *Restore {
 	tables := x.tables.client(operator)
-	return &restore{
+	return &Restore{
 		out: testWriter{x.T}, at: x.at, tables: tables,
 		operator: []string{principalOf(operator)}, updater: x.stack.Updater(testWriter{x.T}), now: time.Now,
 		services: preflight.Services{
@@ -202,13 +202,13 @@ func (x *rehearsal) reindex() {
 	if err != nil {
 		x.Fatal(err)
 	}
-	program := filepath.Join(x.TempDir(), "reindex")
-	build := exec.CommandContext(x.Context(), "go", "build", "-o", program, "./infra/reindex")
+	program := filepath.Join(x.TempDir(), "throughline")
+	build := exec.CommandContext(x.Context(), "go", "build", "-o", program, "./infra/cli")
 	build.Dir, build.Env = root, launch.BuildEnv()
 	if out, err := build.CombinedOutput(); err != nil {
 		x.Fatalf("build: %v\n%s", err, out)
 	}
-	command := exec.CommandContext(x.Context(), program)
+	command := exec.CommandContext(x.Context(), program, "reindex")
 	environ := x.environment("operator")
 	environ["TABLE_NAME"] = x.stack.TableName()
 	environ["OPENAI_EMBEDDING_BASE_URL"] = x.info(x.after).OpenAIBaseURL

@@ -1,4 +1,6 @@
-package main
+// Package restore restores a stage's table from its point-in-time recovery into a new table, and has the stage use
+// that. It also makes a stage read-only and lets it be written again. docs/restore.md leads through it.
+package restore
 
 import (
 	"context"
@@ -22,9 +24,9 @@ type eraser interface {
 	EraseAgain(ctx context.Context, e erasure.Erased, until time.Time) (bool, error)
 }
 
-// restore is the restoration of one stage to a time. Every step asks what is there before it does anything, so that a
+// Restore is the restoration of one stage to a time. Every step asks what is there before it does anything, so that a
 // run that was stopped anywhere is repeated as a whole.
-type restore struct {
+type Restore struct {
 	out      io.Writer
 	at       time.Time
 	operator []string // the patterns of the ARNs that may write meanwhile
@@ -46,7 +48,7 @@ type restore struct {
 var restoredName = regexp.MustCompile(`-\d{8}-\d{6}$`)
 
 // find reads the tables of the stack. The name of the new table follows from the time, so that a repeat finds it.
-func (r *restore) find(ctx context.Context) error {
+func (r *Restore) find(ctx context.Context) error {
 	found, err := deployment.Find(ctx, r.updater.Stacks, r.updater.Stage.Stack)
 	if err != nil {
 		return err
@@ -82,8 +84,8 @@ func (r *restore) find(ctx context.Context) error {
 	return nil
 }
 
-// run restores the stage. While its stack is updated, nobody knows which table it has.
-func (r *restore) run(ctx context.Context) error {
+// Run restores the stage. While its stack is updated, nobody knows which table it has.
+func (r *Restore) Run(ctx context.Context) error {
 	if _, err := r.updater.Settled(ctx); err != nil {
 		return err
 	}
@@ -121,7 +123,7 @@ func (r *restore) run(ctx context.Context) error {
 	return r.sayNext(ctx)
 }
 
-func (r *restore) closeSource(ctx context.Context) (string, error) {
+func (r *Restore) closeSource(ctx context.Context) (string, error) {
 	was, err := r.setReadOnly(ctx, r.arn(r.source), true)
 	if was {
 		return r.source + " is read-only already", err
@@ -133,7 +135,7 @@ func (r *restore) closeSource(ctx context.Context) (string, error) {
 const eraseWithin = time.Minute
 
 // eraseAgain erases in the new table what the ledger says was erased.
-func (r *restore) eraseAgain(ctx context.Context) (string, error) {
+func (r *Restore) eraseAgain(ctx context.Context) (string, error) {
 	if r.isSwitched {
 		return "done before the switch", nil
 	}
@@ -159,7 +161,7 @@ func (r *restore) eraseAgain(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%d of the %d entries of the ledger were there again and are erased", again, entries), nil
 }
 
-func (r *restore) openTarget(ctx context.Context) (string, error) {
+func (r *Restore) openTarget(ctx context.Context) (string, error) {
 	was, err := r.setReadOnly(ctx, r.arn(r.target), false)
 	if was {
 		return r.target + " can be written already", err
@@ -168,7 +170,7 @@ func (r *restore) openTarget(ctx context.Context) (string, error) {
 }
 
 // sayNext says what the operator has to do beside the command.
-func (r *restore) sayNext(ctx context.Context) error {
+func (r *Restore) sayNext(ctx context.Context) error {
 	t, err := r.describe(ctx, r.target)
 	if err != nil {
 		return err
@@ -177,7 +179,7 @@ func (r *restore) sayNext(ctx context.Context) error {
   - put these into parameter_overrides of the stage, or the next deployment makes an empty table:
       "ExistingTableName=%s",
       "ExistingTableStreamArn=%s",
-  - rebuild the vectors: make reindex (docs/restore.md says why and when)
+  - rebuild the vectors: throughline reindex (docs/restore.md says why and when)
 `, r.target, aws.ToString(t.LatestStreamArn))
 	return nil
 }

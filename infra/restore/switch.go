@@ -1,4 +1,4 @@
-package main
+package restore
 
 import (
 	"context"
@@ -15,7 +15,7 @@ const previous = "PreviousTableName"
 
 // allowTarget lets the functions read the new table beside the old one, in an update of its own: a right counts some
 // seconds after CloudFormation has given it, and the functions move as soon as it is given.
-func (r *restore) allowTarget(ctx context.Context) (string, error) {
+func (r *Restore) allowTarget(ctx context.Context) (string, error) {
 	if !r.isSwitched {
 		if _, err := r.updater.Update(ctx, map[string]string{previous: r.target}, nil); err != nil {
 			return "", err
@@ -26,7 +26,7 @@ func (r *restore) allowTarget(ctx context.Context) (string, error) {
 
 // switchStack takes the stack to the new table, and returns when all functions serve with it. They may read the old one
 // until the next deployment. The template and all other parameters stay.
-func (r *restore) switchStack(ctx context.Context) (string, error) {
+func (r *Restore) switchStack(ctx context.Context) (string, error) {
 	var given map[string]string
 	if !r.isSwitched {
 		table, err := r.describe(ctx, r.target)
@@ -47,7 +47,7 @@ func (r *restore) switchStack(ctx context.Context) (string, error) {
 
 // parameters are the values that change the stack's table. A restored table keeps its key. A closed stage has alarms at
 // which a gradual release goes back.
-func (r *restore) parameters(of types.Stack, table *dynamodbtypes.TableDescription) map[string]string {
+func (r *Restore) parameters(of types.Stack, table *dynamodbtypes.TableDescription) map[string]string {
 	const key = "ExistingTableKmsKeyArn"
 	given := map[string]string{
 		"ExistingTableName": r.target, "ExistingTableStreamArn": aws.ToString(table.LatestStreamArn),

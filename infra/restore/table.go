@@ -1,4 +1,4 @@
-package main
+package restore
 
 import (
 	"context"
@@ -23,7 +23,7 @@ const (
 )
 
 // describe returns a table, or nil where there is none.
-func (r *restore) describe(ctx context.Context, table string) (*types.TableDescription, error) {
+func (r *Restore) describe(ctx context.Context, table string) (*types.TableDescription, error) {
 	out, err := r.tables.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &table})
 	if _, none := errors.AsType[*types.ResourceNotFoundException](err); none {
 		return nil, nil //nolint:nilnil // no table is no error
@@ -35,7 +35,7 @@ func (r *restore) describe(ctx context.Context, table string) (*types.TableDescr
 }
 
 // checkTime waits until the time can be restored, and refuses one that never can.
-func (r *restore) checkTime(ctx context.Context) error {
+func (r *Restore) checkTime(ctx context.Context) error {
 	return r.wait(ctx, "the backup of "+stamp(r.at), func() (bool, error) {
 		out, err := r.tables.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: &r.source})
 		if err != nil {
@@ -56,7 +56,7 @@ func (r *restore) checkTime(ctx context.Context) error {
 }
 
 // restoreTable has DynamoDB make the new table, unless it is there, and waits until it can be used.
-func (r *restore) restoreTable(ctx context.Context) (string, error) {
+func (r *Restore) restoreTable(ctx context.Context) (string, error) {
 	there, err := r.describe(ctx, r.target)
 	if err != nil {
 		return "", err
@@ -94,7 +94,7 @@ func (r *restore) restoreTable(ctx context.Context) (string, error) {
 	return fmt.Sprintf("%s as %s was at %s", r.target, r.source, stamp(r.at)), nil
 }
 
-func (r *restore) waitActive(ctx context.Context) error {
+func (r *Restore) waitActive(ctx context.Context) error {
 	return r.wait(ctx, "the table "+r.target, func() (bool, error) {
 		t, err := r.describe(ctx, r.target)
 		return err == nil && t != nil && t.TableStatus == types.TableStatusActive, err
@@ -103,8 +103,8 @@ func (r *restore) waitActive(ctx context.Context) error {
 
 // applySettings gives the new table what a restore leaves out: stream, TTL, point-in-time recovery, deletion protection
 // and tags. Each is asked for first, so that a repeat changes nothing.
-func (r *restore) applySettings(ctx context.Context) (string, error) {
-	for _, set := range []func(context.Context, *restore) error{setStream, setTTL, setRecovery, setTags} {
+func (r *Restore) applySettings(ctx context.Context) (string, error) {
+	for _, set := range []func(context.Context, *Restore) error{setStream, setTTL, setRecovery, setTags} {
 		if err := set(ctx, r); err != nil {
 			return "", err
 		}
@@ -115,7 +115,7 @@ func (r *restore) applySettings(ctx context.Context) (string, error) {
 	return "stream, TTL, point-in-time recovery, deletion protection and tags", nil
 }
 
-func setStream(ctx context.Context, r *restore) error {
+func setStream(ctx context.Context, r *Restore) error {
 	t, err := r.describe(ctx, r.target)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func setStream(ctx context.Context, r *restore) error {
 	return nil
 }
 
-func setTTL(ctx context.Context, r *restore) error {
+func setTTL(ctx context.Context, r *Restore) error {
 	out, err := r.tables.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &r.target})
 	if err != nil {
 		return fmt.Errorf("read the TTL of %s: %w", r.target, err)
@@ -161,7 +161,7 @@ func setTTL(ctx context.Context, r *restore) error {
 	return nil
 }
 
-func setRecovery(ctx context.Context, r *restore) error {
+func setRecovery(ctx context.Context, r *Restore) error {
 	_, err := r.tables.UpdateContinuousBackups(ctx, &dynamodb.UpdateContinuousBackupsInput{
 		TableName: &r.target, PointInTimeRecoverySpecification: &types.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: aws.Bool(true),
@@ -174,7 +174,7 @@ func setRecovery(ctx context.Context, r *restore) error {
 }
 
 // setTags copies the old table's tags but those of CloudFormation, and says where the table comes from.
-func setTags(ctx context.Context, r *restore) error {
+func setTags(ctx context.Context, r *Restore) error {
 	source, err := r.tags(ctx, r.source)
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func setTags(ctx context.Context, r *restore) error {
 	return nil
 }
 
-func (r *restore) tags(ctx context.Context, table string) ([]types.Tag, error) {
+func (r *Restore) tags(ctx context.Context, table string) ([]types.Tag, error) {
 	var out []types.Tag
 	in := &dynamodb.ListTagsOfResourceInput{ResourceArn: aws.String(r.arn(table))}
 	for {
@@ -208,7 +208,7 @@ func (r *restore) tags(ctx context.Context, table string) ([]types.Tag, error) {
 }
 
 // preflight checks the new table as one that a stack adopts.
-func (r *restore) preflight(ctx context.Context) (string, error) {
+func (r *Restore) preflight(ctx context.Context) (string, error) {
 	report, err := preflight.Run(ctx, r.services, preflight.Options{Table: r.target, Region: r.updater.Stage.Region})
 	if err != nil {
 		return "", err
@@ -225,6 +225,6 @@ func (r *restore) preflight(ctx context.Context) (string, error) {
 	return "the stack can adopt " + r.target, nil
 }
 
-func (r *restore) arn(table string) string { return r.tablePrefix + table }
+func (r *Restore) arn(table string) string { return r.tablePrefix + table }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

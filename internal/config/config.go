@@ -39,8 +39,8 @@ type Config struct {
 	Auth     Auth
 	Tracing  Tracing
 
-	// AppVersion is the version of the app's registry (docs/extending.md), which "make app" stores in the table. Empty
-	// means the example that ships.
+	// AppVersion is the version of the app's registry (docs/extending.md), which "throughline app" stores in the table.
+	// Empty means the example that ships.
 	AppVersion string `env:"APP_VERSION"`
 
 	// InitialStage is the stage of the migration of a table that has no record of it.

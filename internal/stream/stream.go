@@ -139,7 +139,7 @@ func (h handler) attempt(ctx context.Context, changes []conversation.Change) (do
 }
 
 // skip counts and logs a record that cannot be handled. The watermarks still show that its session has work to do. The
-// line has no user: make record finds the whole key by the stream and the sequence number, for 24 hours.
+// line has no user: throughline record finds the whole key by the stream and the sequence number, for 24 hours.
 func (h handler) skip(ctx context.Context, record events.DynamoDBEventRecord, err error) {
 	metric.Add(ctx, "PoisonRecords", 1, metric.Count)
 	h.log.ErrorContext(ctx, "record set aside", "stream", record.EventSourceArn,

@@ -203,7 +203,8 @@ func TestPublishedUnitsAreThoseOfTheCode(t *testing.T) {
 	now, then := input{Units: got}.Total(), published.Total()
 	for _, name := range []string{"dynamodbCalls", "writeUnits", "modelCalls", "vectors", "indexQueries"} {
 		if math.Abs(now[name]-then[name]) > then[name]/4 {
-			t.Errorf("%s of a session: %v are published, and it has %v: run make bench-scale", name, then[name], now[name])
+			t.Errorf("%s of a session: %v are published, and it has %v: run make bench NAME=forecast",
+				name, then[name], now[name])
 		}
 	}
 	if got.TableBytes <= 0 || got.IndexBytes <= 0 || got.Records < float64(2*turns) {

@@ -54,7 +54,7 @@ func TestRunMeasuresEverything(t *testing.T) {
 	}
 	checkChat(t, r.chat)
 	checkStarts(t, r.starts)
-	if text := r.report().Markdown("make bench-prompt"); !strings.Contains(text, "| unified") {
+	if text := r.report().Markdown("make bench NAME=prompt"); !strings.Contains(text, "| unified") {
 		t.Error(text)
 	}
 }

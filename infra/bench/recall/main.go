@@ -83,7 +83,7 @@ func (o options) command() string {
 	for path := range strings.FieldsSeq(o.data) {
 		files = append(files, filepath.Base(path))
 	}
-	command := fmt.Sprintf("make bench-recall DATA=%q", strings.Join(files, " "))
+	command := fmt.Sprintf("make bench NAME=recall DATA=%q", strings.Join(files, " "))
 	if o.embeddings != "" {
 		command += " EMBEDDINGS=" + o.embeddings
 	}

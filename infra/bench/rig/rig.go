@@ -155,7 +155,7 @@ func run(name, docs string, measure func(ctx context.Context, endpoint string) (
 	}); err != nil {
 		return err
 	}
-	section := result.Markdown("make bench-" + name)
+	section := result.Markdown("make bench NAME=" + name)
 	fmt.Print(section)
 	if docs != "" {
 		if err := report.WriteSection(filepath.Join(docs, "benchmarks.md"), name, section); err != nil {

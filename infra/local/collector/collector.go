@@ -1,4 +1,4 @@
-// Package collector is a collector of spans for tests and for "make trace": it takes what the functions send in
+// Package collector is a collector of spans for tests and for "throughline trace": it takes what the functions send in
 // OpenTelemetry's protocol over HTTP, and shows the spans of a trace as a tree.
 package collector
 

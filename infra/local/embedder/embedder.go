@@ -16,7 +16,7 @@ const (
 )
 
 // The weights of the kinds of features; the stem of a plain word weighs 1. They were chosen by evidence recall, as "the
-// index's own score" of make fit-recall measures it.
+// index's own score" of make bench NAME=fit measures it.
 const (
 	nameShare    = 0.35 // names occur in all of a conversation, so they distinguish little
 	trigramShare = 0.2  // letters, for misspellings and forms that the stemmer does not know

@@ -14,8 +14,6 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
-
 // TestRecordIsFound writes three records and asks for each by its sequence number.
 func TestRecordIsFound(t *testing.T) {
 	for name, value := range map[string]string{
@@ -45,12 +43,9 @@ func TestRecordIsFound(t *testing.T) {
 		}
 	}
 	for sk, sequence := range sequences(t, stream) {
-		var out strings.Builder
-		if err := run(t.Context(), []string{"-stream", stream, "-sequence", sequence}, &out); err != nil {
-			t.Errorf("%s: %v", sk, err)
-		}
-		if want := "pk  user#ann\nsk  " + sk + "\nINSERT at "; !strings.HasPrefix(out.String(), want) {
-			t.Errorf("got %q, want %q", out.String(), want)
+		code, out, problems := play(t, "record", "-stream", stream, "-sequence", sequence)
+		if want := "pk  user#ann\nsk  " + sk + "\nINSERT at "; code != done || !strings.HasPrefix(out, want) {
+			t.Errorf("exits with %d, %q and %q, want %q", code, out, problems, want)
 		}
 	}
 	for want, arguments := range map[string][]string{
@@ -58,8 +53,9 @@ func TestRecordIsFound(t *testing.T) {
 		`-sequence "x": must be a number`:          {"-stream", stream, "-sequence", "x"},
 		"the stream has no such record":            {"-stream", stream, "-sequence", "0"},
 	} {
-		if err := run(t.Context(), arguments, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %s", arguments, err, want)
+		code, _, problems := play(t, append([]string{"record"}, arguments...)...)
+		if code != refused || !strings.Contains(problems, want) {
+			t.Errorf("%v: exits with %d and %q, want %s", arguments, code, problems, want)
 		}
 	}
 }

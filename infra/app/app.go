@@ -1,19 +1,16 @@
-// Command app gives a stage the registry of an app: it checks the file, stores it in the stage's table under its
-// version, updates the functions to read that version, and waits until all of them serve with it. The stack's code and
-// its other parameters stay. `make app` runs it.
-//
-//	go run ./infra/app -file app.yaml [-env dev] [-config samconfig.toml] [-fresh] [-urgent]
-package main
+// Package app gives a stage the registry of an app: it stores the file in the stage's table under its version, updates
+// the functions to read that version, and waits until all of them serve with it. The stack's code and its other
+// parameters stay.
+package app
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/deployment"
@@ -21,59 +18,46 @@ import (
 	"github.com/throughline/throughline/internal/registry"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "app:", err)
-		os.Exit(1)
-	}
+// File is the checked registry of an app, with its text.
+type File struct {
+	App  *registry.App
+	Text string
 }
 
-func run(ctx context.Context, arguments []string, out io.Writer) error {
-	flags := flag.NewFlagSet("app", flag.ContinueOnError)
-	path := flags.String("file", "", "the app's registry")
-	name := flags.String("env", "dev", "stage of the configuration")
-	config := flags.String("config", "samconfig.toml", "the configuration")
-	isFresh := flags.Bool("fresh", false, "no user has sessions in the contexts of the example that ships")
-	isUrgent := flags.Bool("urgent", false, "serve all requests at once, whatever alarm fires")
-	if err := flags.Parse(arguments); err != nil {
-		return err
-	}
-	file, err := os.ReadFile(*path)
+// Read reads and checks the registry of an app.
+func Read(path string) (File, error) {
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("read the app's registry: %w", err)
+		return File{}, fmt.Errorf("read the app's registry: %w", err)
 	}
-	app, err := registry.Parse(file)
+	app, err := registry.Parse(text)
 	if err != nil {
-		return fmt.Errorf("%s:\n%w", *path, err)
+		return File{}, fmt.Errorf("%s:\n%w", path, err)
 	}
-	of, err := deployment.Open(*config, *name)
-	if err != nil {
-		return err
-	}
-	cfg, _, err := of.Connect(ctx)
-	if err != nil {
-		return err
-	}
+	return File{App: app, Text: string(text)}, nil
+}
+
+// Give gives a stage a registry. isFresh says that nobody has sessions yet in the contexts of the example that ships.
+func Give(ctx context.Context, cfg aws.Config, of deployment.Stage, file File, isFresh, isUrgent bool, out io.Writer,
+) error {
 	s := stage{
-		updater: deployment.NewUpdater(cfg, of, out), isFresh: *isFresh, isUrgent: *isUrgent,
+		updater: deployment.NewUpdater(cfg, of, out), isFresh: isFresh, isUrgent: isUrgent,
 		files: func(table string) files {
 			return dynamo.NewAppStore(dynamo.New(dynamodb.NewFromConfig(cfg), table))
 		},
 	}
-	changed, err := s.use(ctx, app, string(file))
+	changed, err := s.use(ctx, file.App, file.Text)
 	if err != nil {
 		return err
 	}
 	if !changed {
-		fmt.Fprintf(out, "%s has the version %s already\n", of.Stack, app.Version)
+		fmt.Fprintf(out, "%s has the version %s already\n", of.Stack, file.App.Version)
 		return nil
 	}
-	fmt.Fprintf(out, "all functions of %s serve with the version %s\n", of.Stack, app.Version)
+	fmt.Fprintf(out, "all functions of %s serve with the version %s\n", of.Stack, file.App.Version)
 	if _, given := of.Given[parameter]; given {
-		fmt.Fprintf(out, "%s names another version of %s: remove it there, or the next deployment goes back\n",
-			*config, parameter)
+		fmt.Fprintf(out, "the configuration names another version of %s: remove it there, or the next deployment goes "+
+			"back\n", parameter)
 	}
 	return nil
 }
@@ -139,7 +123,7 @@ func (s stage) checkSuccessor(ctx context.Context, store files, before string, a
 			return nil
 		}
 		return fmt.Errorf("the stack has the example that ships, and:\n%w\n"+
-			"If no user has sessions in them yet, say so with FRESH=1", err)
+			"If no user has sessions in them yet, say so with -fresh", err)
 	}
 	text, err := store.File(ctx, before)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package probe tries the functions of a stage by public calls, as one user, and deletes what it made.
-package probe
+// Package smoke tries the functions of a stage by public calls, as one user, and deletes what it made.
+package smoke
 
 import (
 	"context"

@@ -1,10 +1,9 @@
-package main
+package deploy
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/aws/smithy-go/encoding/cbor"
+
+	"github.com/throughline/throughline/infra/deployment"
 )
 
 const ready = `[dev.global.parameters]
@@ -132,8 +133,10 @@ func newIssuer(t *testing.T) *httptest.Server {
 	return server
 }
 
-// deploy runs the command with a configuration and an account. The issuer https://tenant.auth0.com/ is a local one.
-func deploy(t *testing.T, config string, a fakeAccount, credentials bool, more ...string) (int, string) {
+// problems asks for what a configuration and an account lack. The issuer https://tenant.auth0.com/ is a local one.
+func problems(t *testing.T, config string, a fakeAccount, credentials bool,
+	of func(context.Context, *http.Client, deployment.Stage) []string,
+) string {
 	t.Helper()
 	server := httptest.NewServer(a)
 	defer server.Close()
@@ -155,9 +158,15 @@ func deploy(t *testing.T, config string, a fakeAccount, credentials bool, more .
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	code := run(t.Context(), issuer.Client(), append([]string{"-env", "dev", "-config", path}, more...), io.Discard, &out)
-	return code, out.String()
+	s, err := deployment.Open(path, "dev")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(of(t.Context(), issuer.Client(), s), "\n")
+}
+
+func gradual(ctx context.Context, client *http.Client, s deployment.Stage) []string {
+	return Problems(ctx, client, s, false)
 }
 
 func TestDeploy(t *testing.T) {
@@ -166,7 +175,6 @@ func TestDeploy(t *testing.T) {
 		name, config string
 		account      fakeAccount
 		anonymous    bool
-		code         int
 		says         []string
 	}{
 		{name: "ready", config: ready, account: enough},
@@ -174,20 +182,20 @@ func TestDeploy(t *testing.T) {
 		{
 			name: "two missing", config: strings.NewReplacer(`"JwtAudience=app", `, "",
 				`"JwtIssuer=https://tenant.auth0.com/", `, "").Replace(ready),
-			code: 1, says: []string{"  JwtAudience is missing: the aud claim", "  JwtIssuer is missing: the iss claim"},
+			says: []string{"JwtAudience is missing: the aud claim", "JwtIssuer is missing: the iss claim"},
 		},
 		{
-			name: "no secrets", config: ready, code: 1,
+			name: "no secrets", config: ready,
 			account: fakeAccount{unreserved: 450, missing: []string{chatSecret, "app/dev/cursor-key"}},
 			says: []string{
-				"  the secret " + chatSecret + ` does not exist in us-east-1: "make bootstrap-aws ENV=dev" makes it`,
-				`  the secret app/dev/cursor-key does not exist`,
+				"the secret " + chatSecret + ` does not exist in us-east-1: "throughline bootstrap -apply -env dev" makes it`,
+				`the secret app/dev/cursor-key does not exist`,
 			},
 		},
 		{
-			name: "one execution too few", config: ready, account: fakeAccount{unreserved: 449}, code: 1,
+			name: "one execution too few", config: ready, account: fakeAccount{unreserved: 449},
 			says: []string{
-				"  the functions reserve 350 concurrent executions (CoachConcurrency=50, " +
+				"the functions reserve 350 concurrent executions (CoachConcurrency=50, " +
 					"PromptConcurrency=100, RememberConcurrency=100, SummarizeConcurrency=100), and Lambda keeps 100 unreserved, " +
 					"but the account has 449 free in us-east-1: ask for more in Service Quotas",
 			},
@@ -207,72 +215,71 @@ func TestDeploy(t *testing.T) {
 		},
 		{name: "an update", config: ready, account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_COMPLETE"}},
 		{
-			name: "during an alarm of the release", config: ready, code: 1,
+			name: "during an alarm of the release", config: ready,
 			account: fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", firing: "app-dev-release-answers"},
 			says: []string{
-				"  app-dev-release-answers: firing, and a gradual release goes back while it does.",
+				"app-dev-release-answers: firing, and a gradual release goes back while it does.",
 				`"make deploy ENV=dev URGENT=1"`,
 			},
 		},
 		{
-			name: "after a restore", config: ready, code: 1,
+			name: "after a restore", config: ready,
 			account: fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", table: "app-dev-restored"},
 			says: []string{
 				`the stack app-dev uses the table app-dev-restored, and the configuration has ExistingTableName=""`,
 			},
 		},
 		{
-			name: "a first deployment that failed", config: ready, code: 1,
+			name: "a first deployment that failed", config: ready,
 			account: fakeAccount{unreserved: 450, stack: "ROLLBACK_COMPLETE"},
 			says: []string{
-				"  the stack app-dev is ROLLBACK_COMPLETE: its first deployment or its deletion failed",
+				"the stack app-dev is ROLLBACK_COMPLETE: its first deployment or its deletion failed",
 				`"make teardown ENV=dev STACK=app-dev"`,
 				"Its table app-dev-Table-1X stays, and the next deployment makes another",
 			},
 		},
 		{
-			name: "a rollback that failed", config: ready, code: 1,
+			name: "a rollback that failed", config: ready,
 			account: fakeAccount{unreserved: 450, stack: "UPDATE_ROLLBACK_FAILED"},
 			says:    []string{`"aws cloudformation continue-update-rollback --stack-name app-dev"`},
 		},
 		{
-			name: "another deployment", config: ready, code: 1,
+			name: "another deployment", config: ready,
 			account: fakeAccount{unreserved: 450, stack: "UPDATE_IN_PROGRESS"},
-			says:    []string{"  the stack app-dev is UPDATE_IN_PROGRESS: wait until that has ended"},
+			says:    []string{"the stack app-dev is UPDATE_IN_PROGRESS: wait until that has ended"},
 		},
 		{
-			name: "no credentials and no issuer", anonymous: true, code: 1,
+			name: "no credentials and no issuer", anonymous: true,
 			config: strings.Replace(ready, `"JwtIssuer=https://tenant.auth0.com/", `, "", 1),
-			says:   []string{"  JwtIssuer is missing: ", "  there are no AWS credentials: run"},
+			says:   []string{"JwtIssuer is missing: ", "there are no AWS credentials: run"},
 		},
 		{
-			name: "no credentials", config: ready, anonymous: true, code: 1,
-			says: []string{"  there are no AWS credentials: run"},
+			name: "no credentials", config: ready, anonymous: true,
+			says: []string{"there are no AWS credentials: run"},
 		},
 		{
-			name: "another account", account: enough, code: 1,
+			name: "another account", account: enough,
 			config: strings.Replace(ready, `"123456789012"`, `"210987654321"`, 1),
 			says: []string{
-				"  the AWS credentials are of the account 123456789012, and the stage is in 210987654321: choose others with " +
+				"the AWS credentials are of the account 123456789012, and the stage is in 210987654321: choose others with " +
 					"AWS_PROFILE, or change account in [dev.throughline.parameters]",
 			},
 		},
 		{
 			name: "an issuer's name that lacks its slash", config: strings.Replace(ready, "auth0.com/", "auth0.com", 1),
-			account: enough, code: 1,
-			says: []string{"  tokens of the issuer cannot be checked: ", "JwtIssuer must be that one exactly"},
+			account: enough,
+			says:    []string{"tokens of the issuer cannot be checked: ", "JwtIssuer must be that one exactly"},
 		},
 		{
-			name: "keys that are not there", account: enough, code: 1,
+			name: "keys that are not there", account: enough,
 			config: strings.Replace(ready, `"SecretPrefix`, `"JwtJwksUrl=https://tenant.auth0.com/none", "SecretPrefix`, 1),
-			says:   []string{"  tokens of the issuer cannot be checked: "},
+			says:   []string{"tokens of the issuer cannot be checked: "},
 		},
-		{name: "no stage", config: "[prod]", code: 2, says: []string{`samconfig has no stage "dev"`}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			code, out := deploy(t, c.config, c.account, !c.anonymous)
-			if code != c.code || (code == 0) != (out == "") {
-				t.Errorf("exits with %d, want %d:\n%s", code, c.code, out)
+			out := problems(t, c.config, c.account, !c.anonymous, gradual)
+			if (out == "") != (len(c.says) == 0) {
+				t.Errorf("says %q", out)
 			}
 			for _, says := range c.says {
 				if !strings.Contains(out, says) {
@@ -286,8 +293,11 @@ func TestDeploy(t *testing.T) {
 // TestUrgentDeploymentGoesOn does not stop at an alarm of the release.
 func TestUrgentDeploymentGoesOn(t *testing.T) {
 	account := fakeAccount{unreserved: 450, stack: "UPDATE_COMPLETE", firing: "app-dev-release-answers"}
-	if code, out := deploy(t, ready, account, true, "-urgent"); code != 0 {
-		t.Errorf("exits with %d:\n%s", code, out)
+	out := problems(t, ready, account, true, func(ctx context.Context, c *http.Client, s deployment.Stage) []string {
+		return Problems(ctx, c, s, true)
+	})
+	if out != "" {
+		t.Errorf("says %q", out)
 	}
 }
 
@@ -296,13 +306,16 @@ func TestTeardown(t *testing.T) {
 	other := strings.Replace(ready, `"123456789012"`, `"210987654321"`, 1)
 	for _, c := range []struct{ config, named, says string }{
 		{ready, "app-dev", ""},
-		{ready, "", `  the stack of the stage is app-dev: repeat its name, "make teardown ENV=dev STACK=app-dev"`},
-		{ready, "app", `  the stack of the stage is app-dev`},
-		{other, "app-dev", "  the AWS credentials are of the account 123456789012"},
+		{ready, "", `the stack of the stage is app-dev: repeat its name, "make teardown ENV=dev STACK=app-dev"`},
+		{ready, "app", `the stack of the stage is app-dev`},
+		{other, "app-dev", "the AWS credentials are of the account 123456789012"},
 	} {
-		code, out := deploy(t, c.config, fakeAccount{stack: "ROLLBACK_COMPLETE"}, true, "-delete", c.named)
-		if (code == 0) != (c.says == "") || !strings.Contains(out, c.says) {
-			t.Errorf("%q: exits with %d:\n%s", c.named, code, out)
+		out := problems(t, c.config, fakeAccount{stack: "ROLLBACK_COMPLETE"}, true,
+			func(ctx context.Context, _ *http.Client, s deployment.Stage) []string {
+				return TeardownProblems(ctx, s, c.named)
+			})
+		if (out == "") != (c.says == "") || !strings.Contains(out, c.says) {
+			t.Errorf("%q: says %q", c.named, out)
 		}
 	}
 }

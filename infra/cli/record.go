@@ -1,19 +1,10 @@
-// Command record prints the key of a record of a table's stream, for a log line "record set aside", which has the
-// stream and the sequence number and not the user. A stream keeps records for 24 hours. It needs the rights
-// dynamodb:DescribeStream, GetShardIterator and GetRecords, and the account's credentials.
-//
-//	go run ./infra/record -stream arn:aws:dynamodb:… -sequence 123…
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"math/big"
-	"os"
-	"os/signal"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -24,48 +15,36 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-const timeout = time.Minute
-
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "record:", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, arguments []string, out io.Writer) error {
-	flags := flag.NewFlagSet("record", flag.ContinueOnError)
-	stream := flags.String("stream", "", "the stream, as the log line has it")
-	sequence := flags.String("sequence", "", "the sequence number, as the log line has it")
-	if err := flags.Parse(arguments); err != nil {
-		return err
-	}
-	of, err := arn.Parse(*stream)
-	if err != nil {
-		return fmt.Errorf("-stream %q: must be the ARN of a stream, as the log line has it", *stream)
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(of.Region))
-	if err != nil {
-		return err
-	}
-	record, err := find(ctx, dynamodbstreams.NewFromConfig(cfg), *stream, *sequence)
-	if err != nil {
-		return err
-	}
-	for _, name := range []string{"pk", "sk"} {
-		key, _ := record.Dynamodb.Keys[name].(*types.AttributeValueMemberS)
-		if key == nil {
-			return fmt.Errorf("the record has no text %s: its keys are %v", name, record.Dynamodb.Keys)
+// recordFlags finds the key of a record of a table's stream, for a log line "record set aside", which has the stream
+// and the sequence number and not the user. It needs the rights dynamodb:DescribeStream, GetShardIterator and
+// GetRecords.
+func recordFlags(f *flags) func(context.Context) error {
+	stream := f.String("stream", "", "the stream, as the log line has it")
+	sequence := f.String("sequence", "", "the sequence number, as the log line has it")
+	return func(ctx context.Context) error {
+		of, err := arn.Parse(*stream)
+		if err != nil {
+			return fmt.Errorf("-stream %q: must be the ARN of a stream, as the log line has it", *stream)
 		}
-		fmt.Fprintf(out, "%s  %s\n", name, key.Value)
+		cfg, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRegion(of.Region))
+		if err != nil {
+			return err
+		}
+		record, err := find(ctx, dynamodbstreams.NewFromConfig(cfg), *stream, *sequence)
+		if err != nil {
+			return err
+		}
+		for _, name := range []string{"pk", "sk"} {
+			key, _ := record.Dynamodb.Keys[name].(*types.AttributeValueMemberS)
+			if key == nil {
+				return fmt.Errorf("the record has no text %s: its keys are %v", name, record.Dynamodb.Keys)
+			}
+			fmt.Fprintf(f.out, "%s  %s\n", name, key.Value)
+		}
+		at := record.Dynamodb.ApproximateCreationDateTime.UTC()
+		fmt.Fprintf(f.out, "%s at %s\n", record.EventName, at.Format(time.RFC3339))
+		return nil
 	}
-	at := record.Dynamodb.ApproximateCreationDateTime.UTC()
-	fmt.Fprintf(out, "%s at %s\n", record.EventName, at.Format(time.RFC3339))
-	return nil
 }
 
 // find returns the record with a sequence number. Of the shards that may have it, one has.

@@ -1,4 +1,4 @@
-package main
+package reindex
 
 import (
 	"bytes"
@@ -68,52 +68,53 @@ func TestCommand(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	command := func(change map[string]string, arguments ...string) (code int, out, failures string) {
+	command := func(change map[string]string, o Options) (isWhole bool, out string, err error) {
 		t.Helper()
-		with := maps.Clone(environ)
-		maps.Copy(with, change)
-		var stdout, stderr bytes.Buffer
-		code = run(t.Context(), arguments, with, &stdout, &stderr)
-		return code, stdout.String(), stderr.String()
+		o.Environ = maps.Clone(environ)
+		maps.Copy(o.Environ, change)
+		var stdout bytes.Buffer
+		o.Out = &stdout
+		isWhole, err = Run(t.Context(), o)
+		return isWhole, stdout.String(), err
 	}
+	four := Options{Segments: 4}
 	for _, c := range []struct {
-		change    map[string]string
-		arguments []string
-		words     string
+		change  map[string]string
+		options Options
+		words   string
 	}{
-		{nil, []string{"b"}, `"b" is no flag`},
-		{nil, []string{"-segments", "0"}, "-segments=0: must be from 1 to 1000"},
-		{nil, []string{"-texts-per-second", "-1"}, "must be 0 or more"},
-		{nil, []string{"-every", "0s"}, "-every=0s: must be more than 0"},
-		{map[string]string{next: ""}, nil, "PINECONE_NEXT_INDEX is empty"},
-		{map[string]string{next: "b"}, nil, "PINECONE_NEXT_INDEX=b: must be a host, a model and a layout"},
+		{nil, Options{}, "-segments=0: must be from 1 to 1000"},
+		{nil, Options{Segments: 1, TextsPerSecond: -1}, "must be 0 or more"},
+		{map[string]string{next: ""}, four, "PINECONE_NEXT_INDEX is empty"},
+		{map[string]string{next: "b"}, four, "PINECONE_NEXT_INDEX=b: must be a host, a model and a layout"},
 		{
 			map[string]string{next: strings.Replace(environ[next], "@8", "@9", 1)},
-			nil,
+			four,
 			"the next index has 8 dimensions and PINECONE_NEXT_INDEX (PineconeNextIndex) says text-embedding-3-large@9",
 		},
-		{map[string]string{address: environ[address] + "/none"}, nil, "embed texts"},
+		{map[string]string{address: environ[address] + "/none"}, four, "embed texts"},
 	} {
-		code, out, failures := command(c.change, c.arguments...)
-		if code != notBegun || out != "" || !strings.Contains(failures, c.words) || strings.Count(failures, "\n") != 1 {
-			t.Errorf("%v %v: %d, %q, %q; want one line with %q", c.change, c.arguments, code, out, failures, c.words)
+		isWhole, out, err := command(c.change, c.options)
+		if isWhole || out != "" || err == nil || !strings.Contains(err.Error(), c.words) ||
+			strings.Contains(err.Error(), "\n") {
+			t.Errorf("%v %v: %v, %q, %v; want one line with %q", c.change, c.options, isWhole, out, err, c.words)
 		}
 	}
 	for _, c := range []struct {
-		arguments []string
-		words     []string
+		options Options
+		words   []string
 	}{
 		{
-			[]string{"-dry-run"},
+			Options{Segments: 4, DryRun: true},
 			[]string{"3 users to reindex", "3 vectors", "about $0.00 for", "tokens of text-embedding-3-large"},
 		},
-		{nil, []string{"(text-embedding-3-large@8), 4 segments", "3 users reindexed, 0 left; 3 vectors"}},
+		{four, []string{"(text-embedding-3-large@8), 4 segments", "3 users reindexed, 0 left; 3 vectors"}},
 	} {
-		code, out, failures := command(nil, c.arguments...)
+		isWhole, out, err := command(nil, c.options)
 		t.Log(out)
 		for _, words := range c.words {
-			if code != done || failures != "" || !strings.Contains(out, words) {
-				t.Errorf("%v: %d, %q; want %q in\n%s", c.arguments, code, failures, words, out)
+			if !isWhole || err != nil || !strings.Contains(out, words) {
+				t.Errorf("%v: %v, %v; want %q in\n%s", c.options, isWhole, err, words, out)
 			}
 		}
 	}
@@ -144,16 +145,16 @@ func TestConfigurationOfAFunction(t *testing.T) {
 	t.Cleanup(api.Close)
 	t.Setenv("AWS_ENDPOINT_URL_LAMBDA", api.URL)
 	for name, want := range map[string]struct {
-		code  int
-		words string
+		isWhole bool
+		words   string
 	}{
-		"throughline-remember": {done, "0 users to reindex"},
-		"throughline-other":    {notBegun, "-function=throughline-other: read the configuration"},
+		"throughline-remember": {true, "0 users to reindex"},
+		"throughline-other":    {false, "read the configuration"},
 	} {
-		var stdout, stderr bytes.Buffer
-		code := run(t.Context(), []string{"-dry-run", "-function", name}, map[string]string{}, &stdout, &stderr)
-		if said := stdout.String() + stderr.String(); code != want.code || !strings.Contains(said, want.words) {
-			t.Errorf("%s: %d, %q; want %d and %q", name, code, said, want.code, want.words)
+		var out bytes.Buffer
+		isWhole, err := Run(t.Context(), Options{Function: name, DryRun: true, Segments: 1, Out: &out})
+		if said := fmt.Sprint(&out, err); isWhole != want.isWhole || !strings.Contains(said, want.words) {
+			t.Errorf("%s: %v, %q; want %v and %q", name, isWhole, said, want.isWhole, want.words)
 		}
 	}
 }

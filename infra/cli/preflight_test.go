@@ -27,8 +27,6 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
-
 // services is AWS as the command sees it: DynamoDB Local, and the few calls to KMS and Lambda. It notes the actions.
 type awsServices struct {
 	mu     sync.Mutex
@@ -98,19 +96,12 @@ func startServices(t *testing.T) *awsServices {
 	return a
 }
 
-func command(t *testing.T, arguments ...string) (code int, out, problems string) {
-	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), arguments, &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
-}
-
-// TestCommandNeedsThePolicyOfItsDocument checks a table and compares the calls with the policy in docs/adopting.md.
-func TestCommandNeedsThePolicyOfItsDocument(t *testing.T) {
+// TestPreflightNeedsThePolicyOfItsDocument checks a table and compares the calls with the policy in docs/adopting.md.
+func TestPreflightNeedsThePolicyOfItsDocument(t *testing.T) {
 	services := startServices(t)
 	name := dynamodbtest.Table(t, table.CreateTableInput(""))
-	code, out, _ := command(t, "-table", name)
-	if code != notReady || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "update-time-to-live") {
+	code, out, _ := play(t, "preflight", name)
+	if code != found || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "update-time-to-live") {
 		t.Errorf("without a TTL the command exits with %d:\n%s", code, out)
 	}
 	_, err := dynamodbtest.Client(t).UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
@@ -121,12 +112,12 @@ func TestCommandNeedsThePolicyOfItsDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, out, _ = command(t, "-table", name, "-json")
+	code, out, _ = play(t, "preflight", name, "-json")
 	var report preflight.Report
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		t.Fatal(err)
 	}
-	if code != ready || !report.Ready || report.Parameters["ExistingTableKmsKeyArn"] == "" ||
+	if code != done || !report.Ready || report.Parameters["ExistingTableKmsKeyArn"] == "" ||
 		!strings.Contains(out, "app-search") {
 		t.Errorf("the command exits with %d:\n%s", code, out)
 	}
@@ -144,12 +135,12 @@ func policyActions(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := policy.FindSubmatch(text)
-	if found == nil {
+	match := policy.FindSubmatch(text)
+	if match == nil {
 		t.Fatal("docs/adopting.md has no policy")
 	}
 	var p struct{ Statement []struct{ Action []string } }
-	if err := json.Unmarshal(found[1], &p); err != nil {
+	if err := json.Unmarshal(match[1], &p); err != nil {
 		t.Fatal(err)
 	}
 	var actions []string
@@ -160,18 +151,18 @@ func policyActions(t *testing.T) []string {
 	return actions
 }
 
-func TestCommandThatCannotCheck(t *testing.T) {
+func TestPreflightThatCannotCheck(t *testing.T) {
 	startServices(t)
 	for _, c := range []struct {
 		arguments []string
 		says      string
 	}{
-		{nil, "name the table"},
-		{[]string{"-tabel", "x"}, "not defined"},
-		{[]string{"-table", "no-such-table"}, "describe table no-such-table"},
+		{nil, "throughline preflight table"},
+		{[]string{"x", "-json=y"}, "invalid boolean"},
+		{[]string{"no-such-table"}, "describe table no-such-table"},
 	} {
-		code, out, problems := command(t, c.arguments...)
-		if code != unchecked || out != "" || !strings.Contains(problems, c.says) {
+		code, out, problems := play(t, append([]string{"preflight"}, c.arguments...)...)
+		if code != refused || out != "" || !strings.Contains(problems, c.says) {
 			t.Errorf("%v: exits with %d and says %q, want %q", c.arguments, code, problems, c.says)
 		}
 	}

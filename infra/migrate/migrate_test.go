@@ -1,4 +1,4 @@
-package main
+package migrate
 
 import (
 	"bytes"
@@ -66,19 +66,21 @@ func (f *function) start(t *testing.T) string {
 	return stack.URL
 }
 
-func command(t *testing.T, arguments ...string) (code int, out, errors string) {
+// step takes a step on the local stack at an address.
+func step(t *testing.T, o Options) (isClear bool, out string, err error) {
 	t.Helper()
-	var stdout, stderr bytes.Buffer
-	code = run(t.Context(), arguments, &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+	o.Percent = 100
+	var stdout bytes.Buffer
+	isClear, err = Take(t.Context(), o, &stdout)
+	return isClear, stdout.String(), err
 }
 
 func TestSegmentsAreCalledToTheirEnd(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	code, out, errors := command(t, "-base", f.start(t), "-action", "verify", "-segments", "4", "-rate", "200")
-	if code != found || errors != "" {
-		t.Errorf("exit %d, %s", code, errors)
+	isClear, out, err := step(t, Options{Base: f.start(t), Action: "verify", Segments: 4, Rate: 200})
+	if isClear || err != nil {
+		t.Errorf("clear: %v, %v", isClear, err)
 	}
 	want := `stage       dual for 100% of the users
 backfilled  100% of the users
@@ -106,52 +108,30 @@ verify      100%: 90 records read, 40 sessions, 0 of them changed, 700 messages,
 func TestForecastIsTheSumOfTheSegments(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	code, out, _ := command(t, "-base", f.start(t), "-action", "backfill", "-segments", "3", "-dry-run")
+	isClear, out, err := step(t, Options{Base: f.start(t), Action: "backfill", Segments: 3, DryRun: true})
 	want := "forecast    0 sessions, 30 messages, 0 records written, 90 write units, 0 read units, 5s, 1.50 USD\n"
-	if code != found || !strings.Contains(out, want) {
-		t.Errorf("exit %d:\n%s", code, out)
+	if isClear || err != nil || !strings.Contains(out, want) {
+		t.Errorf("clear: %v, %v:\n%s", isClear, err, out)
 	}
 }
 
 func TestReportAsJSON(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	code, out, errors := command(t, "-base", f.start(t), "-action", "verify", "-segments", "1", "-json")
+	isClear, out, err := step(t, Options{Base: f.start(t), Action: "verify", Segments: 1, JSON: true})
 	var got answer
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != done || got.Progress.Messages != 700 ||
-		got.Mismatches == nil {
-		t.Errorf("exit %d, %v, %s:\n%s", code, err, errors, out)
+	if wrong := json.Unmarshal([]byte(out), &got); err != nil || wrong != nil || !isClear ||
+		got.Progress.Messages != 700 || got.Mismatches == nil {
+		t.Errorf("clear: %v, %v:\n%s", isClear, err, out)
 	}
 }
 
 func TestRefusalIsOneLine(t *testing.T) {
 	t.Parallel()
 	f := &function{}
-	code, out, errors := command(t, "-base", f.start(t), "-action", "advance", "-to", "shared")
-	if code != refused || out != "" || errors != "migrate: a verify has to go through first\n" {
-		t.Errorf("exit %d, %q, %q", code, out, errors)
-	}
-}
-
-func TestBadInputIsOneLineWithTheMend(t *testing.T) {
-	t.Parallel()
-	for arguments, want := range map[string]string{
-		"":                                        "-action= is none of preflight",
-		"-action copy":                            "-action=copy is none of preflight",
-		"-action rollback":                        "make migrate-rollback TO=dual",
-		"-action advance -to live":                "TO=live is none of embedded",
-		"-action verify -to dual":                 "leave out TO",
-		"-action advance -to dual -percent 0":     "PERCENT=0 is not 1 to 100",
-		"-action backfill -segments 0":            "SEGMENTS=0 is not 1 to 1000",
-		"-action backfill -rate -1":               "name messages a second",
-		"-action verify -dry-run":                 "leave out DRYRUN",
-		"-action status -env nowhere":             "",
-		"-action status -base http://127.0.0.1:1": "make run",
-	} {
-		code, out, errors := command(t, strings.Fields(arguments)...)
-		if code != refused || out != "" || !strings.Contains(errors, want) || strings.Count(errors, "\n") != 1 {
-			t.Errorf("%q: exit %d, %q, %q", arguments, code, out, errors)
-		}
+	_, out, err := step(t, Options{Base: f.start(t), Action: "advance", To: "shared", Segments: 8})
+	if err == nil || out != "" || err.Error() != "a verify has to go through first" {
+		t.Errorf("%q, %v", out, err)
 	}
 }
 

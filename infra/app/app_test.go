@@ -1,4 +1,4 @@
-package main
+package app
 
 import (
 	"bytes"
@@ -164,9 +164,7 @@ func TestFailures(t *testing.T) {
 	if _, err := newFake(t, "000000000000").use(t, example(t, "tutor")); err == nil {
 		t.Error("the version before is not in the table, and nothing is said")
 	}
-	var out strings.Builder
-	err = run(t.Context(), []string{"-file", "none.yaml"}, &out)
-	if err == nil || !strings.Contains(err.Error(), "none") {
+	if _, err := Read("none.yaml"); err == nil || !strings.Contains(err.Error(), "none") {
 		t.Errorf("without a file: %v", err)
 	}
 }

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/infra/migrate"
+	"github.com/throughline/throughline/infra/reindex"
+	"github.com/throughline/throughline/infra/smoke"
+)
+
+func smokeFlags(f *flags) func(context.Context) error {
+	url := f.String("url", "", "address of the HTTP API (output ApiUrl)")
+	coach := f.String("coach-url", "", "address of the coach (output CoachUrl); the default is -url")
+	wait := f.Duration("wait", 90*time.Second, "how long background work may take")
+	return func(ctx context.Context) error {
+		token := os.Getenv("TOKEN")
+		if *url == "" || token == "" {
+			return errors.New("name the address with -url, and the token of a test user in TOKEN")
+		}
+		if *coach == "" {
+			*coach = *url
+		}
+		report := smoke.Run(ctx, smoke.Target{
+			API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: *wait,
+		})
+		fmt.Fprint(f.out, report.Text())
+		if !report.OK() {
+			return errFound
+		}
+		return nil
+	}
+}
+
+func reindexFlags(f *flags) func(context.Context) error {
+	o := reindex.Options{Environ: env.ToMap(os.Environ()), Out: f.out}
+	f.StringVar(&o.Function, "function", "", "deployed function to take the configuration from; else the environment")
+	f.BoolVar(&o.DryRun, "dry-run", false, "say how much there is to do and what it costs, and write nothing")
+	f.IntVar(&o.Segments, "segments", 4, "parts of the table that are worked on at the same time, 1 to 1000")
+	f.IntVar(&o.TextsPerSecond, "texts-per-second", 100, "most texts to embed in a second; 0 is no limit")
+	f.IntVar(&o.TokensPerMinute, "tokens-per-minute", 1_000_000, "most tokens to embed in a minute; 0 is no limit")
+	return func(ctx context.Context) error {
+		isWhole, err := reindex.Run(ctx, o)
+		if err == nil && !isWhole {
+			return errFound
+		}
+		return err
+	}
+}
+
+func migrateFlags(f *flags) func(context.Context) error {
+	f.stage()
+	var o migrate.Options
+	f.StringVar(&o.Base, "base", "", "address of a local stack, in place of a stage")
+	f.StringVar(&o.To, "to", "", "stage of the migration that advance and rollback go to")
+	f.IntVar(&o.Percent, "percent", 100, "share of the users that the stage applies to")
+	f.IntVar(&o.Segments, "segments", 8, "parts of the table that are worked on at once")
+	f.IntVar(&o.Rate, "rate", 0, "most messages a second, of all segments; 0 is as many as the table bears")
+	f.BoolVar(&o.DryRun, "dry-run", false, "predict items, capacity and time, and write nothing")
+	f.BoolVar(&o.JSON, "json", false, "print the last answer as JSON")
+	return func(ctx context.Context) error {
+		o.Action, o.Env, o.Config = f.argument, f.env, f.config
+		isClear, err := migrate.Take(ctx, o, f.out)
+		if err == nil && !isClear {
+			return errFound
+		}
+		return err
+	}
+}
