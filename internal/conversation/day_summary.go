@@ -6,10 +6,11 @@ import "time"
 // latest days, so that a prompt can say what was said yesterday and what before that.
 type DaySummary struct {
 	// From and To are the times of the first and the last message that it covers.
-	From, To time.Time
-	Text     string
+	From time.Time `stored:"from"`
+	To   time.Time `stored:"to"`
+	Text string    `stored:"summary"`
 	// Tokens is the length of Text in tokens, or 0 if it was not counted.
-	Tokens int
+	Tokens int `stored:"tokens"`
 }
 
 // SpansDays reports whether a session's messages are of several local days. The summary of another one says all that

@@ -25,36 +25,37 @@ const (
 // Message is one stored message. Seq counts from 1 within the session. Timestamp is in UTC with milliseconds and
 // strictly increases within the session.
 type Message struct {
-	ID        string
-	Seq       int
+	ID        string `stored:"messageId"`
+	Seq       int    `stored:"seq"`
 	SessionID string
-	Context   string
-	CoachID   string
-	AgentID   string
-	Role      Role
+	Context   string `stored:"sourceContext"`
+	CoachID   string `stored:"coachId"`
+	AgentID   string `stored:"agentId,omitempty"`
+	Role      Role   `stored:"role"`
 	// Content is what is indexed, counted and summarised. It is empty for a message whose parts have no text.
-	Content string
-	Parts   []Part
+	Content string `stored:"content"`
+	Parts   []Part `stored:"parts,json"`
 	// ClientMessageID is the client's own id of the message, unique in its session. It may be empty.
-	ClientMessageID string
+	ClientMessageID string `stored:"clientMessageId,omitempty"`
 	// Duplicate says that the message was stored by an earlier append of the same ClientMessageID.
 	Duplicate bool
 	// Tokens is the length of Content in tokens of the model family, counted when the message was stored.
-	Tokens    int
-	Timestamp time.Time
-	Mode      string
-	Metadata  map[string]any
+	Tokens    int            `stored:"tokens"`
+	Timestamp time.Time      `stored:"timestamp"`
+	Mode      string         `stored:"mode,omitempty"`
+	Metadata  map[string]any `stored:"metadata,omitempty"`
 	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.
-	AwaitsAnswer bool
+	AwaitsAnswer bool `stored:"awaitsAnswer,omitempty"`
 	// Forgotten marks what the user asked to forget. It stays in the conversation. No summary, no memory and no other
 	// prompt is made of it, and no search finds it.
-	Forgotten bool
+	Forgotten bool `stored:"forgotten,omitempty"`
 	// NoIndex keeps the message out of searches and of the prompts of other sessions, NoExtract out of summaries and
 	// memories. It stays in the conversation and in its session's prompts.
-	NoIndex, NoExtract bool
-	Generation         int64
+	NoIndex    bool  `stored:"noIndex,omitempty"`
+	NoExtract  bool  `stored:"noExtract,omitempty"`
+	Generation int64 `stored:"generation"`
 	// SessionCreatedAt is when the session was created. It distinguishes the session from others of the same id.
-	SessionCreatedAt time.Time
+	SessionCreatedAt time.Time `stored:"sessionCreatedAtMs,millis"`
 }
 
 // IsSearched reports whether searches may find the message.

@@ -38,25 +38,25 @@ const (
 
 // SessionSummary is the summary of a session up to one of its messages.
 type SessionSummary struct {
-	Text string
+	Text string `stored:"summary"`
 	// Tokens is the length of Text in tokens, or 0 if it was not counted.
-	Tokens int
+	Tokens int `stored:"summaryTokens"`
 	// Tags are the topics of the conversation, none if the model has named none.
-	Tags []string
-	Kind SummaryKind
+	Tags []string    `stored:"summaryTags"`
+	Kind SummaryKind `stored:"summaryKind"`
 	// InProgress is true if the session was not completed.
-	InProgress bool
+	InProgress bool `stored:"summaryInProgress"`
 	// CoveredThrough is the seq of the last message that the summary covers.
-	CoveredThrough int
-	UpdatedAt      time.Time
+	CoveredThrough int       `stored:"summaryCoveredSeq"`
+	UpdatedAt      time.Time `stored:"summaryUpdatedAt"`
 	// Model is the model that wrote the text, if one did.
-	Model string
+	Model string `stored:"summaryModel,omitempty"`
 	// Fields are the fields of the summary that are not attributes of the session, such as its confidence.
-	Fields map[string]any
+	Fields map[string]any `stored:"summaryFields,omitempty"`
 	// Digest identifies the attributes that the summary was made with.
-	Digest string
+	Digest string `stored:"summaryDigest,omitempty"`
 	// Days are what the latest days of the session came to, oldest first. It is empty where none was summarised yet.
-	Days []DaySummary
+	Days []DaySummary `stored:"summaryDays,omitempty"`
 	// Indexed says that the vector index has this summary.
 	Indexed bool
 }
@@ -66,54 +66,54 @@ type SessionSummary struct {
 type Session struct {
 	ID         string
 	Context    string
-	CoachID    string
-	Mode       string
-	Status     Status
-	Title      string
+	CoachID    string `stored:"coachId"`
+	Mode       string `stored:"mode,omitempty"`
+	Status     Status `stored:"status"`
+	Title      string `stored:"title,omitempty"`
 	Attributes map[string]any
 
 	// MessageCount is the number of messages. LastSeq is the highest seq ever assigned; deletions do not lower it.
-	MessageCount int
-	LastSeq      int
+	MessageCount int `stored:"messageCount"`
+	LastSeq      int `stored:"lastSeq"`
 	// UserSeq is the seq of the last message of role user, UrgentSeq that of the last one of these that IsUrgent.
-	UserSeq   int
-	UrgentSeq int
+	UserSeq   int `stored:"userSeq,omitempty"`
+	UrgentSeq int `stored:"urgentSeq,omitempty"`
 	// Deleted has the seqs of deleted messages, so that a reader can tell them from messages that an index lacks.
-	Deleted       SeqSet
-	CreatedAt     time.Time
-	StartedAt     time.Time
-	LastMessageAt time.Time
-	LeftAt        time.Time
+	Deleted       SeqSet    `stored:"deletedSeqs,omitempty"`
+	CreatedAt     time.Time `stored:"sessionCreatedAtMs,millis"`
+	StartedAt     time.Time `stored:"startedAt,omitempty"`
+	LastMessageAt time.Time `stored:"lastMessageAt,omitempty"`
+	LeftAt        time.Time `stored:"leftAt,omitempty"`
 	// CompletedAt is when the session was completed. It is zero if the session is not completed.
-	CompletedAt time.Time
+	CompletedAt time.Time `stored:"sessionCompletedAt,omitempty"`
 
 	Summary *SessionSummary
 	// Summarized, Indexed and Extracted are the watermarks: the last message that was summarised, indexed and read for
 	// memories. They decide what remains to be done, because stream records may be lost.
-	Summarized Watermark
-	Indexed    Watermark
-	Extracted  Watermark
+	Summarized Watermark `stored:"summarized,prefix"`
+	Indexed    Watermark `stored:"indexed,prefix"`
+	Extracted  Watermark `stored:"extracted,prefix"`
 	// Reading is what bad answers of the model have done to the reading for memories.
-	Reading Reading
+	Reading Reading `stored:"reading,json"`
 
 	// Adopted is nil for a session whose messages are in the shared store only.
 	Adopted Adopted
 	// Version counts the writes. It is 0 for an app's own record, which Throughline has not changed.
-	Version    int64
-	Generation int64
+	Version    int64 `stored:"version"`
+	Generation int64 `stored:"generation"`
 	// DueAt is when the sweep has to work on the session. It is zero if all messages are covered.
-	DueAt time.Time
+	DueAt time.Time `stored:"dueAt,omitempty"`
 	// ClaimedVersion is the version that a worker has claimed until DueAt. It is 0 if none has.
-	ClaimedVersion int64
+	ClaimedVersion int64 `stored:"claimedVersion,omitempty"`
 	// ClaimedAt is when that worker claimed it, the zero time if none has.
-	ClaimedAt time.Time
+	ClaimedAt time.Time `stored:"claimedAt,omitempty"`
 }
 
 // Watermark is a place in a session: after the message of a seq. At is the timestamp of that message, with which a
 // reader goes on there without reading what comes before. It is zero where it is not known.
 type Watermark struct {
-	Seq int
-	At  time.Time
+	Seq int       `stored:"Seq"`
+	At  time.Time `stored:"At,omitempty"`
 }
 
 // Uncovered reports whether the session has messages that summarising, indexing or extraction has not covered.

@@ -70,17 +70,18 @@ func validName(text string, longest int) bool {
 // Document is one value with its place.
 type Document struct {
 	Namespace Namespace
-	Key       string
+	Key       string `stored:"documentKey"`
 	// Value is a JSON object without white space between its tokens, with names, numbers and escapes as they were sent.
 	Value json.RawMessage
 	// Index are the paths of what a search finds the document by. Nil means all of the value, and an empty list nothing.
 	Index []string
 	// CreatedAt is when the document was first put, UpdatedAt when it was last put.
-	CreatedAt, UpdatedAt time.Time
+	CreatedAt time.Time `stored:"createdAt"`
+	UpdatedAt time.Time `stored:"updatedAt"`
 	// ExpiresAt is when the document is gone, in whole seconds. Zero means never.
-	ExpiresAt time.Time
+	ExpiresAt time.Time `stored:"expiresAt,seconds"`
 	// Vectors is the number of vectors that the document may have in the index, which includes those of former values.
-	Vectors int
+	Vectors int `stored:"vectorCount,omitempty"`
 }
 
 // Put is a document as it is sent.

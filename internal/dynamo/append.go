@@ -207,11 +207,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	try.sessionPlace = try.tx.Update(k, a.askForSummary(u, write.Before(), after), isAsRead)
 	if after.IsMigrated() {
 		for _, m := range messages {
-			it, err := table.EncodeMessage(a.user, after, m)
-			if err != nil {
-				return try, err
-			}
-			try.tx.Put(it, table.NotExists())
+			try.tx.Put(table.EncodeMessage(a.user, after, m), table.NotExists())
 		}
 	}
 	try.clientPlaces = a.addClientIDs(try.tx, k, try.result)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
@@ -125,35 +124,19 @@ func (p documentPut) record(db *DB) (it table.Item, created bool) {
 }
 
 func encodeDocument(d document.Document) table.Item {
-	it := table.Item{
-		table.AttrNamespace: table.ListAttr(d.Namespace), table.AttrDocumentKey: table.StringAttr(d.Key),
-		table.AttrValue:     table.StringAttr(string(d.Value)),
-		table.AttrCreatedAt: table.TimeAttr(d.CreatedAt), table.AttrUpdatedAt: table.TimeAttr(d.UpdatedAt),
-	}
+	it := table.Encode(d)
+	it[table.AttrNamespace], it[table.AttrValue] = table.ListAttr(d.Namespace), table.StringAttr(string(d.Value))
 	if d.Index != nil {
 		it[table.AttrIndexPaths] = table.ListAttr(d.Index)
-	}
-	if d.Vectors > 0 {
-		it[table.AttrVectorCount] = table.IntAttr(d.Vectors)
-	}
-	if !d.ExpiresAt.IsZero() {
-		it[table.TTLAttribute] = table.IntAttr(d.ExpiresAt.Unix())
 	}
 	return it
 }
 
 func decodeDocument(it table.Item) document.Document {
-	d := document.Document{
-		Namespace: it.Strings(table.AttrNamespace), Key: it.String(table.AttrDocumentKey),
-		Value: json.RawMessage(it.String(table.AttrValue)), CreatedAt: it.Time(table.AttrCreatedAt),
-		UpdatedAt: it.Time(table.AttrUpdatedAt),
-		Vectors:   int(it.Int64(table.AttrVectorCount)),
-	}
+	d := table.Decode[document.Document](it)
+	d.Namespace, d.Value = it.Strings(table.AttrNamespace), json.RawMessage(it.String(table.AttrValue))
 	if it.Has(table.AttrIndexPaths) {
 		d.Index = append([]string{}, it.Strings(table.AttrIndexPaths)...)
-	}
-	if it.Has(table.TTLAttribute) {
-		d.ExpiresAt = time.Unix(it.Int64(table.TTLAttribute), 0).UTC()
 	}
 	return d
 }

@@ -131,28 +131,11 @@ func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.Use
 }
 
 func decodeProgress(it table.Item) erasure.Progress {
-	p := erasure.Progress{
-		Done: !it.Bool(table.AttrErasing), Counts: map[string]int{}, Vectors: int(it.Int64(table.AttrVectorCount)),
-		ErasedAt: it.Time(table.AttrErasedAt), Generation: it.Int64(table.AttrGeneration),
-	}
-	for kind := range it.Nested(table.AttrCounts) {
-		p.Counts[kind] = int(it.Nested(table.AttrCounts).Int64(kind))
-	}
-	if left := it.Nested(table.AttrLeft); left != nil {
-		p.Left = map[string]int{}
-		for group := range left {
-			p.Left[group] = int(left.Int64(group))
-		}
+	p := table.Decode[erasure.Progress](it)
+	if p.Done = !it.Bool(table.AttrErasing); p.Counts == nil {
+		p.Counts = map[string]int{}
 	}
 	return p
-}
-
-func countsAttr(counts map[string]int) types.AttributeValue {
-	it := make(table.Item, len(counts))
-	for name, n := range counts {
-		it[name] = table.IntAttr(n)
-	}
-	return it.Attribute()
 }
 
 // SaveErasure stores the progress of an erasure and gives the lease back. The erasure that is not done stays due when
@@ -169,9 +152,7 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 	}
 	u := table.Set(table.AttrErasing, table.BoolAttr(!p.Done)).
 		Set(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())).
-		Set(table.AttrCounts, countsAttr(p.Counts)).
-		Set(table.AttrVectorCount, table.IntAttr(p.Vectors))
-	u = u.SetOrRemove(table.AttrLeft, countsAttr(p.Left), p.Left != nil)
+		Apply(table.Encode(p), table.AttrCounts, table.AttrVectorCount, table.AttrLeft)
 	if p.Done {
 		u = u.Set(table.AttrSweeps, table.IntAttr(0)).SetDue(k, due).EndClaim().EndFailures()
 	}

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -73,15 +74,10 @@ func recordAppend(it table.Item, sessionKey table.Key, a conversation.Appended) 
 		it.SetStrings(table.AttrMessageSeqs, seqs)
 	}
 	it[table.AttrSessionSK] = table.StringAttr(sessionKey.SK)
-	it[table.AttrSessionCreatedAt] = table.IntAttr(a.Session.CreatedAt.UnixMilli())
-	it[table.AttrCoachID] = table.StringAttr(a.Session.CoachID)
 	it.SetStrings(table.AttrMessageSKs, keys)
-	it[table.AttrMode], it[table.AttrStatus] = table.StringAttr(a.Session.Mode), table.StringAttr(string(a.Session.Status))
-	it[table.AttrMessageCount] = table.IntAttr(a.Session.MessageCount)
-	it[table.AttrLastSeq] = table.IntAttr(a.Session.LastSeq)
-	it[table.AttrVersion] = table.IntAttr(a.Session.Version)
-	it.SetTime(table.AttrStartedAt, a.Session.StartedAt)
-	it.SetTime(table.AttrLastMessageAt, a.Session.LastMessageAt)
+	maps.Copy(it, table.Encode(a.Session).Only(
+		table.AttrSessionCreatedAt, table.AttrCoachID, table.AttrMode, table.AttrStatus, table.AttrMessageCount,
+		table.AttrLastSeq, table.AttrVersion, table.AttrStartedAt, table.AttrLastMessageAt))
 }
 
 // replayAppend answers a repeated append with the messages that the first call stored, from the content of the repeat
@@ -124,17 +120,15 @@ func (s *MessageStore) sessionOfRecord(ctx context.Context, user conversation.Us
 	case !fault.Is(err, fault.NotFound):
 		return conversation.Session{}, err
 	}
-	gone := conversation.Session{CoachID: record.String(table.AttrCoachID), CreatedAt: table.SessionCreatedAt(record)}
+	gone := table.Decode[conversation.Session](record)
 	gone.Context, gone.ID, _ = table.ParseSessionSK(record.String(table.AttrSessionSK))
-	return withCountersOf(gone, record), nil
+	return gone, nil
 }
 
 // withCountersOf replaces what an idempotency record holds of a session.
 func withCountersOf(s conversation.Session, record table.Item) conversation.Session {
-	s.Mode, s.Status = record.String(table.AttrMode), conversation.Status(record.String(table.AttrStatus))
-	s.MessageCount, s.LastSeq = int(record.Int64(table.AttrMessageCount)), int(record.Int64(table.AttrLastSeq))
-	s.StartedAt, s.LastMessageAt = record.Time(table.AttrStartedAt), record.Time(table.AttrLastMessageAt)
-	s.Version = record.Int64(table.AttrVersion)
-	s.Summary = nil
+	then := table.Decode[conversation.Session](record)
+	s.Mode, s.Status, s.MessageCount, s.LastSeq = then.Mode, then.Status, then.MessageCount, then.LastSeq
+	s.StartedAt, s.LastMessageAt, s.Version, s.Summary = then.StartedAt, then.LastMessageAt, then.Version, nil
 	return s
 }

@@ -35,12 +35,8 @@ func CreateLedgerInput(name string) *dynamodb.CreateTableInput {
 
 // RecordErased stores an entry, unless the ledger has one of a later erasure of the user.
 func (s *LedgerStore) RecordErased(ctx context.Context, e erasure.Erased) error {
-	u := table.Set(table.AttrGeneration, table.IntAttr(e.Generation)).
-		Set(table.AttrErasedAt, table.TimeAttr(e.At)).
-		Set(table.TTLAttribute, table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())).
-		SetOrRemove(table.AttrSessionID, table.StringAttr(e.SessionID), e.SessionID != "").
-		SetOrRemove(table.AttrMessageID, table.StringAttr(e.MessageID), e.MessageID != "").
-		SetOrRemove(table.AttrCreatedAt, table.TimeAttr(e.CreatedAt), !e.CreatedAt.IsZero())
+	u := table.Set(table.TTLAttribute, table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())).
+		Apply(table.Encode(e), table.NamesOf[erasure.Erased]()...)
 	isNewest := table.NotExists().Or(table.IsAtMost(table.AttrGeneration, table.IntAttr(e.Generation)))
 	return s.db.UpdateWhere(ctx, "record erasure", table.UserKey(e.User, table.LedgerSK(e)), u, isNewest)
 }
@@ -68,8 +64,7 @@ func (s *LedgerStore) Entries(ctx context.Context, scanner dynamodb.ScanAPIClien
 
 func decodeErased(it table.Item) (erasure.Erased, bool) {
 	user, ok := table.ParsePartition(it.String(table.AttrPK))
-	return erasure.Erased{
-		User: user, Generation: it.Int64(table.AttrGeneration), SessionID: it.String(table.AttrSessionID),
-		CreatedAt: it.Time(table.AttrCreatedAt), MessageID: it.String(table.AttrMessageID), At: it.Time(table.AttrErasedAt),
-	}, ok
+	e := table.Decode[erasure.Erased](it)
+	e.User = user
+	return e, ok
 }

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -52,19 +51,11 @@ func (s *PromptStore) SavePrompt(ctx context.Context, user conversation.UserID, 
 	if !ok {
 		return table.Failed(op, table.ErrInvalidKey)
 	}
-	it := table.UserKey(user, sk).Attributes()
-	it.SetString(table.AttrSessionID, p.SessionID)
-	it[table.AttrSessionCreatedAt] = table.IntAttr(p.SessionCreatedAt.UnixMilli())
-	it[table.AttrRecipe] = table.StringAttr(p.Recipe)
-	it[table.AttrCreatedAt] = table.TimeAttr(p.CreatedAt)
-	it[table.AttrGeneration] = table.IntAttr(p.Generation)
-	it.SetBytes(table.AttrManifest, p.Manifest)
-	if len(p.Manifest)+len(p.Text) <= maxPromptBytes {
-		it.SetBytes(table.AttrText, p.Text)
+	if len(p.Manifest)+len(p.Text) > maxPromptBytes {
+		p.Text = nil
 	}
-	it[table.TTLAttribute] = table.IntAttr(p.ExpiresAt.Unix())
 	t := s.db.Transaction()
-	t.Replace(it)
+	t.Replace(table.Encode(p).With(table.UserKey(user, sk).Attributes()))
 	t.Check(table.GenerationKey(user), table.IsGeneration(p.Generation))
 	failures, err := s.db.Commit(ctx, op, t, s.db.Backoff())
 	if err == nil && failures != nil {
@@ -118,12 +109,9 @@ func (s *PromptStore) StoredPrompts(ctx context.Context, user conversation.UserI
 
 func decodePrompt(it table.Item) (prompt.StoredPrompt, bool) {
 	id, ok := table.ParsePromptSK(it.String(table.AttrSK))
-	return prompt.StoredPrompt{
-		ID: id, SessionID: it.String(table.AttrSessionID), SessionCreatedAt: table.SessionCreatedAt(it),
-		Recipe: it.String(table.AttrRecipe), CreatedAt: it.Time(table.AttrCreatedAt),
-		ExpiresAt:  time.Unix(it.Int64(table.TTLAttribute), 0).UTC(),
-		Generation: it.Int64(table.AttrGeneration), Manifest: it.Bytes(table.AttrManifest), Text: it.Bytes(table.AttrText),
-	}, ok
+	p := table.Decode[prompt.StoredPrompt](it)
+	p.ID = id
+	return p, ok
 }
 
 // parallelTextDeletions bounds the prompts whose text is deleted at once.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -139,43 +138,18 @@ func checkpointKey(to string, segment int) table.Key {
 func (s *ReindexStore) Checkpoint(ctx context.Context, to string, segment, segments int) (reindex.Checkpoint, error) {
 	k := checkpointKey(to, segment)
 	records, err := s.db.Read(ctx, "read checkpoint", k)
-	c := reindex.Checkpoint{Segment: segment, Segments: segments}
-	it := records[k]
-	if err != nil || int(it.Int64(table.AttrSegments)) != segments {
-		return c, err
+	c := table.Decode[reindex.Checkpoint](records[k])
+	if c.Segments != segments {
+		c = reindex.Checkpoint{Segments: segments}
 	}
-	c.After, c.Done = it.String(table.AttrAfter), it.Bool(table.AttrDone)
-	if counts, ok := it[table.AttrCounts].(*types.AttributeValueMemberM); ok {
-		c.Counts = decodeReindexCounts(counts.Value)
-	}
-	return c, nil
+	c.Segment = segment
+	return c, err
 }
 
 // SaveCheckpoint stores the progress of a segment.
 func (s *ReindexStore) SaveCheckpoint(ctx context.Context, to string, c reindex.Checkpoint) error {
-	counts := table.Item{}
-	for name, n := range reindexCounts(&c.Counts) {
-		counts[name] = table.IntAttr(*n)
-	}
-	it := checkpointKey(to, c.Segment).Attributes()
-	it[table.AttrSegments], it[table.AttrDone] = table.IntAttr(c.Segments), table.BoolAttr(c.Done)
-	it[table.AttrAfter], it[table.AttrCounts] = table.StringAttr(c.After), &types.AttributeValueMemberM{Value: counts}
 	tx := s.db.Transaction()
-	tx.Replace(it)
+	tx.Replace(table.Encode(c).With(checkpointKey(to, c.Segment).Attributes()))
 	_, err := s.db.Commit(ctx, "save checkpoint", tx, s.db.Backoff())
 	return err
-}
-
-func reindexCounts(c *reindex.Counts) map[string]*int64 {
-	return map[string]*int64{
-		"reindexed": &c.Reindexed, "left": &c.Left, "vectors": &c.Vectors, "tokens": &c.Tokens,
-		"writeUnits": &c.WriteUnits,
-	}
-}
-
-func decodeReindexCounts(it table.Item) (c reindex.Counts) {
-	for name, n := range reindexCounts(&c) {
-		*n = it.Int64(name)
-	}
-	return c
 }

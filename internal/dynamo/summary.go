@@ -45,12 +45,8 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if err != nil {
 		return table.Failed(op, err)
 	}
-	u, err := setSessionSummary(user, sum)
-	if err != nil {
-		return table.Failed(op, err)
-	}
 	t := s.db.Transaction()
-	place := t.Update(table.KeyOfSession(user, session), u,
+	place := t.Update(table.KeyOfSession(user, session), setSessionSummary(user, sum),
 		table.IsIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session)))
 	if sum.Text != "" {
 		t.Replace(it)
@@ -84,43 +80,33 @@ func isSaved(sum summary.Summary, in conversation.Session) bool {
 
 // setSessionSummary updates the session's copy of its summary. A session without messages enters the index of its
 // coach.
-func setSessionSummary(user conversation.UserID, sum summary.Summary) (table.Update, error) {
+func setSessionSummary(user conversation.UserID, sum summary.Summary) table.Update {
 	covered := conversation.Watermark{Seq: sum.CoveredThrough, At: sum.CoveredAt}
 	watermark := table.Update{}.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, covered)
 	if sum.Text == "" {
-		return watermark.Remove(table.AttrSummaryAskedAt), nil
+		return watermark.Remove(table.AttrSummaryAskedAt)
 	}
-	own := table.Item{}
-	if err := own.SetDocument(table.AttrSummaryFields, sum.OwnFields); err != nil {
-		return table.Update{}, err
-	}
+	own := table.Encode(conversation.SessionSummary{
+		Text: sum.Text, Tokens: sum.Tokens, Tags: sum.Tags, Kind: sum.Kind, InProgress: sum.InProgress,
+		CoveredThrough: sum.CoveredThrough, UpdatedAt: sum.UpdatedAt, Model: sum.Model, Fields: sum.OwnFields,
+		Digest: sum.Digest, Days: sum.Days,
+	})
+	own[table.AttrCoachKey] = table.StringAttr(table.CoachKey(user, sum.CoachID))
 	var u table.Update
 	if sum.Kind == conversation.ByModel {
 		u = watermark
 	}
-	u = u.SetOrRemove(table.AttrSummaryModel, table.StringAttr(sum.Model), sum.Model != "")
-	u = u.SetOrRemove(table.AttrSummaryDigest, table.StringAttr(sum.Digest), sum.Digest != "")
-	u = u.SetOrRemove(table.AttrSummaryFields, own[table.AttrSummaryFields], own.Has(table.AttrSummaryFields))
-	u = u.SetOrRemove(table.AttrSummaryDays, table.DaysAttr(sum.Days), len(sum.Days) > 0)
-	u = u.Remove(table.AttrSummaryIndexedAt, table.AttrSummaryAskedAt)
-	return u.Set(table.AttrCoachKey, table.StringAttr(table.CoachKey(user, sum.CoachID))).
-		Set(table.AttrSummary, table.StringAttr(sum.Text)).
-		Set(table.AttrSummaryTokens, table.IntAttr(sum.Tokens)).
-		Set(table.AttrSummaryTags, table.ListAttr(sum.Tags)).
-		Set(table.AttrSummaryKind, table.StringAttr(string(sum.Kind))).
-		Set(table.AttrSummaryInProgress, table.BoolAttr(sum.InProgress)).
-		Set(table.AttrSummaryCoveredSeq, table.IntAttr(sum.CoveredThrough)).
-		Set(table.AttrSummaryUpdatedAt, table.TimeAttr(sum.UpdatedAt)), nil
+	return u.Apply(own, append(summaryNames(), table.AttrCoachKey)...)
+}
+
+// summaryNames are the attributes of a session's copy of its summary.
+func summaryNames() []string {
+	return append(table.NamesOf[conversation.SessionSummary](), table.AttrSummaryIndexedAt, table.AttrSummaryAskedAt)
 }
 
 // removeSessionSummary removes the session's copy of its summary. path returns where its attributes are.
 func removeSessionSummary(u table.Update, path func(name string) string) table.Update {
-	for _, name := range []string{
-		table.AttrSummary, table.AttrSummaryTokens, table.AttrSummaryTags, table.AttrSummaryKind,
-		table.AttrSummaryInProgress, table.AttrSummaryCoveredSeq, table.AttrSummaryUpdatedAt, table.AttrSummaryModel,
-		table.AttrSummaryDigest, table.AttrSummaryFields, table.AttrSummaryDays, table.AttrSummaryIndexedAt,
-		table.AttrSummaryAskedAt,
-	} {
+	for _, name := range summaryNames() {
 		u = u.Remove(path(name))
 	}
 	return u

@@ -23,19 +23,12 @@ func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
 // content.
 func encodeTombstone(t erasure.Tombstone, due time.Time) table.Item {
 	k := table.UserKey(t.User, t.ID)
-	it := k.Attributes()
-	it[table.AttrGeneration] = table.IntAttr(t.Generation)
-	it[table.AttrEmptied] = table.BoolAttr(t.Emptied)
-	it[table.AttrSweeps] = table.IntAttr(t.Sweeps)
-	it.SetStrings(table.AttrVectors, t.Vectors)
-	it[table.AttrDueAt] = table.TimeAttr(due)
-	it[table.AttrDueShard] = table.IntAttr(table.DueShard(k))
-	it.SetTime(table.AttrDeletedAt, t.DeletedAt)
+	it := table.Encode(t).With(k.Attributes())
+	it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(due), table.IntAttr(table.DueShard(k))
 	if m := t.Message; m != nil {
 		sk, _ := table.SessionSK(m.Context, m.SessionID)
 		it[table.AttrSessionSK] = table.StringAttr(sk)
 		it[table.AttrSeq] = table.IntAttr(m.Seq)
-		it.SetStrings(table.AttrDeletedIDs, t.Others)
 		it.SetTime(table.AttrTimestamp, m.Timestamp)
 	}
 	if s := t.Session; s != nil {
@@ -61,13 +54,8 @@ func tombstoneOf(k table.Key, session conversation.Session, now time.Time) erasu
 func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
 	k := table.KeyOf(it)
 	user, isUser := table.ParsePartition(k.PK)
-	t = erasure.Tombstone{
-		User: user, ID: k.SK, Generation: it.Int64(table.AttrGeneration), Emptied: it.Bool(table.AttrEmptied),
-		Sweeps: int(it.Int64(table.AttrSweeps)), Vectors: it.Strings(table.AttrVectors),
-		Others:    it.Strings(table.AttrDeletedIDs),
-		Namespace: k.SK == table.GenerationSK,
-		Erasing:   it.Bool(table.AttrErasing), DeletedAt: it.Time(table.AttrDeletedAt),
-	}
+	t = table.Decode[erasure.Tombstone](it)
+	t.User, t.ID, t.Namespace = user, k.SK, k.SK == table.GenerationSK
 	context, id, inSession := table.ParseSessionSK(it.String(table.AttrSessionSK))
 	switch {
 	case inSession && it.Int64(table.AttrSeq) > 0:

@@ -105,7 +105,8 @@ func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in
 	}
 	c := &cut{tx: s.db.Transaction(), user: user, before: before, recordPlace: -1}
 	c.deleteMessages(messages, vectors)
-	return c, s.finishCut(c, in, after, messages, due)
+	s.finishCut(c, in, after, messages, due)
+	return c, nil
 }
 
 // suffix returns the messages that a truncation deletes, in their order, and one more than may be deleted at most.
@@ -167,15 +168,12 @@ func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conve
 // finishCut adds the writes of the session, of what takes the messages' place, and of the idempotency record.
 func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conversation.Session,
 	messages []conversation.Message, due time.Time,
-) error {
+) {
 	now := s.db.Now()
 	k := table.KeyOfSession(c.user, after)
 	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
-	after, err := s.replace(c, k, in, after, now)
-	if err != nil {
-		return err
-	}
+	after = s.replace(c, k, in, after, now)
 	u := table.SetCounters(c.user, after).Set(table.AttrDeletedSeqs, table.StringAttr(after.Deleted.String()))
 	switch {
 	case uncovered:
@@ -196,13 +194,12 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 		stored.Vectors = erasure.LastVectors(stored.Vectors)
 		c.tx.Replace(encodeTombstone(stored, due))
 	}
-	return nil
 }
 
 // replace adds the messages that take the place of the deleted ones, and the idempotency record.
 func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation, after conversation.Session,
 	now time.Time,
-) (conversation.Session, error) {
+) conversation.Session {
 	var added []conversation.Message
 	if len(in.Replacement) > 0 {
 		version := max(after.Version, c.before.Version+1)
@@ -214,11 +211,7 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 	}
 	for i := range added {
 		added[i].ID = newMessageID(s.db, c.user, added[i].Timestamp)
-		it, err := table.EncodeMessage(c.user, after, added[i])
-		if err != nil {
-			return after, err
-		}
-		c.tx.Put(it, table.NotExists())
+		c.tx.Put(table.EncodeMessage(c.user, after, added[i]), table.NotExists())
 	}
 	c.result.Messages, c.result.Session = added, after
 	c.result.Session.Summary = nil
@@ -231,7 +224,7 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 		record.SetStrings(table.AttrDeletedIDs, c.result.Deleted)
 		c.recordPlace = c.tx.Put(record, isFreeKey(after.Generation, now))
 	}
-	return after, nil
+	return after
 }
 
 // isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of

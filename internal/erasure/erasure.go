@@ -18,24 +18,24 @@ type Tombstone struct {
 	User conversation.UserID
 	// ID is the store's name of the record.
 	ID         string
-	Generation int64
+	Generation int64 `stored:"generation"`
 	// Session is the deleted session as it last was. Message is where the deleted message was: its context, session, seq
 	// and time. One of them is nil, or both when the tombstone is of a user or of vectors.
 	Session *conversation.Session
 	Message *conversation.Message
 	// Others are the ids of the messages of the session that were deleted with Message, in the same step.
-	Others    []string
-	DeletedAt time.Time
+	Others    []string  `stored:"deletedIds,omitempty"`
+	DeletedAt time.Time `stored:"deletedAt,omitempty"`
 	// Emptied says that the table holds nothing of it any more.
-	Emptied bool
+	Emptied bool `stored:"emptied"`
 	// Vectors are the ids that a late worker may bring back. Namespace says that this may be any vector of an earlier
 	// generation.
-	Vectors   []string
+	Vectors   []string `stored:"vectors,omitempty"`
 	Namespace bool
 	// Erasing says that the tombstone is of a user whose erasure is not done.
-	Erasing bool
+	Erasing bool `stored:"erasing,omitempty"`
 	// Sweeps counts the sweeps since it was emptied.
-	Sweeps int
+	Sweeps int `stored:"sweeps"`
 }
 
 // MessageStore deletes single messages.
@@ -159,13 +159,13 @@ type Reindexer interface {
 type Progress struct {
 	Done bool
 	// Counts are the records deleted so far, by kind.
-	Counts  map[string]int
-	Vectors int
+	Counts  map[string]int `stored:"counts"`
+	Vectors int            `stored:"vectorCount"`
 	// Left are the records that stay, as UserStore.Left counts them. It is nil when they could not be counted in time.
-	Left map[string]int
+	Left map[string]int `stored:"left,omitempty"`
 	// ErasedAt is when the erasure began. Generation is the user's since then.
-	ErasedAt   time.Time
-	Generation int64
+	ErasedAt   time.Time `stored:"erasedAt"`
+	Generation int64     `stored:"generation"`
 }
 
 // Receipt is the Progress as the user sees it, with the time until which backups hold the data.

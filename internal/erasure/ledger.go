@@ -17,14 +17,14 @@ const LedgerTime = DefaultBackups + 7*24*time.Hour
 type Erased struct {
 	User conversation.UserID
 	// Generation is the user's since an erasure. It is 0 where a session or a message was deleted.
-	Generation int64
+	Generation int64 `stored:"generation"`
 	// SessionID is the deleted session, or that of the deleted message. CreatedAt distinguishes the session from others of
 	// its id.
-	SessionID string
-	CreatedAt time.Time
+	SessionID string    `stored:"sessionId,omitempty"`
+	CreatedAt time.Time `stored:"createdAt,omitempty"`
 	// MessageID is the deleted message, or empty.
-	MessageID string
-	At        time.Time
+	MessageID string    `stored:"messageId,omitempty"`
+	At        time.Time `stored:"erasedAt"`
 }
 
 // Ledger keeps what was erased, apart from the table, so that it can be erased again after the table was restored from

@@ -57,20 +57,20 @@ const SettleTime = 5 * time.Second
 
 // State is how far the migration of a table is.
 type State struct {
-	Stage Stage
+	Stage Stage `stored:"stage"`
 	// Percent is the share of the users that the stage applies to, by a hash of their ids. The others are in the stage
 	// before it.
-	Percent int
+	Percent int `stored:"percent"`
 	// Cleaned says that the parked arrays have been deleted.
-	Cleaned bool
+	Cleaned bool `stored:"cleaned"`
 	// ChangedAt is when the stage or the percentage was last changed. It is zero for an initial state.
-	ChangedAt time.Time
+	ChangedAt time.Time `stored:"changedAt,omitempty"`
 	// Version counts the changes of the record. It is 0 where there is no record yet.
-	Version int64
+	Version int64 `stored:"version"`
 	// Backfilled is the share of the users whose sessions a backfill has copied to the shared store.
-	Backfilled int
+	Backfilled int `stored:"backfilled"`
 	// VerifiedAt is when the last verify began that covered the table and found nothing.
-	VerifiedAt time.Time
+	VerifiedAt time.Time `stored:"verifiedAt,omitempty"`
 }
 
 // Initial returns the state of a table that has none yet.

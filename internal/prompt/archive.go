@@ -47,19 +47,19 @@ type Record struct {
 type StoredPrompt struct {
 	// ID is "prompt_<epoch milliseconds of CreatedAt>_<random>", so that a store can tell its key from it.
 	ID        string
-	SessionID string
+	SessionID string `stored:"sessionId,omitempty"`
 	// SessionCreatedAt distinguishes the session from others of the same id.
-	SessionCreatedAt time.Time
-	Recipe           string
-	CreatedAt        time.Time
+	SessionCreatedAt time.Time `stored:"sessionCreatedAtMs,millis"`
+	Recipe           string    `stored:"recipe"`
+	CreatedAt        time.Time `stored:"createdAt"`
 	// ExpiresAt is when the store deletes it, by default after 7 days.
-	ExpiresAt  time.Time
-	Generation int64
+	ExpiresAt  time.Time `stored:"expiresAt,seconds"`
+	Generation int64     `stored:"generation"`
 	// Manifest is the compressed JSON of the answer of GET /v1/prompts/{promptId} without the text, at most
 	// MaxManifestBytes.
-	Manifest []byte
+	Manifest []byte `stored:"manifest,omitempty"`
 	// Text is the compressed JSON of the rendered system, messages and text; empty if text is not stored.
-	Text []byte
+	Text []byte `stored:"text,omitempty"`
 }
 
 // Archive stores prompts.

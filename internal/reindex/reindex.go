@@ -62,18 +62,22 @@ type Page struct {
 
 // Checkpoint is the progress of one of the segments of the table. Counts are those of its pages that are done.
 type Checkpoint struct {
-	Segment, Segments int
-	After             string
-	Done              bool
-	Counts            Counts
+	Segment  int
+	Segments int    `stored:"segments"`
+	After    string `stored:"after"`
+	Done     bool   `stored:"done"`
+	Counts   Counts `stored:"counts"`
 }
 
 // Counts are what was done.
 type Counts struct {
 	// Reindexed users are in the index now, and Left ones could not be reindexed now.
-	Reindexed, Left int64
+	Reindexed int64 `stored:"reindexed"`
+	Left      int64 `stored:"left"`
 	// Vectors were written, from so many Tokens. WriteUnits are about what they cost.
-	Vectors, Tokens, WriteUnits int64
+	Vectors    int64 `stored:"vectors"`
+	Tokens     int64 `stored:"tokens"`
+	WriteUnits int64 `stored:"writeUnits"`
 }
 
 func (c *Counts) add(d Counts) {

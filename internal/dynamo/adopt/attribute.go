@@ -7,12 +7,4 @@ const (
 	attrOwn         = "throughline" // what an embedded session's record holds of ours
 	attrAppValues   = "appValues"
 	attrEmbeddedSeq = "embeddedSeq"
-
-	// Of the state of the migration.
-	attrStage      = "stage"
-	attrPercent    = "percent"
-	attrCleaned    = "cleaned"
-	attrChangedAt  = "changedAt"
-	attrBackfilled = "backfilled"
-	attrVerifiedAt = "verifiedAt"
 )

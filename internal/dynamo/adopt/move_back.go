@@ -142,10 +142,7 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 	t := m.db.Transaction()
 	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
 	for _, message := range added {
-		copied, err := m.encodeCopy(s, message)
-		if err != nil {
-			return nil, err
-		}
+		copied := m.encodeCopy(s, message)
 		delete(copied, table.AttrOrigin) // the functions have not seen it
 		t.Put(copied, table.NotExists())
 	}

@@ -28,10 +28,7 @@ func (m *mover) copy(ctx context.Context, s conversation.Session, messages []con
 ) (lacking []conversation.Message, err error) {
 	wanted := make(map[table.Key]table.Item, len(messages))
 	for _, message := range messages {
-		it, err := m.encodeCopy(s, message)
-		if err != nil {
-			return nil, err
-		}
+		it := m.encodeCopy(s, message)
 		wanted[table.KeyOf(it)] = it
 	}
 	var gone []table.Key
@@ -64,15 +61,13 @@ func (m *mover) stored(s conversation.Session) table.Query {
 	return table.Query{Index: table.BySource, Where: expression.Key(table.AttrSourceID).Equal(source)}
 }
 
-func (m *mover) encodeCopy(s conversation.Session, message conversation.Message) (table.Item, error) {
+func (m *mover) encodeCopy(s conversation.Session, message conversation.Message) table.Item {
 	if message.Tokens == 0 && m.adopter.countTokens != nil {
 		message.Tokens = m.adopter.countTokens(message.Content)
 	}
-	it, err := table.EncodeMessage(m.user, s, message)
-	if err == nil {
-		it[table.AttrOrigin] = table.StringAttr(originBackfill)
-	}
-	return it, err
+	it := table.EncodeMessage(m.user, s, message)
+	it[table.AttrOrigin] = table.StringAttr(originBackfill)
+	return it
 }
 
 // isSameMessage reports whether a stored message is the one that a copy would write.

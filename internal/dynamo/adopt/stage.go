@@ -43,7 +43,7 @@ func (c *stageCache) isStale(now time.Time) bool {
 // in returns the state that was read with other records.
 func (c *stageCache) in(records table.RecordSet) migration.State {
 	if it, ok := records[stateKey()]; ok {
-		return decodeState(it)
+		return table.Decode[migration.State](it)
 	}
 	return migration.Initial(c.initial)
 }
@@ -83,7 +83,7 @@ func (s *StageStore) Save(ctx context.Context, before, after migration.State) er
 		unchanged = expression.Equal(table.Field(table.AttrVersion), table.Value(table.IntAttr(before.Version)))
 	}
 	t := s.db.Transaction()
-	t.Put(encodeState(after), unchanged)
+	t.Put(table.Encode(after).With(stateKey().Attributes()), unchanged)
 	b := s.db.Backoff()
 	failures, err := s.db.Commit(ctx, op, t, b)
 	if err != nil {
@@ -102,26 +102,4 @@ func (s *StageStore) Save(ctx context.Context, before, after migration.State) er
 	}
 	s.stages.save(after, s.db.Now())
 	return nil
-}
-
-func encodeState(s migration.State) table.Item {
-	it := stateKey().Attributes()
-	it[attrStage] = table.StringAttr(string(s.Stage))
-	it[attrPercent] = table.IntAttr(s.Percent)
-	it[attrCleaned] = table.BoolAttr(s.Cleaned)
-	it[attrBackfilled] = table.IntAttr(s.Backfilled)
-	it[table.AttrVersion] = table.IntAttr(s.Version)
-	it.SetTime(attrChangedAt, s.ChangedAt)
-	it.SetTime(attrVerifiedAt, s.VerifiedAt)
-	return it
-}
-
-func decodeState(it table.Item) migration.State {
-	return migration.State{
-		Stage: migration.Stage(it.String(attrStage)), Percent: int(it.Int64(attrPercent)),
-		Cleaned:   it.Bool(attrCleaned),
-		ChangedAt: it.Time(attrChangedAt), Version: it.Int64(table.AttrVersion),
-		Backfilled: int(it.Int64(attrBackfilled)),
-		VerifiedAt: it.Time(attrVerifiedAt),
-	}
 }

@@ -1,24 +1,42 @@
 package table
 
 import (
+	"bytes"
+	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
-// field is a field of a record that is stored. Its tag "stored" has the name of the attribute, and after a comma
-// "omitempty" where an empty value is left out, or "seconds" for a time that is stored as a Unix time.
+// field is a field of a record that is stored. Its tag "stored" has the name of the attribute, and after a comma:
+//
+//	omitempty  an empty value is left out
+//	seconds    a time is stored as a Unix time, and left out if it is zero
+//	millis     a time is stored as a Unix time in milliseconds, and left out if it is zero
+//	json       the value is stored as a text in JSON, and left out if it is empty
+//	prefix     the fields of a struct are stored beside it, their names after this one
 //
 // The SDK's attributevalue reads such tags, too. It takes 2.5 us for a memory, where this takes 1.1 us, and returns an
-// error where an attribute is of another type.
+// error where an attribute is of another type. It is used for values that a record has few of: objects and lists of
+// records.
 type field struct {
-	index              int
-	name               string
-	omitEmpty, seconds bool
+	path         []int
+	name, option string
 }
+
+const (
+	asSeconds = "seconds"
+	asMillis  = "millis"
+	asJSON    = "json"
+	asPrefix  = "prefix"
+)
 
 var fieldsByType sync.Map // of slices of field by reflect.Type
 
@@ -26,70 +44,135 @@ func fieldsOf(t reflect.Type) []field {
 	if known, ok := fieldsByType.Load(t); ok {
 		return known.([]field)
 	}
-	var fields []field
-	for i := range t.NumField() {
-		if tag, ok := t.Field(i).Tag.Lookup("stored"); ok {
-			name, option, _ := strings.Cut(tag, ",")
-			fields = append(fields, field{i, name, option != "", option == "seconds"})
-		}
-	}
+	fields := appendFields(nil, t, nil, "")
 	fieldsByType.Store(t, fields)
 	return fields
 }
 
-// Encode returns the attributes of the fields of a record that have a tag: texts, numbers, truth values, times and
-// lists of texts.
+func appendFields(to []field, t reflect.Type, path []int, prefix string) []field {
+	for i := range t.NumField() {
+		tag, ok := t.Field(i).Tag.Lookup("stored")
+		if !ok {
+			continue
+		}
+		name, option, _ := strings.Cut(tag, ",")
+		at := append(slices.Clip(path), i)
+		if option == asPrefix {
+			to = appendFields(to, t.Field(i).Type, at, prefix+name)
+		} else {
+			to = append(to, field{at, prefix + name, option})
+		}
+	}
+	return to
+}
+
+// NamesOf returns the names of the attributes of a type of record.
+func NamesOf[T any]() []string {
+	var names []string
+	for _, f := range fieldsOf(reflect.TypeFor[T]()) {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Encode returns the attributes of the fields of a record that have a tag.
 func Encode[T any](record T) Item {
-	v, it := reflect.ValueOf(record), Item{}
+	v, it := reflect.ValueOf(&record).Elem(), Item{}
 	for _, f := range fieldsOf(v.Type()) {
-		if value, isEmpty := f.encode(v.Field(f.index)); !isEmpty || !f.omitEmpty {
+		if value := f.encode(v.FieldByIndex(f.path)); value != nil {
 			it[f.name] = value
 		}
 	}
 	return it
 }
 
-func (f field) encode(v reflect.Value) (value types.AttributeValue, isEmpty bool) {
+// encode returns the value of a field, nil for one that is left out.
+func (f field) encode(v reflect.Value) types.AttributeValue {
+	at, isTime := v.Addr().Interface().(*time.Time)
+	isEmpty := v.IsZero() || isTime && at.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
+	if isEmpty && f.option != "" {
+		return nil
+	}
+	switch {
+	case f.option == asJSON:
+		return StringAttr(jsonOf(v.Interface()))
+	case f.option == asSeconds:
+		return IntAttr(at.Unix())
+	case f.option == asMillis:
+		return IntAttr(at.UnixMilli())
+	case isTime:
+		return TimeAttr(*at)
+	}
+	switch v := v.Interface().(type) {
+	case []string:
+		return ListAttr(v)
+	case conversation.SeqSet:
+		return StringAttr(v.String())
+	}
 	switch v.Kind() {
 	case reflect.String:
-		return StringAttr(v.String()), v.IsZero()
+		return StringAttr(v.String())
 	case reflect.Bool:
-		return BoolAttr(v.Bool()), v.IsZero()
+		return BoolAttr(v.Bool())
 	case reflect.Float64:
-		return FloatAttr(v.Float()), v.IsZero()
-	case reflect.Slice:
-		list := v.Interface().([]string)
-		return ListAttr(list), len(list) == 0
-	case reflect.Struct:
-		at := v.Interface().(time.Time)
-		if f.seconds {
-			return IntAttr(at.Unix()), at.IsZero()
-		}
-		return TimeAttr(at), at.IsZero()
+		return FloatAttr(v.Float())
+	case reflect.Int, reflect.Int64:
+		return IntAttr(v.Int())
 	}
-	return IntAttr(v.Int()), v.IsZero()
+	value, err := attributevalue.MarshalWithOptions(v.Interface(), func(o *attributevalue.EncoderOptions) {
+		o.TagKey = "stored"
+		o.EncodeTime = func(at time.Time) (types.AttributeValue, error) { return TimeAttr(at), nil }
+	})
+	if err != nil {
+		panic("dynamo: encode " + f.name + ": " + err.Error()) // of a type that no record has
+	}
+	return value
+}
+
+// jsonOf writes a value of texts, numbers and truth values, as they are.
+func jsonOf(v any) string {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // such values always can be
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // Decode reads the fields of a record that have a tag. A field whose attribute is absent or of another type is empty.
 func Decode[T any](it Item) (record T) {
 	v := reflect.ValueOf(&record).Elem()
 	for _, f := range fieldsOf(v.Type()) {
-		if it.Has(f.name) {
-			f.decode(v.Field(f.index), it)
+		if value, ok := it[f.name]; ok {
+			f.decode(v.FieldByIndex(f.path), it, value)
 		}
 	}
 	return record
 }
 
-func (f field) decode(v reflect.Value, it Item) {
-	switch to := v.Addr().Interface().(type) {
+func (f field) decode(v reflect.Value, it Item, value types.AttributeValue) {
+	to := v.Addr().Interface()
+	if f.option == asJSON {
+		if json.Unmarshal([]byte(it.String(f.name)), to) != nil {
+			v.SetZero()
+		}
+		return
+	}
+	switch to := to.(type) {
 	case *time.Time:
-		if *to = it.Time(f.name); f.seconds {
+		switch f.option {
+		case asSeconds:
 			*to = time.Unix(it.Int64(f.name), 0).UTC()
+		case asMillis:
+			*to = time.UnixMilli(it.Int64(f.name)).UTC()
+		default:
+			*to = it.Time(f.name)
 		}
 		return
 	case *[]string:
 		*to = it.Strings(f.name)
+		return
+	case *conversation.SeqSet:
+		*to, _ = conversation.ParseSeqSet(it.String(f.name)) // without it readers look for deleted messages in the table
 		return
 	}
 	switch v.Kind() {
@@ -99,7 +182,18 @@ func (f field) decode(v reflect.Value, it Item) {
 		v.SetBool(it.Bool(f.name))
 	case reflect.Float64:
 		v.SetFloat(it.Float64(f.name))
-	default:
+	case reflect.Int, reflect.Int64:
 		v.SetInt(it.Int64(f.name))
+	default:
+		err := attributevalue.UnmarshalWithOptions(value, to, func(o *attributevalue.DecoderOptions) {
+			o.TagKey = "stored"
+			o.DecodeTime.S = func(text string) (time.Time, error) {
+				at, _ := ParseTime(text)
+				return at, nil
+			}
+		})
+		if err != nil {
+			v.SetZero()
+		}
 	}
 }

@@ -230,6 +230,17 @@ func (it Item) With(other Item) Item {
 	return out
 }
 
+// Only returns those of the item's attributes that have one of the names.
+func (it Item) Only(names ...string) Item {
+	out := make(Item, len(names))
+	for _, name := range names {
+		if v, ok := it[name]; ok {
+			out[name] = v
+		}
+	}
+	return out
+}
+
 // Expired reports whether the record's lifetime is over. DynamoDB deletes expired records only days later, so readers
 // leave them out.
 func (it Item) Expired(now time.Time) bool {

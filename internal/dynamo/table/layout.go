@@ -66,11 +66,7 @@ func (SharedLayout) IsIncarnation(s conversation.Session) Condition {
 
 // SetOwn implements Layout.
 func (l SharedLayout) SetOwn(u Update, _, after conversation.Session, names ...string) Update {
-	own := OwnAttributes(after)
-	for _, name := range names {
-		u = u.SetOrRemove(name, own[name], own.Has(name))
-	}
-	return u
+	return u.Apply(Encode(after), names...)
 }
 
 // SetAttributes implements Layout.

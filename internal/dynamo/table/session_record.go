@@ -1,42 +1,25 @@
 package table
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// OwnAttributes returns what Throughline knows of a session beside its messages and what follows from these.
-func OwnAttributes(s conversation.Session) Item {
-	it := Item{
-		AttrStatus: StringAttr(string(s.Status)), AttrCoachID: StringAttr(s.CoachID),
-		AttrSessionCreatedAt: IntAttr(s.CreatedAt.UnixMilli()), AttrVersion: IntAttr(s.Version),
-	}
-	it.SetString(AttrMode, s.Mode)
-	it.SetString(AttrTitle, s.Title)
-	it.SetString(AttrDeletedSeqs, s.Deleted.String())
-	it.SetTime(AttrSessionCompletedAt, s.CompletedAt)
-	return it
+// ownNames are the attributes of what Throughline knows of a session beside its messages and what follows from these.
+var ownNames = []string{
+	AttrStatus, AttrCoachID, AttrSessionCreatedAt, AttrVersion, AttrMode, AttrTitle, AttrDeletedSeqs,
+	AttrSessionCompletedAt,
 }
 
-// SharedAttributes returns the attributes of a session's record outside of the app's record: OwnAttributes, the
-// counters and the attributes of the indexes.
+// OwnAttributes returns what Throughline knows of a session beside its messages and what follows from these.
+func OwnAttributes(s conversation.Session) Item { return Encode(s).Only(ownNames...) }
+
+// SharedAttributes returns the attributes of a session's record outside of the app's record: those of its fields, and
+// those of the indexes.
 func SharedAttributes(user conversation.UserID, s conversation.Session) Item {
-	it := OwnAttributes(s)
-	for name, n := range map[string]int{
-		AttrMessageCount: s.MessageCount, AttrLastSeq: s.LastSeq,
-		AttrSummarizedSeq: s.Summarized.Seq, AttrIndexedSeq: s.Indexed.Seq, AttrExtractedSeq: s.Extracted.Seq,
-	} {
-		it[name] = IntAttr(n)
-	}
-	if s.LastSeq > 0 {
-		it[AttrUserSeq], it[AttrUrgentSeq] = IntAttr(s.UserSeq), IntAttr(s.UrgentSeq)
-	}
+	it := Encode(s)
 	it[AttrActiveAt] = TimeAttr(s.ListedAt())
-	if s.MessageCount > 0 {
-		it[AttrStartedAt], it[AttrLastMessageAt] = TimeAttr(s.StartedAt), TimeAttr(s.LastMessageAt)
-	}
 	if s.HasContent() {
 		it[AttrCoachKey] = StringAttr(CoachKey(user, s.CoachID))
 	}
@@ -50,61 +33,26 @@ func DecodeShared(it Item) (s conversation.Session, ok bool) {
 		return conversation.Session{}, false
 	}
 	s = DecodeOwn(it)
-	s.ID, s.Context, s.Generation = id, context, it.Int64(AttrGeneration)
-	s.Attributes = it.Document(AttrAttributes)
+	s.ID, s.Context, s.Attributes = id, context, it.Document(AttrAttributes)
 	return s, true
 }
 
 // DecodeOwn reads the attributes of Throughline.
 func DecodeOwn(it Item) conversation.Session {
-	deleted, err := conversation.ParseSeqSet(it.String(AttrDeletedSeqs))
-	if err != nil {
-		deleted = nil // readers then look for the deleted messages, which costs a read
+	s := Decode[conversation.Session](it)
+	if it.Has(AttrSummaryKind) {
+		summary := Decode[conversation.SessionSummary](it)
+		summary.Indexed = it.Has(AttrSummaryIndexedAt) && it.String(AttrSummaryIndexedAt) == it.String(AttrSummaryUpdatedAt)
+		s.Summary = &summary
 	}
-	return conversation.Session{
-		CoachID: it.String(AttrCoachID), Mode: it.String(AttrMode),
-		Status: conversation.Status(it.String(AttrStatus)), Title: it.String(AttrTitle),
-		MessageCount: int(it.Int64(AttrMessageCount)), LastSeq: int(it.Int64(AttrLastSeq)), Deleted: deleted,
-		CreatedAt: SessionCreatedAt(it), StartedAt: it.Time(AttrStartedAt),
-		LastMessageAt: it.Time(AttrLastMessageAt), LeftAt: it.Time(AttrLeftAt),
-		CompletedAt: it.Time(AttrSessionCompletedAt),
-		Summary:     decodeSessionSummary(it),
-		Summarized:  conversation.Watermark{Seq: int(it.Int64(AttrSummarizedSeq)), At: it.Time(AttrSummarizedAt)},
-		Indexed:     conversation.Watermark{Seq: int(it.Int64(AttrIndexedSeq)), At: it.Time(AttrIndexedAt)},
-		Extracted:   conversation.Watermark{Seq: int(it.Int64(AttrExtractedSeq)), At: it.Time(AttrExtractedAt)},
-		Reading:     decodeReading(it),
-		UserSeq:     int(it.Int64(AttrUserSeq)), UrgentSeq: int(it.Int64(AttrUrgentSeq)),
-		Version: it.Int64(AttrVersion), DueAt: it.Time(AttrDueAt),
-		ClaimedVersion: it.Int64(AttrClaimedVersion), ClaimedAt: it.Time(AttrClaimedAt),
-	}
-}
-
-func decodeSessionSummary(it Item) *conversation.SessionSummary {
-	if !it.Has(AttrSummaryKind) {
-		return nil
-	}
-	return &conversation.SessionSummary{
-		Text: it.String(AttrSummary), Tokens: int(it.Int64(AttrSummaryTokens)),
-		Tags:           it.Strings(AttrSummaryTags),
-		Kind:           conversation.SummaryKind(it.String(AttrSummaryKind)),
-		InProgress:     it.Bool(AttrSummaryInProgress),
-		CoveredThrough: int(it.Int64(AttrSummaryCoveredSeq)),
-		UpdatedAt:      it.Time(AttrSummaryUpdatedAt), Model: it.String(AttrSummaryModel),
-		Fields: it.Document(AttrSummaryFields), Digest: it.String(AttrSummaryDigest), Days: decodeDays(it),
-		Indexed: it.Has(AttrSummaryIndexedAt) && it.String(AttrSummaryIndexedAt) == it.String(AttrSummaryUpdatedAt),
-	}
+	return s
 }
 
 // SetCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
 // as it has messages or a summary. The write is one of the session's own, and not of the migration.
 func SetCounters(user conversation.UserID, s conversation.Session) Update {
-	u := Set(AttrVersion, IntAttr(s.Version)).
-		Set(AttrMessageCount, IntAttr(s.MessageCount)).
-		Set(AttrLastSeq, IntAttr(s.LastSeq)).
-		Set(AttrActiveAt, TimeAttr(s.ListedAt())).
-		Set(AttrUserSeq, IntAttr(s.UserSeq)).
-		Set(AttrUrgentSeq, IntAttr(s.UrgentSeq)).
-		Remove(AttrOrigin)
+	u := Set(AttrActiveAt, TimeAttr(s.ListedAt())).Remove(AttrOrigin).
+		Apply(Encode(s), AttrVersion, AttrMessageCount, AttrLastSeq, AttrUserSeq, AttrUrgentSeq)
 	if s.MessageCount == 0 {
 		return u.Remove(AttrStartedAt, AttrLastMessageAt, AttrCoachKey)
 	}
@@ -119,12 +67,4 @@ func SessionCreatedAt(it Item) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(it.Int64(AttrSessionCreatedAt)).UTC()
-}
-
-// decodeReading reads what setExtracted writes. A record without it, or with what is no JSON, had no bad answer.
-func decodeReading(it Item) (r conversation.Reading) {
-	if json.Unmarshal([]byte(it.String(AttrReading)), &r) != nil {
-		return conversation.Reading{}
-	}
-	return r
 }

@@ -43,6 +43,14 @@ func (u Update) SetOrRemove(name string, v types.AttributeValue, set bool) Updat
 	return u.Remove(name)
 }
 
+// Apply sets the attributes of the names that an item has, and removes those that it lacks.
+func (u Update) Apply(it Item, names ...string) Update {
+	for _, name := range names {
+		u = u.SetOrRemove(name, it[name], it.Has(name))
+	}
+	return u
+}
+
 // Remove removes attributes.
 func (u Update) Remove(names ...string) Update {
 	for _, name := range names {
