@@ -40,8 +40,8 @@ type Message struct {
 	// Duplicate says that the message was stored by an earlier append of the same ClientMessageID.
 	Duplicate bool
 	// Tokens is the length of Content in tokens of the model family, counted when the message was stored.
-	Tokens    int            `stored:"tokens"`
-	Timestamp time.Time      `stored:"timestamp"`
+	Tokens    int `stored:"tokens"`
+	Timestamp time.Time
 	Mode      string         `stored:"mode,omitempty"`
 	Metadata  map[string]any `stored:"metadata,omitempty"`
 	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.

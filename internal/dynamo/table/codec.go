@@ -88,7 +88,7 @@ func Encode[T any](record T) Item {
 
 // encode returns the value of a field, nil for one that is left out.
 func (f field) encode(v reflect.Value) types.AttributeValue {
-	at, isTime := v.Addr().Interface().(*time.Time)
+	at, isTime := reflect.TypeAssert[*time.Time](v.Addr())
 	isEmpty := v.IsZero() || isTime && at.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0
 	if isEmpty && f.option != "" {
 		return nil
@@ -141,59 +141,61 @@ func jsonOf(v any) string {
 // Decode reads the fields of a record that have a tag. A field whose attribute is absent or of another type is empty.
 func Decode[T any](it Item) (record T) {
 	v := reflect.ValueOf(&record).Elem()
-	for _, f := range fieldsOf(v.Type()) {
-		if value, ok := it[f.name]; ok {
-			f.decode(v.FieldByIndex(f.path), it, value)
+	fields := fieldsOf(v.Type())
+	for i := range fields {
+		if value, ok := it[fields[i].name]; ok {
+			fields[i].decode(v.FieldByIndex(fields[i].path), value)
 		}
 	}
 	return record
 }
 
-func (f field) decode(v reflect.Value, it Item, value types.AttributeValue) {
-	to := v.Addr().Interface()
-	if f.option == asJSON {
-		if json.Unmarshal([]byte(it.String(f.name)), to) != nil {
-			v.SetZero()
+func (f *field) decode(to reflect.Value, value types.AttributeValue) {
+	switch f.option {
+	case asJSON:
+		if json.Unmarshal([]byte(textOf(value)), to.Addr().Interface()) != nil {
+			to.SetZero()
 		}
 		return
+	case asSeconds:
+		*to.Addr().Interface().(*time.Time) = time.Unix(wholeOf(value), 0).UTC()
+		return
+	case asMillis:
+		*to.Addr().Interface().(*time.Time) = time.UnixMilli(wholeOf(value)).UTC()
+		return
 	}
-	switch to := to.(type) {
+	switch to.Kind() {
+	case reflect.String:
+		to.SetString(textOf(value))
+	case reflect.Bool:
+		to.SetBool(truthOf(value))
+	case reflect.Int, reflect.Int64:
+		to.SetInt(wholeOf(value))
+	case reflect.Float64:
+		to.SetFloat(numberOf(value))
+	default:
+		decodeOther(to, value)
+	}
+}
+
+// decodeOther reads a value of a type that is not simple.
+func decodeOther(to reflect.Value, value types.AttributeValue) {
+	switch to := to.Addr().Interface().(type) {
 	case *time.Time:
-		switch f.option {
-		case asSeconds:
-			*to = time.Unix(it.Int64(f.name), 0).UTC()
-		case asMillis:
-			*to = time.UnixMilli(it.Int64(f.name)).UTC()
-		default:
-			*to = it.Time(f.name)
-		}
+		*to = timeOf(value)
 		return
 	case *[]string:
-		*to = it.Strings(f.name)
+		*to = textsOf(value)
 		return
 	case *conversation.SeqSet:
-		*to, _ = conversation.ParseSeqSet(it.String(f.name)) // without it readers look for deleted messages in the table
+		*to, _ = conversation.ParseSeqSet(textOf(value)) // without it readers look for deleted messages in the table
 		return
 	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString(it.String(f.name))
-	case reflect.Bool:
-		v.SetBool(it.Bool(f.name))
-	case reflect.Float64:
-		v.SetFloat(it.Float64(f.name))
-	case reflect.Int, reflect.Int64:
-		v.SetInt(it.Int64(f.name))
-	default:
-		err := attributevalue.UnmarshalWithOptions(value, to, func(o *attributevalue.DecoderOptions) {
-			o.TagKey = "stored"
-			o.DecodeTime.S = func(text string) (time.Time, error) {
-				at, _ := ParseTime(text)
-				return at, nil
-			}
-		})
-		if err != nil {
-			v.SetZero()
-		}
+	err := attributevalue.UnmarshalWithOptions(value, to.Addr().Interface(), func(o *attributevalue.DecoderOptions) {
+		o.TagKey = "stored"
+		o.DecodeTime.S = func(text string) (time.Time, error) { return timeOf(StringAttr(text)), nil }
+	})
+	if err != nil {
+		to.SetZero()
 	}
 }

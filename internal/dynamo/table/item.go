@@ -85,16 +85,20 @@ func (it Item) SetDocument(name string, doc map[string]any) error {
 }
 
 // String returns a text.
-func (it Item) String(name string) string {
-	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+func (it Item) String(name string) string { return textOf(it[name]) }
+
+func textOf(v types.AttributeValue) string {
+	if v, ok := v.(*types.AttributeValueMemberS); ok {
 		return v.Value
 	}
 	return ""
 }
 
 // Int64 returns a whole number.
-func (it Item) Int64(name string) int64 {
-	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
+func (it Item) Int64(name string) int64 { return wholeOf(it[name]) }
+
+func wholeOf(v types.AttributeValue) int64 {
+	if v, ok := v.(*types.AttributeValueMemberN); ok {
 		n, err := strconv.ParseInt(v.Value, 10, 64)
 		if err == nil {
 			return n
@@ -104,8 +108,10 @@ func (it Item) Int64(name string) int64 {
 }
 
 // Float64 returns a number.
-func (it Item) Float64(name string) float64 {
-	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
+func (it Item) Float64(name string) float64 { return numberOf(it[name]) }
+
+func numberOf(v types.AttributeValue) float64 {
+	if v, ok := v.(*types.AttributeValueMemberN); ok {
 		f, err := strconv.ParseFloat(v.Value, 64)
 		if err == nil {
 			return f
@@ -115,8 +121,10 @@ func (it Item) Float64(name string) float64 {
 }
 
 // Time returns a time.
-func (it Item) Time(name string) time.Time {
-	at, ok := ParseTime(it.String(name))
+func (it Item) Time(name string) time.Time { return timeOf(it[name]) }
+
+func timeOf(v types.AttributeValue) time.Time {
+	at, ok := ParseTime(textOf(v))
 	if !ok {
 		return time.Time{}
 	}
@@ -124,9 +132,11 @@ func (it Item) Time(name string) time.Time {
 }
 
 // Bool returns a truth value.
-func (it Item) Bool(name string) bool {
-	v, ok := it[name].(*types.AttributeValueMemberBOOL)
-	return ok && v.Value
+func (it Item) Bool(name string) bool { return truthOf(it[name]) }
+
+func truthOf(v types.AttributeValue) bool {
+	b, ok := v.(*types.AttributeValueMemberBOOL)
+	return ok && b.Value
 }
 
 // Bytes returns bytes.
@@ -138,13 +148,14 @@ func (it Item) Bytes(name string) []byte {
 }
 
 // Strings returns a list of texts.
-func (it Item) Strings(name string) []string {
-	v, ok := it[name].(*types.AttributeValueMemberL)
+func (it Item) Strings(name string) []string { return textsOf(it[name]) }
+
+func textsOf(v types.AttributeValue) (list []string) {
+	l, ok := v.(*types.AttributeValueMemberL)
 	if !ok {
 		return nil
 	}
-	var list []string
-	for _, e := range v.Value {
+	for _, e := range l.Value {
 		if s, ok := e.(*types.AttributeValueMemberS); ok {
 			list = append(list, s.Value)
 		}

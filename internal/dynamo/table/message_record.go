@@ -10,7 +10,7 @@ func EncodeMessage(user conversation.UserID, s conversation.Session, m conversat
 	sessionSK, _ := SessionSK(s.Context, s.ID)
 	m.SessionCreatedAt = s.CreatedAt
 	it := Encode(m).With(UserKey(user, sk).Attributes())
-	it[AttrSourceID] = StringAttr(SourceID(user, sessionSK))
+	it[AttrSourceID], it[AttrTimestamp] = StringAttr(SourceID(user, sessionSK)), TimeAttr(m.Timestamp)
 	return it
 }
 
