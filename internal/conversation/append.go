@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 	"unicode/utf8"
@@ -242,17 +243,10 @@ func later(requested, last time.Time, hasLast bool) time.Time {
 
 // Message returns a message of a prepared append as the session's message with that seq and time. It has no id yet.
 func (s Session) Message(m NewMessage, seq int, at time.Time) Message {
-	mode := m.Mode
-	if mode == "" {
-		mode = s.Mode
-	}
-	return Message{
-		Seq: seq, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, AgentID: m.AgentID,
-		Role: m.Role, Content: m.Content, Tokens: m.Tokens, Timestamp: at, Mode: mode,
-		Parts: m.Parts, ClientMessageID: m.ClientMessageID,
-		Metadata: m.Metadata, AwaitsAnswer: m.AwaitsAnswer, NoIndex: m.NoIndex, NoExtract: m.NoExtract,
-		Generation: s.Generation, SessionCreatedAt: s.CreatedAt,
-	}
+	m.Seq, m.SessionID, m.Context, m.CoachID = seq, s.ID, s.Context, s.CoachID
+	m.Timestamp, m.Mode = at, cmp.Or(m.Mode, s.Mode)
+	m.Generation, m.SessionCreatedAt = s.Generation, s.CreatedAt
+	return m
 }
 
 // ListedAt is the time by which sessions are listed: LastActiveAt, or the time of the creation if that is zero, rounded

@@ -64,24 +64,10 @@ func (m Message) IsSearched() bool { return m.Content != "" && !m.Forgotten && !
 // IsRead reports whether summaries and memories may be made of the message.
 func (m Message) IsRead() bool { return m.Content != "" && !m.Forgotten && !m.NoExtract }
 
-// NewMessage is a message to append. A zero Timestamp means now, an empty Mode that of the session.
-type NewMessage struct {
-	Role    Role
-	Content string
-	// Parts and ClientMessageID are those of Message. With parts, an empty Content is that of TextOf.
-	Parts           []Part
-	ClientMessageID string
-	Timestamp       time.Time
-	Mode            string
-	AgentID         string
-	Metadata        map[string]any
-	// AwaitsAnswer says that the caller will append the answer as the next message.
-	AwaitsAnswer bool
-	// NoIndex and NoExtract are those of Message.
-	NoIndex, NoExtract bool
-	// Tokens is the length of Content. The caller counts them, so that stores need no tokenizer.
-	Tokens int
-}
+// NewMessage is a message to append: with what its caller says of it, and without an id, a seq and a session. A zero
+// Timestamp means now, an empty Mode that of the session, and with parts an empty Content that of TextOf. The caller
+// counts the Tokens, so that stores need no tokenizer.
+type NewMessage = Message
 
 // Position is a place in a list, in a form that only its store understands. As the start of a page, an empty position
 // is the start of the list; as the position after a page, it means that the list has ended. A position holds only

@@ -38,15 +38,15 @@ const (
 // has depends on its type. Input, Output and Data are JSON values as they were sent, with the order of their names and
 // the digits of their numbers.
 type Part struct {
-	Type       PartType        `json:"type"`
-	Text       string          `json:"text,omitempty"`
-	ToolCallID string          `json:"toolCallId,omitempty"`
-	ToolName   string          `json:"toolName,omitempty"`
-	Input      json.RawMessage `json:"input,omitempty"`
-	Output     json.RawMessage `json:"output,omitempty"`
-	IsError    bool            `json:"isError,omitempty"`
-	Name       string          `json:"name,omitempty"`
-	Data       json.RawMessage `json:"data,omitempty"`
+	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data"`
+	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
+	ToolCallID string          `json:"toolCallId,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`
+	ToolName   string          `json:"toolName,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`
+	Input      json.RawMessage `json:"input,omitempty" doc:"Of a tool-call part: any JSON value, kept as it is sent."`
+	Output     json.RawMessage `json:"output,omitempty" doc:"Of a tool-result part: any JSON value, kept as it is sent."`
+	IsError    bool            `json:"isError,omitempty" doc:"Of a tool-result part: the tool failed."`
+	Name       string          `json:"name,omitempty" maxLength:"256" doc:"Of a data part."`
+	Data       json.RawMessage `json:"data,omitempty" doc:"Of a data part: any JSON value, kept as it is sent."`
 }
 
 // problem says what is wrong with a part, with the name of its field; both are empty for a valid part.

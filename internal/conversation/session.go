@@ -135,15 +135,9 @@ func (s Session) IsSame(other Session) bool {
 	return s.ID == other.ID && s.Generation == other.Generation && s.CreatedAt.Equal(other.CreatedAt)
 }
 
-// NewSession is a session to create. An empty ID asks for a new one, an empty Mode for the default of the context.
-type NewSession struct {
-	ID         string
-	Context    string
-	CoachID    string
-	Mode       string
-	Title      string
-	Attributes map[string]any
-}
+// NewSession is a session to create: its context, coach, title and attributes. An empty ID asks for a new one, an empty
+// Mode for the default of the context.
+type NewSession = Session
 
 // SessionChange is a partial change of a session. A nil field stays as it is. Attributes are merged by key, and a nil
 // value removes its key.
@@ -165,39 +159,37 @@ const MaxTitleChars = 1024
 
 // Prepare checks a new session and returns it as it will be stored. An empty mode becomes the default of the context.
 // An empty id stays empty. All invalid fields are reported in one Invalid error.
-func (n NewSession) Prepare() (NewSession, error) {
+func (s Session) Prepare() (NewSession, error) {
 	var wrong []fault.Field
-	appContext, err := AppContextOf(n.Context)
+	appContext, err := AppContextOf(s.Context)
 	if err != nil {
 		wrong = append(wrong, fault.From(err).Fields...)
 	}
 	if appContext.Retired {
 		wrong = append(wrong, fault.Field{Field: "context", Message: "is retired: its sessions can be read, not made"})
 	}
-	if n.Mode == "" {
-		n.Mode = appContext.DefaultMode
+	if s.Mode == "" {
+		s.Mode = appContext.DefaultMode
 	}
-	if n.ID != "" && !ValidID(n.ID) {
+	if s.ID != "" && !ValidID(s.ID) {
 		wrong = append(wrong, fault.Field{Field: "sessionId", Message: idProblem})
 	}
-	if !ValidID(n.CoachID) {
+	if !ValidID(s.CoachID) {
 		wrong = append(wrong, fault.Field{Field: "coachId", Message: idProblem})
 	}
-	wrong = append(wrong, namesProblems(n.Mode, n.Title)...)
-	doc, w := prepareAttributes(n.Attributes, n.Attributes)
-	n.Attributes = doc
+	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
+	doc, w := prepareAttributes(s.Attributes, s.Attributes)
+	s.Attributes = doc
 	if wrong = append(wrong, w...); len(wrong) > 0 {
 		return NewSession{}, fault.InvalidFields(wrong...)
 	}
-	return n, nil
+	return s, nil
 }
 
-// Session returns a prepared session as it is created now, with an id.
-func (n NewSession) Session(id string, now time.Time) Session {
-	return Session{
-		ID: id, Context: n.Context, CoachID: n.CoachID, Mode: n.Mode, Title: n.Title, Attributes: n.Attributes,
-		Status: Active, CreatedAt: Milliseconds(now), Version: 1,
-	}
+// Begin returns a prepared session as it is created now, with an id.
+func (s Session) Begin(id string, now time.Time) Session {
+	s.ID, s.Status, s.CreatedAt, s.Version = id, Active, Milliseconds(now), 1
+	return s
 }
 
 // ArrayName is the name among an app's attributes under which it has a session's messages before they are migrated.

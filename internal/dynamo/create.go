@@ -47,7 +47,7 @@ func (s *SessionStore) newSession(in conversation.NewSession) conversation.Sessi
 	if in.ID == "" {
 		in.ID = conversation.NewID(sessionIDKind, now, s.db.Random)
 	}
-	return in.Session(in.ID, now)
+	return in.Begin(in.ID, now)
 }
 
 // creation is a session that is being created, with the places of its conditions in the last transaction.

@@ -108,11 +108,9 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 		idem.Key = "unnamed-" + rand.Text() // so that the answer can be joined
 	}
 	ctx, cancel := detached(ctx)
-	b := in.Body
-	answer, err := s.chat.Start(ctx, c.User, chat.Request{
-		SessionID: string(b.SessionID), Message: b.Message, AgentID: string(b.AgentID),
-		Recipe: string(b.Recipe), Idempotency: idem,
-	})
+	request := filled[chat.Request](in.Body)
+	request.Idempotency = idem
+	answer, err := s.chat.Start(ctx, c.User, request)
 	if err != nil {
 		cancel()
 		return nil, err

@@ -11,9 +11,9 @@ import (
 
 // coach is longterm.Coach as the API shows it. The persona is the app's text for the model, so only the app sees it.
 type coach struct {
-	CoachID string  `json:"coachId"`
+	ID      string  `json:"coachId"`
 	Name    string  `json:"name"`
-	Persona *string `json:"persona,omitempty" doc:"Only with the scope throughline/app."`
+	Persona *string `json:"persona,omitempty" from:"-" doc:"Only with the scope throughline/app."`
 	Model   string  `json:"model,omitempty"`
 }
 
@@ -25,7 +25,7 @@ type coachDoc struct {
 
 // coachFor returns a coach as the caller may see it.
 func (c Caller) coachFor(stored longterm.Coach) coach {
-	out := coach{CoachID: stored.ID, Name: stored.Name, Model: stored.Model}
+	out := shown[coach](stored)
 	if c.isApp() {
 		out.Persona = &stored.Persona
 	}
@@ -73,7 +73,7 @@ func (s coaches) register() {
 	}, s.put)
 	registerDone(s.server, operation{
 		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: longTermTag, scope: ScopeApp,
-		status: http.StatusNoContent, summary: "Delete a coach",
+		summary: "Delete a coach",
 	}, s.delete)
 }
 
@@ -90,9 +90,9 @@ func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (coach, error
 }
 
 func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (coach, error) {
-	stored, err := s.store.PutCoach(ctx, c.User, longterm.Coach{
-		ID: string(in.CoachID), Name: in.Body.Name, Persona: in.Body.Persona, Model: in.Body.Model,
-	})
+	given := filled[longterm.Coach](in.Body)
+	given.ID = string(in.CoachID)
+	stored, err := s.store.PutCoach(ctx, c.User, given)
 	return c.coachFor(stored), err
 }
 

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
@@ -44,16 +43,17 @@ type recallBody struct {
 // SearchLimits limit what a search finds. It is exported so that huma finds its fields where it is embedded.
 type SearchLimits struct {
 	Contexts []contextName `json:"contexts,omitempty" maxItems:"50" doc:"Only these. Memories and check-ins have none."`
-	From     *timestamp    `json:"from,omitempty" doc:"The earliest time."`
-	To       *timestamp    `json:"to,omitempty" doc:"The first time after the span."`
+	From     *timestamp    `json:"from,omitempty" from:"-" doc:"The earliest time."`
+	To       *timestamp    `json:"to,omitempty" from:"-" doc:"The first time after the span."`
 	Limit    *int          `json:"limit,omitempty" minimum:"1" maximum:"100" doc:"Default: 10 without tokens."`
 	Tokens   *int          `json:"tokens,omitempty" minimum:"1" maximum:"1000000" doc:"The budget for all."`
 }
 
-// span returns the times from and to, or an error for each that is not valid.
-func (l SearchLimits) span() (from, to time.Time, err error) {
-	from, to = exactTime(l.From), exactTime(l.To)
-	return from, to, invalidFields(l.From.check("from"), l.To.check("to"), checkSpan(from, to))
+// query returns the query of a body that has these limits, or an error for a span that ends before it begins.
+func (l SearchLimits) query(body any) (recall.MessageQuery, error) {
+	q := filled[recall.MessageQuery](body)
+	q.From, q.To = exactTime(l.From), exactTime(l.To)
+	return q, invalidFields(checkSpan(q.From, q.To))
 }
 
 // recalled is a message and its score.
@@ -70,7 +70,7 @@ type RecallAnswer struct {
 
 // Recalled returns the answer with the messages that were found.
 func Recalled(found recall.Records) RecallAnswer {
-	scored := func(r recall.Record) recalled { return recalled{toMessage(*r.Message), r.Score} }
+	scored := func(r recall.Record) recalled { return recalled{shown[Message](*r.Message), r.Score} }
 	return RecallAnswer{Messages: converted(found.Records, scored), Degraded: found.Degraded}
 }
 
@@ -127,37 +127,24 @@ func (s contexts) register() {
 }
 
 func (s contexts) query(ctx context.Context, c Caller, in *docInput[contextBody]) (recall.Summaries, error) {
-	b := in.Body
-	return s.recaller.Query(ctx, c.User, recall.ContextQuery{
-		Context: string(b.Context), CoachID: string(b.CoachID), SessionID: string(b.SessionID), Query: b.Query,
-		RecordTypes: toStrings(b.RecordTypes), Within: string(b.Within), Limit: b.Limit, Filter: b.Filter,
-	})
+	return s.recaller.Query(ctx, c.User, filled[recall.ContextQuery](in.Body))
 }
 
 func (s contexts) recall(ctx context.Context, c Caller, in *docInput[recallBody]) (RecallAnswer, error) {
-	b := in.Body
-	from, to, err := b.span()
+	q, err := in.Body.query(in.Body)
 	if err != nil {
 		return RecallAnswer{}, err
 	}
-	found, err := s.recaller.Messages(ctx, c.User, recall.MessageQuery{
-		Query: string(b.Query), SessionID: string(b.SessionID), ExcludeSessionID: string(b.ExcludeSessionID),
-		Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
-	})
+	found, err := s.recaller.Messages(ctx, c.User, q)
 	return Recalled(found), err
 }
 
 func (s contexts) searchMemories(
 	ctx context.Context, c Caller, in *docInput[memorySearchBody],
 ) (memorySearchAnswer, error) {
-	b := in.Body
-	if err := invalidFields(b.AsOf.check("asOf")); err != nil {
-		return memorySearchAnswer{}, err
-	}
-	found, err := s.recaller.Memories(ctx, c.User, recall.MemoryQuery{
-		Query: string(b.Query), Types: toStrings(b.Types), Limit: b.Limit, AsOf: exactTime(b.AsOf),
-		IncludeEnded: b.IncludeEnded,
-	})
-	scored := func(r recall.Record) foundMemory { return foundMemory{toMemory(*r.Memory), r.Score} }
+	q := filled[recall.MemoryQuery](in.Body)
+	q.AsOf = exactTime(in.Body.AsOf)
+	found, err := s.recaller.Memories(ctx, c.User, q)
+	scored := func(r recall.Record) foundMemory { return foundMemory{shown[Memory](*r.Memory), r.Score} }
 	return memorySearchAnswer{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
 }

@@ -74,29 +74,19 @@ func (documentKeyText) Schema(huma.Registry) *huma.Schema {
 type Document struct {
 	Namespace string          `json:"namespace" doc:"Its labels, joined by slashes."`
 	Key       string          `json:"key" doc:"Its name within the namespace."`
-	Value     jsonObject      `json:"value"`
+	Value     jsonObject      `json:"value" from:"-"`
 	Index     *[]documentPath `json:"index,omitempty" doc:"What a search finds it by. Absent for the whole value."`
 	CreatedAt timestamp       `json:"createdAt" doc:"When it was first put."`
 	UpdatedAt timestamp       `json:"updatedAt" doc:"When it was last put."`
 	ExpiresAt *timestamp      `json:"expiresAt,omitempty" doc:"When it is gone. Absent for never."`
 }
 
-func toDocument(d document.Document) Document {
-	out := Document{
-		Namespace: d.Namespace.String(), Key: d.Key, Value: jsonObject{d.Value}, CreatedAt: timestamp(d.CreatedAt),
-		UpdatedAt: timestamp(d.UpdatedAt), ExpiresAt: newTimestamp(d.ExpiresAt),
-	}
-	if d.Index != nil {
-		paths := converted(d.Index, func(path string) documentPath { return documentPath(path) })
-		out.Index = &paths
-	}
-	return out
-}
+func (d *Document) complete(of document.Document) { d.Value = jsonObject{of.Value} }
 
 type newDocument struct {
-	Value      jsonObject      `json:"value"`
+	Value      jsonObject      `json:"value" from:"-"`
 	Index      *[]documentPath `json:"index,omitempty" maxItems:"32" doc:"Paths such as notes[*].text, or $. Default: $."`
-	TTLSeconds *int            `json:"ttlSeconds,omitempty" minimum:"1" maximum:"315360000" doc:"It is gone then."`
+	TTLSeconds *int            `json:"ttlSeconds,omitempty" from:"-" minimum:"1" maximum:"315360000" doc:"It is gone then."`
 }
 
 // DocumentPath is the path of one document.
@@ -150,7 +140,7 @@ func (s documents) register() {
 		method: http.MethodGet, path: path, id: "getDocument", tag: documentTag, summary: "Get a document",
 	}, s.get)
 	registerDone(s.server, operation{
-		method: http.MethodDelete, path: path, id: "deleteDocument", tag: documentTag, status: http.StatusNoContent,
+		method: http.MethodDelete, path: path, id: "deleteDocument", tag: documentTag,
 		summary: "Delete a document",
 	}, s.delete)
 	registerDoc(s.server, operation{
@@ -175,16 +165,14 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*pu
 	if err != nil {
 		return nil, err
 	}
-	put := document.Put{Namespace: n, Key: string(in.Key)}
+	put := filled[document.Put](in.Body)
+	put.Namespace, put.Key = n, string(in.Key)
 	var sent struct{ Value json.RawMessage }
 	body, _ := ctx.Value(sentBodyKey{}).([]byte)
 	if err := json.Unmarshal(body, &sent); err != nil {
 		return nil, fault.Wrap(fault.Internal, "read value", err)
 	}
 	put.Value = sent.Value
-	if in.Body.Index != nil {
-		put.Index = append([]string{}, toStrings(*in.Body.Index)...)
-	}
 	if in.Body.TTLSeconds != nil {
 		put.TTL = time.Duration(*in.Body.TTLSeconds) * time.Second
 	}
@@ -197,9 +185,9 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*pu
 		return nil, err
 	}
 	if isNew {
-		return &putDocumentOutput{http.StatusCreated, toDocument(stored)}, nil
+		return &putDocumentOutput{http.StatusCreated, shown[Document](stored)}, nil
 	}
-	return &putDocumentOutput{http.StatusOK, toDocument(stored)}, nil
+	return &putDocumentOutput{http.StatusOK, shown[Document](stored)}, nil
 }
 
 func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Document, error) {
@@ -208,7 +196,7 @@ func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Documen
 		return Document{}, err
 	}
 	d, err := s.store.Document(ctx, c.User, n, key)
-	return toDocument(d), err
+	return shown[Document](d), err
 }
 
 func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) error {

@@ -59,7 +59,7 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 	if in.Query != "" {
 		return s.find(ctx, c, recall.DocumentQuery{Query: string(in.Query), Under: under, Filter: f, Limit: in.Limit})
 	}
-	unscored := func(d document.Document) foundDocument { return foundDocument{Document: toDocument(d)} }
+	unscored := func(d document.Document) foundDocument { return foundDocument{Document: shown[Document](d)} }
 	found, err := listed(s.server, c, in.ListInput, false, unscored,
 		func(page conversation.Page) ([]document.Document, conversation.Position, error) {
 			return s.store.Documents(ctx, c.User, under, f, page)
@@ -70,6 +70,6 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 // find returns the documents that are most relevant to a query.
 func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuery) (foundDocuments, error) {
 	found, err := s.search.Documents(ctx, c.User, q)
-	scored := func(r recall.Record) foundDocument { return foundDocument{toDocument(*r.Document), &r.Score} }
+	scored := func(r recall.Record) foundDocument { return foundDocument{shown[Document](*r.Document), &r.Score} }
 	return foundDocuments{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
 }

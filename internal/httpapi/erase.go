@@ -31,7 +31,7 @@ type receipt struct {
 	Generation   int64          `json:"generation" doc:"How often the user has been erased."`
 	Counts       map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors      int            `json:"vectors" doc:"The deleted vectors."`
-	Remaining    int            `json:"remaining" doc:"The remaining records."`
+	Remaining    int            `json:"remaining" from:"-" doc:"The remaining records."`
 	Left         map[string]int `json:"left,omitempty"`
 	BackupsUntil timestamp      `json:"backupsUntil" doc:"When the last backup with the data expires."`
 }
@@ -97,11 +97,8 @@ func newErasureOutput(e erasure.Receipt, err error) (*erasureOutput, error) {
 	}
 	if !e.Done {
 		return &erasureOutput{
-			Status: http.StatusAccepted, RetryAfter: eraseRetryAfter, Body: erasing{true, erasureProgress{e.Counts, e.Vectors}},
+			Status: http.StatusAccepted, RetryAfter: eraseRetryAfter, Body: erasing{true, shown[erasureProgress](e)},
 		}, nil
 	}
-	return &erasureOutput{Status: http.StatusOK, Body: receipt{
-		ErasedAt: timestamp(e.ErasedAt), Generation: e.Generation, Counts: e.Counts, Vectors: e.Vectors,
-		Left: e.Left, BackupsUntil: timestamp(e.BackupsUntil),
-	}}, nil
+	return &erasureOutput{Status: http.StatusOK, Body: shown[receipt](e)}, nil
 }

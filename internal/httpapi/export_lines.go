@@ -74,20 +74,20 @@ func (s exports) lines(ctx context.Context, c Caller, after exportPosition) iter
 func (s exports) parts(ctx context.Context, c Caller) []exportPart {
 	l, user := s.LongTerm, c.User
 	return []exportPart{
-		singletonLine(ctx, user, "profile", profile(s.server, l.Profile)),
-		singletonLine(ctx, user, "seed", seed(s.server, l.Seed)),
-		singletonLine(ctx, user, "userSummary", userSummary(s.server, l.UserSummary)),
-		singletonLine(ctx, user, "preferences", preferences(s.server, l.Preferences)),
+		singletonLine(ctx, user, "profile", l.profile(s.server)),
+		singletonLine(ctx, user, "seed", l.seed(s.server)),
+		singletonLine(ctx, user, "userSummary", l.userSummary(s.server)),
+		singletonLine(ctx, user, "preferences", l.preferences(s.server)),
 		s.spines(ctx, user),
 		s.usage(ctx, user),
 		listLines("coach", c.coachFor, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return l.Coaches.Coaches(ctx, user, p)
 		}),
-		collectionLines(ctx, user, "goal", goals(s.server, l.Goals)),
-		collectionLines(ctx, user, "checkIn", checkIns(s.server, l.CheckIns, nil)),
-		collectionLines(ctx, user, "memory", memories(s.server, l.Memories, nil)),
-		collectionLines(ctx, user, "todo", todos(s.server, l.Todos, nil)),
-		listLines("document", toDocument, func(p conversation.Page) ([]document.Document, conversation.Position, error) {
+		collectionLines(ctx, user, "goal", l.goals(s.server)),
+		collectionLines(ctx, user, "checkIn", l.checkIns(s.server)),
+		collectionLines(ctx, user, "memory", l.memories(s.server)),
+		collectionLines(ctx, user, "todo", l.todos(s.server)),
+		listLines("document", shown[Document], func(p conversation.Page) ([]document.Document, conversation.Position, error) {
 			return s.Documents.Documents(ctx, user, nil, nil, p)
 		}),
 		s.conversations(ctx, user),
@@ -190,10 +190,10 @@ func (s exports) conversation(
 	ctx context.Context, user conversation.UserID, of conversation.Session, from exportPosition,
 	yield func(exportLine, error) bool,
 ) bool {
-	if from.Messages == "" && !yield(exportLine{kind: "session", record: toSession(of)}, nil) {
+	if from.Messages == "" && !yield(exportLine{kind: "session", record: shown[session](of)}, nil) {
 		return false
 	}
-	messages := listLines("message", toMessage,
+	messages := listLines("message", shown[Message],
 		func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
 			return s.Messages.Messages(ctx, user, of.ID, p)
 		})
@@ -237,7 +237,7 @@ func singletonLine[T, In, Doc any](
 		return func(yield func(exportLine, error) bool) {
 			r, err := k.store.Get(ctx, user)
 			if !fault.Is(err, fault.NotFound) {
-				yield(exportLine{kind: kind, record: k.toDoc(r)}, err)
+				yield(exportLine{kind: kind, record: shown[Doc](r)}, err)
 			}
 		}
 	}
@@ -247,7 +247,7 @@ func singletonLine[T, In, Doc any](
 func collectionLines[T, N, P, V any](
 	ctx context.Context, user conversation.UserID, kind string, k collection[T, N, P, V],
 ) exportPart {
-	return listLines(kind, k.toView, func(p conversation.Page) ([]T, conversation.Position, error) {
+	return listLines(kind, shown[V], func(p conversation.Page) ([]T, conversation.Position, error) {
 		return k.store.List(ctx, user, p)
 	})
 }

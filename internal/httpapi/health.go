@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/health"
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -21,12 +20,12 @@ type HealthReader interface {
 
 // healthDoc is health.Report as the API shows it.
 type healthDoc struct {
-	Queues      []queueDoc           `json:"queues" doc:"What is overdue, which the sweep works on each minute."`
-	DeadLetters []deadLettersDoc     `json:"deadLetters" doc:"Records of the stream that a function could not work on."`
-	Migration   *migrationDoc        `json:"migration,omitempty" doc:"Absent where it could not be read."`
-	Oldest      *timestamp           `json:"oldestUncovered,omitempty" doc:"Since when the oldest overdue record waits."`
-	Skipped     *int                 `json:"skippedMessages,omitempty" doc:"Not read for memories; 1,000 at most."`
-	Degraded    []recall.Degradation `json:"degraded" doc:"The parts that could not be read."`
+	Queues          []queueDoc           `json:"queues" doc:"What is overdue, which the sweep works on each minute."`
+	DeadLetters     []deadLettersDoc     `json:"deadLetters" from:"-" doc:"Records of the stream that a function could not work on."`
+	Migration       *migrationDoc        `json:"migration,omitempty" doc:"Absent where it could not be read."`
+	OldestUncovered *timestamp           `json:"oldestUncovered,omitempty" doc:"Since when the oldest overdue record waits."`
+	SkippedMessages *int                 `json:"skippedMessages,omitempty" from:"-" doc:"Not read for memories; 1,000 at most."`
+	Degraded        []recall.Degradation `json:"degraded" from:"-" doc:"The parts that could not be read."`
 }
 
 type queueDoc struct {
@@ -48,53 +47,35 @@ type migrationDoc struct {
 	Backfilled int          `json:"backfilled" doc:"The percentage of the users whose history the shared store has."`
 	VerifiedAt string       `json:"verifiedAt,omitempty" doc:"When the last verify began that found no difference."`
 	Cleaned    bool         `json:"cleaned"`
-	Progress   *progressDoc `json:"progress,omitempty" doc:"Of the action that was last at work."`
+	Progress   *progressDoc `json:"progress,omitempty" from:"-" doc:"Of the action that was last at work."`
 }
 
 type progressDoc struct {
-	Action            string  `json:"action" doc:"backfill, verify, index, rollback or cleanup."`
-	Done              bool    `json:"done"`
-	Percent           float64 `json:"percent"`
-	MessagesPerSecond float64 `json:"messagesPerSecond"`
-	SecondsLeft       float64 `json:"secondsLeft"`
-	Sessions          int     `json:"sessions"`
-	Messages          int     `json:"messages"`
-	Problems          int     `json:"problems" doc:"Sessions that cannot be migrated or that differ."`
+	Action     string  `json:"action" doc:"backfill, verify, index, rollback or cleanup."`
+	Done       bool    `json:"done" from:"-"`
+	Percent    float64 `json:"percent"`
+	PerSecond  float64 `json:"messagesPerSecond"`
+	SecondLeft float64 `json:"secondsLeft"`
+	Sessions   int     `json:"sessions"`
+	Messages   int     `json:"messages"`
+	Problems   int     `json:"problems" doc:"Sessions that cannot be migrated or that differ."`
 }
 
-func toHealth(r health.Report) healthDoc {
-	out := healthDoc{
-		Queues: make([]queueDoc, len(r.Queues)), DeadLetters: []deadLettersDoc{}, Degraded: []recall.Degradation{},
-		Oldest: newTimestamp(r.OldestUncovered),
-	}
+func (d *healthDoc) complete(r health.Report) {
 	if !slices.Contains(r.Unread, health.QueuesPart) {
-		out.Skipped = &r.SkippedMessages
+		d.SkippedMessages = &r.SkippedMessages
 	}
-	for i, q := range r.Queues {
-		out.Queues[i] = queueDoc{q.Name, q.Overdue, q.More, newTimestamp(q.Since)}
-	}
+	d.DeadLetters, d.Degraded = []deadLettersDoc{}, []recall.Degradation{}
 	for _, name := range slices.Sorted(maps.Keys(r.DeadLetters)) {
-		out.DeadLetters = append(out.DeadLetters, deadLettersDoc{name, r.DeadLetters[name]})
-	}
-	if r.Migration != nil {
-		out.Migration = toMigration(*r.Migration)
+		d.DeadLetters = append(d.DeadLetters, deadLettersDoc{name, r.DeadLetters[name]})
 	}
 	for _, part := range r.Unread {
-		out.Degraded = append(out.Degraded, recall.Degradation{Source: string(part), Reason: "unavailable"})
+		d.Degraded = append(d.Degraded, recall.Degradation{Source: string(part), Reason: "unavailable"})
 	}
-	return out
-}
-
-func toMigration(a migration.Answer) *migrationDoc {
-	out := &migrationDoc{
-		Stage: string(a.Stage), Percent: a.Percent, Backfilled: a.Backfilled, VerifiedAt: a.VerifiedAt, Cleaned: a.Cleaned,
+	if r.Migration != nil && r.Migration.Progress.Action != "" {
+		p := shown[progressDoc](r.Migration.Progress)
+		p.Done, d.Migration.Progress = r.Migration.Done, &p
 	}
-	if p := a.Progress; p.Action != "" {
-		out.Progress = &progressDoc{
-			string(p.Action), a.Done, p.Percent, p.PerSecond, p.SecondLeft, p.Sessions, p.Messages, p.Problems,
-		}
-	}
-	return out
 }
 
 // healths serves /v1/health.
@@ -113,5 +94,5 @@ func (s healths) register() {
 }
 
 func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (healthDoc, error) {
-	return toHealth(s.store.Read(ctx)), nil
+	return shown[healthDoc](s.store.Read(ctx)), nil
 }

@@ -3,11 +3,10 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -27,20 +26,61 @@ type LongTerm struct {
 // longTermTag groups the operations on long-term records in the document.
 const longTermTag = "What the user is and wants"
 
-func (l LongTerm) register(s *server, tokens llm.Counter) {
-	profile(s, l.Profile).register()
-	seed(s, l.Seed).register()
-	userSummary(s, l.UserSummary).register()
-	preferences(s, l.Preferences).register()
+func (l LongTerm) register(s *server) {
+	l.profile(s).register()
+	l.seed(s).register()
+	l.userSummary(s).register()
+	l.preferences(s).register()
 	coaches{s, l.Coaches}.register()
-	goals(s, l.Goals).register()
-	notes := checkIns(s, l.CheckIns, tokens) // can only be created and listed
+	goals := l.goals(s)
+	registerDoc(s, goals.listing(), goals.list)
+	goals.register()
+	notes := l.checkIns(s) // can only be created and listed
 	registerDoc(s, notes.listing(), notes.list)
 	register(s, notes.creation(), notes.createWithoutPath)
-	registerFiltered(memories(s, l.Memories, tokens), s.filterMemories)
-	registerFiltered(todos(s, l.Todos, tokens), func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
+	registerFiltered(l.memories(s), s.filterMemories)
+	registerFiltered(l.todos(s), func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
 		return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
 	})
+}
+
+func (l LongTerm) profile(s *server) singleton[longterm.Profile, profileInput, profileDoc] {
+	return singleton[longterm.Profile, profileInput, profileDoc]{s, l.Profile, "profile", "Profile", "profile", ""}
+}
+
+func (l LongTerm) seed(s *server) singleton[longterm.Seed, seedDoc, seedDoc] {
+	return singleton[longterm.Seed, seedDoc, seedDoc]{s, l.Seed, "seed", "Seed", "seed", ""}
+}
+
+func (l LongTerm) userSummary(s *server) singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc] {
+	return singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{
+		s, l.UserSummary, "user-summary", "UserSummary", "user summary",
+		"What the app has stored, and after it what was observed in the user's sessions while the preferences " +
+			"allow memory. PUT replaces both; what is observed later is added.",
+	}
+}
+
+func (l LongTerm) preferences(s *server) singleton[longterm.Preferences, preferencesInput, preferencesDoc] {
+	return singleton[longterm.Preferences, preferencesInput, preferencesDoc]{
+		s, l.Preferences, "preferences", "Preferences", "preferences",
+		"A change takes effect at once, for older data too. Switching back restores it.",
+	}
+}
+
+func (l LongTerm) goals(s *server) collection[longterm.Goal, newGoal, changedGoal, goal] {
+	return collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal"}
+}
+
+func (l LongTerm) checkIns(s *server) collection[longterm.CheckIn, newCheckIn, noInput, checkIn] {
+	return collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in"}
+}
+
+func (l LongTerm) memories(s *server) collection[longterm.Memory, newMemory, changedMemory, Memory] {
+	return collection[longterm.Memory, newMemory, changedMemory, Memory]{s, l.Memories, "memories", "Memory", "memory"}
+}
+
+func (l LongTerm) todos(s *server) collection[longterm.Todo, newTodo, changedTodo, todo] {
+	return collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
 }
 
 // singleton serves a kind of which each user has one record. T is the domain's type, In the body of a PUT, and Doc the
@@ -50,8 +90,6 @@ type singleton[T, In, Doc any] struct {
 	store longterm.Singleton[T]
 	// path is the path under /v1, id the name in operation ids, name the name in texts.
 	path, id, name, detail string
-	fromInput              func(In) (T, error)
-	toDoc                  func(T) Doc
 }
 
 type (
@@ -72,15 +110,16 @@ func (k singleton[T, In, Doc]) register() {
 
 func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (Doc, error) {
 	record, err := k.store.Get(ctx, c.User)
-	return k.toDoc(record), err
+	return shown[Doc](record), err
 }
 
 func (k singleton[T, In, Doc]) put(ctx context.Context, c Caller, in *docInput[In]) (Doc, error) {
-	record, err := k.fromInput(in.Body)
+	var record T
+	err := fill(k.server, &record, in.Body)
 	if err == nil {
 		record, err = k.store.Put(ctx, c.User, record)
 	}
-	return k.toDoc(record), err
+	return shown[Doc](record), err
 }
 
 // collection serves a kind of which each user has many records. T is the domain's type, New the body of a POST, Patch
@@ -89,11 +128,7 @@ type collection[T, New, Patch, View any] struct {
 	*server
 	store longterm.Collection[T]
 	// path is the path under /v1, id the name of one record in operation ids, name its name in texts.
-	path, id, name, detail string
-	fromNew                func(New) (T, error)
-	applyPatch             func(Patch, *T) error
-	toView                 func(T) View
-	recordID               func(T) string
+	path, id, name string
 }
 
 // RecordPath is the path of one record of a collection.
@@ -112,32 +147,19 @@ type (
 	}
 )
 
+// register adds the operations but the list.
 func (k collection[T, New, Patch, View]) register() {
-	registerDoc(k.server, k.listing(), k.list)
-	k.registerRecords()
-}
-
-// registerRecords adds the operations but the list.
-func (k collection[T, New, Patch, View]) registerRecords() {
+	one := operation{path: "/v1/" + k.path + "/{id}", tag: longTermTag}
 	register(k.server, k.creation(), k.create)
-	registerDoc(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path + "/{id}", id: "get" + k.id, tag: longTermTag,
-		summary: "Get a " + k.name,
-	}, k.get)
-	registerDoc(k.server, operation{
-		method: http.MethodPatch, path: "/v1/" + k.path + "/{id}", id: "change" + k.id, tag: longTermTag,
-		summary: "Change a " + k.name, errors: []int{http.StatusConflict},
-	}, k.change)
-	registerDone(k.server, operation{
-		method: http.MethodDelete, path: "/v1/" + k.path + "/{id}", id: "delete" + k.id, tag: longTermTag,
-		status: http.StatusNoContent, summary: "Delete a " + k.name,
-	}, k.delete)
+	registerDoc(k.server, one.as(http.MethodGet, "get"+k.id, "Get a "+k.name), k.get)
+	registerDoc(k.server, one.as(http.MethodPatch, "change"+k.id, "Change a "+k.name, http.StatusConflict), k.change)
+	registerDone(k.server, one.as(http.MethodDelete, "delete"+k.id, "Delete a "+k.name), k.delete)
 }
 
 func (k collection[T, New, Patch, View]) listing() operation {
 	return operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + plural(k.id), tag: longTermTag,
-		summary: "List " + k.path, detail: "The newest first, current and past records alike.",
+		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + strings.Replace(k.id+"s", "ys", "ies", 1),
+		tag: longTermTag, summary: "List " + k.path, detail: "The newest first, current and past records alike.",
 	}
 }
 
@@ -152,21 +174,13 @@ func registerFiltered[T, New, Patch, View, In any](
 		list, keep := filter(in)
 		return k.listWhere(ctx, c, list, keep)
 	})
-	k.registerRecords()
-}
-
-// plural returns the plural of a noun of the API.
-func plural(noun string) string {
-	if stem, ok := strings.CutSuffix(noun, "y"); ok {
-		return stem + "ies"
-	}
-	return noun + "s"
+	k.register()
 }
 
 func (k collection[T, New, Patch, View]) creation() operation {
 	return operation{
 		method: http.MethodPost, path: "/v1/" + k.path, id: "create" + k.id, tag: longTermTag,
-		status: http.StatusCreated, summary: "Create a " + k.name, detail: k.detail, errors: []int{http.StatusConflict},
+		status: http.StatusCreated, summary: "Create a " + k.name, errors: []int{http.StatusConflict},
 	}
 }
 
@@ -182,7 +196,7 @@ const maxFilterReads = 10
 func (k collection[T, New, Patch, View]) listWhere(
 	ctx context.Context, c Caller, in ListInput, keep func(T) bool,
 ) (list[View], error) {
-	return listed(k.server, c, in, true, k.toView, func(page conversation.Page) ([]T, conversation.Position, error) {
+	return listed(k.server, c, in, true, shown[View], func(page conversation.Page) ([]T, conversation.Position, error) {
 		var kept []T
 		for range maxFilterReads {
 			found, next, err := k.store.List(ctx, c.User, page)
@@ -210,24 +224,22 @@ func (k collection[T, New, Patch, View]) create(
 	if err != nil {
 		return nil, err
 	}
-	return newCreated(k.toView(stored), pathOf(k.path, k.recordID(stored)), replayed), nil
+	id := reflect.ValueOf(stored).FieldByName("ID").String()
+	return newCreated(shown[View](stored), pathOf(k.path, id), replayed), nil
 }
 
 func (k collection[T, New, Patch, View]) createWithoutPath(
 	ctx context.Context, c Caller, in *newInput[New],
 ) (*createdWithoutPath[View], error) {
 	stored, replayed, err := k.add(ctx, c, in)
-	if err != nil {
-		return nil, err
-	}
-	return &createdWithoutPath[View]{Body: k.toView(stored), Replayed: newReplayed(replayed)}, nil
+	return &createdWithoutPath[View]{Body: shown[View](stored), Replayed: newReplayed(replayed)}, err
 }
 
 func (k collection[T, New, Patch, View]) add(
 	ctx context.Context, c Caller, in *newInput[New],
 ) (stored T, replayed bool, err error) {
-	record, err := k.fromNew(in.Body)
-	if err != nil {
+	var record T
+	if err := fill(k.server, &record, in.Body); err != nil {
 		return stored, false, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -238,29 +250,17 @@ func (k collection[T, New, Patch, View]) add(
 }
 
 func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *RecordPath) (View, error) {
-	return k.answer(in, func() (T, error) { return k.store.Get(ctx, c.User, in.ID) })
+	record, err := k.store.Get(ctx, c.User, in.ID)
+	return shown[View](record), err
 }
 
 func (k collection[T, New, Patch, View]) change(
 	ctx context.Context, c Caller, in *patchInput[Patch],
 ) (View, error) {
-	return k.answer(&in.RecordPath, func() (T, error) {
-		return k.store.Update(ctx, c.User, in.ID, func(record *T) error { return k.applyPatch(in.Body, record) })
-	})
+	record, err := k.store.Update(ctx, c.User, in.ID, func(record *T) error { return fill(k.server, record, in.Body) })
+	return shown[View](record), err
 }
 
 func (k collection[T, New, Patch, View]) delete(ctx context.Context, c Caller, in *RecordPath) error {
-	_, err := k.answer(in, func() (record T, err error) {
-		return record, k.store.Delete(ctx, c.User, in.ID)
-	})
-	return err
-}
-
-// answer returns the record that a call of the store returns. It returns NotFound for an id that no record can have.
-func (k collection[T, New, Patch, View]) answer(in *RecordPath, call func() (T, error)) (view View, err error) {
-	if !plausibleID(in.ID) {
-		return view, fault.Missing(k.name)
-	}
-	record, err := call()
-	return k.toView(record), err
+	return k.store.Delete(ctx, c.User, in.ID)
 }

@@ -2,13 +2,12 @@ package httpapi
 
 import (
 	"cmp"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -19,11 +18,11 @@ type Memory struct {
 	Content      string     `json:"content"`
 	Pinned       bool       `json:"pinned" doc:"Whether every prompt has it, as injuries and allergies."`
 	Source       string     `json:"source" enum:"seeded,extracted"`
-	Confidence   *float64   `json:"confidence,omitempty" minimum:"0" maximum:"1" doc:"Absent if not known."`
+	Confidence   *float64   `json:"confidence,omitempty" from:"-" minimum:"0" maximum:"1" doc:"Absent if not known."`
 	MessageIDs   []string   `json:"messageIds,omitempty" doc:"The messages that it was drawn from."`
 	Status       string     `json:"status" enum:"stated,planned,reported" doc:"How it is known."`
 	About        string     `json:"about,omitempty" doc:"Whom it concerns. Absent for the user."`
-	SaidAt       *timestamp `json:"saidAt,omitempty" doc:"When it was last said."`
+	SaidAt       *timestamp `json:"saidAt,omitempty" from:"-" doc:"When it was last said."`
 	Until        string     `json:"until,omitempty" doc:"The last day on which it holds, or the time of its end."`
 	ValidUntil   *timestamp `json:"validUntil,omitempty" doc:"The time from which no prompt has it."`
 	SupersededBy string     `json:"supersededBy,omitempty" doc:"The id of the memory that replaces it."`
@@ -47,15 +46,7 @@ type newMemory struct {
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
 	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024"`
 	EndedReason  string      `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended."`
-	TTLSeconds   *int        `json:"ttlSeconds,omitempty" minimum:"1" maximum:"315360000" doc:"It is deleted then."`
-}
-
-// expiry is when a record with a time to live is gone. Nil is never.
-func (s *server) expiry(ttlSeconds *int) time.Time {
-	if ttlSeconds == nil {
-		return time.Time{}
-	}
-	return s.storedNow().Add(time.Duration(*ttlSeconds) * time.Second).Truncate(time.Second)
+	TTLSeconds   *int        `json:"ttlSeconds,omitempty" from:"-" minimum:"1" maximum:"315360000" doc:"It is deleted then."`
 }
 
 // source is the id of a message that a memory was drawn from.
@@ -80,28 +71,33 @@ type changedMemory struct {
 	EndedReason  optional[string]     `json:"endedReason,omitzero" enum:"false,over,forgotten,replaced"`
 }
 
-func memories(
-	s *server, store longterm.Collection[longterm.Memory], tokens llm.Counter,
-) collection[longterm.Memory, newMemory, changedMemory, Memory] {
-	return collection[longterm.Memory, newMemory, changedMemory, Memory]{
-		server: s, store: store, path: "memories", id: "Memory", name: "memory",
-		fromNew: func(n newMemory) (longterm.Memory, error) {
-			m := longterm.Memory{
-				Type: longterm.MemoryType(n.Type), Content: n.Content, Pinned: n.Pinned,
-				Source: longterm.MemorySource(cmp.Or(n.Source, string(longterm.Seeded))),
-				Status: storedStatus(n.Status), About: n.About, SaidAt: storedTime(n.SaidAt), Until: n.Until.stored(),
-				MessageIDs: toStrings(n.MessageIDs), ValidUntil: storedTime(n.ValidUntil), SupersededBy: n.SupersededBy,
-				ExpiresAt:   s.expiry(n.TTLSeconds),
-				EndedReason: longterm.EndedReason(n.EndedReason), Tokens: tokens.Count(n.Content),
-			}
-			setConfidence(&m, n.Confidence)
-			return m, invalidFields(slices.Concat(n.ValidUntil.check("validUntil"), n.SaidAt.check("saidAt"),
-				n.Until.check("until"), checkSources(m.MessageIDs)))
-		},
-		applyPatch: func(p changedMemory, m *longterm.Memory) error { return s.patchMemory(p, m, tokens) },
-		toView:     toMemory,
-		recordID:   func(m longterm.Memory) string { return m.ID },
+func (m *Memory) complete(of longterm.Memory) {
+	m.Status, m.SaidAt = cmp.Or(m.Status, string(longterm.Stated)), newTimestamp(of.Said())
+	if of.Rated {
+		m.Confidence = &of.Confidence
 	}
+}
+
+func (n newMemory) complete(s *server, m *longterm.Memory) error {
+	m.Rated, m.Tokens = n.Confidence != nil, s.tokens.Count(m.Content)
+	if n.TTLSeconds != nil {
+		m.ExpiresAt = s.storedNow().Add(time.Duration(*n.TTLSeconds) * time.Second).Truncate(time.Second)
+	}
+	return settleMemory(m, n.MessageIDs)
+}
+
+func (p changedMemory) complete(s *server, m *longterm.Memory) error {
+	if p.Confidence.set {
+		m.Rated = p.Confidence.value != nil
+	}
+	if p.Content != nil {
+		m.Tokens = s.tokens.Count(m.Content)
+	}
+	m.UpdatedAt = s.storedNow()
+	if p.MessageIDs == nil {
+		p.MessageIDs = &[]source{}
+	}
+	return settleMemory(m, *p.MessageIDs)
 }
 
 // filterMemories returns the page of an input, and which memories to keep.
@@ -120,90 +116,16 @@ type memoriesInput struct {
 	Valid string     `query:"valid" enum:"true,false" doc:"Only memories that are valid now, or only the others."`
 }
 
-func (s *server) patchMemory(p changedMemory, m *longterm.Memory, tokens llm.Counter) error {
-	wrong := slices.Concat(p.ValidUntil.value.check("validUntil"), p.SaidAt.value.check("saidAt"),
-		p.Until.value.check("until"))
-	if p.MessageIDs != nil {
-		wrong = append(wrong, checkSources(toStrings(*p.MessageIDs))...)
-	}
-	if err := invalidFields(wrong); err != nil {
-		return err
-	}
-	assign((*longterm.MemoryType)(p.Type), &m.Type)
-	assign((*longterm.MemorySource)(p.Source), &m.Source)
-	assign(p.Pinned, &m.Pinned)
-	if p.MessageIDs != nil {
-		m.MessageIDs = toStrings(*p.MessageIDs)
-	}
-	if p.Confidence.set {
-		setConfidence(m, p.Confidence.value)
-	}
-	applyEnd(p, m)
-	if p.Content != nil {
-		m.Content, m.Tokens = *p.Content, tokens.Count(*p.Content)
-	}
-	m.UpdatedAt = s.storedNow()
-	return nil
-}
-
-// applyEnd changes how a memory is known and when it ends.
-func applyEnd(p changedMemory, m *longterm.Memory) {
-	if p.Status != nil {
-		m.Status = storedStatus(*p.Status)
-	}
-	p.About.apply(&m.About)
-	if p.SaidAt.set {
-		m.SaidAt = storedTime(p.SaidAt.value)
-	}
-	if p.Until.set {
-		m.Until = p.Until.value.stored()
-	}
-	if p.ValidUntil.set {
-		m.ValidUntil = storedTime(p.ValidUntil.value)
-	}
-	p.SupersededBy.apply(&m.SupersededBy)
-	p.EndedReason.apply((*string)(&m.EndedReason))
-}
-
-// storedStatus is a memory's status as it is stored: nothing for the default.
-func storedStatus(status string) longterm.MemoryStatus {
-	if s := longterm.MemoryStatus(status); s != longterm.Stated {
-		return s
-	}
-	return ""
-}
-
 // maxSourceBytes limits the ids of a memory's messages together. Every prompt reads the user's live memories.
 const maxSourceBytes = 16 << 10
 
-func checkSources(ids []string) []fault.Field {
-	size := 0
-	for _, id := range ids {
-		size += len(id)
+// settleMemory leaves out the status that is the default, and checks the message ids that a caller has sent.
+func settleMemory(m *longterm.Memory, sent []source) error {
+	if m.Status == longterm.Stated {
+		m.Status = ""
 	}
-	if size <= maxSourceBytes {
-		return nil
+	if len(strings.Join(toStrings(sent), "")) > maxSourceBytes {
+		return fault.InvalidField("messageIds", "must take at most 16 KiB together")
 	}
-	return []fault.Field{{Field: "messageIds", Message: "must take at most 16 KiB together"}}
-}
-
-// setConfidence sets a memory's confidence. Nil removes it.
-func setConfidence(m *longterm.Memory, c *confidence) {
-	m.Confidence, m.Rated = 0, c != nil
-	assign((*float64)(c), &m.Confidence)
-}
-
-func toMemory(m longterm.Memory) Memory {
-	out := Memory{
-		ID: m.ID, Type: memoryType(m.Type), Content: m.Content, Pinned: m.Pinned, Source: string(m.Source),
-		MessageIDs: m.MessageIDs, Status: string(cmp.Or(m.Status, longterm.Stated)), About: m.About,
-		SaidAt: newTimestamp(m.Said()), Until: m.Until.String(), ValidUntil: newTimestamp(m.ValidUntil),
-		SupersededBy: m.SupersededBy, EndedReason: string(m.EndedReason), ExpiresAt: newTimestamp(m.ExpiresAt),
-		CreatedAt: newTimestamp(m.CreatedAt),
-		UpdatedAt: newTimestamp(m.UpdatedAt),
-	}
-	if m.Rated {
-		out.Confidence = &m.Confidence
-	}
-	return out
+	return nil
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,32 +26,27 @@ type MessageRemover interface {
 
 // Message is conversation.Message as the API shows it. It is exported so that huma finds its fields in recalled.
 type Message struct {
-	MessageID string    `json:"messageId"`
-	Seq       int       `json:"seq" doc:"1 to n within the session."`
-	SessionID string    `json:"sessionId"`
-	Context   string    `json:"context"`
-	CoachID   string    `json:"coachId"`
-	AgentID   string    `json:"agentId,omitempty"`
-	Role      string    `json:"role" enum:"user,assistant,system,tool"`
-	Content   string    `json:"content" doc:"What is indexed and summarised. Empty where the parts have no text."`
-	Parts     []part    `json:"parts,omitempty" doc:"What the message has beside its content, as it was sent."`
-	ClientID  string    `json:"clientMessageId,omitempty" doc:"The client's own id of the message."`
-	Duplicate bool      `json:"duplicate,omitempty" doc:"An earlier call has stored it under its clientMessageId."`
-	Timestamp timestamp `json:"timestamp" doc:"Increases strictly within the session."`
-	Mode      string    `json:"mode"`
-	Metadata  object    `json:"metadata,omitempty"`
-	Forgotten bool      `json:"forgotten,omitempty" doc:"The user asked to forget it: nothing is drawn from it."`
-	Index     *bool     `json:"index,omitempty" doc:"Absent for true."`
-	Extract   *bool     `json:"extract,omitempty" doc:"Absent for true."`
+	ID              string              `json:"messageId"`
+	Seq             int                 `json:"seq" doc:"1 to n within the session."`
+	SessionID       string              `json:"sessionId"`
+	Context         string              `json:"context"`
+	CoachID         string              `json:"coachId"`
+	AgentID         string              `json:"agentId,omitempty"`
+	Role            string              `json:"role" enum:"user,assistant,system,tool"`
+	Content         string              `json:"content" doc:"What is indexed and summarised. Empty where the parts have no text."`
+	Parts           []conversation.Part `json:"parts,omitempty" doc:"What the message has beside its content, as it was sent."`
+	ClientMessageID string              `json:"clientMessageId,omitempty" doc:"The client's own id of the message."`
+	Duplicate       bool                `json:"duplicate,omitempty" doc:"An earlier call has stored it under its clientMessageId."`
+	Timestamp       timestamp           `json:"timestamp" doc:"Increases strictly within the session."`
+	Mode            string              `json:"mode"`
+	Metadata        object              `json:"metadata,omitempty"`
+	Forgotten       bool                `json:"forgotten,omitempty" doc:"The user asked to forget it: nothing is drawn from it."`
+	Index           *bool               `json:"index,omitempty" from:"-" doc:"Absent for true."`
+	Extract         *bool               `json:"extract,omitempty" from:"-" doc:"Absent for true."`
 }
 
-func toMessage(m conversation.Message) Message {
-	return Message{
-		MessageID: m.ID, Seq: m.Seq, SessionID: m.SessionID, Context: m.Context, CoachID: m.CoachID,
-		Parts: toParts(m.Parts), ClientID: m.ClientMessageID, Duplicate: m.Duplicate,
-		AgentID: m.AgentID, Role: string(m.Role), Content: m.Content, Timestamp: timestamp(m.Timestamp), Mode: m.Mode,
-		Metadata: m.Metadata, Forgotten: m.Forgotten, Index: falseIf(m.NoIndex), Extract: falseIf(m.NoExtract),
-	}
+func (m *Message) complete(of conversation.Message) {
+	m.Index, m.Extract = falseIf(of.NoIndex), falseIf(of.NoExtract)
 }
 
 // falseIf is false where something is refused, and nil where the default holds.
@@ -67,16 +61,27 @@ func falseIf(refused bool) *bool {
 func isFalse(given *bool) bool { return given != nil && !*given }
 
 type newMessage struct {
-	Role      string     `json:"role" enum:"user,assistant,system,tool" doc:"All but user need throughline/app."`
-	Content   string     `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
-	Parts     []part     `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
-	ClientID  string     `json:"clientMessageId,omitempty" maxLength:"128" doc:"The client's own id, stored once."`
-	Timestamp *timestamp `json:"timestamp,omitempty" doc:"Default: now. At most 5 minutes ahead."`
-	Mode      string     `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
-	AgentID   string     `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
-	Metadata  object     `json:"metadata,omitempty" doc:"The app's own data, at most 32 KiB."`
-	Index     *bool      `json:"index,omitempty" default:"true" doc:"false: no search and no other session hears of it."`
-	Extract   *bool      `json:"extract,omitempty" default:"true" doc:"false: no summary or memory is made of it."`
+	Role            string              `json:"role" enum:"user,assistant,system,tool" doc:"All but user need throughline/app."`
+	Content         string              `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
+	Parts           []conversation.Part `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
+	ClientMessageID string              `json:"clientMessageId,omitempty" maxLength:"128" doc:"The client's own id, stored once."`
+	Timestamp       *timestamp          `json:"timestamp,omitempty" from:"-" doc:"Default: now. At most 5 minutes ahead."`
+	Mode            string              `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
+	AgentID         string              `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
+	Metadata        object              `json:"metadata,omitempty" doc:"The app's own data, at most 32 KiB."`
+	Index           *bool               `json:"index,omitempty" from:"-" default:"true" doc:"false: no search and no other session hears of it."`
+	Extract         *bool               `json:"extract,omitempty" from:"-" default:"true" doc:"false: no summary or memory is made of it."`
+}
+
+// message returns the message for the domain, with its exact time and the tokens of what it says. Without tokens, the
+// domain counts them.
+func (g newMessage) message(tokens llm.Counter) conversation.NewMessage {
+	m := filled[conversation.NewMessage](g)
+	m.Timestamp, m.NoIndex, m.NoExtract = exactTime(g.Timestamp), isFalse(g.Index), isFalse(g.Extract)
+	if tokens != nil {
+		m.Tokens = tokens.Count(cmp.Or(m.Content, conversation.TextOf(m.Parts)))
+	}
+	return m
 }
 
 type newMessages struct {
@@ -132,7 +137,6 @@ type messages struct {
 	store  MessageStore
 	remove MessageRemover
 	cut    SessionCutter
-	tokens llm.Counter
 }
 
 func (m messages) register() {
@@ -158,7 +162,8 @@ func (m messages) register() {
 }
 
 func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*created[appended], error) {
-	if err := checkMessages(c, in.Body.Messages, "messages"); err != nil {
+	given, err := m.newMessages(c, in.Body.Messages, "messages")
+	if err != nil {
 		return nil, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -169,52 +174,28 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 		return nil, err
 	}
 	stored, err := m.store.Append(ctx, c.User, conversation.Append{
-		SessionID: in.ID, Messages: m.toNewMessages(in.Body.Messages), Idempotency: idem,
+		SessionID: in.ID, Messages: given, Idempotency: idem,
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := appended{Messages: converted(stored.Messages, toMessage), Session: toSession(stored.Session)}
+	out := appended{Messages: converted(stored.Messages, shown[Message]), Session: shown[session](stored.Session)}
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// checkMessages checks that the caller may use the roles, and the times, of the messages of a field. The domain checks
-// the other rules.
-func checkMessages(c Caller, given []newMessage, field string) error {
-	var wrong []fault.Field
+// newMessages returns the messages of a field for the store. It checks that the caller may use their roles. The domain
+// checks the other rules.
+func (s *server) newMessages(c Caller, given []newMessage, field string) ([]conversation.NewMessage, error) {
 	for i, g := range given {
 		if g.Role != string(conversation.RoleUser) && !c.isApp() {
-			return fault.Newf(fault.Forbidden, "%s[%d]: the role %s needs the scope %s", field, i, g.Role, ScopeApp)
-		}
-		wrong = append(wrong, g.Timestamp.check(fmt.Sprintf("%s[%d].timestamp", field, i))...)
-	}
-	return invalidFields(wrong)
-}
-
-// toNewMessages returns the messages as the store takes them, with the token counts of what they say.
-func (m messages) toNewMessages(given []newMessage) []conversation.NewMessage {
-	return toNewMessages(given, m.tokens.Count)
-}
-
-// toNewMessages returns the messages as the store takes them. Without count, the caller counts their tokens.
-func toNewMessages(given []newMessage, count func(string) int) []conversation.NewMessage {
-	out := make([]conversation.NewMessage, len(given))
-	for i, g := range given {
-		out[i] = conversation.NewMessage{
-			Parts: fromParts(g.Parts), ClientMessageID: g.ClientID,
-			Role: conversation.Role(g.Role), Content: g.Content, Timestamp: exactTime(g.Timestamp), Mode: g.Mode,
-			AgentID: g.AgentID, Metadata: g.Metadata,
-			NoIndex: isFalse(g.Index), NoExtract: isFalse(g.Extract),
-		}
-		if count != nil {
-			out[i].Tokens = count(cmp.Or(g.Content, conversation.TextOf(out[i].Parts)))
+			return nil, fault.Newf(fault.Forbidden, "%s[%d]: the role %s needs the scope %s", field, i, g.Role, ScopeApp)
 		}
 	}
-	return out
+	return converted(given, func(g newMessage) conversation.NewMessage { return g.message(s.tokens) }), nil
 }
 
 func (m messages) list(ctx context.Context, c Caller, in *messagesInput) (list[Message], error) {
-	return listMessages(ctx, m, c, in, toMessage)
+	return listMessages(ctx, m, c, in, shown[Message])
 }
 
 // unescapedID returns the message id of the path. The id may still be escaped: some gateways do not decode paths, and a
@@ -233,7 +214,7 @@ func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (ti
 	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
 		return timelinePage{}, err
 	}
-	found, err := listed(m.server, c, in.ListInput, in.Order == "desc", toMessage,
+	found, err := listed(m.server, c, in.ListInput, in.Order == "desc", shown[Message],
 		func(page conversation.Page) ([]conversation.Message, conversation.Position, error) {
 			return m.store.Timeline(ctx, c.User, span, page)
 		})

@@ -6,14 +6,13 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
 // moment is a day or a time in JSON.
 type moment longterm.Moment
 
-// UnmarshalJSON reads what is neither as the zero value. Later, check reports it with the name of its field.
+// UnmarshalJSON reads what is neither as the zero value, which Resolve reports.
 func (m *moment) UnmarshalJSON(text []byte) error {
 	var value string
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -36,18 +35,10 @@ func (moment) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// stored returns the moment, the zero value for nil.
-func (m *moment) stored() longterm.Moment {
-	if m == nil {
-		return longterm.Moment{}
-	}
-	return longterm.Moment(*m)
-}
-
-// check reports a text that is neither a day nor a time.
-func (m *moment) check(field string) []fault.Field {
-	if m == nil || !m.stored().IsZero() {
+// Resolve reports a text that is neither a day nor a time.
+func (m *moment) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+	if !longterm.Moment(*m).IsZero() {
 		return nil
 	}
-	return []fault.Field{{Field: field, Message: longterm.ErrMoment.Error()}}
+	return []error{&huma.ErrorDetail{Location: at.String(), Message: longterm.ErrMoment.Error()}}
 }

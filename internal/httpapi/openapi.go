@@ -62,8 +62,15 @@ func openAPIDocument() *huma.OpenAPI {
 	return doc
 }
 
-// describeFeatures corrects the schema of features. They are a list in the code and an object in JSON.
+// describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, and of the values
+// of parts, which are any JSON.
 func describeFeatures(doc *huma.OpenAPI) {
+	for _, part := range []string{"Part", "UiPart"} {
+		values := doc.Components.Schemas.Map()[part].Properties
+		for _, name := range []string{"input", "output", "data"} {
+			values[name] = &huma.Schema{Ref: "#/components/schemas/Value", Description: values[name].Description}
+		}
+	}
 	for _, item := range []string{"PromptItem", "FoundRecord"} {
 		doc.Components.Schemas.Map()[item].Properties["features"] = &huma.Schema{
 			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeNumber, Format: "double"},

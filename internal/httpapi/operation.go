@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"reflect"
@@ -38,6 +39,12 @@ type operation struct {
 	responses []statusResponse
 }
 
+// as returns the operation with another method, id and summary.
+func (o operation) as(method, id, summary string, errors ...int) operation {
+	o.method, o.id, o.summary, o.errors = method, id, summary, errors
+	return o
+}
+
 // statusResponse is the body, if there is one, and the headers of the responses with one status.
 type statusResponse struct {
 	status  int
@@ -64,6 +71,7 @@ type noOutput struct{}
 
 // registerDone adds an operation that answers without a body.
 func registerDone[I any](s *server, op operation, do func(ctx context.Context, c Caller, in *I) error) {
+	op.status = cmp.Or(op.status, http.StatusNoContent)
 	register(s, op, func(ctx context.Context, c Caller, in *I) (*noOutput, error) {
 		return &noOutput{}, do(ctx, c, in)
 	})

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -22,31 +24,8 @@ type profileDoc struct {
 // profileInput has the schema of a request, where an optional field may be null. The other inputs are alike.
 type profileInput profileDoc
 
-func profile(
-	s *server, store longterm.Singleton[longterm.Profile],
-) singleton[longterm.Profile, profileInput, profileDoc] {
-	return singleton[longterm.Profile, profileInput, profileDoc]{
-		server: s, store: store, path: "profile", id: "Profile", name: "profile",
-		fromInput: func(d profileInput) (longterm.Profile, error) {
-			return longterm.Profile{Name: d.Name, Email: d.Email, CreatedAt: storedTime(d.CreatedAt), About: d.About},
-				invalidFields(d.CreatedAt.check("createdAt"))
-		},
-		toDoc: func(p longterm.Profile) profileDoc {
-			return profileDoc{p.Name, p.Email, newTimestamp(p.CreatedAt), p.About}
-		},
-	}
-}
-
 type seedDoc struct {
 	Content string `json:"content" maxLength:"16000" doc:"A short text about the user that the app sets by hand."`
-}
-
-func seed(s *server, store longterm.Singleton[longterm.Seed]) singleton[longterm.Seed, seedDoc, seedDoc] {
-	return singleton[longterm.Seed, seedDoc, seedDoc]{
-		server: s, store: store, path: "seed", id: "Seed", name: "seed",
-		fromInput: func(d seedDoc) (longterm.Seed, error) { return longterm.Seed(d), nil },
-		toDoc:     func(r longterm.Seed) seedDoc { return seedDoc(r) },
-	}
 }
 
 type userSummaryDoc struct {
@@ -68,51 +47,21 @@ func (remark) Schema(huma.Registry) *huma.Schema { return textSchema(4000) }
 
 type userSummaryInput userSummaryDoc
 
-func userSummary(
-	s *server, store longterm.Singleton[longterm.UserSummary],
-) singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc] {
-	return singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{
-		server: s, store: store, path: "user-summary", id: "UserSummary", name: "user summary",
-		detail: "What the app has stored, and after it what was observed in the user's sessions while the preferences " +
-			"allow memory. PUT replaces both; what is observed later is added.",
-		fromInput: func(d userSummaryInput) (longterm.UserSummary, error) {
-			u := longterm.UserSummary{
-				Patterns: toStrings(d.Patterns), Wins: toStrings(d.Wins), Struggles: toStrings(d.Struggles),
-				LastUpdated: storedTime(d.LastUpdated),
-			}
-			return u, invalidFields(
-				checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins),
-				checkRemarks("struggles", d.Struggles), d.LastUpdated.check("lastUpdated"),
-			)
-		},
-		toDoc: func(u longterm.UserSummary) userSummaryDoc {
-			return userSummaryDoc{
-				converted(u.Patterns, toRemark), converted(u.Wins, toRemark), converted(u.Struggles, toRemark),
-				newTimestamp(u.LastUpdated),
-			}
-		},
+func (d userSummaryInput) complete(*server, *longterm.UserSummary) error {
+	var wrong []fault.Field
+	for field, remarks := range map[string][]remark{"patterns": d.Patterns, "wins": d.Wins, "struggles": d.Struggles} {
+		if size := len(strings.Join(toStrings(remarks), "")); size > maxRemarksBytes {
+			wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf(
+				"must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)})
+		}
 	}
+	return invalidFields(wrong)
 }
-
-// checkRemarks reports a list whose remarks are too long together.
-func checkRemarks(field string, remarks []remark) []fault.Field {
-	size := 0
-	for _, r := range remarks {
-		size += len(r)
-	}
-	if size <= maxRemarksBytes {
-		return nil
-	}
-	message := fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)
-	return []fault.Field{{Field: field, Message: message}}
-}
-
-func toRemark(text string) remark { return remark(text) }
 
 type preferencesDoc struct {
 	CrossContext bool         `json:"crossContext" doc:"false: prompts and queries use the own session only."`
 	Memory       bool         `json:"memory" doc:"false: no memories are extracted, and prompts have none of them."`
-	Contexts     sharedByName `json:"contexts" doc:"What each context shares with the others."`
+	Contexts     sharedByName `json:"contexts" from:"-" doc:"What each context shares with the others."`
 	Timezone     zoneName     `json:"timezone"`
 }
 
@@ -127,10 +76,10 @@ type sharedByName map[string]sharedDoc
 func (sharedByName) Schema(r huma.Registry) *huma.Schema { return contextsSchema[sharedDoc](r) }
 
 type preferencesInput struct {
-	CrossContext *bool             `json:"crossContext,omitempty" doc:"Default: true."`
-	Memory       *bool             `json:"memory,omitempty" doc:"Default: true."`
-	Contexts     sharedInputByName `json:"contexts,omitempty" doc:"What each context shares with the others."`
-	Timezone     zoneName          `json:"timezone,omitempty" doc:"Default: UTC."`
+	CrossContext *bool             `json:"crossContext,omitempty" from:"-" doc:"Default: true."`
+	Memory       *bool             `json:"memory,omitempty" from:"-" doc:"Default: true."`
+	Contexts     sharedInputByName `json:"contexts,omitempty" from:"-" doc:"What each context shares with the others."`
+	Timezone     zoneName          `json:"timezone,omitempty" from:"-" doc:"Default: UTC."`
 }
 
 type sharedInput struct {
@@ -151,25 +100,17 @@ func contextsSchema[T any](r huma.Registry) *huma.Schema {
 	return s
 }
 
-func preferences(
-	s *server, store longterm.Singleton[longterm.Preferences],
-) singleton[longterm.Preferences, preferencesInput, preferencesDoc] {
-	return singleton[longterm.Preferences, preferencesInput, preferencesDoc]{
-		server: s, store: store, path: "preferences", id: "Preferences", name: "preferences",
-		detail:    "A change takes effect at once, for older data too. Switching back restores it.",
-		fromInput: readPreferences, toDoc: toPreferences,
+func (d preferencesInput) complete(_ *server, p *longterm.Preferences) error {
+	*p = longterm.DefaultPreferences()
+	if d.CrossContext != nil {
+		p.CrossContext = *d.CrossContext
 	}
-}
-
-func readPreferences(d preferencesInput) (longterm.Preferences, error) {
-	p := longterm.DefaultPreferences()
-	assign(d.CrossContext, &p.CrossContext)
-	assign(d.Memory, &p.Memory)
-	if d.Timezone != "" {
-		p.Timezone = string(d.Timezone)
+	if d.Memory != nil {
+		p.Memory = *d.Memory
 	}
+	p.Timezone = cmp.Or(string(d.Timezone), p.Timezone)
 	if _, err := time.LoadLocation(p.Timezone); err != nil || p.Timezone == "Local" {
-		return p, fault.InvalidField("timezone", "is not the IANA name of a time zone")
+		return fault.InvalidField("timezone", "is not the IANA name of a time zone")
 	}
 	for context, shared := range d.Contexts {
 		if isFalse(shared.Share) {
@@ -178,15 +119,12 @@ func readPreferences(d preferencesInput) (longterm.Preferences, error) {
 			delete(p.Unshared, context)
 		}
 	}
-	return p, nil
+	return nil
 }
 
-func toPreferences(p longterm.Preferences) preferencesDoc {
-	d := preferencesDoc{
-		CrossContext: p.CrossContext, Memory: p.Memory, Timezone: zoneName(p.Timezone), Contexts: sharedByName{},
-	}
+func (d *preferencesDoc) complete(p longterm.Preferences) {
+	d.Contexts = sharedByName{}
 	for _, context := range conversation.Contexts() {
 		d.Contexts[context] = sharedDoc{Share: !p.Unshared[context]}
 	}
-	return d
 }

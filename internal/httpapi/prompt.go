@@ -60,16 +60,6 @@ type scoping struct {
 	AgentIDs    []scopedID   `json:"agentIds,omitempty" minItems:"1" maxItems:"50" doc:"Only messages of these agents."`
 }
 
-// request returns the scoping of a prompt request.
-func (s *scoping) request() *prompt.Scoping {
-	if s == nil {
-		return nil
-	}
-	return &prompt.Scoping{
-		Strategy: string(s.Strategy), MaxMessages: s.MaxMessages, AgentIDs: toStrings(s.AgentIDs),
-	}
-}
-
 type (
 	promptInput struct{ Body promptBody }
 	promptPath  struct {
@@ -114,19 +104,10 @@ func (p prompts) register() {
 }
 
 func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (prompt.Prompt, error) {
-	b := in.Body
-	if len(b.Message) > conversation.MaxContentBytes {
+	if len(in.Body.Message) > conversation.MaxContentBytes {
 		return prompt.Prompt{}, errTooLong
 	}
-	r := prompt.Request{
-		Recipe: string(b.Recipe), Context: string(b.Context), SessionID: string(b.SessionID), CoachID: string(b.CoachID),
-		AgentID: string(b.AgentID), Message: b.Message, MessageID: b.MessageID, Timezone: string(b.Timezone),
-		SystemRole: b.SystemRole, Scoping: b.Scoping.request(), Format: string(b.Format),
-	}
-	if b.Budget != nil {
-		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}
-	}
-	return p.prompter.Build(ctx, c.User, r)
+	return p.prompter.Build(ctx, c.User, filled[prompt.Request](in.Body))
 }
 
 func (p prompts) get(ctx context.Context, c Caller, in *promptPath) (prompt.Record, error) {

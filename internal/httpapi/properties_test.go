@@ -33,12 +33,3 @@ func TestPropertiesAreDescribed(t *testing.T) {
 		t.Error("the document names no server")
 	}
 }
-
-func TestPlural(t *testing.T) {
-	t.Parallel()
-	for noun, want := range map[string]string{"Memory": "Memories", "Goal": "Goals", "CheckIn": "CheckIns"} {
-		if got := plural(noun); got != want {
-			t.Errorf("plural(%s) = %s, want %s", noun, got, want)
-		}
-	}
-}

@@ -69,7 +69,7 @@ func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes
 		return quotes{}, err
 	}
 	found, err := m.remove.Quotes(ctx, c.User, in.ID, in.MessageID)
-	return quotes{Items: converted(found.Messages, toMessage), Complete: found.Complete}, err
+	return quotes{Items: converted(found.Messages, shown[Message]), Complete: found.Complete}, err
 }
 
 func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*deleteMessageOutput, error) {
@@ -102,6 +102,6 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 		}
 	}
 	return &deleteMessageOutput{Status: http.StatusOK, Body: deletion{
-		Deleted: append(deleted, id), QuotedBy: converted(found.Messages, toMessage), Complete: found.Complete,
+		Deleted: append(deleted, id), QuotedBy: converted(found.Messages, shown[Message]), Complete: found.Complete,
 	}}, nil
 }

@@ -1,11 +1,6 @@
 package httpapi
 
-import (
-	"cmp"
-
-	"github.com/throughline/throughline/internal/llm"
-	"github.com/throughline/throughline/internal/longterm"
-)
+import "github.com/throughline/throughline/internal/longterm"
 
 type goal struct {
 	ID        string     `json:"id"`
@@ -28,29 +23,9 @@ type changedGoal struct {
 	GoalType *string `json:"goalType,omitempty" enum:"habit,target,project"`
 }
 
-func goals(s *server, store longterm.Collection[longterm.Goal]) collection[longterm.Goal, newGoal, changedGoal, goal] {
-	return collection[longterm.Goal, newGoal, changedGoal, goal]{
-		server: s, store: store, path: "goals", id: "Goal", name: "goal",
-		fromNew: func(n newGoal) (longterm.Goal, error) {
-			return longterm.Goal{
-				Title: n.Title, Status: longterm.GoalStatus(cmp.Or(n.Status, string(longterm.GoalActive))),
-				GoalType: longterm.GoalType(n.GoalType),
-			}, nil
-		},
-		applyPatch: func(p changedGoal, g *longterm.Goal) error {
-			assign(p.Title, &g.Title)
-			assign((*longterm.GoalStatus)(p.Status), &g.Status)
-			assign((*longterm.GoalType)(p.GoalType), &g.GoalType)
-			g.UpdatedAt = s.storedNow()
-			return nil
-		},
-		toView: func(g longterm.Goal) goal {
-			return goal{
-				g.ID, g.Title, string(g.Status), string(g.GoalType), newTimestamp(g.CreatedAt), newTimestamp(g.UpdatedAt),
-			}
-		},
-		recordID: func(g longterm.Goal) string { return g.ID },
-	}
+func (changedGoal) complete(s *server, g *longterm.Goal) error {
+	g.UpdatedAt = s.storedNow()
+	return nil
 }
 
 type checkIn struct {
@@ -64,16 +39,7 @@ type newCheckIn struct {
 	Note      string     `json:"note,omitempty" maxLength:"16000" doc:"Indexed and recalled as messages are."`
 }
 
-func checkIns(
-	s *server, store longterm.Collection[longterm.CheckIn], tokens llm.Counter,
-) collection[longterm.CheckIn, newCheckIn, noInput, checkIn] {
-	return collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{
-		server: s, store: store, path: "check-ins", id: "CheckIn", name: "check-in",
-		fromNew: func(n newCheckIn) (longterm.CheckIn, error) {
-			c := longterm.CheckIn{Timestamp: storedTime(n.Timestamp), Note: n.Note, Tokens: tokens.Count(n.Note)}
-			return c, invalidFields(n.Timestamp.check("timestamp"))
-		},
-		toView:   func(c longterm.CheckIn) checkIn { return checkIn{c.ID, newTimestamp(c.Timestamp), c.Note} },
-		recordID: func(c longterm.CheckIn) string { return c.ID },
-	}
+func (newCheckIn) complete(s *server, c *longterm.CheckIn) error {
+	c.Tokens = s.tokens.Count(c.Note)
+	return nil
 }

@@ -20,7 +20,7 @@ func (recordKind) Schema(huma.Registry) *huma.Schema {
 
 type searchBody struct {
 	Query searchText   `json:"query"`
-	Kinds []recordKind `json:"kinds,omitempty" maxItems:"8" doc:"Only these kinds."`
+	Kinds []recordKind `json:"kinds,omitempty" from:"-" maxItems:"8" doc:"Only these kinds."`
 	SearchLimits
 }
 
@@ -48,17 +48,17 @@ func (f foundRecord) MarshalJSON() ([]byte, error) {
 		return json.Marshal(struct {
 			item
 			Memory
-		}{item(f), toMemory(*f.of.Memory)})
+		}{item(f), shown[Memory](*f.of.Memory)})
 	case f.of.Document != nil:
 		return json.Marshal(struct {
 			item
 			Document
-		}{item(f), toDocument(*f.of.Document)})
+		}{item(f), shown[Document](*f.of.Document)})
 	}
 	return json.Marshal(struct {
 		item
 		Message
-	}{item(f), toMessage(*f.of.Message)})
+	}{item(f), shown[Message](*f.of.Message)})
 }
 
 // toFound converts what a search has found.
@@ -81,17 +81,11 @@ type searchAnswer struct {
 }
 
 func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]) (searchAnswer, error) {
-	b := in.Body
-	from, to, err := b.span()
+	q, err := in.Body.query(in.Body)
 	if err != nil {
 		return searchAnswer{}, err
 	}
-	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{
-		MessageQuery: recall.MessageQuery{
-			Query: string(b.Query), Contexts: toStrings(b.Contexts), From: from, To: to, Limit: b.Limit, Tokens: b.Tokens,
-		},
-		Kinds: toStrings(b.Kinds),
-	})
+	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{MessageQuery: q, Kinds: toStrings(in.Body.Kinds)})
 	return searchAnswer{Items: converted(found.Records, toFound), Degraded: found.Degraded}, err
 }
 

@@ -73,7 +73,7 @@ type MessagesDeps struct {
 // because it takes the caller from the gateway.
 func Messages(d MessagesDeps) http.Handler {
 	s := newServer(d.Base)
-	s.cursors = d.Cursors
+	s.cursors, s.tokens = d.Cursors, d.Tokens
 	registerMessages(s, d)
 	s.registerPages()
 	return s.instrument(s.route())
@@ -81,8 +81,8 @@ func Messages(d MessagesDeps) http.Handler {
 
 func registerMessages(s *server, d MessagesDeps) {
 	sessions{s, d.Sessions, d.SessionRemover}.register()
-	messages{s, d.Messages, d.MessageRemover, d.SessionCutter, d.Tokens}.register()
-	d.LongTerm.register(s, d.Tokens)
+	messages{s, d.Messages, d.MessageRemover, d.SessionCutter}.register()
+	d.LongTerm.register(s)
 	documents{s, d.Documents}.register()
 	spines{s, d.Spines}.register()
 	usages{s, d.Usage}.register()
@@ -163,6 +163,8 @@ type server struct {
 	api huma.API
 	// cursors signs the cursors of this function's lists.
 	cursors CursorKey
+	// tokens counts what is stored.
+	tokens llm.Counter
 }
 
 // configureHuma makes huma match field names exactly and refuse null where a list is needed. The settings are variables

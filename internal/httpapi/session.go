@@ -19,7 +19,7 @@ type SessionRemover interface {
 
 // session is conversation.Session as the API shows it.
 type session struct {
-	SessionID     string          `json:"sessionId"`
+	ID            string          `json:"sessionId"`
 	Context       string          `json:"context"`
 	CoachID       string          `json:"coachId"`
 	Mode          string          `json:"mode"`
@@ -29,8 +29,8 @@ type session struct {
 	MessageCount  int             `json:"messageCount"`
 	StartedAt     *timestamp      `json:"startedAt" nullable:"true" doc:"The time of the first message, or null."`
 	LastMessageAt *timestamp      `json:"lastMessageAt" nullable:"true" doc:"The time of the last message, or null."`
-	Summary       *sessionSummary `json:"summary,omitempty"`
-	Skipped       []string        `json:"skippedMessages,omitempty" doc:"Not read for memories after bad answers."`
+	Summary       *sessionSummary `json:"summary,omitempty" from:"-"`
+	Skipped       []string        `json:"skippedMessages,omitempty" from:"-" doc:"Not read for memories after bad answers."`
 }
 
 // sessionSummary is the summary of a session so far.
@@ -40,31 +40,23 @@ type sessionSummary struct {
 	InProgress     bool      `json:"inProgress" doc:"Whether the session was still open."`
 	CoveredThrough int       `json:"coveredThrough" doc:"The seq of the last message that it covers."`
 	UpdatedAt      timestamp `json:"updatedAt"`
-	Fields         object    `json:"fields" doc:"The record type's own fields, as in a context query."`
+	Fields         object    `json:"fields" from:"-" doc:"The record type's own fields, as in a context query."`
 }
 
-func toSession(s conversation.Session) session {
-	out := session{
-		SessionID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: string(s.Status),
-		Title: s.Title, Attributes: s.Attributes, MessageCount: s.MessageCount,
-		StartedAt: newTimestamp(s.StartedAt), LastMessageAt: newTimestamp(s.LastMessageAt),
-	}
+func (out *session) complete(s conversation.Session) {
 	for _, m := range s.Reading.Skipped {
 		out.Skipped = append(out.Skipped, m.MessageID)
 	}
 	if record, ok := summary.Of(s); ok {
-		out.Summary = &sessionSummary{
-			Text: s.Summary.Text, Kind: string(s.Summary.Kind), InProgress: s.Summary.InProgress,
-			CoveredThrough: s.Summary.CoveredThrough, UpdatedAt: timestamp(s.Summary.UpdatedAt), Fields: record.Fields,
-		}
+		shown := shown[sessionSummary](*s.Summary)
+		shown.Fields, out.Summary = record.Fields, &shown
 	}
-	return out
 }
 
 type newSession struct {
 	Context    contextName `json:"context" doc:"The surface of the app."`
 	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
-	SessionID  id          `json:"sessionId,omitempty" doc:"The app's own id. Default: generated."`
+	ID         id          `json:"sessionId,omitempty" doc:"The app's own id. Default: generated."`
 	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
 	Title      string      `json:"title,omitempty" maxLength:"1024"`
 	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
@@ -159,7 +151,7 @@ func (s sessions) register() {
 			"archived session stays archived.",
 	}, s.change)
 	registerDone(s.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag, status: http.StatusNoContent,
+		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag,
 		summary: "Delete a session",
 		detail:  "Also deletes its messages, summaries, vectors and the facts drawn only from it.",
 	}, s.delete)
@@ -175,31 +167,24 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 	if err != nil {
 		return nil, err
 	}
-	b := in.Body
-	made, err := s.store.CreateSession(ctx, c.User, conversation.NewSession{
-		ID: string(b.SessionID), Context: string(b.Context), CoachID: string(b.CoachID), Mode: b.Mode, Title: b.Title,
-		Attributes: b.Attributes,
-	}, idem)
+	made, err := s.store.CreateSession(ctx, c.User, filled[conversation.NewSession](in.Body), idem)
 	if err != nil {
 		return nil, err
 	}
-	return newCreated(toSession(made.Session), pathOf("sessions", made.Session.ID), made.Replayed), nil
+	return newCreated(shown[session](made.Session), pathOf("sessions", made.Session.ID), made.Replayed), nil
 }
 
 // getOrCreate makes two attempts, because the session that was there may be deleted before it is read.
 func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*namedSessionOutput, error) {
-	b := in.Body
-	wanted := conversation.NewSession{
-		ID: in.ID, Context: string(b.Context), CoachID: string(b.CoachID), Mode: b.Mode, Title: b.Title,
-		Attributes: b.Attributes,
-	}
+	wanted := filled[conversation.NewSession](in.Body)
+	wanted.ID = in.ID
 	var err error
 	for range 2 {
 		var made conversation.Created
 		made, err = s.store.CreateSession(ctx, c.User, wanted, conversation.Idempotency{})
 		if err == nil {
 			location := pathOf("sessions", in.ID)
-			return &namedSessionOutput{http.StatusCreated, location, toSession(made.Session)}, nil
+			return &namedSessionOutput{http.StatusCreated, location, shown[session](made.Session)}, nil
 		}
 		if !fault.Is(err, fault.Conflict) {
 			return nil, err
@@ -214,13 +199,13 @@ func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInp
 			return nil, fault.Newf(fault.Conflict, "the session has the context %s and the coach %s", there.Context,
 				there.CoachID)
 		}
-		return &namedSessionOutput{Status: http.StatusOK, Body: toSession(there)}, nil
+		return &namedSessionOutput{Status: http.StatusOK, Body: shown[session](there)}, nil
 	}
 	return nil, err
 }
 
 func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[session], error) {
-	return listed(s.server, c, in.ListInput, true, toSession,
+	return listed(s.server, c, in.ListInput, true, shown[session],
 		func(page conversation.Page) ([]conversation.Session, conversation.Position, error) {
 			attributes, err := document.ParseFilter("attributes", in.Attributes)
 			if err != nil {
@@ -236,20 +221,16 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[s
 
 func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (session, error) {
 	stored, err := s.store.Session(ctx, c.User, in.ID)
-	return toSession(stored), err
+	return shown[session](stored), err
 }
 
 func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (session, error) {
-	b := in.Body
-	change := conversation.SessionChange{
-		Status: (*conversation.Status)(b.Status), Mode: b.Mode, Attributes: b.Attributes,
-	}
-	if b.Title.set {
+	change := filled[conversation.SessionChange](in.Body)
+	if in.Body.Title.set && change.Title == nil {
 		change.Title = new(string)
-		b.Title.apply(change.Title)
 	}
 	stored, err := s.store.UpdateSession(ctx, c.User, in.ID, change)
-	return toSession(stored), err
+	return shown[session](stored), err
 }
 
 func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) error {

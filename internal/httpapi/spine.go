@@ -16,7 +16,7 @@ type spine struct {
 	Wins       []string   `json:"wins"`
 	Struggles  []string   `json:"struggles"`
 	Contexts   []string   `json:"contexts" doc:"The contexts of the sessions that it was drawn from."`
-	WithheldIn []string   `json:"withheldIn" doc:"The contexts whose prompts lack it, by the user's preferences."`
+	WithheldIn []string   `json:"withheldIn" from:"-" doc:"The contexts whose prompts lack it, by the user's preferences."`
 	CoveredTo  *timestamp `json:"coveredTo,omitempty" doc:"The time of the last session summary in it."`
 	UpdatedAt  *timestamp `json:"updatedAt,omitempty"`
 }
@@ -29,10 +29,9 @@ func toSpine(s longterm.Spine, p longterm.Preferences) spine {
 			withheld = append(withheld, context)
 		}
 	}
-	return spine{
-		s.CoachID, s.Text, orEmpty(s.Patterns), orEmpty(s.Wins), orEmpty(s.Struggles), orEmpty(s.Contexts), withheld,
-		newTimestamp(s.CoveredTo), newTimestamp(s.UpdatedAt),
-	}
+	out := shown[spine](s)
+	out.WithheldIn = withheld
+	return out
 }
 
 // toAllowedSpine returns a spine without what it says if no prompt may tell it.
@@ -42,14 +41,6 @@ func toAllowedSpine(s longterm.Spine, p longterm.Preferences) spine {
 		out.Text, out.Patterns, out.Wins, out.Struggles = "", []string{}, []string{}, []string{}
 	}
 	return out
-}
-
-// orEmpty returns a list that is never nil, so that it is never written as null.
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // spineList is the answer of GET /v1/spines. A user has few spines, so there are no pages.

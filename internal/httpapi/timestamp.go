@@ -50,8 +50,7 @@ func (t *timestamp) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalJSON reads an impossible time, such as the 30th of February, as the zero time. Later, check reports it with
-// the name of its field, which is not known here.
+// UnmarshalJSON reads an impossible time, such as the 30th of February, as the zero time, which Resolve reports.
 func (t *timestamp) UnmarshalJSON(text []byte) error {
 	var value string
 	if err := json.Unmarshal(text, &value); err != nil {
@@ -93,15 +92,12 @@ func exactTime(t *timestamp) time.Time {
 	return t.time()
 }
 
-// storedTime returns the time in milliseconds, as it is stored, or the zero time for nil.
-func storedTime(t *timestamp) time.Time { return conversation.Milliseconds(exactTime(t)) }
-
-// check reports a text that is not a time.
-func (t *timestamp) check(field string) []fault.Field {
-	if t == nil || !t.time().IsZero() {
+// Resolve reports a text in a body that is not a time. In a query, UnmarshalText has done so.
+func (t *timestamp) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
+	if !t.time().IsZero() || strings.HasPrefix(at.String(), "query") {
 		return nil
 	}
-	return []fault.Field{{Field: field, Message: "must be " + timeRule}}
+	return []error{&huma.ErrorDetail{Location: at.String(), Message: "must be " + timeRule}}
 }
 
 // checkSpan reports a span that ends before it begins. A zero time is open.

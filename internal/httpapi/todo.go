@@ -6,7 +6,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -16,7 +15,7 @@ type todo struct {
 	CoachID     string     `json:"coachId"`
 	Status      string     `json:"status" enum:"PENDING,COMPLETED,CANCELLED"`
 	By          string     `json:"by" enum:"user,assistant" doc:"Who does it."`
-	DueAt       string     `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
+	Due         string     `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
 	CompletedAt *timestamp `json:"completedAt,omitempty"`
 	CreatedAt   *timestamp `json:"createdAt,omitempty"`
 	UpdatedAt   *timestamp `json:"updatedAt,omitempty"`
@@ -27,7 +26,7 @@ type newTodo struct {
 	CoachID     id         `json:"coachId"`
 	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" default:"PENDING"`
 	By          string     `json:"by,omitempty" enum:"user,assistant" default:"user" doc:"Who does it."`
-	DueAt       *moment    `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
+	Due         *moment    `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
 	CompletedAt *timestamp `json:"completedAt,omitempty" doc:"Only with COMPLETED. Default: now."`
 }
 
@@ -49,7 +48,7 @@ type changedTodo struct {
 	CoachID     *id                 `json:"coachId,omitempty"`
 	Status      *string             `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED"`
 	By          *string             `json:"by,omitempty" enum:"user,assistant"`
-	DueAt       optional[moment]    `json:"dueAt,omitzero" doc:"null removes it."`
+	Due         optional[moment]    `json:"dueAt,omitzero" doc:"null removes it."`
 	CompletedAt optional[timestamp] `json:"completedAt,omitzero" doc:"Only for a completed todo."`
 }
 
@@ -59,65 +58,35 @@ type todosInput struct {
 	Status string `query:"status" enum:"PENDING,COMPLETED,CANCELLED" doc:"Only todos of this status."`
 }
 
-func todos(
-	s *server, store longterm.Collection[longterm.Todo], tokens llm.Counter,
-) collection[longterm.Todo, newTodo, changedTodo, todo] {
-	return collection[longterm.Todo, newTodo, changedTodo, todo]{
-		server: s, store: store, path: "todos", id: "Todo", name: "todo",
-		fromNew: func(n newTodo) (longterm.Todo, error) {
-			status := longterm.TodoStatus(cmp.Or(n.Status, string(longterm.Pending)))
-			return longterm.Todo{
-				CoachID: string(n.CoachID), Content: n.Content, Status: status, CompletedAt: storedTime(n.CompletedAt),
-				By: storedOwner(n.By), Due: n.DueAt.stored(), Tokens: tokens.Count(n.Content),
-			}, invalidFields(append(checkCompletion(status, n.CompletedAt), n.DueAt.check("dueAt")...))
-		},
-		applyPatch: func(p changedTodo, t *longterm.Todo) error { return s.patchTodo(p, t, tokens) },
-		toView: func(t longterm.Todo) todo {
-			return todo{
-				t.ID, t.Content, t.CoachID, string(t.Status), string(cmp.Or(t.By, longterm.ByUser)), t.Due.String(),
-				newTimestamp(t.CompletedAt), newTimestamp(t.CreatedAt), newTimestamp(t.UpdatedAt),
-			}
-		},
-		recordID: func(t longterm.Todo) string { return t.ID },
-	}
+func (t *todo) complete(longterm.Todo) { t.By = cmp.Or(t.By, string(longterm.ByUser)) }
+
+func (n newTodo) complete(s *server, t *longterm.Todo) error {
+	t.By, t.Tokens = storedOwner(t.By), s.tokens.Count(t.Content)
+	return checkCompletion(t.Status, n.CompletedAt)
 }
 
-func (s *server) patchTodo(p changedTodo, t *longterm.Todo, tokens llm.Counter) error {
-	assign((*string)(p.CoachID), &t.CoachID)
-	assign((*longterm.TodoStatus)(p.Status), &t.Status)
-	wrong := append(checkCompletion(t.Status, p.CompletedAt.value), p.DueAt.value.check("dueAt")...)
-	if err := invalidFields(wrong); err != nil {
-		return err
-	}
-	if p.By != nil {
-		t.By = storedOwner(*p.By)
-	}
-	if p.DueAt.set {
-		t.Due = p.DueAt.value.stored()
-	}
-	if p.CompletedAt.set {
-		t.CompletedAt = storedTime(p.CompletedAt.value)
-	}
+func (p changedTodo) complete(s *server, t *longterm.Todo) error {
 	if p.Content != nil {
-		t.Content, t.Tokens = *p.Content, tokens.Count(*p.Content)
+		t.Tokens = s.tokens.Count(t.Content)
 	}
-	t.UpdatedAt = s.storedNow()
+	t.By, t.UpdatedAt = storedOwner(t.By), s.storedNow()
+	err := checkCompletion(t.Status, p.CompletedAt.value)
 	*t = t.WithCompletion(t.UpdatedAt)
-	return nil
+	return err
 }
 
 // storedOwner is who does a todo as it is stored: nothing for the default.
-func storedOwner(by string) longterm.TodoOwner {
-	if o := longterm.TodoOwner(by); o != longterm.ByUser {
-		return o
+func storedOwner(by longterm.TodoOwner) longterm.TodoOwner {
+	if by == longterm.ByUser {
+		return ""
 	}
-	return ""
+	return by
 }
 
 // checkCompletion checks the completion time of a todo with that status.
-func checkCompletion(status longterm.TodoStatus, at *timestamp) []fault.Field {
+func checkCompletion(status longterm.TodoStatus, at *timestamp) error {
 	if at != nil && status != longterm.TodoCompleted {
-		return []fault.Field{{Field: "completedAt", Message: "needs the status COMPLETED, and the todo is " + string(status)}}
+		return fault.InvalidField("completedAt", "needs the status COMPLETED, and the todo is "+string(status))
 	}
-	return at.check("completedAt")
+	return nil
 }

@@ -63,7 +63,8 @@ func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (cleared
 }
 
 func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (*createdWithoutPath[truncated], error) {
-	if err := checkMessages(c, in.Body.Replacement, "replacement"); err != nil {
+	replacement, err := m.newMessages(c, in.Body.Replacement, "replacement")
+	if err != nil {
 		return nil, err
 	}
 	idem, err := in.idempotency(in.Body)
@@ -72,13 +73,13 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 	}
 	done, err := m.cut.Truncate(ctx, c.User, conversation.Truncation{
 		SessionID: in.ID, AfterSeq: in.Body.AfterSeq, LastN: in.Body.LastN, Expected: toStrings(in.Body.Expected),
-		Replacement: m.toNewMessages(in.Body.Replacement), Idempotency: idem,
+		Replacement: replacement, Idempotency: idem,
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := truncated{
-		Deleted: orEmpty(done.Deleted), Messages: converted(done.Messages, toMessage), Session: toSession(done.Session),
+		Deleted: converted(done.Deleted, asIs), Messages: converted(done.Messages, shown[Message]), Session: shown[session](done.Session),
 	}
 	return &createdWithoutPath[truncated]{Replayed: newReplayed(done.Replayed), Body: out}, nil
 }

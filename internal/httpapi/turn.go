@@ -27,13 +27,13 @@ type TurnTaker interface {
 
 type turnBody struct {
 	SessionID id           `json:"sessionId" doc:"A session of this user."`
-	Message   string       `json:"message,omitempty" doc:"The user's message, at most 256 KiB. It or messages is needed."`
-	Messages  []newMessage `json:"messages,omitempty" maxItems:"50" doc:"Messages to store; the last is the user's."`
+	Message   string       `json:"message,omitempty" from:"-" doc:"The user's message, at most 256 KiB. It or messages is needed."`
+	Messages  []newMessage `json:"messages,omitempty" from:"-" maxItems:"50" doc:"Messages to store; the last is the user's."`
 	Recipe    recipeName   `json:"recipe,omitempty"`
 	AgentID   agentID      `json:"agentId,omitempty"`
 	Budget    *budget      `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	Scoping   *scoping     `json:"scoping,omitempty" doc:"Which of the session's messages are used. Default: by agent."`
-	Tools     []ownTool    `json:"tools,omitempty" maxItems:"100" doc:"The app's own tools. They follow the prompt's."`
+	Tools     []ownTool    `json:"tools,omitempty" from:"-" maxItems:"100" doc:"The app's own tools. They follow the prompt's."`
 	Format    formatName   `json:"format,omitempty"`
 }
 
@@ -44,12 +44,12 @@ type ownTool struct {
 }
 
 type finishBody struct {
-	Content      string    `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
-	Parts        []part    `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
-	Usage        *ownUsage `json:"usage,omitempty" doc:"Default: the lengths of the prompt and of the answer are charged."`
-	FinishReason string    `json:"finishReason,omitempty" minLength:"1" maxLength:"64" doc:"Default: stop."`
-	Model        string    `json:"model,omitempty" minLength:"1" maxLength:"200" doc:"The model that answered."`
-	Error        string    `json:"error,omitempty" minLength:"1" maxLength:"2000" doc:"Why the answer is not whole."`
+	Content      string              `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
+	Parts        []conversation.Part `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content."`
+	Usage        *ownUsage           `json:"usage,omitempty" doc:"Default: the lengths of the prompt and of the answer are charged."`
+	FinishReason string              `json:"finishReason,omitempty" minLength:"1" maxLength:"64" doc:"Default: stop."`
+	Model        string              `json:"model,omitempty" minLength:"1" maxLength:"200" doc:"The model that answered."`
+	Failure      string              `json:"error,omitempty" minLength:"1" maxLength:"2000" doc:"Why the answer is not whole."`
 }
 
 type ownUsage struct {
@@ -129,23 +129,17 @@ func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWith
 	if b.Message != "" {
 		given = []newMessage{{Role: string(conversation.RoleUser), Content: b.Message, AgentID: string(b.AgentID)}}
 	}
-	if err := checkMessages(c, given, "messages"); err != nil {
+	r := filled[chat.OwnRequest](b)
+	var err error
+	if r.Messages, err = s.newMessages(c, given, "messages"); err != nil {
 		return nil, err
 	}
-	idem, err := in.idempotency(b)
-	if err != nil {
+	if r.Idempotency, err = in.idempotency(b); err != nil {
 		return nil, err
 	}
-	idem.Key = cmp.Or(idem.Key, "unnamed-"+rand.Text())
+	r.Idempotency.Key = cmp.Or(r.Idempotency.Key, "unnamed-"+rand.Text())
 	if err := s.charge(ctx, c, (len(given)-1)/messagesPerWeight); err != nil {
 		return nil, err
-	}
-	r := chat.OwnRequest{
-		SessionID: string(b.SessionID), Messages: toNewMessages(given, nil), AgentID: string(b.AgentID),
-		Recipe: string(b.Recipe), Format: string(b.Format), Scoping: b.Scoping.request(), Idempotency: idem,
-	}
-	if b.Budget != nil {
-		r.Budget = &prompt.Budget{Tokens: b.Budget.Tokens}
 	}
 	if r.Tools, err = ownTools(b.Tools); err != nil {
 		return nil, err
@@ -181,16 +175,10 @@ func ownTools(given []ownTool) ([]llm.Tool, error) {
 }
 
 func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (finishedTurn, error) {
-	b := in.Body
-	a := chat.OwnAnswer{
-		Content: b.Content, Parts: fromParts(b.Parts), FinishReason: b.FinishReason, Model: b.Model, Failure: b.Error,
-	}
-	if b.Usage != nil {
-		a.Usage = llm.Usage(*b.Usage)
-		a.Usage.TotalTokens = max(a.Usage.TotalTokens, a.Usage.PromptTokens+a.Usage.CompletionTokens)
-	}
+	a := filled[chat.OwnAnswer](in.Body)
+	a.Usage.TotalTokens = max(a.Usage.TotalTokens, a.Usage.PromptTokens+a.Usage.CompletionTokens)
 	end, err := s.taker.FinishOwn(ctx, c.User, in.TurnID, a)
-	out := finishedTurn{Session: toSession(end.Session)}
+	out := finishedTurn{Session: shown[session](end.Session)}
 	if end.Answer != nil {
 		out.MessageID = end.Answer.ID
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 
@@ -18,15 +19,15 @@ type uiMessage struct {
 
 // uiPart is a part of a UI message: text, reasoning, dynamic-tool, or data- and the name of a data part.
 type uiPart struct {
-	Type       string    `json:"type" doc:"text, reasoning, dynamic-tool, or data- and a name."`
-	Text       string    `json:"text,omitempty" doc:"Of a text or reasoning part."`
-	ToolName   string    `json:"toolName,omitempty" doc:"Of a dynamic-tool."`
-	ToolCallID string    `json:"toolCallId,omitempty" doc:"Of a dynamic-tool."`
-	State      string    `json:"state,omitempty" doc:"Of a dynamic-tool: input-available, output-available, output-error."`
-	Input      jsonValue `json:"input,omitempty"`
-	Output     jsonValue `json:"output,omitempty"`
-	ErrorText  string    `json:"errorText,omitempty" doc:"The output of a tool that failed."`
-	Data       jsonValue `json:"data,omitempty"`
+	Type       string          `json:"type" doc:"text, reasoning, dynamic-tool, or data- and a name."`
+	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
+	ToolName   string          `json:"toolName,omitempty" doc:"Of a dynamic-tool."`
+	ToolCallID string          `json:"toolCallId,omitempty" doc:"Of a dynamic-tool."`
+	State      string          `json:"state,omitempty" doc:"Of a dynamic-tool: input-available, output-available, output-error."`
+	Input      json.RawMessage `json:"input,omitempty"`
+	Output     json.RawMessage `json:"output,omitempty"`
+	ErrorText  string          `json:"errorText,omitempty" doc:"The output of a tool that failed."`
+	Data       json.RawMessage `json:"data,omitempty"`
 }
 
 // The states of a tool's call in a UI message.
@@ -83,7 +84,7 @@ func uiParts(m conversation.Message, results map[string]conversation.Part) []uiP
 		case conversation.TextPart, conversation.ReasoningPart:
 			parts = append(parts, uiPart{Type: string(p.Type), Text: p.Text})
 		case conversation.DataPart:
-			parts = append(parts, uiPart{Type: "data-" + p.Name, Data: jsonValue(p.Data)})
+			parts = append(parts, uiPart{Type: "data-" + p.Name, Data: p.Data})
 		case conversation.ToolCallPart:
 			parts = append(parts, uiTool(p, results[p.ToolCallID]))
 		case conversation.ToolResultPart: // in the part of its call
@@ -96,14 +97,14 @@ func uiParts(m conversation.Message, results map[string]conversation.Part) []uiP
 func uiTool(call, result conversation.Part) uiPart {
 	shown := uiPart{
 		Type: "dynamic-tool", ToolName: call.ToolName, ToolCallID: call.ToolCallID, State: toolCalled,
-		Input: jsonValue(call.Input),
+		Input: call.Input,
 	}
 	switch {
 	case result.Output == nil:
 	case result.IsError:
 		shown.State, shown.ErrorText = toolFailed, string(result.Output)
 	default:
-		shown.State, shown.Output = toolAnswered, jsonValue(result.Output)
+		shown.State, shown.Output = toolAnswered, result.Output
 	}
 	return shown
 }

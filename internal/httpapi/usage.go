@@ -14,17 +14,15 @@ type QuotaReader interface {
 
 // usageDoc is conversation.Quota as the API shows it.
 type usageDoc struct {
-	Used     *int64    `json:"used" nullable:"true" doc:"Tokens of prompts, answers and background work, or null."`
-	Limit    *int64    `json:"limit" nullable:"true" doc:"The tokens of a day, or null where there is no limit."`
+	Used     *int64    `json:"used" from:"-" nullable:"true" doc:"Tokens of prompts, answers and background work, or null."`
+	Limit    *int64    `json:"limit" from:"-" nullable:"true" doc:"The tokens of a day, or null where there is no limit."`
 	ResetsAt timestamp `json:"resetsAt" doc:"When the next day begins."`
 }
 
-func toUsage(q conversation.Quota) usageDoc {
-	out := usageDoc{ResetsAt: timestamp(q.ResetsAt)}
+func (u *usageDoc) complete(q conversation.Quota) {
 	if q.Limit > 0 {
-		out.Used, out.Limit = &q.Used, &q.Limit
+		u.Used, u.Limit = &q.Used, &q.Limit
 	}
-	return out
 }
 
 // usages serves /v1/usage.
@@ -43,5 +41,5 @@ func (s usages) register() {
 
 func (s usages) get(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
 	quota, err := s.store.Today(ctx, c.User)
-	return toUsage(quota), err
+	return shown[usageDoc](quota), err
 }

@@ -252,24 +252,15 @@ func (optional[T]) Schema(r huma.Registry) *huma.Schema {
 	return &s
 }
 
-// apply writes the field to its target. Null writes the zero value.
-func (o optional[T]) apply(target *T) {
-	if !o.set {
-		return
+// Resolve resolves the value.
+func (o *optional[T]) Resolve(ctx huma.Context, at *huma.PathBuffer) []error {
+	if r, ok := any(o.value).(huma.ResolverWithPath); ok && o.value != nil {
+		return r.Resolve(ctx, at)
 	}
-	var zero T
-	*target = zero
-	if o.value != nil {
-		*target = *o.value
-	}
+	return nil
 }
 
-// assign writes a field that is not nil to its target.
-func assign[T any](value, target *T) {
-	if value != nil {
-		*target = *value
-	}
-}
+func (o optional[T]) patch() (value any, isSent bool) { return o.value, o.set }
 
 // schemaName names schemas by their types. The name of a domain type begins with its package's name.
 func schemaName(t reflect.Type, hint string) string {
@@ -278,7 +269,7 @@ func schemaName(t reflect.Type, hint string) string {
 		t = t.Elem()
 	}
 	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
-	if t.Name() == "" || pkg == "" || pkg == "httpapi" {
+	if t.Name() == "" || pkg == "" || pkg == "httpapi" || pkg == "conversation" {
 		return name
 	}
 	if p := strings.ToUpper(pkg[:1]) + pkg[1:]; !strings.HasPrefix(name, p) {

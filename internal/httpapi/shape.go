@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+)
+
+// A record has a shape for the wire, with the tags of its schema, and one in the domain. Their fields have the same Go
+// names, and shown and fill copy them. A wire field with the tag from:"-" has no counterpart: the method complete of its
+// type sees to it.
+
+// shown returns a record as the API shows it.
+func shown[View, T any](record T) (view View) {
+	convert(reflect.ValueOf(&view).Elem(), reflect.ValueOf(record))
+	if c, ok := any(&view).(interface{ complete(T) }); ok {
+		c.complete(record)
+	}
+	return view
+}
+
+// fill writes what a caller has sent into a record. What the caller has left out stays.
+func fill[T any](s *server, record *T, sent any) error {
+	convert(reflect.ValueOf(record).Elem(), reflect.ValueOf(sent))
+	if c, ok := sent.(interface {
+		complete(s *server, record *T) error
+	}); ok {
+		return c.complete(s, record)
+	}
+	return nil
+}
+
+// filled returns a record of what a caller has sent.
+func filled[T any](sent any) (record T) {
+	convert(reflect.ValueOf(&record).Elem(), reflect.ValueOf(sent))
+	return record
+}
+
+// sameField is a field of a wire type and the field of that name in a domain type.
+type sameField struct {
+	wire, own []int
+	// isList says that the field is written as an empty list, and never as null.
+	isList bool
+}
+
+// sameFields has the []sameField of each pair of a wire type and a domain type.
+var sameFields sync.Map
+
+func sameFieldsOf(wire, own reflect.Type) []sameField {
+	key := [2]reflect.Type{wire, own}
+	if known, ok := sameFields.Load(key); ok {
+		return known.([]sameField) //nolint:forcetypeassert // nothing else is in the map
+	}
+	var same []sameField
+	for _, f := range reflect.VisibleFields(wire) {
+		if f.Anonymous || f.Tag.Get("from") == "-" {
+			continue
+		}
+		of, ok := own.FieldByName(f.Name)
+		if !ok {
+			panic(fmt.Sprintf("%s.%s is no field of %s", wire, f.Name, own))
+		}
+		isList := f.Type.Kind() == reflect.Slice && !strings.Contains(f.Tag.Get("json"), "omit")
+		same = append(same, sameField{f.Index, of.Index, isList})
+	}
+	sameFields.Store(key, same)
+	return same
+}
+
+// convert sets a value to another of a like type. Nil changes nothing. A zero value becomes a pointer that is nil, and
+// a caller's time has the precision of stored times.
+func convert(to, from reflect.Value) {
+	if from.Kind() == reflect.Struct {
+		if p, ok := from.Interface().(patched); ok {
+			convertPatch(to, p)
+			return
+		}
+	}
+	switch {
+	case from.Kind() == reflect.Pointer:
+		if from.IsNil() {
+			return
+		}
+		if to.Kind() == reflect.Pointer {
+			to.Set(reflect.New(to.Type().Elem()))
+			to = to.Elem()
+		}
+		convert(to, from.Elem())
+	case to.Kind() == reflect.Pointer:
+		if !from.IsZero() {
+			to.Set(reflect.New(to.Type().Elem()))
+			convert(to.Elem(), from)
+		}
+	case to.Type() == reflect.TypeFor[time.Time]():
+		at := from.Convert(to.Type()).Interface().(time.Time) //nolint:forcetypeassert // it is converted
+		to.Set(reflect.ValueOf(conversation.Milliseconds(at)))
+	case to.Kind() == from.Kind() && from.Type().ConvertibleTo(to.Type()):
+		to.Set(from.Convert(to.Type()))
+	case to.Kind() == reflect.Slice:
+		convertList(to, from)
+	case to.Kind() == reflect.String:
+		to.SetString(from.Interface().(fmt.Stringer).String()) //nolint:forcetypeassert // another type is a mistake
+	default:
+		convertStruct(to, from)
+	}
+}
+
+func convertList(to, from reflect.Value) {
+	if from.IsNil() {
+		return
+	}
+	to.Set(reflect.MakeSlice(to.Type(), from.Len(), from.Len()))
+	for i := range from.Len() {
+		convert(to.Index(i), from.Index(i))
+	}
+}
+
+// patched is a field of a PATCH.
+type patched interface {
+	// patch returns a pointer to the new value, which is nil for none, and whether the field was sent.
+	patch() (value any, isSent bool)
+}
+
+func convertPatch(to reflect.Value, p patched) {
+	if value, isSent := p.patch(); isSent {
+		to.SetZero()
+		convert(to, reflect.ValueOf(value))
+	}
+}
+
+func convertStruct(to, from reflect.Value) {
+	if to.Type().PkgPath() != reflect.TypeFor[server]().PkgPath() {
+		for _, f := range sameFieldsOf(from.Type(), to.Type()) {
+			convert(to.FieldByIndex(f.own), from.FieldByIndex(f.wire))
+		}
+		return
+	}
+	for _, f := range sameFieldsOf(to.Type(), from.Type()) {
+		field := to.FieldByIndex(f.wire)
+		convert(field, from.FieldByIndex(f.own))
+		if f.isList && field.IsNil() {
+			field.Set(reflect.MakeSlice(field.Type(), 0, 0))
+		}
+	}
+}
