@@ -98,6 +98,8 @@ func convert(to, from reflect.Value) {
 	case to.Type() == reflect.TypeFor[time.Time]():
 		at := from.Convert(to.Type()).Interface().(time.Time) //nolint:forcetypeassert // it is converted
 		to.Set(reflect.ValueOf(conversation.Milliseconds(at)))
+	case to.Kind() == reflect.String && from.Kind() == reflect.String: // by far the most
+		to.SetString(from.String())
 	case to.Kind() == from.Kind() && from.Type().ConvertibleTo(to.Type()):
 		to.Set(from.Convert(to.Type()))
 	case to.Kind() == reflect.Slice:
@@ -135,14 +137,17 @@ func convertPatch(to reflect.Value, p patched) {
 func convertStruct(to, from reflect.Value) {
 	if to.Type().PkgPath() != reflect.TypeFor[server]().PkgPath() {
 		for _, f := range sameFieldsOf(from.Type(), to.Type()) {
-			convert(to.FieldByIndex(f.own), from.FieldByIndex(f.wire))
+			if field := from.FieldByIndex(f.wire); !field.IsZero() {
+				convert(to.FieldByIndex(f.own), field)
+			}
 		}
 		return
 	}
 	for _, f := range sameFieldsOf(to.Type(), from.Type()) {
-		field := to.FieldByIndex(f.wire)
-		convert(field, from.FieldByIndex(f.own))
-		if f.isList && field.IsNil() {
+		field, own := to.FieldByIndex(f.wire), from.FieldByIndex(f.own)
+		if !own.IsZero() {
+			convert(field, own)
+		} else if f.isList {
 			field.Set(reflect.MakeSlice(field.Type(), 0, 0))
 		}
 	}
