@@ -3,7 +3,6 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/registry"
@@ -65,11 +64,9 @@ type appRecipe struct {
 type apps struct{ *server }
 
 func (s apps) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/app", id: "getApp", tag: operationsTag, scope: ScopeApp,
-		summary: "Get the registry that is live",
-		detail:  "What the app's file says (docs/extending.md): its contexts and memory types, with the agents and recipes.",
-	}, s.get)
+	registerDoc(s.server, op("GET /v1/app", "getApp", operationsTag, "Get the registry that is live",
+		"What the app's file says (docs/extending.md): its contexts and memory types, with the agents and recipes.",
+	).forApp(), s.get)
 }
 
 func (s apps) get(context.Context, Caller, *noInput) (appDoc, error) {

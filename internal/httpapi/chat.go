@@ -64,18 +64,15 @@ data: {"messageId":"msg_2","usage":{"promptTokens":3812,"cachedTokens":2944,` +
 `
 
 func (s chats) register() {
-	register(s.server, operation{
-		method: http.MethodPost, path: "/v1/chat", id: "chat", tag: "Chat", summary: "Chat, streaming",
-		errors: []int{http.StatusNotFound, http.StatusConflict}, produces: "text/event-stream", example: chatExample,
-		schema: chatEventSchema(s.api.OpenAPI().Components.Schemas),
-		detail: "Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events " +
-			"token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets " +
-			"the same events with the stored text. While the first request runs, a repeat is a conflict with " +
-			"Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of " +
-			"the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with " +
-			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the " +
+	register(s.server, op("POST /v1/chat", "chat", "Chat", "Chat, streaming",
+		"Stores the user's message, builds the prompt and streams the model's answer: one event prompt, events "+
+			"token, then exactly one event done, or error with a problem. A repeat with the same Idempotency-Key gets "+
+			"the same events with the stored text. While the first request runs, a repeat is a conflict with "+
+			"Retry-After. The whole answer is stored even if the client disconnects. A user who has spent the tokens of "+
+			"the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with "+
+			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the "+
 			"chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.",
-	}, s.start)
+	).or(http.StatusNotFound, http.StatusConflict).streams("text/event-stream", chatExample, chatEventSchema(s.api.OpenAPI().Components.Schemas)), s.start)
 	s.registerJoin()
 }
 

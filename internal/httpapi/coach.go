@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -59,22 +58,14 @@ type coaches struct {
 const personaDetail = "The persona is the app's text for the model: it is absent without the scope " + ScopeApp + "."
 
 func (s coaches) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/coaches", id: "listCoaches", tag: longTermTag, summary: "List coaches",
-		detail: personaDetail,
-	}, s.list)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/coaches/{coachId}", id: "getCoach", tag: longTermTag, summary: "Get a coach",
-		detail: personaDetail,
-	}, s.get)
-	registerDoc(s.server, operation{
-		method: http.MethodPut, path: "/v1/coaches/{coachId}", id: "putCoach", tag: longTermTag, scope: ScopeApp,
-		summary: "Create or replace a coach",
-	}, s.put)
-	registerDone(s.server, operation{
-		method: http.MethodDelete, path: "/v1/coaches/{coachId}", id: "deleteCoach", tag: longTermTag, scope: ScopeApp,
-		summary: "Delete a coach",
-	}, s.delete)
+	registerDoc(s.server, op("GET /v1/coaches", "listCoaches", longTermTag, "List coaches",
+		personaDetail,
+	), s.list)
+	registerDoc(s.server, op("GET /v1/coaches/{coachId}", "getCoach", longTermTag, "Get a coach",
+		personaDetail,
+	), s.get)
+	registerDoc(s.server, op("PUT /v1/coaches/{coachId}", "putCoach", longTermTag, "Create or replace a coach").forApp(), s.put)
+	registerDone(s.server, op("DELETE /v1/coaches/{coachId}", "deleteCoach", longTermTag, "Delete a coach").forApp(), s.delete)
 }
 
 func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (list[coach], error) {

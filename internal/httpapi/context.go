@@ -101,29 +101,22 @@ type contexts struct {
 
 func (s contexts) register() {
 	const tag = "Context"
-	registerDoc(s.server, operation{
-		method: http.MethodPost, path: "/v1/context/query", id: "queryContext", tag: tag,
-		summary: "Query summaries across contexts", errors: []int{http.StatusNotFound},
-		detail: "Summaries of the user's other sessions, the most relevant to the query first. A sessionId that this " +
+	registerDoc(s.server, op("POST /v1/context/query", "queryContext", tag, "Query summaries across contexts",
+		"Summaries of the user's other sessions, the most relevant to the query first. A sessionId that this "+
 			"user does not have is not found.",
-	}, s.query)
-	registerDoc(s.server, operation{
-		method: http.MethodPost, path: "/v1/recall", id: "recall", tag: tag, summary: "Recall messages",
-		errors: []int{http.StatusNotFound},
-		detail: "Messages of this user, of every role and age unless limited, the most relevant to the query first. A " +
+	).or(http.StatusNotFound), s.query)
+	registerDoc(s.server, op("POST /v1/recall", "recall", tag, "Recall messages",
+		"Messages of this user, of every role and age unless limited, the most relevant to the query first. A "+
 			"check-in's note counts as a message of the user in the context check_in, without a session.",
-	}, s.recall)
-	registerDoc(s.server, operation{
-		method: http.MethodPost, path: "/v1/memories/search", id: "searchMemories", tag: longTermTag,
-		summary: "Search memories",
-		detail: "The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what " +
+	).or(http.StatusNotFound), s.recall)
+	registerDoc(s.server, op("POST /v1/memories/search", "searchMemories", longTermTag, "Search memories",
+		"The facts about this user that are most relevant to the query, by the ranking of recall. asOf asks what "+
 			"was known and held at a time. Extracted facts are left out while memory is off.",
-	}, s.searchMemories)
-	registerDoc(s.server, operation{
-		method: http.MethodPost, path: "/v1/search", id: "search", tag: tag, summary: "Search everything",
-		detail: "Messages, summaries and memories in one order, the most relevant to the query first. Each item has its " +
+	), s.searchMemories)
+	registerDoc(s.server, op("POST /v1/search", "search", tag, "Search everything",
+		"Messages, summaries and memories in one order, the most relevant to the query first. Each item has its "+
 			"kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a message.",
-	}, s.search)
+	), s.search)
 }
 
 func (s contexts) query(ctx context.Context, c Caller, in *docInput[contextBody]) (recall.Summaries, error) {

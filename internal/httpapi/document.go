@@ -125,30 +125,18 @@ const documentDetail = "Documents are the app's data and no part of a conversati
 
 func (s documents) register() {
 	const path = "/v1/documents/{namespace}/{key}"
-	register(s.server, operation{
-		method: http.MethodPut, path: path, id: "putDocument", tag: documentTag, summary: "Create or replace a document",
-		errors: []int{http.StatusRequestEntityTooLarge},
-		detail: documentDetail + "A new document is 201, one that replaces another is 200 and keeps its createdAt. The " +
-			"last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, " +
+	register(s.server, op("PUT "+path, "putDocument", documentTag, "Create or replace a document",
+		documentDetail+"A new document is 201, one that replaces another is 200 and keeps its createdAt. The "+
+			"last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, "+
 			"with [0], [-1] or [*] after the name of a list, and * for every field.",
-		responses: []statusResponse{
-			{status: http.StatusOK, body: reflect.TypeFor[Document]()},
-			{status: http.StatusCreated, body: reflect.TypeFor[Document]()},
-		},
-	}, s.put)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: path, id: "getDocument", tag: documentTag, summary: "Get a document",
-	}, s.get)
-	registerDone(s.server, operation{
-		method: http.MethodDelete, path: path, id: "deleteDocument", tag: documentTag,
-		summary: "Delete a document",
-	}, s.delete)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/document-namespaces", id: "listDocumentNamespaces", tag: documentTag,
-		summary: "List the namespaces of documents",
-		detail: "Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page " +
+	).or(http.StatusRequestEntityTooLarge).responds(statusResponse{status: http.StatusOK, body: reflect.TypeFor[Document]()},
+		statusResponse{status: http.StatusCreated, body: reflect.TypeFor[Document]()}), s.put)
+	registerDoc(s.server, op("GET "+path, "getDocument", documentTag, "Get a document"), s.get)
+	registerDone(s.server, op("DELETE "+path, "deleteDocument", documentTag, "Delete a document"), s.delete)
+	registerDoc(s.server, op("GET /v1/document-namespaces", "listDocumentNamespaces", documentTag, "List the namespaces of documents",
+		"Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page "+
 			"may be short, with a nextCursor.",
-	}, s.namespaces)
+	), s.namespaces)
 }
 
 // place returns the place in a path, or NotFound for one that no document can have.

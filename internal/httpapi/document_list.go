@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
@@ -36,15 +35,13 @@ type documentLists struct {
 }
 
 func (s documentLists) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/documents", id: "listDocuments", tag: documentTag,
-		summary: "List documents",
-		detail: documentDetail + "Those of a namespace and below it, by namespace and key. filter is a JSON object: a " +
-			`value that a field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, ` +
-			"$ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that is " +
-			"absent counts as null. A page of a filtered list may be short or empty, with a nextCursor. With query, the " +
+	registerDoc(s.server, op("GET /v1/documents", "listDocuments", documentTag, "List documents",
+		documentDetail+"Those of a namespace and below it, by namespace and key. filter is a JSON object: a "+
+			`value that a field equals, or operators, such as {"kind": "note", "stars": {"$gte": 3}}. The operators are $eq, `+
+			"$ne, $gt, $gte, $lt, $lte; the last four compare numbers with numbers and texts with texts. A field that is "+
+			"absent counts as null. A page of a filtered list may be short or empty, with a nextCursor. With query, the "+
 			"documents most relevant to it come in one page, except those that were put with an empty index.",
-	}, s.list)
+	), s.list)
 }
 
 func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (foundDocuments, error) {

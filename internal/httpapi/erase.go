@@ -64,19 +64,14 @@ func (s users) register() {
 		{status: http.StatusOK, body: reflect.TypeFor[receipt]()},
 		{http.StatusAccepted, reflect.TypeFor[erasing](), retryAfterHeader("The seconds to wait before the next call.")},
 	}
-	register(s.server, operation{
-		method: http.MethodDelete, path: "/v1/user", id: "eraseUser", tag: longTermTag, summary: "Erase the user",
-		detail: "Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: " +
+	register(s.server, op("DELETE /v1/user", "eraseUser", longTermTag, "Erase the user",
+		"Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: "+
 			"repeat the request until it is 200.",
-		responses: responses,
-	}, s.erase)
-	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/user/erasure", id: "getErasure", tag: longTermTag,
-		summary: "Get the receipt of the last erasure",
-		detail: "Returns the receipt of the user's last erasure. While it goes on, the answer is 202. It goes on also when " +
+	).responds(responses...), s.erase)
+	register(s.server, op("GET /v1/user/erasure", "getErasure", longTermTag, "Get the receipt of the last erasure",
+		"Returns the receipt of the user's last erasure. While it goes on, the answer is 202. It goes on also when "+
 			"nobody repeats the request to erase.",
-		errors: []int{http.StatusNotFound}, responses: responses,
-	}, s.erasure)
+	).or(http.StatusNotFound).responds(responses...), s.erasure)
 }
 
 func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {

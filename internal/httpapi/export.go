@@ -82,17 +82,15 @@ const (
 )
 
 func (s exports) register() {
-	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/export", id: "export", tag: longTermTag, summary: "Export everything, streaming",
-		produces: ndjson, example: exportExample,
-		detail: "Everything that is stored about the user, one record per line with its kind. What no operation returns, " +
-			"such as the summaries of sessions, has its key and its record as they are stored. A line of the kind left " +
-			"counts the records beside them that are the app's own. The last line has the kind end and counts the lines " +
-			"before it in this answer, or, where there is more than one answer holds, the kind cursor: ask again with its " +
-			"after. If the export fails, the last line has the kind error and a problem. Without the scope " + ScopeApp +
-			", coaches have no persona and prompts no text. Where the answers of a user at once have a bound, a user has " +
+	register(s.server, op("GET /v1/export", "export", longTermTag, "Export everything, streaming",
+		"Everything that is stored about the user, one record per line with its kind. What no operation returns, "+
+			"such as the summaries of sessions, has its key and its record as they are stored. A line of the kind left "+
+			"counts the records beside them that are the app's own. The last line has the kind end and counts the lines "+
+			"before it in this answer, or, where there is more than one answer holds, the kind cursor: ask again with its "+
+			"after. If the export fails, the last line has the kind error and a problem. Without the scope "+ScopeApp+
+			", coaches have no persona and prompts no text. Where the answers of a user at once have a bound, a user has "+
 			"one export at a time, and another is 429 with Retry-After.",
-	}, s.export)
+	).streams(ndjson, exportExample, nil), s.export)
 }
 
 // exportLine is one line of an export. Without a kind it is no line but a place where another answer can go on.

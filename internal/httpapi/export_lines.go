@@ -74,19 +74,19 @@ func (s exports) lines(ctx context.Context, c Caller, after exportPosition) iter
 func (s exports) parts(ctx context.Context, c Caller) []exportPart {
 	l, user := s.LongTerm, c.User
 	return []exportPart{
-		singletonLine(ctx, user, "profile", l.profile(s.server)),
-		singletonLine(ctx, user, "seed", l.seed(s.server)),
-		singletonLine(ctx, user, "userSummary", l.userSummary(s.server)),
-		singletonLine(ctx, user, "preferences", l.preferences(s.server)),
+		singletonLine[profileDoc](ctx, user, "profile", l.Profile),
+		singletonLine[seedDoc](ctx, user, "seed", l.Seed),
+		singletonLine[userSummaryDoc](ctx, user, "userSummary", l.UserSummary),
+		singletonLine[preferencesDoc](ctx, user, "preferences", l.Preferences),
 		s.spines(ctx, user),
 		s.usage(ctx, user),
 		listLines("coach", c.coachFor, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
 			return l.Coaches.Coaches(ctx, user, p)
 		}),
-		collectionLines(ctx, user, "goal", l.goals(s.server)),
-		collectionLines(ctx, user, "checkIn", l.checkIns(s.server)),
-		collectionLines(ctx, user, "memory", l.memories(s.server)),
-		collectionLines(ctx, user, "todo", l.todos(s.server)),
+		collectionLines[goal](ctx, user, "goal", l.Goals),
+		collectionLines[checkIn](ctx, user, "checkIn", l.CheckIns),
+		collectionLines[Memory](ctx, user, "memory", l.Memories),
+		collectionLines[todo](ctx, user, "todo", l.Todos),
 		listLines("document", shown[Document], func(p conversation.Page) ([]document.Document, conversation.Position, error) {
 			return s.Documents.Documents(ctx, user, nil, nil, p)
 		}),
@@ -230,12 +230,12 @@ func (s exports) spines(ctx context.Context, user conversation.UserID) exportPar
 }
 
 // singletonLine reads the one record of a kind, if there is one.
-func singletonLine[T, In, Doc any](
-	ctx context.Context, user conversation.UserID, kind string, k singleton[T, In, Doc],
+func singletonLine[Doc, T any](
+	ctx context.Context, user conversation.UserID, kind string, store longterm.Singleton[T],
 ) exportPart {
 	return func(exportPosition) iter.Seq2[exportLine, error] {
 		return func(yield func(exportLine, error) bool) {
-			r, err := k.store.Get(ctx, user)
+			r, err := store.Get(ctx, user)
 			if !fault.Is(err, fault.NotFound) {
 				yield(exportLine{kind: kind, record: shown[Doc](r)}, err)
 			}
@@ -244,11 +244,11 @@ func singletonLine[T, In, Doc any](
 }
 
 // collectionLines reads the records of a collection.
-func collectionLines[T, N, P, V any](
-	ctx context.Context, user conversation.UserID, kind string, k collection[T, N, P, V],
+func collectionLines[View, T any](
+	ctx context.Context, user conversation.UserID, kind string, store longterm.Collection[T],
 ) exportPart {
-	return listLines(kind, shown[V], func(p conversation.Page) ([]T, conversation.Position, error) {
-		return k.store.List(ctx, user, p)
+	return listLines(kind, shown[View], func(p conversation.Page) ([]T, conversation.Position, error) {
+		return store.List(ctx, user, p)
 	})
 }
 

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"maps"
-	"net/http"
 	"slices"
 
 	"github.com/throughline/throughline/internal/health"
@@ -85,12 +84,10 @@ type healths struct {
 }
 
 func (s healths) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/health", id: "getHealth", tag: operationsTag, scope: ScopeApp,
-		summary: "Get the state of the background work",
-		detail: "Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. " +
+	registerDoc(s.server, op("GET /v1/health", "getHealth", operationsTag, "Get the state of the background work",
+		"Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. "+
 			"A part that could not be read does not hide the others.",
-	}, s.get)
+	).forApp(), s.get)
 }
 
 func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (healthDoc, error) {

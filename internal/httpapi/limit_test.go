@@ -7,9 +7,12 @@ import (
 	"testing"
 )
 
-// TestEveryTextAndListHasALimit walks the schemas of all request bodies. A limit in bytes cannot be in a schema, so it
+// sharedBound is in the description of a list whose items have no bound but that of the content, which counts for both.
+const sharedBound = "together with the content"
+
+// TestEveryFieldHasALimit walks the schemas of all request bodies. A limit in bytes cannot be in a schema, so it
 // has to be in the description.
-func TestEveryTextAndListHasALimit(t *testing.T) {
+func TestEveryFieldHasALimit(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	d := serveDocument(t, h)
@@ -42,6 +45,10 @@ func (d document) unlimited(s schema, at string) []string {
 	case strings.Contains(s.Description, "KiB") && !slices.Contains(s.Type, "array"):
 	case slices.Contains(s.Type, "string"):
 		if s.MaxLength == nil && len(s.Enum) == 0 && s.Format != "date-time" {
+			found = append(found, at)
+		}
+	case slices.Contains(s.Type, "integer"), slices.Contains(s.Type, "number"):
+		if s.Minimum == nil || s.Maximum == nil {
 			found = append(found, at)
 		}
 	case slices.Contains(s.Type, "array"):

@@ -27,60 +27,31 @@ type LongTerm struct {
 const longTermTag = "What the user is and wants"
 
 func (l LongTerm) register(s *server) {
-	l.profile(s).register()
-	l.seed(s).register()
-	l.userSummary(s).register()
-	l.preferences(s).register()
+	singleton[longterm.Profile, profileInput, profileDoc]{s, l.Profile}.register("profile", "Profile", "profile")
+	singleton[longterm.Seed, seedDoc, seedDoc]{s, l.Seed}.register("seed", "Seed", "seed")
+	singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{s, l.UserSummary}.register(
+		"user-summary", "UserSummary", "user summary",
+		"What the app has stored, and after it what was observed in the user's sessions while the preferences "+
+			"allow memory. PUT replaces both; what is observed later is added.")
+	singleton[longterm.Preferences, preferencesInput, preferencesDoc]{s, l.Preferences}.register(
+		"preferences", "Preferences", "preferences",
+		"A change takes effect at once, for older data too. Switching back restores it.")
 	coaches{s, l.Coaches}.register()
-	goals := l.goals(s)
+	goals := collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal"}
 	registerDoc(s, goals.listing(), goals.list)
 	goals.register()
-	notes := l.checkIns(s) // can only be created and listed
+	// Check-ins can only be created and listed.
+	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in"}
 	registerDoc(s, notes.listing(), notes.list)
 	register(s, notes.creation(), notes.createWithoutPath)
-	registerFiltered(l.memories(s), s.filterMemories)
-	registerFiltered(l.todos(s), func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
+	memories := collection[longterm.Memory, newMemory, changedMemory, Memory]{
+		s, l.Memories, "memories", "Memory", "memory",
+	}
+	registerFiltered(memories, s.filterMemories)
+	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
+	registerFiltered(todos, func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
 		return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
 	})
-}
-
-func (l LongTerm) profile(s *server) singleton[longterm.Profile, profileInput, profileDoc] {
-	return singleton[longterm.Profile, profileInput, profileDoc]{s, l.Profile, "profile", "Profile", "profile", ""}
-}
-
-func (l LongTerm) seed(s *server) singleton[longterm.Seed, seedDoc, seedDoc] {
-	return singleton[longterm.Seed, seedDoc, seedDoc]{s, l.Seed, "seed", "Seed", "seed", ""}
-}
-
-func (l LongTerm) userSummary(s *server) singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc] {
-	return singleton[longterm.UserSummary, userSummaryInput, userSummaryDoc]{
-		s, l.UserSummary, "user-summary", "UserSummary", "user summary",
-		"What the app has stored, and after it what was observed in the user's sessions while the preferences " +
-			"allow memory. PUT replaces both; what is observed later is added.",
-	}
-}
-
-func (l LongTerm) preferences(s *server) singleton[longterm.Preferences, preferencesInput, preferencesDoc] {
-	return singleton[longterm.Preferences, preferencesInput, preferencesDoc]{
-		s, l.Preferences, "preferences", "Preferences", "preferences",
-		"A change takes effect at once, for older data too. Switching back restores it.",
-	}
-}
-
-func (l LongTerm) goals(s *server) collection[longterm.Goal, newGoal, changedGoal, goal] {
-	return collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal"}
-}
-
-func (l LongTerm) checkIns(s *server) collection[longterm.CheckIn, newCheckIn, noInput, checkIn] {
-	return collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in"}
-}
-
-func (l LongTerm) memories(s *server) collection[longterm.Memory, newMemory, changedMemory, Memory] {
-	return collection[longterm.Memory, newMemory, changedMemory, Memory]{s, l.Memories, "memories", "Memory", "memory"}
-}
-
-func (l LongTerm) todos(s *server) collection[longterm.Todo, newTodo, changedTodo, todo] {
-	return collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
 }
 
 // singleton serves a kind of which each user has one record. T is the domain's type, In the body of a PUT, and Doc the
@@ -88,8 +59,6 @@ func (l LongTerm) todos(s *server) collection[longterm.Todo, newTodo, changedTod
 type singleton[T, In, Doc any] struct {
 	*server
 	store longterm.Singleton[T]
-	// path is the path under /v1, id the name in operation ids, name the name in texts.
-	path, id, name, detail string
 }
 
 type (
@@ -97,15 +66,11 @@ type (
 	docInput[D any] struct{ Body D }
 )
 
-func (k singleton[T, In, Doc]) register() {
-	registerDoc(k.server, operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "get" + k.id, tag: longTermTag,
-		summary: "Get the " + k.name, detail: k.detail, errors: []int{http.StatusNotFound},
-	}, k.get)
-	registerDoc(k.server, operation{
-		method: http.MethodPut, path: "/v1/" + k.path, id: "put" + k.id, tag: longTermTag,
-		summary: "Replace the " + k.name, detail: k.detail,
-	}, k.put)
+// register adds the operations at a path under /v1. id is the name in operation ids, name the name in texts.
+func (k singleton[T, In, Doc]) register(path, id, name string, detail ...string) {
+	registerDoc(k.server,
+		op("GET /v1/"+path, "get"+id, longTermTag, "Get the "+name, detail...).or(http.StatusNotFound), k.get)
+	registerDoc(k.server, op("PUT /v1/"+path, "put"+id, longTermTag, "Replace the "+name, detail...), k.put)
 }
 
 func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (Doc, error) {
@@ -149,18 +114,17 @@ type (
 
 // register adds the operations but the list.
 func (k collection[T, New, Patch, View]) register() {
-	one := operation{path: "/v1/" + k.path + "/{id}", tag: longTermTag}
+	one := " /v1/" + k.path + "/{id}"
 	register(k.server, k.creation(), k.create)
-	registerDoc(k.server, one.as(http.MethodGet, "get"+k.id, "Get a "+k.name), k.get)
-	registerDoc(k.server, one.as(http.MethodPatch, "change"+k.id, "Change a "+k.name, http.StatusConflict), k.change)
-	registerDone(k.server, one.as(http.MethodDelete, "delete"+k.id, "Delete a "+k.name), k.delete)
+	registerDoc(k.server, op("GET"+one, "get"+k.id, longTermTag, "Get a "+k.name), k.get)
+	registerDoc(k.server, op("PATCH"+one, "change"+k.id, longTermTag, "Change a "+k.name).or(http.StatusConflict), k.change)
+	registerDone(k.server, op("DELETE"+one, "delete"+k.id, longTermTag, "Delete a "+k.name), k.delete)
 }
 
 func (k collection[T, New, Patch, View]) listing() operation {
-	return operation{
-		method: http.MethodGet, path: "/v1/" + k.path, id: "list" + strings.Replace(k.id+"s", "ys", "ies", 1),
-		tag: longTermTag, summary: "List " + k.path, detail: "The newest first, current and past records alike.",
-	}
+	return op("GET /v1/"+k.path, "list"+strings.Replace(k.id+"s", "ys", "ies", 1), longTermTag, "List "+k.path,
+		"The newest first, current and past records alike.",
+	)
 }
 
 // registerFiltered adds the operations of a kind whose list has filters. filter returns the page of an input, and which
@@ -178,10 +142,7 @@ func registerFiltered[T, New, Patch, View, In any](
 }
 
 func (k collection[T, New, Patch, View]) creation() operation {
-	return operation{
-		method: http.MethodPost, path: "/v1/" + k.path, id: "create" + k.id, tag: longTermTag,
-		status: http.StatusCreated, summary: "Create a " + k.name, errors: []int{http.StatusConflict},
-	}
+	return op("POST /v1/"+k.path, "create"+k.id, longTermTag, "Create a "+k.name).answers(http.StatusCreated).or(http.StatusConflict)
 }
 
 func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in *ListInput) (list[View], error) {

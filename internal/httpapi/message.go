@@ -141,24 +141,20 @@ type messages struct {
 
 func (m messages) register() {
 	const tag = "Messages"
-	register(m.server, operation{
-		method: http.MethodPost, path: "/v1/sessions/{id}/messages", id: "appendMessages", tag: tag,
-		status: http.StatusCreated, summary: "Append messages", errors: []int{http.StatusConflict},
-		detail: "Stores all messages or none. A time that is not after the session's last time is raised to the next " +
-			"millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB " +
+	register(m.server, op("POST /v1/sessions/{id}/messages", "appendMessages", tag, "Append messages",
+		"Stores all messages or none. A time that is not after the session's last time is raised to the next "+
+			"millisecond. Times that decrease within one call are invalid. The contents of one call have at most 1 MiB "+
 			"together. A completed session is active again when a message of the user follows its completion.",
-	}, m.append)
-	registerDoc(m.server, operation{
-		method: http.MethodGet, path: "/v1/sessions/{id}/messages", id: "listMessages", tag: tag,
-		summary: "List a session's messages", detail: "Messages that a 201 acknowledged are listed at once.",
-	}, m.list)
+	).answers(http.StatusCreated).or(http.StatusConflict), m.append)
+	registerDoc(m.server, op("GET /v1/sessions/{id}/messages", "listMessages", tag, "List a session's messages",
+		"Messages that a 201 acknowledged are listed at once.",
+	), m.list)
 	m.registerUI(tag)
 	m.registerQuotes(tag)
 	m.registerCuts(tag)
-	registerDoc(m.server, operation{
-		method: http.MethodGet, path: "/v1/messages", id: "listTimeline", tag: tag,
-		summary: "List the timeline", detail: "The user's messages across all contexts.",
-	}, m.timeline)
+	registerDoc(m.server, op("GET /v1/messages", "listTimeline", tag, "List the timeline",
+		"The user's messages across all contexts.",
+	), m.timeline)
 }
 
 func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*created[appended], error) {

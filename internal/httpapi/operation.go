@@ -19,31 +19,40 @@ import (
 type operation struct {
 	method, path string
 	// id is the operation's id in the OpenAPI document.
-	id      string
-	tag     string
+	id, tag string
 	summary string
 	detail  string
-	// status is the status of success. The default is 200.
-	status int
-	// scope is ScopeApp if only the app may call the operation.
-	scope string
-	// errors are statuses beside the ones that every operation may answer.
-	errors []int
-	// produces is the media type of a response that is not one JSON value.
-	produces string
-	// example is a response of that media type.
-	example string
-	// schema is the schema of that media type. The default is a string.
-	schema *huma.Schema
-	// responses are the bodies of an operation whose body depends on the status.
-	responses []statusResponse
+	status  int
+	scope   string
+	errors  []int
+	// produces is the media type of a response that is not one JSON value, with an example and its schema.
+	produces, example string
+	schema            *huma.Schema
+	responses         []statusResponse
 }
 
-// as returns the operation with another method, id and summary.
-func (o operation) as(method, id, summary string, errors ...int) operation {
-	o.method, o.id, o.summary, o.errors = method, id, summary, errors
+// op describes an operation by its route, such as "GET /v1/sessions", its id, tag, summary and detail.
+func op(route, id, tag, summary string, detail ...string) operation {
+	method, path, _ := strings.Cut(route, " ")
+	return operation{
+		method: method, path: path, id: id, tag: tag, summary: summary, detail: strings.Join(detail, ""), scope: ScopeUser,
+	}
+}
+
+// forApp is for operations that only the app may call, answers for another status of success than 200, and or for errors
+// that not every operation may answer.
+func (o operation) forApp() operation            { o.scope = ScopeApp; return o }
+func (o operation) answers(status int) operation { o.status = status; return o }
+func (o operation) or(statuses ...int) operation { o.errors = statuses; return o }
+
+// streams is for responses that are not one JSON value. Without a schema it is a string.
+func (o operation) streams(mediaType, example string, schema *huma.Schema) operation {
+	o.produces, o.example, o.schema = mediaType, example, cmp.Or(schema, &huma.Schema{Type: huma.TypeString})
 	return o
 }
+
+// responds is for operations whose body depends on the status.
+func (o operation) responds(with ...statusResponse) operation { o.responses = with; return o }
 
 // statusResponse is the body, if there is one, and the headers of the responses with one status.
 type statusResponse struct {
@@ -87,9 +96,6 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 	registry := s.api.OpenAPI().Components.Schemas
 	if hasBody {
 		allowNulls(registry, registry.Schema(body.Type, true, ""))
-	}
-	if op.scope == "" {
-		op.scope = ScopeUser
 	}
 	h := huma.Operation{
 		OperationID: op.id, Method: op.method, Path: op.path, Tags: []string{op.tag},
@@ -244,9 +250,6 @@ func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
 }
 
 func streamResponse(op operation) *huma.Response {
-	if op.schema == nil {
-		op.schema = &huma.Schema{Type: huma.TypeString}
-	}
 	return &huma.Response{
 		Description: http.StatusText(http.StatusOK),
 		Content: map[string]*huma.MediaType{op.produces: {

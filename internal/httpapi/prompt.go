@@ -79,28 +79,24 @@ type prompts struct {
 
 func (p prompts) register() {
 	const tag = "Prompts"
-	registerDoc(p.server, operation{
-		method: http.MethodPost, path: "/v1/prompts", id: "buildPrompt", tag: tag, scope: ScopeApp,
-		summary: "Build a prompt", errors: []int{http.StatusNotFound},
-		detail: "Scoping says which of the session's messages are used. Its filter by agent runs over the session's last " +
-			"1,000 messages before the last maxMessages of them are taken. " +
-			"The messages end with the current message, once: a message that is appended already is named by messageId. " +
-			"In unified a system message with what changes each turn is in " +
-			"front of it once the session has messages; what comes before is kept the same from turn to turn, and the " +
-			"manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the " +
-			"error names the budget and the need. The manifest says for every item whether it is included, and why. With a " +
-			"format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, " +
-			"openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, " +
+	registerDoc(p.server, op("POST /v1/prompts", "buildPrompt", tag, "Build a prompt",
+		"Scoping says which of the session's messages are used. Its filter by agent runs over the session's last "+
+			"1,000 messages before the last maxMessages of them are taken. "+
+			"The messages end with the current message, once: a message that is appended already is named by messageId. "+
+			"In unified a system message with what changes each turn is in "+
+			"front of it once the session has messages; what comes before is kept the same from turn to turn, and the "+
+			"manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the "+
+			"error names the budget and the need. The manifest says for every item whether it is included, and why. With a "+
+			"format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, "+
+			"openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, "+
 			"it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.",
-	}, p.build)
-	registerDoc(p.server, operation{
-		method: http.MethodGet, path: "/v1/prompts/{promptId}", id: "getPrompt", tag: tag, scope: ScopeApp,
-		summary: "Get a prompt", detail: "With the rendered text, if it was stored.",
-	}, p.get)
-	registerDoc(p.server, operation{
-		method: http.MethodGet, path: "/v1/prompts", id: "listPrompts", tag: tag, scope: ScopeApp,
-		summary: "List prompts", detail: "Newest first, without manifests and texts.",
-	}, p.list)
+	).forApp().or(http.StatusNotFound), p.build)
+	registerDoc(p.server, op("GET /v1/prompts/{promptId}", "getPrompt", tag, "Get a prompt",
+		"With the rendered text, if it was stored.",
+	).forApp(), p.get)
+	registerDoc(p.server, op("GET /v1/prompts", "listPrompts", tag, "List prompts",
+		"Newest first, without manifests and texts.",
+	).forApp(), p.list)
 }
 
 func (p prompts) build(ctx context.Context, c Caller, in *promptInput) (prompt.Prompt, error) {

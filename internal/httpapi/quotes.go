@@ -46,19 +46,13 @@ const deletionDetail = "Its vectors, the summary that covers it, and the facts d
 	"them; with quotes=delete they are deleted, too. What says it in other words is not found."
 
 func (m messages) registerQuotes(tag string) {
-	register(m.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}/messages/{messageId}", id: "deleteMessage", tag: tag,
-		summary: "Delete a message", detail: deletionDetail,
-		responses: []statusResponse{
-			{status: http.StatusNoContent}, {status: http.StatusOK, body: reflect.TypeFor[deletion]()},
-		},
-	}, m.delete)
-	registerDoc(m.server, operation{
-		method: http.MethodGet, path: "/v1/sessions/{id}/quotes", id: "listQuotes", tag: tag,
-		summary: "List the messages that quote a message",
-		detail: "Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words " +
+	register(m.server, op("DELETE /v1/sessions/{id}/messages/{messageId}", "deleteMessage", tag, "Delete a message",
+		deletionDetail,
+	).responds(statusResponse{status: http.StatusNoContent}, statusResponse{status: http.StatusOK, body: reflect.TypeFor[deletion]()}), m.delete)
+	registerDoc(m.server, op("GET /v1/sessions/{id}/quotes", "listQuotes", tag, "List the messages that quote a message",
+		"Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words "+
 			"in a row, or half of its longer words. They stay when it is deleted. At most 2,000 messages after it are read.",
-	}, m.quotes)
+	), m.quotes)
 }
 
 func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes, error) {

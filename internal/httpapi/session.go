@@ -119,47 +119,30 @@ type sessions struct {
 
 func (s sessions) register() {
 	const tag = "Sessions"
-	register(s.server, operation{
-		method: http.MethodPost, path: "/v1/sessions", id: "createSession", tag: tag, status: http.StatusCreated,
-		summary: "Create a session", errors: []int{http.StatusConflict},
-		detail: "A sessionId that this user has in any context is a conflict. Creating a session is not activity in it.",
-	}, s.create)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/sessions", id: "listSessions", tag: tag,
-		summary: "List sessions",
-		detail: "The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level " +
-			"attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of " +
+	register(s.server, op("POST /v1/sessions", "createSession", tag, "Create a session",
+		"A sessionId that this user has in any context is a conflict. Creating a session is not activity in it.",
+	).answers(http.StatusCreated).or(http.StatusConflict), s.create)
+	registerDoc(s.server, op("GET /v1/sessions", "listSessions", tag, "List sessions",
+		"The latest activity first, to the quarter hour. attributes is a JSON object of values that top-level "+
+			"attributes equal, or of operators as in the filter of documents. A page of such a list reads a bounded number of "+
 			"sessions, so it may be short or empty, with a nextCursor.",
-	}, s.list)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/sessions/{id}", id: "getSession", tag: tag, summary: "Get a session",
-	}, s.get)
-	register(s.server, operation{
-		method: http.MethodPut, path: "/v1/sessions/{id}", id: "getOrCreateSession", tag: tag,
-		summary: "Get a session, or create it", errors: []int{http.StatusConflict},
-		detail: "Creates the session, 201, or returns the one that has the id, 200, as it is: its mode, title and " +
+	), s.list)
+	registerDoc(s.server, op("GET /v1/sessions/{id}", "getSession", tag, "Get a session"), s.get)
+	register(s.server, op("PUT /v1/sessions/{id}", "getOrCreateSession", tag, "Get a session, or create it",
+		"Creates the session, 201, or returns the one that has the id, 200, as it is: its mode, title and "+
 			"attributes stay. A session of another context or coach is a conflict. The call may be repeated without a key.",
-		responses: []statusResponse{
-			{status: http.StatusOK, body: reflect.TypeFor[session]()},
-			{status: http.StatusCreated, body: reflect.TypeFor[session](), headers: locationHeader()},
-		},
-	}, s.getOrCreate)
-	registerDoc(s.server, operation{
-		method: http.MethodPatch, path: "/v1/sessions/{id}", id: "changeSession", tag: tag,
-		summary: "Change a session", errors: []int{http.StatusConflict},
-		detail: "A completed session is summarised, and is active again when the user says something after that. An " +
+	).or(http.StatusConflict).responds(statusResponse{status: http.StatusOK, body: reflect.TypeFor[session]()},
+		statusResponse{status: http.StatusCreated, body: reflect.TypeFor[session](), headers: locationHeader()}), s.getOrCreate)
+	registerDoc(s.server, op("PATCH /v1/sessions/{id}", "changeSession", tag, "Change a session",
+		"A completed session is summarised, and is active again when the user says something after that. An "+
 			"archived session stays archived.",
-	}, s.change)
-	registerDone(s.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}", id: "deleteSession", tag: tag,
-		summary: "Delete a session",
-		detail:  "Also deletes its messages, summaries, vectors and the facts drawn only from it.",
-	}, s.delete)
-	registerDone(s.server, operation{
-		method: http.MethodPost, path: "/v1/sessions/{id}/leave", id: "leaveSession", tag: tag,
-		status: http.StatusAccepted, summary: "Leave a session",
-		detail: "The user navigated away. A summary of the session so far follows.",
-	}, s.leave)
+	).or(http.StatusConflict), s.change)
+	registerDone(s.server, op("DELETE /v1/sessions/{id}", "deleteSession", tag, "Delete a session",
+		"Also deletes its messages, summaries, vectors and the facts drawn only from it.",
+	), s.delete)
+	registerDone(s.server, op("POST /v1/sessions/{id}/leave", "leaveSession", tag, "Leave a session",
+		"The user navigated away. A summary of the session so far follows.",
+	).answers(http.StatusAccepted), s.leave)
 }
 
 func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*created[session], error) {

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -55,12 +54,11 @@ type spines struct {
 }
 
 func (s spines) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/spines", id: "listSpines", tag: longTermTag, summary: "List the coaches' spines",
-		detail: "The running summary of all sessions with each coach, and the remarks about the user in it. It follows the " +
-			"preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt " +
+	registerDoc(s.server, op("GET /v1/spines", "listSpines", longTermTag, "List the coaches' spines",
+		"The running summary of all sessions with each coach, and the remarks about the user in it. It follows the "+
+			"preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt "+
 			"may tell, as with memory off, says nothing here either. The export has it all.",
-	}, s.list)
+	), s.list)
 }
 
 func (s spines) list(ctx context.Context, c Caller, _ *noInput) (spineList, error) {

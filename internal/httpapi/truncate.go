@@ -42,19 +42,15 @@ type truncationInput struct {
 const truncatePath = "/messages/truncate"
 
 func (m messages) registerCuts(tag string) {
-	registerDoc(m.server, operation{
-		method: http.MethodDelete, path: "/v1/sessions/{id}/messages", id: "clearMessages", tag: tag,
-		summary: "Delete all messages of a session",
-		detail: "The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its " +
+	registerDoc(m.server, op("DELETE /v1/sessions/{id}/messages", "clearMessages", tag, "Delete all messages of a session",
+		"The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its "+
 			"messages go. Numbers begin with 1 again, and clientMessageIds are free again.",
-	}, m.clear)
-	register(m.server, operation{
-		method: http.MethodPost, path: "/v1/sessions/{id}" + truncatePath, id: "truncateMessages", tag: tag,
-		summary: "Replace the last messages of a session", errors: []int{http.StatusConflict},
-		detail: "Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With " +
-			"expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. " +
+	), m.clear)
+	register(m.server, op("POST /v1/sessions/{id}"+truncatePath, "truncateMessages", tag, "Replace the last messages of a session",
+		"Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With "+
+			"expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. "+
 			"Numbers are not used again. Repeats with the same Idempotency-Key get the first answer.",
-	}, m.truncate)
+	).or(http.StatusConflict), m.truncate)
 }
 
 func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (cleared, error) {

@@ -98,26 +98,20 @@ type turns struct {
 
 func (s turns) register() {
 	const tag = "Turns"
-	register(s.server, operation{
-		method: http.MethodPost, path: "/v1/turns", id: "beginTurn", tag: tag, scope: ScopeApp,
-		status: http.StatusCreated, summary: "Begin a turn that the app's own model answers",
-		errors: []int{http.StatusNotFound, http.StatusConflict},
-		detail: "Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers " +
-			"at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by " +
-			"finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the " +
+	register(s.server, op("POST /v1/turns", "beginTurn", tag, "Begin a turn that the app's own model answers",
+		"Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers "+
+			"at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by "+
+			"finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the "+
 			"same prompt while the ten minutes last, and with a new one afterwards.",
-	}, s.begin)
-	registerDoc(s.server, operation{
-		method: http.MethodPost, path: "/v1/turns/{turnId}/finish", id: "finishTurn", tag: tag, scope: ScopeApp,
-		summary: "Finish a turn", errors: []int{http.StatusConflict},
-		detail: "Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content " +
-			"is stored as interrupted; without content nothing is stored, and the turn can still be finished. The usage is " +
+	).forApp().answers(http.StatusCreated).or(http.StatusNotFound, http.StatusConflict), s.begin)
+	registerDoc(s.server, op("POST /v1/turns/{turnId}/finish", "finishTurn", tag, "Finish a turn",
+		"Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content "+
+			"is stored as interrupted; without content nothing is stored, and the turn can still be finished. The usage is "+
 			"charged to the user's day. An answer that comes late is stored too, up to 24 hours after the turn began.",
-	}, s.finish)
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/turns/{turnId}", id: "getTurn", tag: tag, scope: ScopeApp, summary: "Get a turn",
-		detail: "Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten minutes.",
-	}, s.get)
+	).forApp().or(http.StatusConflict), s.finish)
+	registerDoc(s.server, op("GET /v1/turns/{turnId}", "getTurn", tag, "Get a turn",
+		"Whether it is open, finished, or interrupted: failed without an answer, or not finished in ten minutes.",
+	).forApp(), s.get)
 }
 
 func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWithoutPath[begunTurn], error) {

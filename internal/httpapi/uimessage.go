@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -38,13 +37,11 @@ const (
 )
 
 func (m messages) registerUI(tag string) {
-	registerDoc(m.server, operation{
-		method: http.MethodGet, path: "/v1/sessions/{id}/ui-messages", id: "listUiMessages", tag: tag,
-		summary: "List a session's messages for a chat page",
-		detail: "The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order " +
-			"desc the newest come first. The results of tools are in the parts of their calls on the same page; messages " +
+	registerDoc(m.server, op("GET /v1/sessions/{id}/ui-messages", "listUiMessages", tag, "List a session's messages for a chat page",
+		"The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order "+
+			"desc the newest come first. The results of tools are in the parts of their calls on the same page; messages "+
 			"of the role tool are in no list of their own.",
-	}, m.listUI)
+	), m.listUI)
 }
 
 func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (list[uiMessage], error) {

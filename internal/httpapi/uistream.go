@@ -82,15 +82,12 @@ func (s chats) registerJoin() {
 	r := s.api.OpenAPI().Components.Schemas
 	schema := chatEventSchema(r)
 	schema.OneOf = append(schema.OneOf, uiChunkSchema(r))
-	register(s.server, operation{
-		method: http.MethodGet, path: "/v1/chat/{sessionId}/stream", id: "joinChat", tag: "Chat",
-		summary: "Join the answer that is being generated", produces: "text/event-stream", schema: schema,
-		responses: []statusResponse{{status: http.StatusNoContent}},
-		detail: "The answer that is being generated in the session, from its beginning, as a UI message stream, whichever " +
-			"request and screen of the user began it. 204 where none is. Of several at once it is the one that began last. " +
-			"The text comes in steps of about a second, the first after up to six, and the rest when the answer is stored. " +
+	register(s.server, op("GET /v1/chat/{sessionId}/stream", "joinChat", "Chat", "Join the answer that is being generated",
+		"The answer that is being generated in the session, from its beginning, as a UI message stream, whichever "+
+			"request and screen of the user began it. 204 where none is. Of several at once it is the one that began last. "+
+			"The text comes in steps of about a second, the first after up to six, and the rest when the answer is stored. "+
 			"A user who has joined as many answers as may be at once gets 429 with Retry-After.",
-	}, s.join)
+	).streams("text/event-stream", "", schema).responds(statusResponse{status: http.StatusNoContent}), s.join)
 }
 
 func (s chats) join(ctx context.Context, c Caller, in *joinInput) (*streamOutput, error) {

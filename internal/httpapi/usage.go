@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -32,11 +31,10 @@ type usages struct {
 }
 
 func (s usages) register() {
-	registerDoc(s.server, operation{
-		method: http.MethodGet, path: "/v1/usage", id: "getUsage", tag: longTermTag, summary: "Get today's tokens",
-		detail: "The tokens of the models that the user has spent on this day of UTC, from the counter that the daily " +
+	registerDoc(s.server, op("GET /v1/usage", "getUsage", longTermTag, "Get today's tokens",
+		"The tokens of the models that the user has spent on this day of UTC, from the counter that the daily "+
 			"quota checks. Where no quota is set, nothing is counted, and used and limit are null.",
-	}, s.get)
+	), s.get)
 }
 
 func (s usages) get(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
