@@ -207,20 +207,27 @@ func (in *inspector) refused(err error) error {
 	return in.invalid(where, "has bytes that are not UTF-8, or an escape of half a surrogate pair")
 }
 
-// invalid returns the error about the value at a place. It writes the place as a client does, such as messages[3].role,
-// and shortens a long one.
+// invalid returns the error about the value at a place.
 func (in *inspector) invalid(where jsontext.Pointer, what string) error {
+	return fault.InvalidField(place(where, func(level int, _ string) bool {
+		kind, _ := in.tokens.StackIndex(min(level, in.tokens.StackDepth()))
+		return kind == jsontext.KindBeginArray
+	}), what)
+}
+
+// place writes a place as a client does, such as messages[3].role, and shortens a long one.
+func place(where jsontext.Pointer, isIndex func(level int, name string) bool) string {
 	var field strings.Builder
 	level := 0
 	for name := range where.Tokens() {
 		if level++; level > 8 {
 			break
 		}
-		if kind, _ := in.tokens.StackIndex(min(level, in.tokens.StackDepth())); kind == jsontext.KindBeginArray {
+		if isIndex(level, name) {
 			fmt.Fprintf(&field, "[%s]", name)
 		} else {
 			field.WriteString("." + strings.ToValidUTF8(name, "\uFFFD"))
 		}
 	}
-	return fault.InvalidField(cmp.Or(strings.TrimPrefix(field.String(), "."), "body"), what)
+	return cmp.Or(strings.TrimPrefix(field.String(), "."), "body")
 }

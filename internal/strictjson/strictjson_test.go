@@ -54,20 +54,19 @@ func TestUnmarshalRefuses(t *testing.T) {
 	t.Parallel()
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, test := range []struct{ name, text, fields string }{
-		{"unknown fields", `{"mood":"x","inner":{"chars":1},"inners":[{},{"x":1}]}`, "inner.chars inners[1].x mood"},
-		{
-			"names in another case", `{"USERID":"ann","Name":"x","inner":{"Tokens":1},"plain":1}`,
-			"Name USERID inner.Tokens plain",
-		},
+		{"an unknown field", `{"inner":{"chars":1}}`, "inner.chars"},
+		{"an unknown field in a list", `{"inners":[{},{"x":1}]}`, "inners[1].x"},
+		{"a name in another case", `{"inner":{"Tokens":1}}`, "inner.Tokens"},
+		{"a name that only the code has", `{"plain":1}`, "plain"},
 		{"a field that is none in JSON", `{"Lost":true}`, "Lost"},
-		{
-			"other types", `{"userId":7,"lost":"x","words":["a",1],"Plain":"1","inner":[],"inners":{}}`,
-			"Plain inner inners lost userId words[1]",
-		},
-		{
-			"a fraction, and an exponent", `{"inner":{"tokens":1.5},"inners":[{"tokens":1e-1}]}`,
-			"inner.tokens inners[0].tokens",
-		},
+		{"a number for a text", `{"userId":7}`, "userId"},
+		{"a text for a boolean", `{"lost":"x"}`, "lost"},
+		{"a number in a list of texts", `{"words":["a",1]}`, "words[1]"},
+		{"a text for a number", `{"Plain":"1"}`, "Plain"},
+		{"a list for an object", `{"inner":[]}`, "inner"},
+		{"an object for a list", `{"inners":{}}`, "inners"},
+		{"a fraction", `{"inner":{"tokens":1.5}}`, "inner.tokens"},
+		{"an exponent", `{"inners":[{"tokens":1e-1}]}`, "inners[0].tokens"},
 		{"no time", `{"from":"yesterday"}`, "from"},
 		{"half a surrogate pair", `{"name":"\ud83d"}`, "name"},
 		{"the other half", `{"words":["a","\ude00"]}`, "words[1]"},
