@@ -62,8 +62,7 @@ throughline: ## Build the operator's command into bin; it lists its subcommands
 .PHONY: embeddings
 embeddings: $(MINILM)/.stamp ## Serve a small sentence-embedding model as OpenAI does: make embeddings [EMBEDDINGS_PORT=n]
 	@echo "start the stack with it, in another terminal:"
-	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2 \\"
-	@echo "    OPENAI_EMBEDDING_DIMENSIONS=384 make run"
+	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2@384 make run"
 	@exec $(MINILM)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
 
 # ---- Check

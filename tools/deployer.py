@@ -20,7 +20,6 @@ NEEDS = {
     "AWS::ApiGatewayV2::Stage": "apigateway: DELETE GET PATCH POST "
     "logs: CreateLogDelivery DeleteLogDelivery DescribeLogGroups DescribeResourcePolicies GetLogDelivery "
     "ListLogDeliveries PutResourcePolicy UpdateLogDelivery",
-    "AWS::Budgets::Budget": "budgets: ListTagsForResource ModifyBudget TagResource UntagResource ViewBudget",
     "AWS::CloudFormation::Stack": "cloudformation: CreateStack DeleteStack DescribeStacks UpdateStack TagResource "
     "UntagResource s3: GetObject",
     "AWS::CloudWatch::Alarm": "cloudwatch: DeleteAlarms DescribeAlarms ListTagsForResource PutMetricAlarm TagResource "

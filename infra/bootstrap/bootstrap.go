@@ -41,9 +41,10 @@ type Options struct {
 
 // Run makes what a stage lacks, with the keys of the environment.
 func Run(ctx context.Context, secrets *secretsmanager.Client, s deployment.Stage, o Options, out io.Writer) error {
-	dimension, err := strconv.ParseInt(s.Value("OpenAIEmbeddingDimensions"), 10, 32)
+	var model config.Embedding
+	err := model.UnmarshalText([]byte(s.Value("OpenAIEmbeddingModel")))
 	if err != nil {
-		return fmt.Errorf("read OpenAIEmbeddingDimensions: %w", err)
+		return fmt.Errorf("read OpenAIEmbeddingModel: %w", err)
 	}
 	if s.Stack == "" || s.Region == "" {
 		return errors.New("the stage needs stack_name and region")
@@ -55,7 +56,7 @@ func Run(ctx context.Context, secrets *secretsmanager.Client, s deployment.Stage
 	}
 	b := &bootstrap{
 		Options: o, secrets: secrets, out: out, stage: s,
-		index: index{name: cmp.Or(o.Index, s.Stack), region: o.IndexRegion, dimension: int32(dimension)},
+		index: index{name: cmp.Or(o.Index, s.Stack), region: o.IndexRegion, dimension: int32(model.Dimensions)},
 	}
 	return b.run(ctx)
 }

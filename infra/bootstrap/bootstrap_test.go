@@ -49,7 +49,7 @@ func newFakes(t *testing.T) *fakes {
 	t.Cleanup(control.Close)
 	f.control, f.config = control.URL, filepath.Join(t.TempDir(), "samconfig.toml")
 	config := "[dev.global.parameters]\nstack_name = \"app-dev\"\nregion = \"us-east-1\"\n" +
-		"parameter_overrides = [\"SecretPrefix=app/dev\", \"OpenAIEmbeddingDimensions=768\"]\n"
+		"parameter_overrides = [\"SecretPrefix=app/dev\", \"OpenAIEmbeddingModel=text-embedding-3-small@768\"]\n"
 	if err := os.WriteFile(f.config, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.configure(t, `"SecretPrefix`,
-		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e", "SecretPrefix`)
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e@768", "SecretPrefix`)
 	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
 		t.Errorf("a repeat made %v", f.writes[before:])
 	}
@@ -254,7 +254,7 @@ func TestSecretsThatExistAreKept(t *testing.T) {
 func TestKeysOfTwoServices(t *testing.T) {
 	f := newFakes(t)
 	f.configure(t, `"SecretPrefix`,
-		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e", "SecretPrefix`)
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e@768", "SecretPrefix`)
 	if _, err := f.run(t, true); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
 		t.Errorf("without the key of the embeddings: %v", err)
 	}

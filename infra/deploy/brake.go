@@ -52,8 +52,7 @@ func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesSt
 	for _, name := range names {
 		want := aws.Int32(0)
 		if isOff {
-			parameter := strings.ToUpper(name[:1]) + name[1:] + "Concurrency"
-			value, _ := deployment.Parameter(found, parameter)
+			value, _ := deployment.Parameter(found, deployment.Concurrency[name])
 			if n, err := strconv.ParseInt(value, 10, 32); err == nil && n >= 0 {
 				want = aws.Int32(int32(n))
 			} else {

@@ -15,9 +15,10 @@ import (
 // TestBrakes stops functions by one call each, and gives them what the stack's parameters say, and nothing twice.
 func TestBrakes(t *testing.T) {
 	t.Parallel()
-	stack := deploymenttest.New(t, map[string]string{"CoachConcurrency": "7", "SummarizeConcurrency": "-1"})
+	stack := deploymenttest.New(t, map[string]string{"CoachConcurrency": "7", "BackgroundConcurrency": "100"})
 	stack.Concurrency["coach"], stack.Concurrency["remember"], stack.Concurrency["prompt"] = 7, 100, 100
-	before := maps.Clone(stack.Concurrency)
+	after := maps.Clone(stack.Concurrency)
+	after["summarize"] = 100
 	for _, c := range []struct {
 		what  string
 		isOff bool
@@ -32,9 +33,9 @@ func TestBrakes(t *testing.T) {
 		},
 		{
 			"all", true, "throughline-coach works, 7 at once\nthroughline-remember works, 100 at once\n" +
-				"throughline-summarize has no bound\n", before,
+				"throughline-summarize works, 100 at once\n", after,
 		},
-		{"all", true, "", before},
+		{"all", true, "", after},
 	} {
 		var out bytes.Buffer
 		if err := brake(t.Context(), stack, stack, deploymenttest.Name, c.what, c.isOff, &out); err != nil {

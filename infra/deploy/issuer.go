@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 
@@ -9,8 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/auth"
 )
 
-// issuer says what hinders the check of tokens. The gateway finds the issuer's keys by the issuer's configuration only,
-// so that one is needed where JwtJwksUrl names the keys for the coach, too.
+// issuer says what hinders the check of tokens.
 func issuer(ctx context.Context, client *http.Client, s deployment.Stage) []string {
 	keys, err := auth.Discover(ctx, client, s.Value("JwtIssuer"))
 	if err != nil {
@@ -21,7 +19,7 @@ func issuer(ctx context.Context, client *http.Client, s deployment.Stage) []stri
 	defer cancel()
 	verifier, err := auth.New(ctx, auth.Config{
 		Issuer: s.Value("JwtIssuer"), Audiences: []string{s.Value("JwtAudience")},
-		JWKSURL: cmp.Or(s.Value("JwtJwksUrl"), keys), Client: client,
+		JWKSURL: keys, Client: client,
 	})
 	if err == nil {
 		err = verifier.Warm(ctx)

@@ -14,7 +14,6 @@ import (
 // services are the services whose rights a type of resource needs, as policy.json writes them. Types of SAM become
 // several resources.
 var services = map[string][]string{
-	"AWS::Budgets::Budget":          {"budgets"},
 	"AWS::CloudFormation::Stack":    {"cloudformation"},
 	"AWS::CloudWatch::Alarm":        {"cloudwatch"},
 	"AWS::CloudWatch::Dashboard":    {"cloudwatch"},

@@ -195,7 +195,7 @@ func (s Stage) Value(name string) string {
 
 // Secrets lists the keys that the stage needs.
 func (s Stage) Secrets() []config.Secret {
-	return config.Secrets(s.Value("BackgroundKey") == "true", s.Value("OtlpHeaders") == "true")
+	return config.Secrets(s.Value("BackgroundKey") == "true", s.Value("OtlpEndpoint") != "")
 }
 
 // SecretName returns the name of the secret with a key, which has the host of the service that the key is for.
@@ -233,13 +233,19 @@ type Reservation struct {
 	Executions          int
 }
 
-// Reservations lists the reservations of the stage. CoachConcurrency is that of the function coach.
+// Concurrency is the parameter with the reservation of each function that has one.
+var Concurrency = map[string]string{
+	"coach": "CoachConcurrency", "prompt": "PromptConcurrency",
+	"remember": "BackgroundConcurrency", "summarize": "BackgroundConcurrency",
+}
+
+// Reservations lists the reservations of the stage.
 func (s Stage) Reservations() []Reservation {
 	var out []Reservation
-	for _, name := range slices.Sorted(maps.Keys(s.parameters)) {
-		function, ok := strings.CutSuffix(name, "Concurrency")
-		if n, err := strconv.Atoi(s.Value(name)); ok && err == nil {
-			out = append(out, Reservation{name, s.Stack + "-" + strings.ToLower(function), n})
+	for _, function := range slices.Sorted(maps.Keys(Concurrency)) {
+		name := Concurrency[function]
+		if n, err := strconv.Atoi(s.Value(name)); err == nil {
+			out = append(out, Reservation{name, s.Stack + "-" + function, n})
 		}
 	}
 	return out

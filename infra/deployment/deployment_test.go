@@ -25,7 +25,7 @@ stack_name = "app-memory"
 region = "eu-west-1"
 parameter_overrides = [
   "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app-abc.svc.aped-1.pinecone.io",
-  "SecretPrefix=app/memory", "SummarizeConcurrency=-1",
+  "SecretPrefix=app/memory", "BackgroundConcurrency=-1",
 ]
 
 [dev.throughline.parameters]
@@ -39,7 +39,7 @@ func TestStage(t *testing.T) {
 		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
 	}
 	for name, want := range map[string]string{
-		"SecretPrefix": "app/memory", "OpenAIEmbeddingDimensions": "1536", "CorsOrigins": "", "NoSuch": "",
+		"SecretPrefix": "app/memory", "OpenAIEmbeddingModel": "text-embedding-3-small@1536", "CorsOrigins": "", "NoSuch": "",
 	} {
 		if got := s.Value(name); got != want {
 			t.Errorf("Value(%s) = %q, want %q", name, got, want)
@@ -48,8 +48,8 @@ func TestStage(t *testing.T) {
 	want := []Reservation{
 		{"CoachConcurrency", "app-memory-coach", 50},
 		{"PromptConcurrency", "app-memory-prompt", 100},
-		{"RememberConcurrency", "app-memory-remember", 100},
-		{"SummarizeConcurrency", "app-memory-summarize", -1},
+		{"BackgroundConcurrency", "app-memory-remember", -1},
+		{"BackgroundConcurrency", "app-memory-summarize", -1},
 	}
 	if diff := cmp.Diff(want, s.Reservations()); diff != "" {
 		t.Errorf("reservations (-want +got):\n%s", diff)

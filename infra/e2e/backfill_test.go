@@ -23,7 +23,7 @@ func TestBackfillCallsNoModel(t *testing.T) {
 	t.Parallel()
 	model := startModel(t)
 	stack := startStack(t, "INITIAL_STAGE=dual", "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_CHAT_MODEL=gpt-6-luna",
-		"OPENAI_EMBEDDING_BASE_URL="+model.URL+"/v1", "OPENAI_EMBEDDING_MODEL=text-embedding-3-small")
+		"OPENAI_EMBEDDING_BASE_URL="+model.URL+"/v1", "OPENAI_EMBEDDING_MODEL=text-embedding-3-small@1536")
 	m := newMigrationCase(t, stack, legacy.Table{Users: 5, Sessions: 26, Messages: 600, Seed: 9})
 	m.load()
 	live, err := client.New(stack.Base).As(t.Context(), "live")

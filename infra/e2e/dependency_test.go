@@ -227,7 +227,7 @@ func TestModelDown(t *testing.T) {
 func TestEmbeddingSlow(t *testing.T) {
 	t.Parallel()
 	v := newVendor(t)
-	o := newOutage(t, "OPENAI_EMBEDDING_BASE_URL="+v.url, "OPENAI_EMBEDDING_MODEL=text-embedding-3-small")
+	o := newOutage(t, "OPENAI_EMBEDDING_BASE_URL="+v.url, "OPENAI_EMBEDDING_MODEL=text-embedding-3-small@1536")
 	v.embeddings.Store(v.after(6 * time.Second))
 	began := time.Now()
 	if a := o.chat("I climb in winter."); a.Last != "done" || time.Since(began) > 5*time.Second {

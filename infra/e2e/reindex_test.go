@@ -120,7 +120,7 @@ func reindexCommand(t *testing.T, stack *launch.Stack, environment ...string) *e
 		"TABLE_NAME=" + info.TableName, "AWS_REGION=us-east-1", "AWS_ENDPOINT_URL_DYNAMODB=" + info.DynamoDBEndpoint,
 		"AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "PINECONE_INDEX_HOST=" + info.PineconeHost,
 		"PINECONE_API_KEY=local", "OPENAI_EMBEDDING_BASE_URL=" + info.OpenAIBaseURL,
-		"OPENAI_EMBEDDING_API_KEY=local", "OPENAI_EMBEDDING_MODEL=text-embedding-3-small",
+		"OPENAI_EMBEDDING_API_KEY=local", "OPENAI_EMBEDDING_MODEL=text-embedding-3-small@1536",
 	}, environment...)
 	var out strings.Builder
 	command.Stdout, command.Stderr = &out, &out

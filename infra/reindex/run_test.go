@@ -36,8 +36,8 @@ func stage(t *testing.T) map[string]string {
 	t.Cleanup(models.Close)
 	return map[string]string{
 		"TABLE_NAME": dynamotest.Table(t), address: models.URL + "/v1",
-		"OPENAI_EMBEDDING_API_KEY": "local", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small",
-		"OPENAI_EMBEDDING_DIMENSIONS": "16", "PINECONE_API_KEY": "local",
+		"OPENAI_EMBEDDING_API_KEY": "local", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small@16",
+		"PINECONE_API_KEY":    "local",
 		"PINECONE_INDEX_HOST": pineconetest.Host(t, 16), next: pineconetest.Host(t, 8) + ",text-embedding-3-large@8,2",
 	}
 }

@@ -212,7 +212,7 @@ func (x *rehearsal) reindex() {
 	environ := x.environment("operator")
 	environ["TABLE_NAME"] = x.stack.TableName()
 	environ["OPENAI_EMBEDDING_BASE_URL"] = x.info(x.after).OpenAIBaseURL
-	environ["OPENAI_EMBEDDING_MODEL"] = "text-embedding-3-small"
+	environ["OPENAI_EMBEDDING_MODEL"] = "text-embedding-3-small@1536"
 	environ["OPENAI_EMBEDDING_API_KEY"], environ["PINECONE_NEXT_INDEX"] = "local", x.next
 	for name, value := range environ {
 		command.Env = append(command.Env, name+"="+value)

@@ -96,7 +96,6 @@ func (s *system) environment(t testing.TB, f template.Function) []string {
 	})
 	if f.Name == "coach" || f.Name == "mcp" {
 		variables["AWS_ENDPOINT_URL_LAMBDA"] = serve(t, http.HandlerFunc(s.forwardToPrompt))
-		variables["PROMPT_FUNCTION"] = "function"
 	}
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(variables)) {

@@ -94,11 +94,11 @@ func TestRolesMayReadThePreviousTable(t *testing.T) {
 }
 
 // TestRolesMayReadTheCollectorsHeaders expects that each function that makes spans may read the collector's headers,
-// and only where the collector asks for some.
+// and only where there is a collector.
 func TestRolesMayReadTheCollectorsHeaders(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[string]bool{"true": true, "false": false} {
-		tpl, err := template.Parse(throughline.Template, map[string]string{"OtlpHeaders": value})
+	for value, want := range map[string]bool{"https://otlp.example": true, "": false} {
+		tpl, err := template.Parse(throughline.Template, map[string]string{"OtlpEndpoint": value})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func TestRolesMayReadTheCollectorsHeaders(t *testing.T) {
 				return p.Secret() == string(config.OTLPHeaders)
 			})
 			if may != (want && f.Name != "migrate") { // the function migrate makes none
-				t.Errorf("OtlpHeaders=%s: %s may read them: %t", value, f.Name, may)
+				t.Errorf("OtlpEndpoint=%s: %s may read them: %t", value, f.Name, may)
 			}
 		}
 	}

@@ -136,7 +136,7 @@ func TestBackgroundWorkIsBounded(t *testing.T) {
 		t.Errorf("%d are reserved of the 1,000 that an account has at first", sum)
 	}
 	none := map[string]string{
-		"CoachConcurrency": "-1", "PromptConcurrency": "-1", "SummarizeConcurrency": "-1", "RememberConcurrency": "-1",
+		"CoachConcurrency": "-1", "PromptConcurrency": "-1", "BackgroundConcurrency": "-1",
 	}
 	if got := reserved(none); len(got) > 0 {
 		t.Errorf("-1 reserves %v", got)

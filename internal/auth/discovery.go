@@ -28,7 +28,7 @@ func Discover(ctx context.Context, client *http.Client, issuer string) (string, 
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("read the issuer's configuration: %s answers %d; if the issuer has none, set JwtJwksUrl",
+		return "", fmt.Errorf("read the issuer's configuration: %s answers %d",
 			url, answer.StatusCode)
 	}
 	var configuration struct {

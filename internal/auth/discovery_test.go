@@ -42,7 +42,7 @@ func TestDiscover(t *testing.T) {
 			problem: "JwtIssuer must be that one exactly",
 		},
 		{name: "no keys", path: "/", configuration: `{"issuer":"%[1]s"}`, problem: `names no keys by https (jwks_uri is "")`},
-		{name: "no configuration", path: "/elsewhere/", problem: "answers 404; if the issuer has none, set JwtJwksUrl"},
+		{name: "no configuration", path: "/elsewhere/", problem: "answers 404"},
 		{name: "no JSON", path: "/", configuration: "<html>", problem: "invalid character '<'"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/caarlos0/env/v11"
 )
@@ -35,9 +34,11 @@ type Config struct {
 
 	OpenAI   OpenAI
 	Pinecone Pinecone
-	Triggers Triggers
 	Auth     Auth
 	Tracing  Tracing
+
+	// Triggers are when sessions are summarised and read for memories. The template leaves them as they are.
+	Triggers Triggers `env:"TRIGGERS" envDefault:"messages=20"`
 
 	// AppVersion is the version of the app's registry (docs/extending.md), which "throughline app" stores in the table.
 	// Empty means the example that ships.
@@ -52,19 +53,10 @@ type Config struct {
 	CursorKey string `env:"CURSOR_KEY"`
 	// StackName is the name of the CloudFormation stack, which the metrics have.
 	StackName string `env:"STACK_NAME" envDefault:"throughline"`
-	// WorkerFunction is the function whose invocations are the sweep's workers: the summarize function, by its alias.
-	WorkerFunction string `env:"WORKER_FUNCTION" envDefault:"throughline-summarize:live"`
-	// PromptFunction is the function that the coach function invokes for prompts.
-	PromptFunction string `env:"PROMPT_FUNCTION" envDefault:"throughline-prompt:live"`
 	// DeadLetterQueues are the URLs of the queues for what the stream's functions could not work on, by their names.
 	DeadLetterQueues map[string]string `env:"DEAD_LETTER_QUEUES" envKeyValSeparator:"="`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT"`
-	// PromptDays is how long manifests are kept.
-	PromptDays int `env:"PROMPT_DAYS" envDefault:"7"`
-	// CacheFirst keeps what changes with each turn of a chat small beside the part of the prompt that a model's server may
-	// have in its cache. If it is false, the prompts fill their budget.
-	CacheFirst bool `env:"CACHE_FIRST" envDefault:"true"`
 	// BackgroundModel is false to stop all background model calls.
 	BackgroundModel bool `env:"BACKGROUND_MODEL_CALLS" envDefault:"true"`
 	// DailyTokens is how many tokens of the chat and background models a user may spend in a day of UTC. 0 means any
@@ -75,8 +67,6 @@ type Config struct {
 	// AnswersAtOnce is how many answers of a user may be generated at once. 0 means any number, and any number
 	// of exports; else a user has one export at a time.
 	AnswersAtOnce int `env:"ANSWERS_AT_ONCE"`
-	// ChatTimeout limits one generation of the coach.
-	ChatTimeout time.Duration `env:"CHAT_TIMEOUT" envDefault:"120s"`
 	// AnswerTokens limits the text of one answer of the coach. 0 means any length.
 	AnswerTokens int    `env:"ANSWER_TOKENS" envDefault:"4096"`
 	LogLevel     string `env:"LOG_LEVEL" envDefault:"INFO"`
@@ -91,22 +81,26 @@ type OpenAI struct {
 	ChatModel string `env:"OPENAI_CHAT_MODEL" envDefault:"gpt-6-luna"`
 	// BackgroundModel writes summaries. Empty means the chat model.
 	BackgroundModel string `env:"OPENAI_BACKGROUND_MODEL"`
-	// ChatEffort and BackgroundEffort are how much a model reasons that can. Empty means low. A model that does not
-	// accept an effort gets the nearest that it accepts.
-	ChatEffort       Effort `env:"OPENAI_CHAT_EFFORT"`
-	BackgroundEffort Effort `env:"OPENAI_BACKGROUND_EFFORT"`
+	// ChatEffort is how much the chat's model reasons, if it can. Empty means low, as for the background model. A model
+	// that does not accept an effort gets the nearest that it accepts.
+	ChatEffort Effort `env:"OPENAI_CHAT_EFFORT"`
 	// OwnBackgroundKey says that the calls of the background model have a key of their own, whose limits the chat does
 	// not share. BackgroundAPIKey is that key.
 	OwnBackgroundKey bool   `env:"BACKGROUND_KEY"`
 	BackgroundAPIKey string `env:"OPENAI_BACKGROUND_API_KEY"`
-	EmbeddingModel   string `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small"`
+	// Embedding is the model of the embeddings. Its dimension must be that of the Pinecone index.
+	Embedding Embedding `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small@1536"`
 	// EmbeddingBaseURL does not follow BaseURL: vectors of another model in the same index would spoil every search.
 	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL" envDefault:"https://api.openai.com/v1"`
 	// EmbeddingAPIKey is by default the chat's key if the services have one address, else empty.
 	EmbeddingAPIKey string `env:"OPENAI_EMBEDDING_API_KEY"`
-	// Dimensions is the dimension of dense vectors, which must be that of the Pinecone index.
-	Dimensions int `env:"OPENAI_EMBEDDING_DIMENSIONS" envDefault:"1536"`
 }
+
+// PromptFunction is the function that is invoked for prompts, by its alias.
+func (c Config) PromptFunction() string { return c.StackName + "-prompt:live" }
+
+// WorkerFunction is the function whose invocations are the sweep's workers, by its alias.
+func (c Config) WorkerFunction() string { return c.StackName + "-summarize:live" }
 
 // BackgroundSecret is the secret with the key of the background model's calls.
 func (o OpenAI) BackgroundSecret() Secret {
@@ -116,21 +110,16 @@ func (o OpenAI) BackgroundSecret() Secret {
 	return OpenAIKey
 }
 
-// Embedding returns the embedding model.
-func (o OpenAI) Embedding() Embedding {
-	return Embedding{Model: o.EmbeddingModel, Dimensions: o.Dimensions}
-}
-
 // WithEmbedding returns the configuration with another embedding model of the same service.
 func (o OpenAI) WithEmbedding(e Embedding) OpenAI {
-	o.EmbeddingModel, o.Dimensions = e.Model, e.Dimensions
+	o.Embedding = e
 	return o
 }
 
 // Background returns the configuration with the background model in the place of the chat model, and with its key.
 func (o OpenAI) Background() OpenAI {
 	o.APIKey = cmp.Or(o.BackgroundAPIKey, o.APIKey)
-	o.ChatModel, o.ChatEffort = cmp.Or(o.BackgroundModel, o.ChatModel), o.BackgroundEffort
+	o.ChatModel, o.ChatEffort = cmp.Or(o.BackgroundModel, o.ChatModel), ""
 	return o
 }
 
@@ -160,27 +149,12 @@ func (s *MigrationStage) UnmarshalText(text []byte) error {
 	return fmt.Errorf("unknown stage %q", text)
 }
 
-// Triggers configure when a session is summarised and read for memories.
-type Triggers struct {
-	// Messages is the number of messages since the last summary that triggers the next one.
-	Messages int `env:"SUMMARY_MESSAGES" envDefault:"20"`
-	// Memories is the number of messages that are not read for memories from which they are read while the user is still
-	// there.
-	Memories int `env:"MEMORY_MESSAGES" envDefault:"50"`
-	// Idle is how long a session has to be quiet before the sweep summarises it.
-	Idle time.Duration `env:"SUMMARY_IDLE" envDefault:"15m"`
-	// TimeoutMS is how long the model has before a fallback summary is stored (prompt-assembly-map, "v1.3.2 changes").
-	TimeoutMS int `env:"SUMMARY_TIMEOUT_MS" envDefault:"2500"`
-}
-
 // Auth configures which tokens the coach function accepts. For the other functions the HTTP API's authorizer does the
 // same checks.
 type Auth struct {
 	Issuer string `env:"JWT_ISSUER"`
 	// Audiences are those of the users' tokens and of the servers that act on their behalf.
 	Audiences []string `env:"JWT_AUDIENCE"`
-	// JWKSURL has the issuer's keys. Empty means those that the issuer's configuration names.
-	JWKSURL string `env:"JWT_JWKS_URL"`
 	// CORSOrigins are the origins from which a browser may call the coach's function URL.
 	CORSOrigins []string `env:"CORS_ORIGINS"`
 }
@@ -253,12 +227,12 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[int]():               "a whole number",
 	reflect.TypeFor[bool]():              "true or false",
 	reflect.TypeFor[map[string]string](): "names and addresses, such as a=https://…,b=https://…",
-	reflect.TypeFor[time.Duration]():     "a span such as 90s or 15m",
 	reflect.TypeFor[NextIndex]():         "a host, a model and a layout, such as b.svc.pinecone.io,m@3072,user",
 	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
 	reflect.TypeFor[MigrationStage]():    "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",
-	reflect.TypeFor[Share]():             "a number from 0 to 1",
+	reflect.TypeFor[Embedding]():         "a model and the dimension of its vectors, such as m@3072",
+	reflect.TypeFor[Triggers]():          triggersRule,
 	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",
 }
 

@@ -9,10 +9,10 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := config.Parse(map[string]string{
-		"TABLE_NAME": "t", "SUMMARY_IDLE": "2m", "BACKGROUND_MODEL_CALLS": "off",
+		"TABLE_NAME": "t", "TRIGGERS": "idle=2m, memories=9", "BACKGROUND_MODEL_CALLS": "off",
 	})
 	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 || got.BackgroundModel ||
-		got.Triggers.Messages != 20 {
+		got.Triggers.Messages != 20 || got.Triggers.Memories != 9 {
 		t.Errorf("parsed %+v, %v", got, err)
 	}
 	for name, tt := range map[string]struct {
@@ -22,12 +22,12 @@ func TestParse(t *testing.T) {
 		"missing": {map[string]string{}, "TABLE_NAME is not set"},
 		"empty":   {map[string]string{"TABLE_NAME": ""}, "TABLE_NAME is empty"},
 		"number": {
-			map[string]string{"TABLE_NAME": "t", "SUMMARY_TIMEOUT_MS": "2s"},
-			"SUMMARY_TIMEOUT_MS=2s: must be a whole number",
+			map[string]string{"TABLE_NAME": "t", "DAILY_TOKENS": "2s"},
+			"DAILY_TOKENS=2s: must be a whole number",
 		},
-		"span": {
-			map[string]string{"TABLE_NAME": "t", "SUMMARY_IDLE": "soon"},
-			"SUMMARY_IDLE=soon: must be a span such as 90s or 15m",
+		"model": {
+			map[string]string{"TABLE_NAME": "t", "OPENAI_EMBEDDING_MODEL": "m"},
+			"OPENAI_EMBEDDING_MODEL=m: must be a model and the dimension of its vectors, such as m@3072",
 		},
 		"queues": {
 			map[string]string{"TABLE_NAME": "t", "DEAD_LETTER_QUEUES": "summarize"},
@@ -48,8 +48,8 @@ func TestParse(t *testing.T) {
 				"so name a model of that service",
 		},
 		"two": {
-			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "PROMPT_DAYS": "x"},
-			"KEEP_PROMPT_TEXT=maybe: must be true or false; PROMPT_DAYS=x: must be a whole number",
+			map[string]string{"TABLE_NAME": "t", "KEEP_PROMPT_TEXT": "maybe", "DAILY_TOKENS": "x"},
+			"KEEP_PROMPT_TEXT=maybe: must be true or false; DAILY_TOKENS=x: must be a whole number",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -57,5 +57,18 @@ func TestParse(t *testing.T) {
 				t.Errorf("error %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestTriggers refuses what is no trigger, and what is given twice.
+func TestTriggers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"moon=full", ",", "messages=20, messages=30", "idle=0s", "messages=-1", "sweep", "idle=soon",
+	} {
+		var got config.Triggers
+		if err := got.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is read as %+v", text, got)
+		}
 	}
 }

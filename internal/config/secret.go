@@ -17,17 +17,17 @@ const (
 	CursorKey    Secret = "cursor-key"
 	// BackgroundKey is that of the background model's calls, where these have one of their own.
 	BackgroundKey Secret = "background-api-key"
-	// OTLPHeaders are the headers that the collector of spans asks for, where they are in a secret.
+	// OTLPHeaders are the headers that the collector of spans asks for.
 	OTLPHeaders Secret = "otlp-headers"
 )
 
 // Secrets lists the keys that a stage needs. Some depend on its settings.
-func Secrets(ownBackgroundKey, otlpHeaders bool) []Secret {
+func Secrets(ownBackgroundKey, hasCollector bool) []Secret {
 	keys := []Secret{OpenAIKey, EmbeddingKey, PineconeKey, CursorKey}
 	if ownBackgroundKey {
 		keys = append(keys, BackgroundKey)
 	}
-	if otlpHeaders {
+	if hasCollector {
 		keys = append(keys, OTLPHeaders)
 	}
 	return keys

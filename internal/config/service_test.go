@@ -24,7 +24,7 @@ func TestKeysStayAtTheirAddress(t *testing.T) {
 		"both move": {
 			map[string]string{
 				"OPENAI_BASE_URL": other, "OPENAI_CHAT_MODEL": "m",
-				"OPENAI_EMBEDDING_BASE_URL": other, "OPENAI_EMBEDDING_MODEL": "e",
+				"OPENAI_EMBEDDING_BASE_URL": other, "OPENAI_EMBEDDING_MODEL": "e@2",
 			},
 			other, "app/openai-api-key@other.example+8443", "chat-key",
 		},

@@ -32,7 +32,7 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 	t.Cleanup(server.Close)
 	client := openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",
-		EmbeddingModel: "text-embedding-3-small", Dimensions: 256,
+		Embedding: config.Embedding{Model: "text-embedding-3-small", Dimensions: 256},
 	})
 	done := 0
 	for _, file := range files {

@@ -93,6 +93,9 @@ func retryTruncated(o *retry.StandardOptions) {
 	}))
 }
 
+// PromptRetention is how long manifests of prompts are kept.
+const PromptRetention = 7 * 24 * time.Hour
+
 // DynamoDB returns the table's client.
 func DynamoDB(cfg config.Config) *dynamodb.Client {
 	return dynamodb.NewFromConfig(AWS(cfg, cfg.DynamoDBEndpoint))

@@ -25,7 +25,7 @@ func TestSpansSayWhatInvoked(t *testing.T) {
 	server := httptest.NewServer(spans)
 	t.Cleanup(server.Close)
 	tracer, err := trace.New(t.Context(), trace.Options{
-		Tracing: config.Tracing{Endpoint: config.Endpoint(server.URL), Share: 1}, Now: time.Now,
+		Tracing: config.Tracing{Endpoint: config.Endpoint(server.URL)}, Now: time.Now,
 		Report: func(_ context.Context, op string, err error) { t.Error(op, err) },
 	})
 	if err != nil {

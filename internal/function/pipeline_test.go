@@ -111,8 +111,8 @@ func (p *pipeline) newInstance(t *testing.T, name string) instance {
 		"TABLE_NAME": p.table, "AWS_ENDPOINT_URL_DYNAMODB": p.endpoint, "AWS_ACCESS_KEY_ID": worker,
 		"AWS_SECRET_ACCESS_KEY": "local", "PINECONE_INDEX_HOST": p.host, "PINECONE_API_KEY": worker,
 		"OPENAI_BASE_URL": p.model.url, "OPENAI_EMBEDDING_BASE_URL": p.model.url, "OPENAI_API_KEY": worker,
-		"OPENAI_CHAT_MODEL": "gpt-6-luna", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small", "SUMMARY_TIMEOUT_MS": "60000",
-		"OPENAI_EMBEDDING_DIMENSIONS": fmt.Sprint(dimensions),
+		"OPENAI_CHAT_MODEL": "gpt-6-luna", "TRIGGERS": "timeout=1m",
+		"OPENAI_EMBEDDING_MODEL": fmt.Sprint("text-embedding-3-small@", dimensions),
 	})
 	if err != nil {
 		t.Fatal(err)

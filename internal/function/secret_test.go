@@ -47,6 +47,10 @@ type startCalls struct {
 }
 
 func (s *startCalls) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/.well-known/openid-configuration" { // it comes before the keys
+		fmt.Fprintf(w, `{"issuer":"http://%s","jwks_uri":"http://%s/keys"}`, r.Host, r.Host)
+		return
+	}
 	var in struct{ SecretID string }
 	if r.URL.Path == "/" && json.NewDecoder(r.Body).Decode(&in) != nil {
 		s.t.Error("a call of Secrets Manager is not JSON")
@@ -154,7 +158,7 @@ func (s *startCalls) config(f template.Function, url string) config.Config {
 	maps.Copy(environment, map[string]string{
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_SECRETS_MANAGER": url,
 		"AWS_ENDPOINT_URL_DYNAMODB": url, "AWS_ENDPOINT_URL_LAMBDA": url, "PINECONE_INDEX_HOST": url,
-		"JWT_ISSUER": url, "JWT_AUDIENCE": "app", "JWT_JWKS_URL": url + "/keys",
+		"JWT_ISSUER": url, "JWT_AUDIENCE": "app",
 	})
 	cfg, err := config.Parse(environment)
 	if err != nil {

@@ -33,7 +33,7 @@ func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
 // (docs/extending.md).
 func VectorIndexes(cfg config.Config, rt Runtime) (vector.Indexes, error) {
 	p := cfg.Pinecone
-	current, err := held(cfg, rt, p.IndexHost, cfg.OpenAI.Embedding(), p.Namespaces)
+	current, err := held(cfg, rt, p.IndexHost, cfg.OpenAI.Embedding, p.Namespaces)
 	if err != nil {
 		return vector.Indexes{}, fmt.Errorf("PINECONE_INDEX_HOST: %w", err)
 	}

@@ -84,8 +84,8 @@ func New(cfg config.OpenAI, opts ...Option) *Client {
 		own:        config.IsOpenAI(cfg.BaseURL),
 		chatModel:  cfg.ChatModel,
 		effort:     string(cfg.ChatEffort),
-		embedModel: openai.EmbeddingModel(cfg.EmbeddingModel),
-		dimensions: cfg.Dimensions,
+		embedModel: openai.EmbeddingModel(cfg.Embedding.Model),
+		dimensions: cfg.Embedding.Dimensions,
 		retry:      o.retry.of(metric.Model),
 		embedRetry: o.retry.of(metric.Embedding),
 	}

@@ -168,7 +168,7 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 	t.Parallel()
 	cfg := config.OpenAI{
 		BaseURL: ownService, ChatModel: "gpt-6-astra", ChatEffort: "high",
-		BackgroundModel: "gpt-6-luna", BackgroundEffort: "none",
+		BackgroundModel: "gpt-6-luna",
 	}
 	for name, tt := range map[string]struct {
 		cfg    config.OpenAI
@@ -176,7 +176,7 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 		effort string
 	}{
 		"chat":       {cfg, "gpt-6-astra", "high"},
-		"background": {cfg.Background(), "gpt-6-luna", "none"},
+		"background": {cfg.Background(), "gpt-6-luna", "low"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -49,7 +49,7 @@ func (s silence) Read([]byte) (int, error) {
 
 // scripted returns a client of a scripted service, which has the limits of the product and a clock of the test.
 func scripted(model string, s script) *openai.Client {
-	cfg := config.OpenAI{BaseURL: otherService, ChatModel: model, Dimensions: 2}
+	cfg := config.OpenAI{BaseURL: otherService, ChatModel: model, Embedding: config.Embedding{Dimensions: 2}}
 	return openai.New(cfg, openai.WithTransport(s))
 }
 

@@ -20,7 +20,7 @@ func offline(t *testing.T, model string) *openai.Client {
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: model,
-		EmbeddingModel: "text-embedding-3-small", Dimensions: 64,
+		Embedding: config.Embedding{Model: "text-embedding-3-small", Dimensions: 64},
 	})
 }
 

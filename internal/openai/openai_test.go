@@ -27,7 +27,7 @@ func service(t *testing.T, answer http.HandlerFunc) (*openai.Client, *[]time.Dur
 	t.Helper()
 	return serviceOf(t, config.OpenAI{
 		APIKey: "chat-key", ChatModel: "chat-model",
-		EmbeddingAPIKey: "embedding-key", EmbeddingModel: "embedding-model", Dimensions: 2,
+		EmbeddingAPIKey: "embedding-key", Embedding: config.Embedding{Model: "embedding-model", Dimensions: 2},
 	}, answer)
 }
 

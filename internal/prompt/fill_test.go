@@ -76,7 +76,7 @@ func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
 }
 
 // TestCacheFirst builds the prompts of a chat whose stable prefix a server may have in its cache. By default what
-// changes with each turn is kept small, and the reasons say so; with CACHE_FIRST off the budget is used.
+// changes with each turn is kept small, and the reasons say so; with FillBudget the budget is used.
 func TestCacheFirst(t *testing.T) {
 	t.Parallel()
 	build := func(fill bool) (prompt.Prompt, string) {

@@ -58,7 +58,7 @@ func embedder(t testing.TB) *openai.Client {
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",
-		EmbeddingModel: "text-embedding-3-small", Dimensions: dimensions,
+		Embedding: config.Embedding{Model: "text-embedding-3-small", Dimensions: dimensions},
 	})
 }
 

@@ -23,7 +23,7 @@ func BenchmarkTurn(b *testing.B) {
 	for _, endpoint := range []config.Endpoint{"", "http://collector.example"} {
 		b.Run(map[bool]string{true: "off", false: "on"}[endpoint == ""], func(b *testing.B) {
 			tracer, err := trace.New(b.Context(), trace.Options{
-				Tracing: config.Tracing{Endpoint: endpoint, Share: 1}, Now: time.Now, Transport: ok,
+				Tracing: config.Tracing{Endpoint: endpoint}, Now: time.Now, Transport: ok,
 				Report: func(context.Context, string, error) {},
 			})
 			if err != nil {

@@ -100,7 +100,7 @@ func start(t *testing.T, l *lambda, to http.Handler, change func(*trace.Options)
 	server := httptest.NewServer(to)
 	t.Cleanup(server.Close)
 	o := trace.Options{
-		Tracing: config.Tracing{Endpoint: config.Endpoint(server.URL), Share: 1}, Stack: "app", Function: "coach",
+		Tracing: config.Tracing{Endpoint: config.Endpoint(server.URL)}, Stack: "app", Function: "coach",
 		Report: func(context.Context, string, error) {}, Now: time.Now,
 	}
 	if l != nil {

@@ -39,7 +39,7 @@ func TestACollectorDelaysNothing(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(context.Background())
 				tracer, err := trace.New(ctx, trace.Options{
-					Tracing: config.Tracing{Endpoint: "http://collector.example", Share: 1},
+					Tracing: config.Tracing{Endpoint: "http://collector.example"},
 					Report:  func(context.Context, string, error) {}, Now: time.Now, Transport: collector,
 				})
 				if err != nil {

@@ -65,7 +65,8 @@ func New(ctx context.Context, o Options) (*Tracer, error) {
 			attribute.String("cloud.provider", "aws"), attribute.String("cloud.region", o.Region),
 			attribute.String("faas.name", o.Stack+"-"+o.Function),
 		)),
-		sdk.WithSampler(sampler(o.Share)), sdk.WithRawSpanLimits(spanLimits()),
+		// A caller's trace context can leave its trace out.
+		sdk.WithSampler(sdk.ParentBased(sdk.AlwaysSample())), sdk.WithRawSpanLimits(spanLimits()),
 		sdk.WithBatcher(exporter, sdk.WithBatchTimeout(batchTime), sdk.WithExportTimeout(sendTime)),
 	)
 	t := &Tracer{
@@ -86,13 +87,6 @@ func spanLimits() sdk.SpanLimits {
 	limits := sdk.NewSpanLimits()
 	limits.AttributeValueLengthLimit, limits.EventCountLimit = maxValue, 0
 	return limits
-}
-
-// sampler sends a share of the traces, by their ids, so that all functions decide alike. A caller's trace context can
-// leave its trace out. Its flag cannot have more than the share sent, because anybody may send that header.
-func sampler(share config.Share) sdk.Sampler {
-	byID := sdk.TraceIDRatioBased(float64(share))
-	return sdk.ParentBased(byID, sdk.WithRemoteParentSampled(byID))
 }
 
 // shutDown sends what is left.

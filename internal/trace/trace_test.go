@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/collector"
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/span"
 	"github.com/throughline/throughline/internal/trace"
@@ -109,26 +108,24 @@ func TestCallersContext(t *testing.T) {
 	none := "00000000000000000000000000000000"
 	for name, test := range map[string]struct {
 		parent, state string
-		share         float64
 		want          string // the trace's id, "own" or "" for no spans
 	}{
-		"a caller's trace":        {"00-" + id + "-00f067aa0ba902b7-01", "vendor=1", 1, id},
-		"a later version":         {"cc-" + id + "-00f067aa0ba902b7-01-more", "", 1, id},
-		"left out by the caller":  {"00-" + id + "-00f067aa0ba902b7-00", "", 1, ""},
-		"more than the share":     {"00-" + id + "-00f067aa0ba902b7-01", "", 0, ""},
-		"bad state":               {"00-" + id + "-00f067aa0ba902b7-01", strings.Repeat("\x00=,", 9999), 1, id},
-		"no header":               {"", "", 1, "own"},
-		"a trace of zeros":        {"00-" + none + "-00f067aa0ba902b7-01", "", 1, "own"},
-		"no hexadecimal":          {"00-" + strings.Repeat("z", 32) + "-00f067aa0ba902b7-01", "", 1, "own"},
-		"a long text":             {strings.Repeat("00-", 1<<16), strings.Repeat("a=b,", 1<<16), 1, "own"},
-		"two, joined by the door": {"00-" + id + "-00f067aa0ba902b7-01,00-" + id + "-00f067aa0ba902b7-01", "", 1, "own"},
-		"a version that is none":  {"ff-" + id + "-00f067aa0ba902b7-01", "", 1, "own"},
+		"a caller's trace":        {"00-" + id + "-00f067aa0ba902b7-01", "vendor=1", id},
+		"a later version":         {"cc-" + id + "-00f067aa0ba902b7-01-more", "", id},
+		"left out by the caller":  {"00-" + id + "-00f067aa0ba902b7-00", "", ""},
+		"bad state":               {"00-" + id + "-00f067aa0ba902b7-01", strings.Repeat("\x00=,", 9999), id},
+		"no header":               {"", "", "own"},
+		"a trace of zeros":        {"00-" + none + "-00f067aa0ba902b7-01", "", "own"},
+		"no hexadecimal":          {"00-" + strings.Repeat("z", 32) + "-00f067aa0ba902b7-01", "", "own"},
+		"a long text":             {strings.Repeat("00-", 1<<16), strings.Repeat("a=b,", 1<<16), "own"},
+		"two, joined by the door": {"00-" + id + "-00f067aa0ba902b7-01,00-" + id + "-00f067aa0ba902b7-01", "", "own"},
+		"a version that is none":  {"ff-" + id + "-00f067aa0ba902b7-01", "", "own"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			caller := map[string]string{trace.TraceParent: test.parent, trace.TraceState: test.state}
 			var next map[string]string
-			spans, _ := traced(t, func(o *trace.Options) { o.Share = config.Share(test.share) }, caller,
+			spans, _ := traced(t, nil, caller,
 				func(ctx context.Context) {
 					ctx, s := span.Start(ctx, "build_prompt")
 					next = trace.Caller(ctx)

@@ -71,7 +71,7 @@ func (o options) embedder() vector.Embedder {
 	if o.embeddings == "" {
 		return offline{embedder.New()}
 	}
-	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", EmbeddingModel: o.model})
+	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", Embedding: config.Embedding{Model: o.model}})
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {

@@ -57,7 +57,8 @@ func startServices(ctx context.Context, endpoint, name string, l latencies) (*se
 	s.instant.Store(true)
 	s.meter = meter.New(s.client, table.CreateTableInput(name))
 	s.embedder = openai.New(config.OpenAI{
-		BaseURL: s.ModelURL, APIKey: "local", EmbeddingModel: "text-embedding-3-small", Dimensions: rig.Dimensions,
+		BaseURL: s.ModelURL, APIKey: "local",
+		Embedding: config.Embedding{Model: "text-embedding-3-small", Dimensions: rig.Dimensions},
 	}, openai.WithTransport(s.transport(l.embedding)))
 	client, err := pinecone.New(s.IndexHost, "local", 0)
 	if err != nil {

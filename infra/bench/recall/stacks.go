@@ -59,8 +59,8 @@ func (s stacks) on(ctx context.Context, weights string, do func(api *client.Clie
 		environment = append(environment, "DATA_DIR="+filepath.Join(s.folder, "data"))
 	}
 	if s.embeddings != "" {
-		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+s.embeddings, "OPENAI_EMBEDDING_MODEL="+s.model,
-			"OPENAI_EMBEDDING_DIMENSIONS="+strconv.Itoa(s.dimensions))
+		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+s.embeddings,
+			"OPENAI_EMBEDDING_MODEL="+s.model+"@"+strconv.Itoa(s.dimensions))
 	}
 	stack, err := launch.Start(ctx, s.program, os.Stderr, environment...)
 	if err != nil {

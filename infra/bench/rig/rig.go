@@ -87,9 +87,8 @@ func (r *Rig) Stack(ctx context.Context, wrap func(name string, build stack.Cons
 	cfg, err := stack.Parse(map[string]string{
 		"PORT": "0", "TABLE_NAME": r.Table, "AWS_ENDPOINT_URL_DYNAMODB": r.Endpoint, "PINECONE_INDEX_HOST": r.IndexHost,
 		"OPENAI_BASE_URL": r.ModelURL, "OPENAI_EMBEDDING_BASE_URL": r.ModelURL,
-		"OPENAI_CHAT_MODEL": "gpt-6-luna", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small",
-		"OPENAI_EMBEDDING_DIMENSIONS": strconv.Itoa(Dimensions),
-		"KEEP_PROMPT_TEXT":            "false", "TRIGGERS": "sweep=24h",
+		"OPENAI_CHAT_MODEL": "gpt-6-luna", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small@" + strconv.Itoa(Dimensions),
+		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h",
 	})
 	if err != nil {
 		return nil, err

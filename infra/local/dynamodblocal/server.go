@@ -44,8 +44,6 @@ var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
 
 // Options say how the engine runs.
 type Options struct {
-	// Port to listen on; 0 takes a free one.
-	Port int
 	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
 	// memory.
 	DataDir string
@@ -64,7 +62,7 @@ type Server struct {
 
 // Start installs the engine if the cache doesn't have it, starts it, and returns when it answers. ctx bounds the start
 // only: the engine runs until Stop or, on Linux, until this process ends. Errors are one line, and say what to do when
-// Java 17, npm, the registry or the port is missing.
+// Java 17, npm or the registry is missing.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	java, err := findJava()
 	if err != nil {
@@ -72,9 +70,6 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	dir, err := install(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := checkPort(ctx, opts.Port); err != nil {
 		return nil, err
 	}
 	s := &Server{output: &tail{}, exited: make(chan struct{})}
@@ -166,7 +161,7 @@ func arguments(dir string, opts Options) ([]string, error) {
 	args := []string{
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx768m",
 		"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"), "-cp", jar(dir),
-		"org.eclipse.jetty.xml.XmlConfiguration", configuration, "port=" + strconv.Itoa(opts.Port),
+		"org.eclipse.jetty.xml.XmlConfiguration", configuration, "port=0",
 	}
 	if opts.DataDir == "" {
 		return append(args, "inMemory=true"), nil
@@ -242,15 +237,6 @@ func findJava() (string, error) {
 			"or name a running engine in AWS_ENDPOINT_URL_DYNAMODB")
 	}
 	return path, nil
-}
-
-// checkPort returns an error if the port is taken. The engine itself would tell much later.
-func checkPort(ctx context.Context, port int) error {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
-	if err != nil {
-		return fmt.Errorf("port %d is taken: stop what uses it, or choose another with DYNAMODB_PORT", port)
-	}
-	return l.Close()
 }
 
 const tailSize = 8 << 10

@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -94,8 +93,7 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 	}
 	for _, name := range []string{
 		"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "OPENAI_BACKGROUND_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL",
-		"OTEL_EXPORTER_OTLP_HEADERS", "CHAT_TIMEOUT", "SUMMARY_MESSAGES", "MEMORY_MESSAGES", "SUMMARY_IDLE",
-		"SUMMARY_TIMEOUT_MS", "PROMPT_DAYS", "CACHE_FIRST",
+		"OTEL_EXPORTER_OTLP_HEADERS", "TRIGGERS",
 	} {
 		if value, ok := s.cfg.Environment[name]; ok {
 			out[name] = value
@@ -105,7 +103,7 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 	return out
 }
 
-// sharedEnvironment returns the variables that are the same for every function: servers, keys and triggers.
+// sharedEnvironment returns the variables that are the same for every function: servers and keys.
 func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	cursorKey, err := s.cursorKey()
 	if err != nil {
@@ -120,15 +118,10 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
-		"KEEP_PROMPT_TEXT": cmp.Or(s.cfg.Environment["KEEP_PROMPT_TEXT"], "true"),
-		// The local stack has no limits of users unless they are asked for.
-		"REQUESTS_PER_MINUTE": cmp.Or(s.cfg.Environment["REQUESTS_PER_MINUTE"], "0"),
-		"ANSWERS_AT_ONCE":     cmp.Or(s.cfg.Environment["ANSWERS_AT_ONCE"], "0"),
-		"RECALL_WEIGHTS":      s.cfg.Environment["RECALL_WEIGHTS"],
+		"RECALL_WEIGHTS": s.cfg.Environment["RECALL_WEIGHTS"],
 	}
 	accepted := s.acceptedTokens()
-	out["JWT_ISSUER"], out["JWT_JWKS_URL"] = accepted.Issuer, accepted.JWKSURL
-	out["JWT_AUDIENCE"] = strings.Join(accepted.Audiences, ",")
+	out["JWT_ISSUER"], out["JWT_AUDIENCE"] = accepted.Issuer, strings.Join(accepted.Audiences, ",")
 	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
 		out["PINECONE_API_KEY"] = "local"
 	}
@@ -140,15 +133,6 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	}
 	if s.cfg.Environment["OPENAI_EMBEDDING_API_KEY"] == "" && s.services.embedding.direct != s.services.openai.direct {
 		out["OPENAI_EMBEDDING_API_KEY"] = "local" // the chat's key is not for this address
-	}
-	if n := s.cfg.Triggers.Messages; n > 0 {
-		out["SUMMARY_MESSAGES"] = strconv.Itoa(n)
-	}
-	if n := s.cfg.Triggers.Memories; n > 0 {
-		out["MEMORY_MESSAGES"] = strconv.Itoa(n)
-	}
-	if idle := s.cfg.Triggers.Idle; idle > 0 {
-		out["SUMMARY_IDLE"] = idle.String()
 	}
 	return out, nil
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
-	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -106,7 +105,7 @@ func (s *services) startDynamoDB(ctx context.Context) error {
 		if !dynamodblocal.Installed() {
 			s.printer.print("dynamodb", "", "installing DynamoDB Local, once")
 		}
-		options := dynamodblocal.Options{Port: int(s.cfg.DynamoDBPort), DataDir: s.cfg.dataPath("dynamodb")}
+		options := dynamodblocal.Options{DataDir: s.cfg.dataPath("dynamodb")}
 		engine, err := dynamodblocal.Start(ctx, options)
 		if err != nil {
 			return err
@@ -218,19 +217,19 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 
 // startPinecone serves the data plane at two addresses, directly and through an injector.
 func (s *services) startPinecone(ctx context.Context) error {
-	if host := s.cfg.PineconeHost; host != "" {
+	if host := s.cfg.Pinecone.IndexHost; host != "" {
 		s.pinecone = service{direct: host, injected: host, about: "named by PINECONE_INDEX_HOST"}
 		return nil
 	}
-	index, err := s.openIndex("pinecone", s.cfg.EmbeddingDimensions) //nolint:contextcheck // it outlives the start
+	index, err := s.openIndex("pinecone", s.cfg.OpenAI.Embedding.Dimensions) //nolint:contextcheck // it outlives the start
 	if err != nil {
 		return err
 	}
-	direct, err := listen(ctx, "PINECONE_PORT", s.cfg.PineconePort)
+	direct, err := listen(ctx, 0)
 	if err != nil {
 		return err
 	}
-	injected, err := listen(ctx, "", 0)
+	injected, err := listen(ctx, 0)
 	if err != nil {
 		return errors.Join(err, direct.Close())
 	}
@@ -263,13 +262,7 @@ const ownHost = "local"
 
 // startNextIndex serves the next index where it has no host of its own.
 func (s *services) startNextIndex(ctx context.Context) error {
-	cfg, err := config.Parse(map[string]string{
-		"TABLE_NAME": s.cfg.TableName, "PINECONE_NEXT_INDEX": s.cfg.Environment["PINECONE_NEXT_INDEX"],
-	})
-	if err != nil {
-		return err
-	}
-	next := cfg.Pinecone.Next
+	next := s.cfg.Pinecone.Next
 	if next.Host == "" {
 		return nil
 	}
@@ -278,7 +271,7 @@ func (s *services) startNextIndex(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		l, err := listen(ctx, "", 0)
+		l, err := listen(ctx, 0)
 		if err != nil {
 			return err
 		}
@@ -305,7 +298,7 @@ func (s *services) startOpenAI(ctx context.Context) (err error) {
 	injector := faults.NewInjector(3)
 	var offline string
 	if s.cfg.OpenAIBaseURL == "" || s.cfg.EmbeddingBaseURL == "" {
-		l, err := listen(ctx, "OPENAI_PORT", s.cfg.OpenAIPort)
+		l, err := listen(ctx, 0)
 		if err != nil {
 			return err
 		}
@@ -344,7 +337,7 @@ func (s *services) injectOpenAI(ctx context.Context, injector *faults.Injector, 
 
 // serve serves a handler at a free port and returns its address.
 func (s *services) serve(ctx context.Context, handler http.Handler) (string, error) {
-	l, err := listen(ctx, "", 0)
+	l, err := listen(ctx, 0)
 	if err != nil {
 		return "", err
 	}

@@ -93,7 +93,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return err
 	}
 	// The API's port comes first: if it is taken, nothing else has to start.
-	api, err := listen(ctx, "PORT", s.cfg.Port)
+	api, err := listen(ctx, s.cfg.Port)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return errors.Join(err, api.Close())
 	}
 	s.supervisor.serve(api, newRoutes(s).handler())
-	lambda, err := listen(ctx, "LAMBDA_PORT", s.cfg.LambdaPort)
+	lambda, err := listen(ctx, 0)
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,7 @@ func (c Config) dataFolder(name string) (string, error) {
 // acceptedTokens says which tokens are valid: those of an own issuer, or the local ones.
 func (s *Stack) acceptedTokens() auth.Config {
 	if s.cfg.hasOwnIssuer() {
-		audiences := strings.Split(s.cfg.Audience, ",")
-		return auth.Config{Issuer: string(s.cfg.Issuer), Audiences: audiences, JWKSURL: string(s.cfg.JWKSURL)}
+		return auth.Config{Issuer: string(s.cfg.Issuer), Audiences: s.cfg.Auth.Audiences}
 	}
 	return auth.Config{Issuer: s.issuer.URL(), Audiences: []string{issuer.Audience}}
 }

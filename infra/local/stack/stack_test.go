@@ -38,8 +38,8 @@ func TestStackWithOwnEngine(t *testing.T) {
 func TestStackOnNamedEngine(t *testing.T) {
 	t.Parallel()
 	f := start(t, map[string]string{
-		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other", "CHAT_TIMEOUT": "7s",
-		"OPENAI_BACKGROUND_MODEL": "small", "OPENAI_BACKGROUND_EFFORT": "none", "CORS_ORIGINS": "*",
+		"TRIGGERS": "messages=3,idle=2s", "KEEP_PROMPT_TEXT": "false", "OPENAI_CHAT_MODEL": "other",
+		"OPENAI_BACKGROUND_MODEL": "small", "CORS_ORIGINS": "*",
 	})
 	inTurn(t, f, []step{
 		{"functions get their environment", functionsGetTheirEnvironment},
@@ -131,14 +131,14 @@ func (f *fixture) useServices(t *testing.T, info stack.Info) {
 
 func functionsGetTheirEnvironment(t *testing.T, f *fixture) {
 	coach, summarize := f.config("coach"), f.config("summarize")
-	if tr := summarize.Triggers; tr.Messages != 3 || tr.Idle != 2*time.Second || tr.TimeoutMS != 2500 {
+	if tr := summarize.Triggers; tr.Messages != 3 || tr.Idle != 2*time.Second || tr.Timeout != 2500*time.Millisecond {
 		t.Errorf("triggers %+v", tr)
 	}
-	if background := summarize.OpenAI.Background(); background.ChatModel != "small" || background.ChatEffort != "none" {
+	if background := summarize.OpenAI.Background(); background.ChatModel != "small" {
 		t.Errorf("background %+v", background)
 	}
-	if coach.PromptFunction != "throughline-prompt:live" || coach.OpenAI.ChatModel != "other" ||
-		coach.ChatTimeout != 7*time.Second || coach.KeepPromptText || coach.SecretPrefix != "" ||
+	if coach.PromptFunction() != "throughline-prompt:live" || coach.OpenAI.ChatModel != "other" ||
+		coach.KeepPromptText || coach.SecretPrefix != "" ||
 		coach.Auth.Issuer != f.stack.URL() {
 		t.Errorf("coach %+v", coach)
 	}
@@ -318,7 +318,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	if err := first.stack.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	environ["PORT"], environ["DYNAMODB_PORT"] = port, freePort(t)
+	environ["PORT"] = port
 	second := startOwn(t, environ)
 	info := second.stack.Info()
 	if item(t, dynamo(info.DynamoDBEndpoint), info.TableName, "user#ann", "msg#one") == nil {
@@ -336,7 +336,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 		t.Error("a record that the first run handled came again")
 	}
 	second.mu.Unlock()
-	engineThatDiesEndsWait(t, second, environ["DYNAMODB_PORT"])
+	engineThatDiesEndsWait(t, second, environ["DATA_DIR"])
 }
 
 // besideAnotherStack starts a second stack on the engine of the first one.

@@ -85,14 +85,13 @@ func (s *supervisor) closeServers(ctx context.Context) {
 
 // listen takes a port of the loopback interface, or a free one for 0. The error tells the user to give another value
 // to the variable that chooses the port.
-func listen(ctx context.Context, variable string, port Port) (net.Listener, error) {
+func listen(ctx context.Context, port Port) (net.Listener, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
 	switch other := port + 1; {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, other)
+		return nil, fmt.Errorf("port %d is taken: stop what uses it, or PORT=%d make run", port, other)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("port %d may not be used by you: choose one above 1023, as with %s=8080 make run",
-			port, variable)
+		return nil, fmt.Errorf("port %d may not be used by you: choose one above 1023, as with PORT=8080 make run", port)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)

@@ -23,6 +23,9 @@ import (
 	"github.com/throughline/throughline/internal/token"
 )
 
+// chatTimeout limits one generation of the coach.
+const chatTimeout = 2 * time.Minute
+
 // New builds the handler.
 func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.DoorHandler, error) {
 	cfg, rt, verifier, err := tokencheck.Prepare(
@@ -50,7 +53,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
 	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
-		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithAnswerLimit(cfg.AnswersAtOnce, chat.Longest(cfg.ChatTimeout)),
+		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithAnswerLimit(cfg.AnswersAtOnce, chat.Longest(chatTimeout)),
 		adopt.WithTokens(tokens.Count))
 }
 
@@ -69,7 +72,7 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 	if err != nil {
 		return nil, err
 	}
-	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction)
+	prompts := caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction())
 	turns := dynamo.NewTurnStore(db)
 	return chat.New(chat.Deps{
 		Turns: turns, Watch: turns, Joins: turns, Keeper: turns, Prompts: prompts,
@@ -77,9 +80,9 @@ func chats(cfg config.Config, rt function.Runtime, db *dynamo.DB, tokens *token.
 		Recall: recaller,
 		Forget: dynamo.NewExtractionStore(db),
 		Embed:  recaller, Archive: dynamo.NewPromptStore(db), Tokens: tokens, Now: time.Now,
-		Timeout:      cfg.ChatTimeout,
+		Timeout:      chatTimeout,
 		AnswerTokens: cfg.AnswerTokens,
-		StoreText:    cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
+		StoreText:    cfg.KeepPromptText, Retention: function.PromptRetention,
 		Observe: observe, Report: function.Report(rt.Log),
 	}), nil
 }

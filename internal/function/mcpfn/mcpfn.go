@@ -45,7 +45,7 @@ func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (
 		Door: door{checked}, Search: search, Memories: dynamo.NewMemoryStore(db),
 		Facts:    dynamo.NewRecallSource(db),
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Summary: dynamo.NewUserSummaryStore(db),
-		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction),
+		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction()),
 		Tokens:  token.New(), Now: time.Now, Log: rt.Log, Issuer: cfg.Auth.Issuer, Origins: cfg.Auth.CORSOrigins,
 	})), nil
 }

@@ -51,8 +51,7 @@ func prompts(cfg config.Config, rt function.Runtime, db *dynamo.DB) (*prompt.Ser
 		Archive: dynamo.NewPromptStore(db),
 		Store:   dynamo.NewPromptSource(db), Search: search, Counter: tokens, Now: time.Now, NewID: rand.Text,
 		Log: rt.Log, Observe: observe,
-		StoreText: cfg.KeepPromptText, Retention: time.Duration(cfg.PromptDays) * 24 * time.Hour,
-		FillBudget: !cfg.CacheFirst,
+		StoreText: cfg.KeepPromptText, Retention: function.PromptRetention,
 	}), nil
 }
 

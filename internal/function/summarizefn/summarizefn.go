@@ -56,7 +56,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Store: dynamo.NewSummarySource(db), Model: model, Quota: quota, Index: index, Messages: messages,
 		Memories: memories, Tokens: tokens, Now: time.Now, Random: rand.Float64, Report: report,
 		IsFailing: model.IsFailing, EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
-		Timeout: time.Duration(cfg.Triggers.TimeoutMS) * time.Millisecond, Background: cfg.BackgroundModel,
+		Timeout: cfg.Triggers.Timeout, Background: cfg.BackgroundModel,
 	})
 	spines := summary.NewSpines(summary.SpineDeps{
 		Store: dynamo.NewSpineStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now, Random: rand.Float64,
@@ -75,7 +75,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 		},
-		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.WorkerFunction)),
+		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.WorkerFunction())),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(db.DecodeChange, adopt.NewArrivalMover(db, service), rt.Log)

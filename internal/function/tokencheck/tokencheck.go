@@ -16,7 +16,7 @@ func Prepare(ctx context.Context, cfg config.Config, rt function.Runtime, name s
 	config.Config, function.Runtime, *auth.Verifier, error,
 ) {
 	verifier, err := auth.New(ctx, auth.Config{
-		Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences, JWKSURL: cfg.Auth.JWKSURL,
+		Issuer: cfg.Auth.Issuer, Audiences: cfg.Auth.Audiences,
 	})
 	if err != nil {
 		return cfg, rt, nil, err
