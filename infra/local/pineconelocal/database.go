@@ -63,13 +63,8 @@ func (x *index) save(c change) error {
 	}
 	return x.database.Update(func(tx *bbolt.Tx) error {
 		name := []byte(c.namespace)
-		if c.drop || c.clear {
-			if err := tx.DeleteBucket(name); err != nil {
-				return err
-			}
-		}
 		if c.drop {
-			return nil
+			return tx.DeleteBucket(name)
 		}
 		bucket, err := tx.CreateBucketIfNotExists(name)
 		if err != nil {

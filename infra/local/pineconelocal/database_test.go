@@ -39,19 +39,16 @@ func readDatabase(t *testing.T, dir string) []byte {
 // writeEverything makes each kind of write, and leaves what wantWritten checks.
 func writeEverything(t *testing.T, conn *pinecone.IndexConnection) {
 	t.Helper()
-	a := hybrid("a", []float32{1, 2}, []uint32{4}, []float32{5})
+	a := hybrid("a", []float32{3, 4}, []uint32{4}, []float32{5})
 	a.Metadata = object(t, map[string]any{"k": "v"})
-	filtered := dense("filtered", 1, 1)
-	filtered.Metadata = object(t, map[string]any{"k": "w"})
-	upsert(t, conn, a, dense("b", 1, 1), dense("deleted", 1, 1), filtered)
+	upsert(t, conn, dense("a", 1, 1), dense("b", 1, 1), dense("deleted", 1, 1))
+	upsert(t, conn, a)
 	upsert(t, conn.WithNamespace("dropped"), dense("x", 1, 1))
 	upsert(t, conn.WithNamespace("emptied"), dense("x", 1, 1))
 	ctx := t.Context()
 	err := errors.Join(
-		conn.UpdateVector(ctx, &pinecone.UpdateVectorRequest{Id: "a", Values: []float32{3, 4}}),
 		conn.DeleteVectorsById(ctx, []string{"deleted"}),
-		conn.DeleteVectorsByFilter(ctx, object(t, map[string]any{"k": "w"})),
-		conn.WithNamespace("emptied").DeleteAllVectorsInNamespace(ctx),
+		conn.WithNamespace("emptied").DeleteVectorsById(ctx, []string{"x"}),
 		conn.DeleteNamespace(ctx, "dropped"))
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +57,7 @@ func writeEverything(t *testing.T, conn *pinecone.IndexConnection) {
 
 func wantWritten(t *testing.T, conn *pinecone.IndexConnection) {
 	t.Helper()
-	got := fetch(t, conn, "a", "b", "deleted", "filtered")
+	got := fetch(t, conn, "a", "b", "deleted")
 	if len(got) != 2 || got["a"] == nil || got["b"] == nil {
 		t.Fatalf("records %v, want a and b", got)
 	}
@@ -119,10 +116,7 @@ func TestDataDirKeepsNoEmptyWrites(t *testing.T) {
 	run(t, dir, func(conn *pinecone.IndexConnection) {
 		upsert(t, conn, dense("a", 1))
 		before := readDatabase(t, dir)
-		err := errors.Join(
-			conn.DeleteVectorsById(t.Context(), []string{"missing"}),
-			conn.UpdateVector(t.Context(), &pinecone.UpdateVectorRequest{Id: "missing", Values: []float32{1}}))
-		if err != nil {
+		if err := conn.DeleteVectorsById(t.Context(), []string{"missing"}); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(before, readDatabase(t, dir)) {

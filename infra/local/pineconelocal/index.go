@@ -43,13 +43,12 @@ type record struct {
 type change struct {
 	namespace string
 	drop      bool // remove the namespace
-	clear     bool // remove all its records
 	puts      []*record
 	removes   []string
 }
 
 func (c *change) isEmpty() bool {
-	return !c.drop && !c.clear && len(c.puts) == 0 && len(c.removes) == 0
+	return !c.drop && len(c.puts) == 0 && len(c.removes) == 0
 }
 
 // write plans a change on the present records and makes it: all of it, or nothing when plan or the database fails.
@@ -84,9 +83,6 @@ func (x *index) apply(c change) {
 	if ns == nil {
 		ns = &namespace{}
 		x.namespaces[c.namespace] = ns
-	}
-	if c.clear {
-		ns.records = nil
 	}
 	for _, r := range c.puts {
 		x.dimension = len(r.values)

@@ -14,8 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// query finds the records most similar to a vector or to a stored record. A namespace or an id that doesn't exist has
-// no matches.
+// query finds the records most similar to a vector. A namespace that doesn't exist has no matches.
 func (s *Server) query(in, out message) error {
 	keep, err := checkQuery(in)
 	if err != nil {
@@ -40,13 +39,11 @@ func (s *Server) query(in, out message) error {
 }
 
 func checkQuery(in message) (predicate, error) {
-	if err := rejectFields(in, "queries"); err != nil {
+	if err := rejectFields(in, "queries", "id"); err != nil {
 		return nil, err
 	}
-	k, byID := in.uint("top_k"), in.string("id") != ""
+	k := in.uint("top_k")
 	switch {
-	case byID && (len(in.floats("vector")) > 0 || in.has("sparse_vector")):
-		return nil, invalid("Cannot provide both 'id' and a vector")
 	case k < 1 || k > maxTopK:
 		return nil, invalid("top_k must be between 1 and %d, got %d", maxTopK, k)
 	case k > maxTopKWithContent && (in.bool("include_values") || in.bool("include_metadata")):
@@ -62,8 +59,7 @@ type target struct {
 	sparse vector.Sparse
 }
 
-// prepare returns the target of a query and the records to compare with it. There are none when no record has the
-// query's id.
+// prepare returns the target of a query and the records to compare with it.
 func (s *Server) prepare(in message) (q target, records []*record, err error) {
 	q.values = in.floats("vector")
 	if q.sparse, err = readSparse(in, "sparse_vector"); err != nil {
@@ -73,14 +69,8 @@ func (s *Server) prepare(in message) (q target, records []*record, err error) {
 		return q, nil, err
 	}
 	s.index.read(func() {
-		ns := s.index.namespace(in.string("namespace"))
-		if in.string("id") == "" {
-			records = slices.Clone(ns.records)
-			err = checkQueryDimension(len(q.values), s.index.dimension)
-		} else if r := ns.get(in.string("id")); r != nil {
-			records = slices.Clone(ns.records)
-			q = target{r.values, r.sparse}
-		}
+		records = slices.Clone(s.index.namespace(in.string("namespace")).records)
+		err = checkQueryDimension(len(q.values), s.index.dimension)
 	})
 	return q, records, err
 }
@@ -88,7 +78,7 @@ func (s *Server) prepare(in message) (q target, records []*record, err error) {
 // checkQueryDimension accepts any vector while the index has no dimension, because it is empty then.
 func checkQueryDimension(got, index int) error {
 	if got == 0 && index == 0 {
-		return invalid("Either 'vector' or 'id' must be provided")
+		return invalid("'vector' must be provided")
 	}
 	return checkDimension(got, index)
 }

@@ -81,15 +81,6 @@ func TestQueryHybrid(t *testing.T) {
 			}
 		})
 	}
-	t.Run("by id", func(t *testing.T) {
-		res, err := conn.QueryByVectorId(t.Context(), &pinecone.QueryByVectorIdRequest{VectorId: "words", TopK: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := gocmp.Diff([]string{"words 31.000", "dense 6.000", "other 2.000"}, scores(res)); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	})
 }
 
 func TestQueryIncludes(t *testing.T) {
@@ -125,10 +116,6 @@ func TestQueryFindsNothing(t *testing.T) {
 	upsert(t, conn, dense("a", 1, 2))
 	if got := query(t, conn.WithNamespace("missing"), request); got != nil {
 		t.Errorf("in a missing namespace: %v", got)
-	}
-	res, err := conn.QueryByVectorId(t.Context(), &pinecone.QueryByVectorIdRequest{VectorId: "missing", TopK: 3})
-	if err != nil || len(res.Matches) > 0 {
-		t.Errorf("by a missing id: %v, %v", res, err)
 	}
 }
 

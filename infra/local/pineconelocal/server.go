@@ -1,6 +1,5 @@
 // Package pineconelocal is a Pinecone data plane for the local stack. It serves, in plaintext gRPC, the methods of the
-// go-pinecone client that Throughline and the client's own suite for local servers call, with the service's limits,
-// error codes and filter language. Other methods and fields are answered with Unimplemented.
+// go-pinecone client that Throughline and its tests call, with the service's limits, error codes and filter language. Other methods and fields are answered with Unimplemented.
 //
 // It behaves as a serverless index with the metric dotproduct does, with two differences: scores are exact, because a
 // query compares every record, and a write is visible at once. Equal scores are ordered by id.
@@ -68,8 +67,7 @@ func New(opts Options) (*Server, error) {
 }
 
 // Serve answers on l until Close, and then returns nil. The interceptors, if any, see each call of this listener, the
-// first of them first. API keys are not checked: the client's own suite for local servers sends none. Serve closes l,
-// and returns [net.ErrClosed] when the server is closed already.
+// first of them first. API keys are not checked. Serve closes l, and returns [net.ErrClosed] when the server is closed already.
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),
@@ -129,7 +127,6 @@ func inNamespace(h handler) handler {
 func (s *Server) handlers() map[string]handler {
 	return map[string]handler{
 		"Upsert":             inNamespace(s.upsert),
-		"Update":             inNamespace(s.update),
 		"Delete":             inNamespace(s.delete),
 		"Fetch":              inNamespace(s.fetch),
 		"List":               inNamespace(s.list),

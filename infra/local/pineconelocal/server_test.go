@@ -61,16 +61,13 @@ func TestWhatIsNotServedIsRefused(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
 	ctx, some := t.Context(), object(t, map[string]any{"k": "v"})
-	sparse := &pinecone.SparseValues{Indices: []uint32{1}, Values: []float32{1}}
-	values := []float32{1}
-	_, byFilter := conn.UpdateVectorsByMetadata(ctx,
-		&pinecone.UpdateVectorsByMetadataRequest{Filter: some, Metadata: some})
+	_, byID := conn.QueryByVectorId(ctx, &pinecone.QueryByVectorIdRequest{VectorId: "a", TopK: 1})
 	_, counted := conn.DescribeIndexStatsFiltered(ctx, some)
 	_, namespaces := conn.ListNamespaces(ctx, &pinecone.ListNamespacesParams{})
 	for want, err := range map[string]error{
-		"UpdateRequest.sparse_values is not served locally": conn.UpdateVector(ctx,
-			&pinecone.UpdateVectorRequest{Id: "a", Values: values, SparseValues: sparse}),
-		"UpdateRequest.set_metadata is not served locally":        byFilter,
+		"QueryRequest.id is not served locally":                   byID,
+		"DeleteRequest.filter is not served locally":              conn.DeleteVectorsByFilter(ctx, some),
+		"DeleteRequest.delete_all is not served locally":          conn.DeleteAllVectorsInNamespace(ctx),
 		"DescribeIndexStatsRequest.filter is not served locally":  counted,
 		"unknown method ListNamespaces for service VectorService": namespaces,
 	} {
@@ -123,12 +120,11 @@ func callEverything(t *testing.T, conn *pinecone.IndexConnection, worker int) {
 			&pinecone.QueryByVectorValuesRequest{Vector: []float32{1, 1}, TopK: 20, IncludeMetadata: true})
 		_, listed := conn.ListVectors(ctx, &pinecone.ListVectorsRequest{})
 		_, counted := conn.DescribeIndexStats(ctx)
-		updated := conn.UpdateVector(ctx, &pinecone.UpdateVectorRequest{Id: v.Id, Values: []float32{2, 2}})
 		var deleted error
 		if i%3 == 0 {
 			deleted = conn.DeleteVectorsById(ctx, []string{v.Id})
 		}
-		if err := errors.Join(upserted, queried, listed, counted, updated, deleted); err != nil {
+		if err := errors.Join(upserted, queried, listed, counted, deleted); err != nil {
 			t.Error(err)
 		}
 	}

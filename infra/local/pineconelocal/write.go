@@ -49,79 +49,24 @@ func checkUpsert(in message, vectors int) error {
 	return nil
 }
 
-// update replaces the dense values of one record. A record that doesn't exist is left so, without an error.
-func (s *Server) update(in, _ message) error {
-	values, id := in.floats("values"), in.string("id")
-	if err := checkUpdate(in, id, values); err != nil {
-		return err
-	}
-	return s.index.write(func() (change, error) {
-		if err := checkDimension(len(values), s.index.dimension); err != nil {
-			return change{}, err
-		}
-		c := change{namespace: in.string("namespace")}
-		if old := s.index.namespace(c.namespace).get(id); old != nil {
-			updated := *old
-			updated.values = values
-			c.puts = []*record{&updated}
-		}
-		return c, nil
-	})
-}
-
-func checkUpdate(in message, id string, values []float32) error {
-	if err := rejectFields(in, "sparse_values", "set_metadata", "filter", "dry_run"); err != nil {
-		return err
-	}
-	if err := checkID(id); err != nil {
-		return err
-	}
-	return checkDense(id, values)
-}
-
-// delete removes records by id, by a filter, or all of a namespace, which itself stays.
+// delete removes records by id. Records that don't exist are left so.
 func (s *Server) delete(in, _ message) error {
-	keep, err := checkDelete(in)
-	if err != nil {
+	ids := in.strings("ids")
+	if err := rejectFields(in, "delete_all", "filter"); err != nil {
+		return err
+	}
+	if err := checkIDCount(len(ids)); err != nil {
 		return err
 	}
 	return s.index.write(func() (change, error) {
-		c := change{namespace: in.string("namespace"), clear: in.bool("delete_all")}
+		c := change{namespace: in.string("namespace")}
 		if !s.index.exists(c.namespace) {
 			return c, errNoNamespace
 		}
 		ns := s.index.namespace(c.namespace)
-		c.removes = slices.DeleteFunc(in.strings("ids"), func(id string) bool { return ns.get(id) == nil })
-		if in.has("filter") {
-			for _, r := range ns.records {
-				if keep(r.metadata.GetFields()) {
-					c.removes = append(c.removes, r.id)
-				}
-			}
-		}
+		c.removes = slices.DeleteFunc(ids, func(id string) bool { return ns.get(id) == nil })
 		return c, nil
 	})
-}
-
-// checkDelete returns the compiled filter, if there is one.
-func checkDelete(in message) (predicate, error) {
-	ids := in.strings("ids")
-	selectors := 0
-	for _, given := range []bool{len(ids) > 0, in.bool("delete_all"), in.has("filter")} {
-		if given {
-			selectors++
-		}
-	}
-	if selectors != 1 {
-		return nil, invalid("Exactly one of 'ids', 'delete_all' and 'filter' must be given")
-	}
-	if in.has("filter") {
-		return requireFilter(in.object("filter"))
-	}
-	if in.bool("delete_all") {
-		return nil, nil
-	}
-	return nil, checkIDCount(len(ids))
 }
 
 // deleteNamespace removes a namespace with all its records.
