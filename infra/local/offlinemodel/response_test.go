@@ -168,7 +168,6 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"response, no effort":    {responses, `"model":"gpt-4o","reasoning":{"effort":"low"}` + input, 400, "effort"},
 		"response, field":        {responses, `"model":"gpt-6-sol","max_tokens":99` + input, 400, "max_tokens"},
 		"response, limit":        {responses, `"model":"gpt-6-sol","max_output_tokens":15` + input, 400, "max_output_tokens"},
-		"response, stored":       {responses, `"model":"gpt-6-sol","previous_response_id":"r"` + input, 400, "'r'"},
 		"response, no input":     {responses, `"model":"gpt-6-sol"`, 400, "messages"},
 		"response, item":         {responses, `"model":"gpt-6-sol","input":[{"type":"file_ref"}]`, 400, "file_ref"},
 		"response, no result":    {responses, `"model":"gpt-6-sol","input":[{` + call + `}]`, 400, "No tool output"},

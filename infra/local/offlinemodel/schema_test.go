@@ -35,29 +35,3 @@ func TestStrictSchemas(t *testing.T) {
 		}
 	}
 }
-
-// TestKeywordsThatNoValueIsBuiltByAreRefused has a keyword in each place, and what is no schema. A tool may have any.
-func TestKeywordsThatNoValueIsBuiltByAreRefused(t *testing.T) {
-	t.Parallel()
-	_, server := newClient(t)
-	for property, reason := range map[string]string{
-		`{"$ref":"#/$defs/d"}`:                                                           "'$ref'",
-		`{"anyOf":[{"type":"string","minLength":3}]}`:                                    "'minLength'",
-		`{"type":"array","items":{"type":"integer","minimum":1}}`:                        "'minimum'",
-		`{"type":"object","properties":{"b":{"oneOf":[{"type":"null"}]}},"required":[]}`: "'oneOf'",
-	} {
-		schema := `{"type":"object","properties":{"a":` + property + `},"required":["a"]}`
-		status, answer := send(t, server, "/v1/chat/completions", formatBody("s", schema, false))
-		if status != 400 || !strings.Contains(string(answer), reason) {
-			t.Errorf("%s: %d %s, want %q", schema, status, answer, reason)
-		}
-		tool := `{"model":"m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function",` +
-			`"function":{"name":"f","parameters":` + schema + `}}],"tool_choice":"required"}`
-		if status, answer := send(t, server, "/v1/chat/completions", tool); status != 200 {
-			t.Errorf("a tool with %s: %d %s", schema, status, answer)
-		}
-	}
-	if status, answer := send(t, server, "/v1/chat/completions", formatBody("s", `[]`, false)); status != 400 {
-		t.Errorf("a list: %d %s", status, answer)
-	}
-}

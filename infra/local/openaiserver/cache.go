@@ -6,21 +6,13 @@ import (
 	"sync"
 )
 
-// The rules of the service's guide "Prompt caching". A prompt is reused from minCached tokens on. Models with
-// breakpoints reuse it up to one, and write maxWrites of them for a request. Earlier models reuse any beginning, in
-// steps of cacheStep. The service also caches requests without a key. Here those are left alone, so that equal
-// requests get equal answers.
+// The rules of the service's guide "Prompt caching". A prompt is reused up to a breakpoint, from minCached tokens on. A
+// request writes maxWrites of its breakpoints. The service also caches requests without a key, and those of models
+// without breakpoints. Here those are left alone, so that equal requests get equal answers.
 const (
 	minCached   = 1024
-	cacheStep   = 128
 	maxWrites   = 4
 	maxCacheKey = 64
-)
-
-// keptPrompts is how many prompts of a key are kept, keptKeys how many keys. The oldest are forgotten.
-const (
-	keptPrompts = 4
-	keptKeys    = 256
 )
 
 // cacheOptions are the service's settings of a cache, for a request and for a breakpoint.
@@ -31,74 +23,51 @@ type cacheOptions struct {
 
 // validateCache refuses what the service refuses of the fields for its cache.
 func (r *chatRequest) validateCache() error {
-	if n := len(r.PromptCacheKey); n > maxCacheKey {
+	if len(r.PromptCacheKey) > maxCacheKey {
 		return badRequest("prompt_cache_key", "Invalid 'prompt_cache_key': string too long. Expected a string with maximum "+
-			"length %d, but got a string with length %d instead.", maxCacheKey, n)
+			"length %d.", maxCacheKey)
 	}
-	if breakpoints.MatchString(r.Model) {
-		return nil
-	}
-	if r.PromptCacheOptions != nil {
-		return unsupportedParameter("prompt_cache_options")
-	}
-	if slices.ContainsFunc(r.Messages, func(m chatMessage) bool { return m.Content.breakpoint }) {
-		return unsupportedParameter("prompt_cache_breakpoint")
+	isMarked := slices.ContainsFunc(r.Messages, func(m chatMessage) bool { return m.Content.breakpoint })
+	if !breakpoints.MatchString(r.Model) && (isMarked || r.PromptCacheOptions != nil) {
+		return unsupportedParameter("prompt_cache_options and prompt_cache_breakpoint")
 	}
 	return nil
 }
 
-// cachedPrompt is the prompt of an earlier request.
-type cachedPrompt struct {
-	text string
-	// ends are where its beginnings end that were written to the cache, in bytes. nil means all of them.
-	ends []int
-}
-
-// promptCache has the last prompts of each key and model.
+// promptCache has the hashes of the beginnings of prompts that were written, with their keys and models.
 type promptCache struct {
 	mu      sync.Mutex
-	prompts map[string][]cachedPrompt
-	// keys are in the order of their first use.
-	keys []string
+	written map[uint64]bool
 }
+
+// maxWritten bounds the cache, which then forgets everything.
+const maxWritten = 4096
 
 // use returns how many tokens of a request's prompt are in the cache, and writes the prompt to it.
 func (c *promptCache) use(r *chatRequest, count func(string) int) int {
-	if r.PromptCacheKey == "" {
+	if r.PromptCacheKey == "" || !breakpoints.MatchString(r.Model) {
 		return 0
 	}
 	text, ends := r.cacheable()
-	key := r.PromptCacheKey + "\x00" + r.Model
 	c.mu.Lock()
-	earlier := slices.Clone(c.prompts[key])
-	c.add(key, cachedPrompt{text, slices.Clone(ends[:min(len(ends), maxWrites)])})
-	c.mu.Unlock()
-	if !breakpoints.MatchString(r.Model) {
-		return commonTokens(text, earlier, count)
+	defer c.mu.Unlock()
+	if len(c.written) > maxWritten || c.written == nil {
+		c.written = map[uint64]bool{}
 	}
-	for _, end := range ends {
-		for _, p := range earlier {
-			if slices.Contains(p.ends, end) && strings.HasPrefix(p.text, text[:end]) {
-				return atLeast(minCached, count(text[:end]))
-			}
+	longest := 0
+	for i, end := range ends {
+		id := hash(r.PromptCacheKey + "\x00" + r.Model + "\x00" + text[:end])
+		if c.written[id] {
+			longest = max(longest, end)
+		}
+		if i < maxWrites {
+			c.written[id] = true
 		}
 	}
+	if cached := count(text[:longest]); cached >= minCached {
+		return cached
+	}
 	return 0
-}
-
-func (c *promptCache) add(key string, p cachedPrompt) {
-	if c.prompts == nil {
-		c.prompts = map[string][]cachedPrompt{}
-	}
-	if c.prompts[key] == nil {
-		c.keys = append(c.keys, key)
-	}
-	all := append(c.prompts[key], p)
-	c.prompts[key] = all[max(0, len(all)-keptPrompts):]
-	if len(c.keys) > keptKeys {
-		delete(c.prompts, c.keys[0])
-		c.keys = c.keys[1:]
-	}
 }
 
 // cacheable is the request's prompt as one text, and where its beginnings end that the request lets the service cache:
@@ -127,28 +96,4 @@ func (r *chatRequest) cacheable() (text string, ends []int) {
 	slices.Sort(ends)
 	slices.Reverse(ends)
 	return b.String(), ends
-}
-
-// commonTokens counts the longest beginning that a text has in common with an earlier prompt.
-func commonTokens(text string, earlier []cachedPrompt, count func(string) int) int {
-	longest := 0
-	for _, p := range earlier {
-		n := 0
-		for n < len(text) && n < len(p.text) && text[n] == p.text[n] {
-			n++
-		}
-		longest = max(longest, n)
-	}
-	if longest < minCached { // no token is shorter than a byte
-		return 0
-	}
-	tokens := count(strings.ToValidUTF8(text[:longest], ""))
-	return atLeast(minCached, tokens-tokens%cacheStep)
-}
-
-func atLeast(least, n int) int {
-	if n < least {
-		return 0
-	}
-	return n
 }

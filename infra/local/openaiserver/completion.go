@@ -85,9 +85,6 @@ func (a answer) id(request *chatRequest) string {
 // answer composes the answer and cuts it to the request's limits. What the model spends on its reasoning comes first.
 func (s *server) answer(request *chatRequest) (answer, error) {
 	a := s.compose(request)
-	for _, stop := range request.Stop {
-		a.text, _, _ = strings.Cut(a.text, stop)
-	}
 	said := a.text
 	a.finish = finishStop
 	if a.call != nil {

@@ -13,7 +13,7 @@ const (
 	maxInputs         = 2048
 	maxInputTokens    = 8192
 	maxRequestTokens  = 300_000
-	emptyInputMessage = "'$.input' is invalid: input cannot be an empty string or an empty list."
+	emptyInputMessage = "'$.input' is invalid: input is a text or a list of texts, and cannot be an empty string or an empty list."
 )
 
 type embeddingsRequest struct {
@@ -39,9 +39,12 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeJSON(data, &request); err != nil {
 		return err
 	}
-	dimensions, err := request.dimensions()
-	if err != nil {
-		return err
+	dimensions := defaultDimensions
+	if request.Dimensions != nil {
+		dimensions = *request.Dimensions
+	}
+	if dimensions < 1 || dimensions > maxDimensions {
+		return badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", dimensions, maxDimensions)
 	}
 	texts, count, err := s.embeddingInputs(request.Input)
 	if err != nil {
@@ -62,27 +65,6 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 		"object": "list", "data": vectors, "model": s.model.ID(),
 		"usage": map[string]int{"prompt_tokens": count, "total_tokens": count},
 	})
-}
-
-// dimensions checks the request apart from its input.
-func (r *embeddingsRequest) dimensions() (int, error) {
-	switch r.EncodingFormat {
-	case "", "float", "base64":
-	default:
-		return 0, badRequest("encoding_format", "Invalid value: '%s'. Supported values are: 'float' and 'base64'.",
-			r.EncodingFormat)
-	}
-	switch {
-	case r.Model == "":
-		return 0, badRequest("model", "you must provide a model parameter")
-	case r.Dimensions == nil:
-		return defaultDimensions, nil
-	case *r.Dimensions < 1 || *r.Dimensions > maxDimensions:
-		return 0, badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", *r.Dimensions,
-			maxDimensions)
-	default:
-		return *r.Dimensions, nil
-	}
 }
 
 // embeddingInputs reads one text or several, and counts their tokens.
@@ -115,20 +97,11 @@ func (s *server) embeddingInputs(raw json.RawMessage) (texts []string, tokens in
 }
 
 func parseInput(raw json.RawMessage) ([]string, error) {
-	var one string
-	var several []string
-	switch {
-	case len(raw) == 0 || string(raw) == "null":
-		return nil, badRequest("input", "Missing required parameter: 'input'.")
-	case json.Unmarshal(raw, &one) == nil:
-		return []string{one}, nil
-	case string(raw) == "[]":
+	texts := oneOrMore{}
+	if json.Unmarshal(raw, &texts) != nil || len(texts) == 0 {
 		return nil, badRequest("input", emptyInputMessage)
-	case json.Unmarshal(raw, &several) == nil:
-		return several, nil
-	default:
-		return nil, badRequest("input", "'$.input' is invalid: neither a text nor a list of texts.")
 	}
+	return texts, nil
 }
 
 func encodeVector(vector []float32) string {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -20,8 +19,6 @@ type chatRequest struct {
 	StreamOptions       streamOptions   `json:"stream_options"`
 	MaxTokens           *int            `json:"max_tokens"`
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
-	N                   *int            `json:"n"`
-	Stop                oneOrMore       `json:"stop"`
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Tools               []tool          `json:"tools"`
 	ToolChoice          toolChoice      `json:"tool_choice"`
@@ -135,8 +132,6 @@ type jsonSchema struct {
 
 var roles = []string{"system", "developer", "user", "assistant", "tool"}
 
-var schemaName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
 // validate refuses what the service refuses and what this model cannot do.
 func (r *chatRequest) validate() error {
 	switch {
@@ -144,35 +139,18 @@ func (r *chatRequest) validate() error {
 		return badRequest("model", "you must provide a model parameter")
 	case len(r.Messages) == 0:
 		return badRequest("messages", "Invalid 'messages': empty array. Expected an array with minimum length 1.")
-	case r.MaxTokens != nil && r.MaxCompletionTokens != nil:
-		return badRequest("max_tokens", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 	case r.limit() < 1:
 		return badRequest("max_completion_tokens", "Invalid 'max_completion_tokens': expected a value of at least 1.")
-	case r.N != nil && *r.N != 1:
-		return badRequest("n", "The offline model gives one choice: 'n' must be 1.")
-	case len(r.Stop) > 4:
-		return badRequest("stop", "Invalid 'stop': at most 4 sequences.")
 	}
-	for _, validate := range []func() error{
-		r.validateMessages, r.validateTools, r.validateCache, r.validateFormat,
-	} {
-		if err := validate(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(r.validateMessages(), r.validateTools(), r.validateCache(), r.validateFormat())
 }
 
 // limit is the greatest number of tokens that the answer may have.
 func (r *chatRequest) limit() int {
-	switch {
-	case r.MaxCompletionTokens != nil:
-		return *r.MaxCompletionTokens
-	case r.MaxTokens != nil:
-		return *r.MaxTokens
-	default:
-		return math.MaxInt
+	if limit := cmp.Or(r.MaxCompletionTokens, r.MaxTokens); limit != nil {
+		return *limit
 	}
+	return math.MaxInt
 }
 
 // validateMessages checks roles and contents, and that tool calls and tool messages answer each other.
@@ -189,7 +167,7 @@ func (r *chatRequest) validateMessages() error {
 			return badRequest("messages", "Invalid parameter: messages with role 'tool' must be a response to a preceding "+
 				"message with 'tool_calls'. (messages[%d])", i)
 		case m.Role != "tool" && len(open) > 0:
-			return unansweredCalls(open)
+			return unanswered(open)
 		}
 		open = slices.DeleteFunc(open, func(id string) bool { return id == m.ToolCallID })
 		for _, call := range m.ToolCalls {
@@ -197,12 +175,12 @@ func (r *chatRequest) validateMessages() error {
 		}
 	}
 	if len(open) > 0 {
-		return unansweredCalls(open)
+		return unanswered(open)
 	}
 	return nil
 }
 
-func unansweredCalls(ids []string) error {
+func unanswered(ids []string) error {
 	return badRequest("messages", "An assistant message with 'tool_calls' must be followed by tool messages "+
 		"responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: %s",
 		strings.Join(ids, ", "))
@@ -213,19 +191,9 @@ func (r *chatRequest) validateTools() error {
 		if t.Type != "function" || t.Function.Name == "" {
 			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
 		}
-		if len(t.Function.Parameters) > 0 && json.Unmarshal(t.Function.Parameters, &schema{}) != nil {
-			return badRequest("tools", "Invalid schema for function '%s'.", t.Function.Name)
-		}
 	}
-	choice := r.ToolChoice
-	switch {
-	case choice.function != "" && r.tool(choice.function) == nil:
-		return badRequest("tool_choice", "Tool choice '%s' not found in 'tools' parameter.", choice.function)
-	case choice.mode != "" && !slices.Contains([]string{"none", "auto", "required"}, choice.mode):
-		return badRequest("tool_choice", "Invalid value: '%s'. Supported values are: 'none', 'auto', and 'required'.",
-			choice.mode)
-	case (choice.mode != "" || choice.function != "") && len(r.Tools) == 0:
-		return badRequest("tool_choice", "'tool_choice' is only allowed when 'tools' are specified.")
+	if name := r.ToolChoice.function; name != "" && r.tool(name) == nil {
+		return badRequest("tool_choice", "Tool choice '%s' not found in 'tools' parameter.", name)
 	}
 	return nil
 }
@@ -241,28 +209,8 @@ func (r *chatRequest) tool(name string) *tool {
 }
 
 func (r *chatRequest) validateFormat() error {
-	if r.ResponseFormat == nil {
+	if r.ResponseFormat == nil || r.ResponseFormat.Type != "json_schema" {
 		return nil
 	}
-	switch format := r.ResponseFormat; format.Type {
-	case "", "text":
-		return nil
-	case "json_object":
-		for _, m := range r.Messages {
-			if strings.Contains(strings.ToLower(m.Content.text), "json") {
-				return nil
-			}
-		}
-		return badRequest("messages", "'messages' must contain the word 'json' in some form, to use 'response_format' "+
-			"of type 'json_object'.")
-	case "json_schema":
-		if !schemaName.MatchString(format.JSONSchema.Name) {
-			return badRequest("response_format.json_schema.name", "Invalid 'response_format.json_schema.name': letters, "+
-				"digits, '_' and '-' only, 1 to 64 of them.")
-		}
-		return checkFormat(format.JSONSchema)
-	default:
-		return badRequest("response_format.type", "Invalid value: '%s'. Supported values are: 'json_object', "+
-			"'json_schema', and 'text'.", format.Type)
-	}
+	return checkFormat(r.ResponseFormat.JSONSchema)
 }

@@ -11,11 +11,10 @@ import (
 // responseRequest is what the endpoint reads of a request of the Responses API.
 type responseRequest struct {
 	settings
-	Input              responseInput `json:"input"`
-	Instructions       string        `json:"instructions"`
-	MaxOutputTokens    *int          `json:"max_output_tokens"`
-	PreviousResponseID *string       `json:"previous_response_id"`
-	Reasoning          struct {
+	Input           responseInput `json:"input"`
+	Instructions    string        `json:"instructions"`
+	MaxOutputTokens *int          `json:"max_output_tokens"`
+	Reasoning       struct {
 		Effort string `json:"effort"`
 	} `json:"reasoning"`
 	Store      *bool          `json:"store"`
@@ -113,8 +112,6 @@ func (r *responseRequest) chat() (*chatRequest, error) {
 	case r.MaxOutputTokens != nil && *r.MaxOutputTokens < minOutputTokens:
 		return nil, badRequest("max_output_tokens", "Invalid 'max_output_tokens': integer below minimum value. Expected "+
 			"a value >= %d.", minOutputTokens)
-	case r.PreviousResponseID != nil:
-		return nil, badRequest("previous_response_id", "Previous response with id '%s' not found.", *r.PreviousResponseID)
 	}
 	if out.Messages, err = r.messages(); err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -36,41 +35,6 @@ func (o *oneOrMore) UnmarshalJSON(data []byte) error {
 		return nil
 	}
 	return json.Unmarshal(data, (*[]string)(o))
-}
-
-// known are the keywords that values are built by, and those that say nothing about them.
-var known = strings.Fields(`type properties required additionalProperties items enum anyOf description title default
-	strict`)
-
-// unknownKeyword refuses a keyword that no value is built by.
-func unknownKeyword(in any) error {
-	keywords, ok := in.(map[string]any)
-	if !ok {
-		return fmt.Errorf("%v is no schema", in)
-	}
-	var below []any
-	for _, name := range slices.Sorted(maps.Keys(keywords)) {
-		switch value := keywords[name]; {
-		case !slices.Contains(known, name):
-			return fmt.Errorf("the offline model cannot fill it: it does not look at '%s'", name)
-		case name == "items":
-			below = append(below, value)
-		case name == "anyOf":
-			variants, _ := value.([]any)
-			below = append(below, variants...)
-		case name == "properties":
-			properties, _ := value.(map[string]any)
-			for _, property := range slices.Sorted(maps.Keys(properties)) {
-				below = append(below, properties[property])
-			}
-		}
-	}
-	for _, child := range below {
-		if err := unknownKeyword(child); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // strictProblem says what the strict mode does not allow in a schema: it closes every object and requires every
@@ -109,13 +73,7 @@ func (s *schema) strictProblem() string {
 // checkFormat refuses a response format as the service does.
 func checkFormat(format jsonSchema) error {
 	s, reason := &schema{}, ""
-	var all any
-	err := json.Unmarshal(format.Schema, s)
-	if err == nil {
-		_ = json.Unmarshal(format.Schema, &all) // it was read just now
-		err = unknownKeyword(all)
-	}
-	switch {
+	switch err := json.Unmarshal(format.Schema, s); {
 	case err != nil:
 		reason = err.Error()
 	case format.Strict && !slices.Contains(s.Type, "object"):

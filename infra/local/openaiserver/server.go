@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -72,8 +71,6 @@ type Reply struct{ Text, Tool, Query string }
 type Options struct {
 	// Now gives the creation times of responses. Nil means [time.Now]. Nothing else depends on it.
 	Now func() time.Time
-	// Logger gets a line for each request that made the handler panic, without its contents. Nil discards it.
-	Logger *slog.Logger
 }
 
 // server serves the endpoint. Its fields are read-only but the cache, which has its own lock.
@@ -91,67 +88,36 @@ func Handler(m Model, options Options) http.Handler {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
 	s := &server{options: options, model: m, tokens: sharedTokenizers()}
 	s.endpoints = map[string]endpoint{
-		"/v1/embeddings":       {http.MethodPost, s.embeddings},
-		"/v1/chat/completions": {http.MethodPost, s.chatCompletions},
-		"/v1/responses":        {http.MethodPost, s.responses},
-		"/v1/models":           {http.MethodGet, s.listModels},
+		"POST /v1/embeddings":       s.embeddings,
+		"POST /v1/chat/completions": s.chatCompletions,
+		"POST /v1/responses":        s.responses,
+		"GET /v1/models":            s.listModels,
 	}
 	return s
 }
 
 // endpoint serves one path. It returns its error, and the server writes it.
-type endpoint struct {
-	method string
-	handle func(http.ResponseWriter, *http.Request) error
-}
+type endpoint func(http.ResponseWriter, *http.Request) error
 
 // ServeHTTP answers a request that has a key. It routes by the unchanged path, because the redirects of an
 // [http.ServeMux] lose the body of an SDK's POST.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	defer s.recoverRequest(w, r)
 	err := authorize(r)
 	if err == nil {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		err = s.dispatch(w, r)
+		handle, ok := s.endpoints[r.Method+" "+r.URL.Path]
+		if !ok {
+			handle = func(http.ResponseWriter, *http.Request) error {
+				return newError(http.StatusNotFound, "unknown_url", "Invalid URL (%s %s)", r.Method, r.URL.Path)
+			}
+		}
+		err = handle(w, r)
 	}
 	if err != nil {
 		writeError(w, err)
 	}
-}
-
-func (s *server) dispatch(w http.ResponseWriter, r *http.Request) error {
-	served, ok := s.endpoints[r.URL.Path]
-	if strings.HasPrefix(r.URL.Path, modelPath) {
-		served, ok = endpoint{http.MethodGet, s.getModel}, true
-	}
-	switch {
-	case !ok:
-		return newError(http.StatusNotFound, "unknown_url", "Invalid URL (%s %s)", r.Method, r.URL.Path)
-	case r.Method != served.method:
-		return newError(http.StatusMethodNotAllowed, "method_not_supported", "Not allowed to %s on %s.",
-			r.Method, r.URL.Path)
-	default:
-		return served.handle(w, r)
-	}
-}
-
-// recoverRequest answers 500 for a request that made a handler panic. Where the answer has begun it cuts the
-// connection, so that the client does not take a part for the whole.
-func (s *server) recoverRequest(w http.ResponseWriter, r *http.Request) {
-	cause := recover()
-	if cause == nil {
-		return
-	}
-	s.options.Logger.ErrorContext(r.Context(), "model panicked", "path", r.URL.Path, "cause", cause)
-	if w.Header().Get("Content-Type") != "" {
-		panic(http.ErrAbortHandler)
-	}
-	writeError(w, errors.New("the model panicked"))
 }
 
 func authorize(r *http.Request) error {
@@ -215,30 +181,13 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// modelPath is the path before a model's id.
-const modelPath = "/v1/models/"
-
 // modelCreated is 2026-01-01, so that the list does not change from day to day.
 const modelCreated = 1767225600
 
-// listing describes the model as the service lists it.
-func (s *server) listing() map[string]any {
-	return map[string]any{"id": s.model.ID(), "object": "model", "created": modelCreated, "owned_by": "throughline"}
-}
-
 func (s *server) listModels(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{s.listing()}})
-}
-
-func (s *server) getModel(w http.ResponseWriter, r *http.Request) error {
-	id := strings.TrimPrefix(r.URL.Path, modelPath)
-	if id == s.model.ID() {
-		return writeJSON(w, http.StatusOK, s.listing())
-	}
-	missing := newError(http.StatusNotFound, "model_not_found", "The model '%s' does not exist; there is only '%s'.",
-		id, s.model.ID())
-	missing.Param = "model"
-	return missing
+	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
+		map[string]any{"id": s.model.ID(), "object": "model", "created": modelCreated, "owned_by": "throughline"},
+	}})
 }
 
 // invalidRequest is the service's type of error for what the client can correct.
