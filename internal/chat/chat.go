@@ -32,8 +32,8 @@ type Event struct {
 
 // Built is the data of the "prompt" event: the prompt is built and the user's message is stored.
 type Built struct {
-	PromptID      string `json:"promptId"`
-	UserMessageID string `json:"userMessageId"`
+	PromptID      string `json:"promptId" doc:"The id of the prompt."`
+	UserMessageID string `json:"userMessageId" doc:"The id of the user's message, which is stored."`
 	// AnswerID is the id that the answer will have. Done has another if a message came between. It is the stored answer's
 	// in a replay. Only the stream for useChat has it, because that names the message first.
 	AnswerID string `json:"-"`
@@ -41,18 +41,18 @@ type Built struct {
 
 // Token is the data of a "token" event: the next piece of the answer.
 type Token struct {
-	Text string `json:"text"`
+	Text string `json:"text" doc:"The next piece of the answer."`
 }
 
 // Done is the data of the "done" event: the answer is stored.
 type Done struct {
-	MessageID string    `json:"messageId"`
+	MessageID string    `json:"messageId" doc:"The id of the message."`
 	Usage     llm.Usage `json:"usage"`
 	// FinishReason is the model's, or Interrupted.
-	FinishReason string `json:"finishReason"`
+	FinishReason string `json:"finishReason" doc:"Why the model stopped."`
 	// Model is the name by which the vendor calls the model that answered, and by which it bills the tokens. It is empty
 	// where the vendor names none.
-	Model string `json:"model,omitempty"`
+	Model string `json:"model,omitempty" doc:"The model that is asked. Absent where the default is."`
 }
 
 // Interrupted is the finish reason of an answer that was cut by a deadline or a model error. The part that was

@@ -38,7 +38,7 @@ const (
 // has depends on its type. Input, Output and Data are JSON values as they were sent, with the order of their names and
 // the digits of their numbers.
 type Part struct {
-	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data"`
+	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data" doc:"What the memory is about."`
 	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
 	ToolCallID string          `json:"toolCallId,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`
 	ToolName   string          `json:"toolName,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`

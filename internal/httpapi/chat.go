@@ -72,7 +72,8 @@ func (s chats) register() {
 			"the day, where there is a daily limit, or has as many answers under way as may be at once, gets 429 with "+
 			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the "+
 			"chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.",
-	).or(http.StatusNotFound, http.StatusConflict).streams("text/event-stream", chatExample, chatEventSchema(s.api.OpenAPI().Components.Schemas)), s.start)
+	).or(http.StatusNotFound, http.StatusConflict).
+		streams("text/event-stream", chatExample, chatEventSchema(s.api.OpenAPI().Components.Schemas)), s.start)
 	s.registerJoin()
 }
 

@@ -10,14 +10,14 @@ import (
 
 // coach is longterm.Coach as the API shows it. The persona is the app's text for the model, so only the app sees it.
 type coach struct {
-	ID      string  `json:"coachId"`
-	Name    string  `json:"name"`
+	ID      string  `json:"coachId" doc:"The id of the coach."`
+	Name    string  `json:"name" doc:"The name."`
 	Persona *string `json:"persona,omitempty" from:"-" doc:"Only with the scope throughline/app."`
-	Model   string  `json:"model,omitempty"`
+	Model   string  `json:"model,omitempty" doc:"The model that is asked. Absent where the default is."`
 }
 
 type coachDoc struct {
-	Name    string `json:"name" minLength:"1" maxLength:"500"`
+	Name    string `json:"name" minLength:"1" maxLength:"500" doc:"The name."`
 	Persona string `json:"persona" maxLength:"32000" doc:"Who the model is, in words for the model."`
 	Model   string `json:"model,omitempty" maxLength:"200" doc:"Default: the configured chat model."`
 }
@@ -64,8 +64,10 @@ func (s coaches) register() {
 	registerDoc(s.server, op("GET /v1/coaches/{coachId}", "getCoach", longTermTag, "Get a coach",
 		personaDetail,
 	), s.get)
-	registerDoc(s.server, op("PUT /v1/coaches/{coachId}", "putCoach", longTermTag, "Create or replace a coach").forApp(), s.put)
-	registerDone(s.server, op("DELETE /v1/coaches/{coachId}", "deleteCoach", longTermTag, "Delete a coach").forApp(), s.delete)
+	registerDoc(s.server,
+		op("PUT /v1/coaches/{coachId}", "putCoach", longTermTag, "Create or replace a coach").forApp(), s.put)
+	registerDone(s.server,
+		op("DELETE /v1/coaches/{coachId}", "deleteCoach", longTermTag, "Delete a coach").forApp(), s.delete)
 }
 
 func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (list[coach], error) {

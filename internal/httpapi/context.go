@@ -29,12 +29,12 @@ type contextBody struct {
 	Query       string       `json:"query,omitempty" maxLength:"8192" doc:"Default: the newest summaries."`
 	RecordTypes []recordType `json:"recordTypes,omitempty" maxItems:"20" doc:"Default: those that the context reads."`
 	Within      age          `json:"within,omitempty" default:"48h"`
-	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3"`
+	Limit       *int         `json:"limit,omitempty" minimum:"1" maximum:"10" default:"3" doc:"The greatest number of items."`
 	Filter      filter       `json:"filter,omitempty"`
 }
 
 type recallBody struct {
-	Query            searchText `json:"query"`
+	Query            searchText `json:"query" doc:"The text to search for."`
 	SessionID        id         `json:"sessionId,omitempty" doc:"The current session."`
 	ExcludeSessionID id         `json:"excludeSessionId,omitempty" doc:"Leaves this session out."`
 	SearchLimits
@@ -75,9 +75,9 @@ func Recalled(found recall.Records) RecallAnswer {
 }
 
 type memorySearchBody struct {
-	Query        searchText   `json:"query"`
+	Query        searchText   `json:"query" doc:"The text to search for."`
 	Types        []memoryType `json:"types,omitempty" maxItems:"12" doc:"Only facts of these types."`
-	Limit        *int         `json:"limit,omitempty" minimum:"1" maximum:"100" default:"10"`
+	Limit        *int         `json:"limit,omitempty" minimum:"1" maximum:"100" default:"10" doc:"The greatest number of items."`
 	AsOf         *timestamp   `json:"asOf,omitempty" doc:"What was known and held at that time. Default: now."`
 	IncludeEnded bool         `json:"includeEnded,omitempty" doc:"Facts that held no longer, too."`
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -100,10 +99,6 @@ type (
 		DocumentPath
 		Body newDocument
 	}
-	putDocumentOutput struct {
-		Status int
-		Body   Document
-	}
 	namespacesInput struct {
 		ListInput
 		Prefix   namespaceText `query:"prefix" doc:"The first labels; * is any label."`
@@ -129,11 +124,12 @@ func (s documents) register() {
 		documentDetail+"A new document is 201, one that replaces another is 200 and keeps its createdAt. The "+
 			"last put wins. index says what a search finds it by; an empty list is nothing. Paths are names joined by dots, "+
 			"with [0], [-1] or [*] after the name of a list, and * for every field.",
-	).or(http.StatusRequestEntityTooLarge).responds(statusResponse{status: http.StatusOK, body: reflect.TypeFor[Document]()},
-		statusResponse{status: http.StatusCreated, body: reflect.TypeFor[Document]()}), s.put)
+	).or(http.StatusRequestEntityTooLarge).responds(
+		bodyOf[Document](http.StatusOK), bodyOf[Document](http.StatusCreated)), s.put)
 	registerDoc(s.server, op("GET "+path, "getDocument", documentTag, "Get a document"), s.get)
 	registerDone(s.server, op("DELETE "+path, "deleteDocument", documentTag, "Delete a document"), s.delete)
-	registerDoc(s.server, op("GET /v1/document-namespaces", "listDocumentNamespaces", documentTag, "List the namespaces of documents",
+	registerDoc(s.server, op("GET /v1/document-namespaces", "listDocumentNamespaces", documentTag,
+		"List the namespaces of documents",
 		"Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page "+
 			"may be short, with a nextCursor.",
 	), s.namespaces)
@@ -148,7 +144,7 @@ func (p DocumentPath) place() (document.Namespace, string, error) {
 	return n, string(p.Key), nil
 }
 
-func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*putDocumentOutput, error) {
+func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*varied, error) {
 	n, err := document.ParseNamespace("namespace", string(in.Namespace))
 	if err != nil {
 		return nil, err
@@ -172,10 +168,11 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*pu
 	if err != nil {
 		return nil, err
 	}
+	out := &varied{Status: http.StatusOK, Body: shown[Document](stored)}
 	if isNew {
-		return &putDocumentOutput{http.StatusCreated, shown[Document](stored)}, nil
+		out.Status = http.StatusCreated
 	}
-	return &putDocumentOutput{http.StatusOK, shown[Document](stored)}, nil
+	return out, nil
 }
 
 func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Document, error) {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"reflect"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -32,25 +31,19 @@ type receipt struct {
 	Counts       map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors      int            `json:"vectors" doc:"The deleted vectors."`
 	Remaining    int            `json:"remaining" from:"-" doc:"The remaining records."`
-	Left         map[string]int `json:"left,omitempty"`
+	Left         map[string]int `json:"left,omitempty" doc:"The records in the user's partition that stay, by the part of their keys up to the first \"#\": the app's own, and under control# how often the user was erased and what counts against limits. Absent when there are too many to count."`
 	BackupsUntil timestamp      `json:"backupsUntil" doc:"When the last backup with the data expires."`
 }
 
 // erasing is the progress of an erasure that is not complete.
 type erasing struct {
-	Erasing  bool            `json:"erasing"`
+	Erasing  bool            `json:"erasing" doc:"Always true: the erasure goes on."`
 	Progress erasureProgress `json:"progress"`
 }
 
 type erasureProgress struct {
 	Counts  map[string]int `json:"counts" doc:"The deleted records by their kind."`
 	Vectors int            `json:"vectors" doc:"The deleted vectors."`
-}
-
-type erasureOutput struct {
-	Status     int
-	RetryAfter string `header:"Retry-After" hidden:"true"`
-	Body       any
 }
 
 // users serves /v1/user.
@@ -61,8 +54,8 @@ type users struct {
 
 func (s users) register() {
 	responses := []statusResponse{
-		{status: http.StatusOK, body: reflect.TypeFor[receipt]()},
-		{http.StatusAccepted, reflect.TypeFor[erasing](), retryAfterHeader("The seconds to wait before the next call.")},
+		bodyOf[receipt](http.StatusOK),
+		bodyOf[erasing](http.StatusAccepted, retryAfter("The seconds to wait before the next call.")),
 	}
 	register(s.server, op("DELETE /v1/user", "eraseUser", longTermTag, "Erase the user",
 		"Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: "+
@@ -74,16 +67,16 @@ func (s users) register() {
 	).or(http.StatusNotFound).responds(responses...), s.erasure)
 }
 
-func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
+func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
 	return newErasureOutput(s.eraser.Erase(ctx, c.User, s.Now().Add(eraseWithin)))
 }
 
-func (s users) erasure(ctx context.Context, c Caller, _ *noInput) (*erasureOutput, error) {
+func (s users) erasure(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
 	return newErasureOutput(s.eraser.Erasure(ctx, c.User))
 }
 
 // newErasureOutput answers with the receipt, or with the progress of an erasure that is not complete.
-func newErasureOutput(e erasure.Receipt, err error) (*erasureOutput, error) {
+func newErasureOutput(e erasure.Receipt, err error) (*varied, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +84,9 @@ func newErasureOutput(e erasure.Receipt, err error) (*erasureOutput, error) {
 		e.Counts = map[string]int{}
 	}
 	if !e.Done {
-		return &erasureOutput{
+		return &varied{
 			Status: http.StatusAccepted, RetryAfter: eraseRetryAfter, Body: erasing{true, shown[erasureProgress](e)},
 		}, nil
 	}
-	return &erasureOutput{Status: http.StatusOK, Body: shown[receipt](e)}, nil
+	return &varied{Status: http.StatusOK, Body: shown[receipt](e)}, nil
 }

@@ -35,28 +35,28 @@ type queueDoc struct {
 }
 
 type deadLettersDoc struct {
-	Function string `json:"function"`
+	Function string `json:"function" doc:"The function whose work it is."`
 	Messages int    `json:"messages" doc:"In the function's dead-letter queue, approximately."`
 }
 
 // migrationDoc is how far the migration is. The migrate function has more of it.
 type migrationDoc struct {
-	Stage      string       `json:"stage" enum:"embedded,dual,shared-read,shared"`
+	Stage      string       `json:"stage" enum:"embedded,dual,shared-read,shared" doc:"The stage of the migration."`
 	Percent    int          `json:"percent" doc:"Of the users who are in this stage."`
 	Backfilled int          `json:"backfilled" doc:"The percentage of the users whose history the shared store has."`
 	VerifiedAt string       `json:"verifiedAt,omitempty" doc:"When the last verify began that found no difference."`
-	Cleaned    bool         `json:"cleaned"`
+	Cleaned    bool         `json:"cleaned" doc:"Whether the parked arrays have been deleted."`
 	Progress   *progressDoc `json:"progress,omitempty" from:"-" doc:"Of the action that was last at work."`
 }
 
 type progressDoc struct {
 	Action     string  `json:"action" doc:"backfill, verify, index, rollback or cleanup."`
-	Done       bool    `json:"done" from:"-"`
-	Percent    float64 `json:"percent"`
-	PerSecond  float64 `json:"messagesPerSecond"`
-	SecondLeft float64 `json:"secondsLeft"`
-	Sessions   int     `json:"sessions"`
-	Messages   int     `json:"messages"`
+	Done       bool    `json:"done" from:"-" doc:"Whether it is finished."`
+	Percent    float64 `json:"percent" doc:"How much of the work is done, from 0 to 100."`
+	PerSecond  float64 `json:"messagesPerSecond" doc:"The rate of the last minutes."`
+	SecondLeft float64 `json:"secondsLeft" doc:"How long the rest takes at this rate."`
+	Sessions   int     `json:"sessions" doc:"How many sessions have been worked on."`
+	Messages   int     `json:"messages" doc:"How many messages have been worked on."`
 	Problems   int     `json:"problems" doc:"Sessions that cannot be migrated or that differ."`
 }
 

@@ -70,6 +70,58 @@ func listed[T, V any](
 	return list[V]{Items: converted(found, convert), NextCursor: s.cursors.seal(scope, next)}, nil
 }
 
+const (
+	// leastRead is how many records are read at once for a page of a filtered list, and maxFilterReads how often.
+	leastRead      = 50
+	maxFilterReads = 10
+)
+
+// filtered returns a page of the records to keep, or of all without keep. The store is asked for more records than the
+// page has room for, because few may pass. Where more pass than there is room for, the last records are read again, up
+// to the last that fits, so that the store's position is that of the next page.
+func filtered[T any](
+	page conversation.Page, keep func(T) bool, fetch fetch[T],
+) (kept []T, _ conversation.Position, err error) {
+	if keep == nil {
+		return fetch(page)
+	}
+	for range maxFilterReads {
+		read := page
+		read.Limit = max(page.Limit, leastRead)
+		found, next, err := fetch(read)
+		if err != nil {
+			return nil, "", err
+		}
+		passed, end := passing(found, keep, page.Limit)
+		if end < len(found) {
+			read.Limit = end
+			if found, next, err = fetch(read); err != nil {
+				return nil, "", err
+			}
+			passed, _ = passing(found, keep, page.Limit)
+		}
+		kept = append(kept, passed...)
+		page.After, page.Limit = next, page.Limit-len(passed)
+		if next == "" || page.Limit == 0 {
+			break
+		}
+	}
+	return kept, page.After, nil
+}
+
+// passing returns the records that pass, at most limit, and how many records end with the last of so many.
+func passing[T any](found []T, keep func(T) bool, limit int) (passed []T, end int) {
+	for i, record := range found {
+		if keep(record) {
+			passed = append(passed, record)
+		}
+		if len(passed) == limit {
+			return passed, i + 1
+		}
+	}
+	return passed, len(found)
+}
+
 // converted returns a list that is never nil, so that it is never written as null.
 func converted[T, V any](items []T, convert func(T) V) []V {
 	out := make([]V, len(items))

@@ -50,7 +50,10 @@ func (l LongTerm) register(s *server) {
 	registerFiltered(memories, s.filterMemories)
 	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
 	registerFiltered(todos, func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
-		return in.ListInput, func(t longterm.Todo) bool { return in.Status == "" || in.Status == string(t.Status) }
+		if in.Status == "" {
+			return in.ListInput, nil
+		}
+		return in.ListInput, func(t longterm.Todo) bool { return in.Status == string(t.Status) }
 	})
 }
 
@@ -117,7 +120,8 @@ func (k collection[T, New, Patch, View]) register() {
 	one := " /v1/" + k.path + "/{id}"
 	register(k.server, k.creation(), k.create)
 	registerDoc(k.server, op("GET"+one, "get"+k.id, longTermTag, "Get a "+k.name), k.get)
-	registerDoc(k.server, op("PATCH"+one, "change"+k.id, longTermTag, "Change a "+k.name).or(http.StatusConflict), k.change)
+	registerDoc(k.server,
+		op("PATCH"+one, "change"+k.id, longTermTag, "Change a "+k.name).or(http.StatusConflict), k.change)
 	registerDone(k.server, op("DELETE"+one, "delete"+k.id, longTermTag, "Delete a "+k.name), k.delete)
 }
 
@@ -128,7 +132,7 @@ func (k collection[T, New, Patch, View]) listing() operation {
 }
 
 // registerFiltered adds the operations of a kind whose list has filters. filter returns the page of an input, and which
-// records to keep.
+// records to keep, nil for all.
 func registerFiltered[T, New, Patch, View, In any](
 	k collection[T, New, Patch, View], filter func(*In) (ListInput, func(T) bool),
 ) {
@@ -142,39 +146,22 @@ func registerFiltered[T, New, Patch, View, In any](
 }
 
 func (k collection[T, New, Patch, View]) creation() operation {
-	return op("POST /v1/"+k.path, "create"+k.id, longTermTag, "Create a "+k.name).answers(http.StatusCreated).or(http.StatusConflict)
+	return op("POST /v1/"+k.path, "create"+k.id, longTermTag, "Create a "+k.name).
+		answers(http.StatusCreated).or(http.StatusConflict)
 }
 
 func (k collection[T, New, Patch, View]) list(ctx context.Context, c Caller, in *ListInput) (list[View], error) {
-	return k.listWhere(ctx, c, *in, func(T) bool { return true })
+	return k.listWhere(ctx, c, *in, nil)
 }
 
-// maxFilterReads is how many pages of the store are read for one page of a filtered list.
-const maxFilterReads = 10
-
-// listWhere returns a page of the records to keep. It asks the store for no more than the page has room for, so that
-// the store's position is that of the next page.
+// listWhere returns a page of the records to keep, or of all.
 func (k collection[T, New, Patch, View]) listWhere(
 	ctx context.Context, c Caller, in ListInput, keep func(T) bool,
 ) (list[View], error) {
 	return listed(k.server, c, in, true, shown[View], func(page conversation.Page) ([]T, conversation.Position, error) {
-		var kept []T
-		for range maxFilterReads {
-			found, next, err := k.store.List(ctx, c.User, page)
-			if err != nil {
-				return nil, "", err
-			}
-			for _, record := range found {
-				if keep(record) {
-					kept = append(kept, record)
-				}
-			}
-			page.After, page.Limit = next, in.Limit-len(kept)
-			if next == "" || page.Limit == 0 {
-				break
-			}
-		}
-		return kept, page.After, nil
+		return filtered(page, keep, func(page conversation.Page) ([]T, conversation.Position, error) {
+			return k.store.List(ctx, c.User, page)
+		})
 	})
 }
 

@@ -13,11 +13,11 @@ import (
 
 // Memory is a fact about the user, as the API shows it.
 type Memory struct {
-	ID           string     `json:"id"`
-	Type         memoryType `json:"type"`
-	Content      string     `json:"content"`
+	ID           string     `json:"id" doc:"The id of the record."`
+	Type         memoryType `json:"type" doc:"What the memory is about."`
+	Content      string     `json:"content" doc:"The text, as it was stored."`
 	Pinned       bool       `json:"pinned" doc:"Whether every prompt has it, as injuries and allergies."`
-	Source       string     `json:"source" enum:"seeded,extracted"`
+	Source       string     `json:"source" enum:"seeded,extracted" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   *float64   `json:"confidence,omitempty" from:"-" minimum:"0" maximum:"1" doc:"Absent if not known."`
 	MessageIDs   []string   `json:"messageIds,omitempty" doc:"The messages that it was drawn from."`
 	Status       string     `json:"status" enum:"stated,planned,reported" doc:"How it is known."`
@@ -33,18 +33,18 @@ type Memory struct {
 }
 
 type newMemory struct {
-	Type         memoryType  `json:"type"`
-	Content      string      `json:"content" minLength:"1" maxLength:"8000"`
+	Type         memoryType  `json:"type" doc:"What the memory is about."`
+	Content      string      `json:"content" minLength:"1" maxLength:"8000" doc:"The text, as it was stored."`
 	Pinned       bool        `json:"pinned,omitempty" doc:"Whether every prompt has it, as injuries and allergies."`
-	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded"`
+	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   *confidence `json:"confidence,omitempty" doc:"How certain it is."`
 	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"What it was drawn from, at most 16 KiB."`
-	Status       string      `json:"status,omitempty" enum:"stated,planned,reported" default:"stated"`
+	Status       string      `json:"status,omitempty" enum:"stated,planned,reported" default:"stated" doc:"The state of the record."`
 	About        string      `json:"about,omitempty" maxLength:"200" doc:"Whom it concerns. Default: the user."`
 	SaidAt       *timestamp  `json:"saidAt,omitempty" doc:"When it was said. Default: when it is created."`
 	Until        *moment     `json:"until,omitempty" doc:"The last day on which it holds, or the time of its end."`
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
-	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024"`
+	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024" doc:"The id of the memory that replaced this one."`
 	EndedReason  string      `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended."`
 	TTLSeconds   *int        `json:"ttlSeconds,omitempty" from:"-" minimum:"1" maximum:"315360000" doc:"It is deleted then."`
 }
@@ -56,19 +56,19 @@ type source string
 func (source) Schema(huma.Registry) *huma.Schema { return textSchema(512) }
 
 type changedMemory struct {
-	Type         *memoryType          `json:"type,omitempty"`
-	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000"`
-	Pinned       *bool                `json:"pinned,omitempty"`
-	Source       *string              `json:"source,omitempty" enum:"seeded,extracted"`
+	Type         *memoryType          `json:"type,omitempty" doc:"What the memory is about."`
+	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000" doc:"The text, as it was stored."`
+	Pinned       *bool                `json:"pinned,omitempty" doc:"Whether it is a safety fact, which no prompt drops."`
+	Source       *string              `json:"source,omitempty" enum:"seeded,extracted" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   optional[confidence] `json:"confidence,omitzero" doc:"null removes it."`
 	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100" doc:"At most 16 KiB."`
-	Status       *string              `json:"status,omitempty" enum:"stated,planned,reported"`
+	Status       *string              `json:"status,omitempty" enum:"stated,planned,reported" doc:"The state of the record."`
 	About        optional[string]     `json:"about,omitzero" maxLength:"200" doc:"null is the user."`
 	SaidAt       optional[timestamp]  `json:"saidAt,omitzero" doc:"null is when it was created."`
 	Until        optional[moment]     `json:"until,omitzero" doc:"null removes it."`
 	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null makes it valid again."`
 	SupersededBy optional[string]     `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
-	EndedReason  optional[string]     `json:"endedReason,omitzero" enum:"false,over,forgotten,replaced"`
+	EndedReason  optional[string]     `json:"endedReason,omitzero" enum:"false,over,forgotten,replaced" doc:"Why it ended; null removes it."`
 }
 
 func (m *Memory) complete(of longterm.Memory) {
@@ -102,6 +102,9 @@ func (p changedMemory) complete(s *server, m *longterm.Memory) error {
 
 // filterMemories returns the page of an input, and which memories to keep.
 func (s *server) filterMemories(in *memoriesInput) (ListInput, func(longterm.Memory) bool) {
+	if in.Type == "" && in.Valid == "" {
+		return in.ListInput, nil
+	}
 	now := s.storedNow()
 	return in.ListInput, func(m longterm.Memory) bool {
 		hasType := in.Type == "" || in.Type == memoryType(m.Type)

@@ -26,19 +26,19 @@ type MessageRemover interface {
 
 // Message is conversation.Message as the API shows it. It is exported so that huma finds its fields in recalled.
 type Message struct {
-	ID              string              `json:"messageId"`
+	ID              string              `json:"messageId" doc:"The id of the message."`
 	Seq             int                 `json:"seq" doc:"1 to n within the session."`
-	SessionID       string              `json:"sessionId"`
-	Context         string              `json:"context"`
-	CoachID         string              `json:"coachId"`
-	AgentID         string              `json:"agentId,omitempty"`
-	Role            string              `json:"role" enum:"user,assistant,system,tool"`
+	SessionID       string              `json:"sessionId" doc:"The id of the session."`
+	Context         string              `json:"context" doc:"The context of the session."`
+	CoachID         string              `json:"coachId" doc:"The id of the coach."`
+	AgentID         string              `json:"agentId,omitempty" doc:"The part that the model played; absent for messages without one."`
+	Role            string              `json:"role" enum:"user,assistant,system,tool" doc:"Who said it."`
 	Content         string              `json:"content" doc:"What is indexed and summarised. Empty where the parts have no text."`
 	Parts           []conversation.Part `json:"parts,omitempty" doc:"What the message has beside its content, as it was sent."`
 	ClientMessageID string              `json:"clientMessageId,omitempty" doc:"The client's own id of the message."`
 	Duplicate       bool                `json:"duplicate,omitempty" doc:"An earlier call has stored it under its clientMessageId."`
 	Timestamp       timestamp           `json:"timestamp" doc:"Increases strictly within the session."`
-	Mode            string              `json:"mode"`
+	Mode            string              `json:"mode" doc:"The mode of the conversation, a word of the app's own."`
 	Metadata        object              `json:"metadata,omitempty"`
 	Forgotten       bool                `json:"forgotten,omitempty" doc:"The user asked to forget it: nothing is drawn from it."`
 	Index           *bool               `json:"index,omitempty" from:"-" doc:"Absent for true."`
@@ -89,7 +89,7 @@ type newMessages struct {
 }
 
 type appended struct {
-	Messages []Message `json:"messages"`
+	Messages []Message `json:"messages" doc:"The messages, oldest first."`
 	Session  session   `json:"session"`
 }
 

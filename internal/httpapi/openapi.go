@@ -57,14 +57,27 @@ func openAPIDocument() *huma.OpenAPI {
 	doc.Servers = []*huma.Server{{URL: "/", Description: "The address that serves this document."}}
 	describeFeatures(doc)
 	removeUnused(doc)
-	describeProperties(doc)
 	describeRecords(doc)
 	return doc
 }
 
-// describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, and of the values
-// of parts, which are any JSON.
+// providerSchemas describes the schemas of the formats of providers, to which the prompt refers.
+var providerSchemas = map[string]string{
+	"ProviderAnthropic": "The call for Anthropic's Messages. " +
+		"Spread it into messages.create beside model and max_tokens.",
+	"ProviderCacheControl": "Asks for what ends here to be cached; absent elsewhere.",
+	"ProviderChat":         "The call for OpenAI's Chat Completions. Spread it into chat.completions.create beside model.",
+	"ProviderFunction":     "What the tool does.",
+	"ProviderParts":        "The call for the AI SDK. Spread it into generateText or streamText beside model.",
+	"ProviderResponses":    "The call for OpenAI's Responses. Spread it into responses.create beside model.",
+}
+
+// describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, and of the
+// values of parts, which are any JSON.
 func describeFeatures(doc *huma.OpenAPI) {
+	for name, text := range providerSchemas {
+		doc.Components.Schemas.Map()[name].Description = text
+	}
 	for _, part := range []string{"Part", "UiPart"} {
 		values := doc.Components.Schemas.Map()[part].Properties
 		for _, name := range []string{"input", "output", "data"} {

@@ -39,8 +39,8 @@ func op(route, id, tag, summary string, detail ...string) operation {
 	}
 }
 
-// forApp is for operations that only the app may call, answers for another status of success than 200, and or for errors
-// that not every operation may answer.
+// forApp is for operations that only the app may call, answers for another status of success than 200, and or for
+// errors that not every operation may answer.
 func (o operation) forApp() operation            { o.scope = ScopeApp; return o }
 func (o operation) answers(status int) operation { o.status = status; return o }
 func (o operation) or(statuses ...int) operation { o.errors = statuses; return o }
@@ -61,6 +61,15 @@ type statusResponse struct {
 	headers map[string]*huma.Param
 }
 
+// bodyOf is the response of a status whose body is a T.
+func bodyOf[T any](status int, headers ...map[string]*huma.Param) statusResponse {
+	out := statusResponse{status: status, body: reflect.TypeFor[T]()}
+	if len(headers) > 0 {
+		out.headers = headers[0]
+	}
+	return out
+}
+
 // handlerFunc carries out an operation. It gets the caller and an input that was checked against its schema.
 type handlerFunc[I, O any] func(ctx context.Context, c Caller, in *I) (O, error)
 
@@ -73,6 +82,14 @@ func registerDoc[I, D any](s *server, op operation, do handlerFunc[I, D]) {
 		body, err := do(ctx, c, in)
 		return &docOutput[D]{body}, err
 	})
+}
+
+// varied is the output of an operation whose body depends on the status.
+type varied struct {
+	Status     int
+	Location   string `header:"Location" hidden:"true"`
+	RetryAfter string `header:"Retry-After" hidden:"true"`
+	Body       any
 }
 
 // noOutput is the output of an operation that answers without a body.
@@ -111,10 +128,16 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 		h.Middlewares = append(h.Middlewares, refuseBody)
 	}
 	if op.produces != "" {
-		h.Responses[strconv.Itoa(http.StatusOK)] = streamResponse(op)
+		streamed := response(http.StatusOK, nil, op.produces, op.schema)
+		streamed.Content[op.produces].Example = op.example
+		h.Responses[strconv.Itoa(http.StatusOK)] = streamed
 	}
 	for _, r := range op.responses {
-		h.Responses[strconv.Itoa(r.status)] = jsonResponse(registry, r)
+		var schema *huma.Schema
+		if r.body != nil {
+			schema = registry.Schema(r.body, true, "")
+		}
+		h.Responses[strconv.Itoa(r.status)] = response(r.status, r.headers, "application/json", schema)
 	}
 	huma.Register(s.api, h, func(ctx context.Context, in *I) (*O, error) {
 		c, err := callerOf(ctx)
@@ -207,10 +230,7 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 	schema := registry.Schema(reflect.TypeFor[problem](), true, "Problem")
 	responses := map[string]*huma.Response{}
 	for _, status := range statuses {
-		responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status), Headers: errorHeaders(status),
-			Content: map[string]*huma.MediaType{problemType: {Schema: schema}},
-		}
+		responses[strconv.Itoa(status)] = response(status, errorHeaders(status), problemType, schema)
 	}
 	return responses
 }
@@ -219,41 +239,27 @@ func errorResponses(registry huma.Registry, op operation, hasBody bool) map[stri
 func errorHeaders(status int) map[string]*huma.Param {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
-		return retryAfterHeader("The seconds to wait before the next call.")
+		return retryAfter("The seconds to wait before the next call.")
 	case http.StatusConflict:
-		return retryAfterHeader("The seconds to wait, if the same call may succeed later.")
+		return retryAfter("The seconds to wait, if the same call may succeed later.")
 	}
 	return nil
 }
 
-func retryAfterHeader(doc string) map[string]*huma.Param {
+func retryAfter(doc string) map[string]*huma.Param {
 	least := 1.0
-	return map[string]*huma.Param{
-		"Retry-After": {Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Description: doc}},
-	}
+	return header("Retry-After", &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Description: doc})
 }
 
-func locationHeader() map[string]*huma.Param {
-	return map[string]*huma.Param{
-		"Location": {Schema: &huma.Schema{Type: huma.TypeString, Description: "The path of the new record."}},
-	}
+func header(name string, schema *huma.Schema) map[string]*huma.Param {
+	return map[string]*huma.Param{name: {Schema: schema}}
 }
 
-func jsonResponse(registry huma.Registry, r statusResponse) *huma.Response {
-	if r.body == nil {
-		return &huma.Response{Description: http.StatusText(r.status), Headers: r.headers}
+// response documents a response. Without a schema it has no body.
+func response(status int, headers map[string]*huma.Param, media string, schema *huma.Schema) *huma.Response {
+	out := &huma.Response{Description: http.StatusText(status), Headers: headers}
+	if schema != nil {
+		out.Content = map[string]*huma.MediaType{media: {Schema: schema}}
 	}
-	return &huma.Response{
-		Description: http.StatusText(r.status), Headers: r.headers,
-		Content: map[string]*huma.MediaType{"application/json": {Schema: registry.Schema(r.body, true, "")}},
-	}
-}
-
-func streamResponse(op operation) *huma.Response {
-	return &huma.Response{
-		Description: http.StatusText(http.StatusOK),
-		Content: map[string]*huma.MediaType{op.produces: {
-			Schema: op.schema, Example: op.example,
-		}},
-	}
+	return out
 }

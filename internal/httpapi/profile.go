@@ -15,10 +15,10 @@ import (
 )
 
 type profileDoc struct {
-	Name      string     `json:"name,omitempty" maxLength:"500"`
-	Email     string     `json:"email,omitempty" maxLength:"500"`
+	Name      string     `json:"name,omitempty" maxLength:"500" doc:"The name."`
+	Email     string     `json:"email,omitempty" maxLength:"500" doc:"The user's e-mail address."`
 	CreatedAt *timestamp `json:"createdAt,omitempty" doc:"When the user joined the app."`
-	About     string     `json:"about,omitempty" maxLength:"16000"`
+	About     string     `json:"about,omitempty" maxLength:"16000" doc:"What the user says about themselves."`
 }
 
 // profileInput has the schema of a request, where an optional field may be null. The other inputs are alike.
@@ -48,14 +48,18 @@ func (remark) Schema(huma.Registry) *huma.Schema { return textSchema(4000) }
 type userSummaryInput userSummaryDoc
 
 func (d userSummaryInput) complete(*server, *longterm.UserSummary) error {
-	var wrong []fault.Field
-	for field, remarks := range map[string][]remark{"patterns": d.Patterns, "wins": d.Wins, "struggles": d.Struggles} {
-		if size := len(strings.Join(toStrings(remarks), "")); size > maxRemarksBytes {
-			wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf(
-				"must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)})
-		}
+	return invalidFields(
+		checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins), checkRemarks("struggles", d.Struggles))
+}
+
+// checkRemarks reports a list whose remarks are too long together.
+func checkRemarks(field string, remarks []remark) []fault.Field {
+	size := len(strings.Join(toStrings(remarks), ""))
+	if size <= maxRemarksBytes {
+		return nil
 	}
-	return invalidFields(wrong)
+	message := fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)
+	return []fault.Field{{Field: field, Message: message}}
 }
 
 type preferencesDoc struct {

@@ -28,7 +28,7 @@ var errTooLong = fault.InvalidField("message", fmt.Sprintf("has more than %d byt
 type promptBody struct {
 	Recipe     recipeName  `json:"recipe,omitempty"`
 	Context    contextName `json:"context" doc:"The context that the user is in."`
-	SessionID  id          `json:"sessionId"`
+	SessionID  id          `json:"sessionId" doc:"The id of the session."`
 	CoachID    id          `json:"coachId,omitempty" doc:"Default: the session's coach."`
 	AgentID    agentID     `json:"agentId,omitempty"`
 	Message    string      `json:"message" minLength:"1" doc:"The current message, at most 256 KiB."`

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"reflect"
 
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
@@ -18,23 +17,19 @@ type (
 		SessionPath
 		MessageID string `query:"messageId" required:"true" minLength:"1" maxLength:"1024" doc:"The id of the message."`
 	}
-	deleteMessageOutput struct {
-		Status int
-		Body   any
-	}
 )
 
 // quotes are the messages that quote another one.
 type quotes struct {
 	Items    []Message `json:"items" doc:"The messages that repeat words of the message, the oldest first."`
-	Complete bool      `json:"complete"`
+	Complete bool      `json:"complete" doc:"False if the user has more newer messages than were read."`
 }
 
 // deletion is the receipt of a message's deletion.
 type deletion struct {
 	Deleted  []string  `json:"deleted" doc:"The ids of the deleted messages."`
 	QuotedBy []Message `json:"quotedBy" doc:"The messages that repeat words of it, the oldest first."`
-	Complete bool      `json:"complete"`
+	Complete bool      `json:"complete" doc:"False if the user has more newer messages than were read."`
 }
 
 // quotesWeight is how many requests a search for quotes counts as. It reads as many pages of the timeline at most.
@@ -48,7 +43,7 @@ const deletionDetail = "Its vectors, the summary that covers it, and the facts d
 func (m messages) registerQuotes(tag string) {
 	register(m.server, op("DELETE /v1/sessions/{id}/messages/{messageId}", "deleteMessage", tag, "Delete a message",
 		deletionDetail,
-	).responds(statusResponse{status: http.StatusNoContent}, statusResponse{status: http.StatusOK, body: reflect.TypeFor[deletion]()}), m.delete)
+	).responds(statusResponse{status: http.StatusNoContent}, bodyOf[deletion](http.StatusOK)), m.delete)
 	registerDoc(m.server, op("GET /v1/sessions/{id}/quotes", "listQuotes", tag, "List the messages that quote a message",
 		"Finds the messages of all contexts that repeat words of it: a number of four digits or more, five words "+
 			"in a row, or half of its longer words. They stay when it is deleted. At most 2,000 messages after it are read.",
@@ -66,13 +61,13 @@ func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes
 	return quotes{Items: converted(found.Messages, shown[Message]), Complete: found.Complete}, err
 }
 
-func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*deleteMessageOutput, error) {
+func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*varied, error) {
 	id := in.unescapedID(c)
 	if !plausibleID(id) {
 		return nil, fault.Missing("message")
 	}
 	if in.Quotes == "" {
-		return &deleteMessageOutput{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
+		return &varied{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
 	}
 	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
 		return nil, err
@@ -95,7 +90,7 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 			return nil, err
 		}
 	}
-	return &deleteMessageOutput{Status: http.StatusOK, Body: deletion{
+	return &varied{Status: http.StatusOK, Body: deletion{
 		Deleted: append(deleted, id), QuotedBy: converted(found.Messages, shown[Message]), Complete: found.Complete,
 	}}, nil
 }

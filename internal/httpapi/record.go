@@ -3,24 +3,24 @@ package httpapi
 import "github.com/throughline/throughline/internal/longterm"
 
 type goal struct {
-	ID        string     `json:"id"`
-	Title     string     `json:"title"`
-	Status    string     `json:"status" enum:"active,paused,completed,abandoned"`
-	GoalType  string     `json:"goalType" enum:"habit,target,project"`
+	ID        string     `json:"id" doc:"The id of the record."`
+	Title     string     `json:"title" doc:"The title, for people."`
+	Status    string     `json:"status" enum:"active,paused,completed,abandoned" doc:"The state of the record."`
+	GoalType  string     `json:"goalType" enum:"habit,target,project" doc:"What kind of goal it is."`
 	CreatedAt *timestamp `json:"createdAt,omitempty"`
 	UpdatedAt *timestamp `json:"updatedAt,omitempty"`
 }
 
 type newGoal struct {
-	Title    string `json:"title" minLength:"1" maxLength:"1000"`
-	Status   string `json:"status,omitempty" enum:"active,paused,completed,abandoned" default:"active"`
-	GoalType string `json:"goalType" enum:"habit,target,project"`
+	Title    string `json:"title" minLength:"1" maxLength:"1000" doc:"The title, for people."`
+	Status   string `json:"status,omitempty" enum:"active,paused,completed,abandoned" default:"active" doc:"The state of the record."`
+	GoalType string `json:"goalType" enum:"habit,target,project" doc:"What kind of goal it is."`
 }
 
 type changedGoal struct {
-	Title    *string `json:"title,omitempty" minLength:"1" maxLength:"1000"`
-	Status   *string `json:"status,omitempty" enum:"active,paused,completed,abandoned"`
-	GoalType *string `json:"goalType,omitempty" enum:"habit,target,project"`
+	Title    *string `json:"title,omitempty" minLength:"1" maxLength:"1000" doc:"The title, for people."`
+	Status   *string `json:"status,omitempty" enum:"active,paused,completed,abandoned" doc:"The state of the record."`
+	GoalType *string `json:"goalType,omitempty" enum:"habit,target,project" doc:"What kind of goal it is."`
 }
 
 func (changedGoal) complete(s *server, g *longterm.Goal) error {
@@ -29,9 +29,9 @@ func (changedGoal) complete(s *server, g *longterm.Goal) error {
 }
 
 type checkIn struct {
-	ID        string     `json:"id"`
+	ID        string     `json:"id" doc:"The id of the record."`
 	Timestamp *timestamp `json:"timestamp,omitempty"`
-	Note      string     `json:"note,omitempty"`
+	Note      string     `json:"note,omitempty" doc:"What the user noted."`
 }
 
 type newCheckIn struct {

@@ -19,7 +19,7 @@ func (recordKind) Schema(huma.Registry) *huma.Schema {
 }
 
 type searchBody struct {
-	Query searchText   `json:"query"`
+	Query searchText   `json:"query" doc:"The text to search for."`
 	Kinds []recordKind `json:"kinds,omitempty" from:"-" maxItems:"8" doc:"Only these kinds."`
 	SearchLimits
 }

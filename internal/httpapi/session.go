@@ -3,7 +3,8 @@ package httpapi
 import (
 	"context"
 	"net/http"
-	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
@@ -19,14 +20,14 @@ type SessionRemover interface {
 
 // session is conversation.Session as the API shows it.
 type session struct {
-	ID            string          `json:"sessionId"`
-	Context       string          `json:"context"`
-	CoachID       string          `json:"coachId"`
-	Mode          string          `json:"mode"`
-	Status        string          `json:"status" enum:"active,completed,archived"`
-	Title         string          `json:"title,omitempty"`
+	ID            string          `json:"sessionId" doc:"The id of the session."`
+	Context       string          `json:"context" doc:"The context of the session."`
+	CoachID       string          `json:"coachId" doc:"The id of the coach."`
+	Mode          string          `json:"mode" doc:"The mode of the conversation, a word of the app's own."`
+	Status        string          `json:"status" enum:"active,completed,archived" doc:"The state of the record."`
+	Title         string          `json:"title,omitempty" doc:"The title, for people."`
 	Attributes    object          `json:"attributes,omitempty"`
-	MessageCount  int             `json:"messageCount"`
+	MessageCount  int             `json:"messageCount" doc:"How many messages the session has."`
 	StartedAt     *timestamp      `json:"startedAt" nullable:"true" doc:"The time of the first message, or null."`
 	LastMessageAt *timestamp      `json:"lastMessageAt" nullable:"true" doc:"The time of the last message, or null."`
 	Summary       *sessionSummary `json:"summary,omitempty" from:"-"`
@@ -35,7 +36,7 @@ type session struct {
 
 // sessionSummary is the summary of a session so far.
 type sessionSummary struct {
-	Text           string    `json:"text"`
+	Text           string    `json:"text" doc:"The text."`
 	Kind           string    `json:"kind" enum:"model,extractive" doc:"Written by the model, or extracted as a fallback."`
 	InProgress     bool      `json:"inProgress" doc:"Whether the session was still open."`
 	CoveredThrough int       `json:"coveredThrough" doc:"The seq of the last message that it covers."`
@@ -58,22 +59,22 @@ type newSession struct {
 	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
 	ID         id          `json:"sessionId,omitempty" doc:"The app's own id. Default: generated."`
 	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
-	Title      string      `json:"title,omitempty" maxLength:"1024"`
+	Title      string      `json:"title,omitempty" maxLength:"1024" doc:"The title, for people."`
 	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
 }
 
 // namedSession is a session whose id is in the path.
 type namedSession struct {
-	Context    contextName `json:"context"`
+	Context    contextName `json:"context" doc:"The context of the session."`
 	CoachID    id          `json:"coachId" doc:"The persona that the user talks to."`
 	Mode       string      `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the context's mode."`
-	Title      string      `json:"title,omitempty" maxLength:"1024"`
+	Title      string      `json:"title,omitempty" maxLength:"1024" doc:"The title, for people."`
 	Attributes object      `json:"attributes,omitempty" doc:"The app's own data, at most 64 KiB. No name may be messages."`
 }
 
 type changedSession struct {
 	Status     *string          `json:"status,omitempty" enum:"active,completed,archived" doc:"completed is summarised."`
-	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128"`
+	Mode       *string          `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"The mode of the conversation, a word of the app's own."`
 	Title      optional[string] `json:"title,omitzero" maxLength:"1024" doc:"null removes it."`
 	Attributes object           `json:"attributes,omitempty" doc:"Merged by key, at most 64 KiB; null removes a key."`
 }
@@ -98,11 +99,6 @@ type (
 	namedSessionInput struct {
 		SessionPath
 		Body namedSession
-	}
-	namedSessionOutput struct {
-		Status   int
-		Location string `header:"Location" hidden:"true"`
-		Body     session
 	}
 	changedSessionInput struct {
 		SessionPath
@@ -131,8 +127,11 @@ func (s sessions) register() {
 	register(s.server, op("PUT /v1/sessions/{id}", "getOrCreateSession", tag, "Get a session, or create it",
 		"Creates the session, 201, or returns the one that has the id, 200, as it is: its mode, title and "+
 			"attributes stay. A session of another context or coach is a conflict. The call may be repeated without a key.",
-	).or(http.StatusConflict).responds(statusResponse{status: http.StatusOK, body: reflect.TypeFor[session]()},
-		statusResponse{status: http.StatusCreated, body: reflect.TypeFor[session](), headers: locationHeader()}), s.getOrCreate)
+	).or(http.StatusConflict).responds(
+		bodyOf[session](http.StatusOK),
+		bodyOf[session](http.StatusCreated, header("Location", &huma.Schema{
+			Type: huma.TypeString, Description: "The path of the new record.",
+		}))), s.getOrCreate)
 	registerDoc(s.server, op("PATCH /v1/sessions/{id}", "changeSession", tag, "Change a session",
 		"A completed session is summarised, and is active again when the user says something after that. An "+
 			"archived session stays archived.",
@@ -158,7 +157,7 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 }
 
 // getOrCreate makes two attempts, because the session that was there may be deleted before it is read.
-func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*namedSessionOutput, error) {
+func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*varied, error) {
 	wanted := filled[conversation.NewSession](in.Body)
 	wanted.ID = in.ID
 	var err error
@@ -166,8 +165,9 @@ func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInp
 		var made conversation.Created
 		made, err = s.store.CreateSession(ctx, c.User, wanted, conversation.Idempotency{})
 		if err == nil {
-			location := pathOf("sessions", in.ID)
-			return &namedSessionOutput{http.StatusCreated, location, shown[session](made.Session)}, nil
+			return &varied{
+				Status: http.StatusCreated, Location: pathOf("sessions", in.ID), Body: shown[session](made.Session),
+			}, nil
 		}
 		if !fault.Is(err, fault.Conflict) {
 			return nil, err
@@ -182,7 +182,7 @@ func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInp
 			return nil, fault.Newf(fault.Conflict, "the session has the context %s and the coach %s", there.Context,
 				there.CoachID)
 		}
-		return &namedSessionOutput{Status: http.StatusOK, Body: shown[session](there)}, nil
+		return &varied{Status: http.StatusOK, Body: shown[session](there)}, nil
 	}
 	return nil, err
 }
@@ -194,11 +194,14 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[s
 			if err != nil {
 				return nil, "", err
 			}
-			l := filteredSessions{
-				store: s.store, user: c.User, attributes: attributes,
-				filter: conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)},
+			var keep func(conversation.Session) bool
+			if len(attributes) > 0 {
+				keep = func(of conversation.Session) bool { return attributes.MatchesObject(of.Attributes) }
 			}
-			return l.page(ctx, page)
+			filter := conversation.SessionFilter{Context: string(in.Context), Status: conversation.Status(in.Status)}
+			return filtered(page, keep, func(page conversation.Page) ([]conversation.Session, conversation.Position, error) {
+				return s.store.Sessions(ctx, c.User, filter, page)
+			})
 		})
 }
 

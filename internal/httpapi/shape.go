@@ -11,8 +11,8 @@ import (
 )
 
 // A record has a shape for the wire, with the tags of its schema, and one in the domain. Their fields have the same Go
-// names, and shown and fill copy them. A wire field with the tag from:"-" has no counterpart: the method complete of its
-// type sees to it.
+// names, and shown and fill copy them. A wire field with the tag from:"-" has no counterpart: the method complete of
+// its type sees to it.
 
 // shown returns a record as the API shows it.
 func shown[View, T any](record T) (view View) {

@@ -9,11 +9,11 @@ import (
 
 // spine is longterm.Spine as the API shows it.
 type spine struct {
-	CoachID    string     `json:"coachId"`
+	CoachID    string     `json:"coachId" doc:"The id of the coach."`
 	Text       string     `json:"text" doc:"Empty in a list, as the remarks are, where no prompt may tell the spine."`
-	Patterns   []string   `json:"patterns"`
-	Wins       []string   `json:"wins"`
-	Struggles  []string   `json:"struggles"`
+	Patterns   []string   `json:"patterns" doc:"What the user tends to do."`
+	Wins       []string   `json:"wins" doc:"What the user has achieved."`
+	Struggles  []string   `json:"struggles" doc:"What the user finds hard."`
 	Contexts   []string   `json:"contexts" doc:"The contexts of the sessions that it was drawn from."`
 	WithheldIn []string   `json:"withheldIn" from:"-" doc:"The contexts whose prompts lack it, by the user's preferences."`
 	CoveredTo  *timestamp `json:"coveredTo,omitempty" doc:"The time of the last session summary in it."`

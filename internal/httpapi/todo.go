@@ -10,10 +10,10 @@ import (
 )
 
 type todo struct {
-	ID          string     `json:"id"`
-	Content     string     `json:"content"`
-	CoachID     string     `json:"coachId"`
-	Status      string     `json:"status" enum:"PENDING,COMPLETED,CANCELLED"`
+	ID          string     `json:"id" doc:"The id of the record."`
+	Content     string     `json:"content" doc:"The text, as it was stored."`
+	CoachID     string     `json:"coachId" doc:"The id of the coach."`
+	Status      string     `json:"status" enum:"PENDING,COMPLETED,CANCELLED" doc:"The state of the record."`
 	By          string     `json:"by" enum:"user,assistant" doc:"Who does it."`
 	Due         string     `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
 	CompletedAt *timestamp `json:"completedAt,omitempty"`
@@ -22,9 +22,9 @@ type todo struct {
 }
 
 type newTodo struct {
-	Content     string     `json:"content" minLength:"1" maxLength:"4000"`
-	CoachID     id         `json:"coachId"`
-	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" default:"PENDING"`
+	Content     string     `json:"content" minLength:"1" maxLength:"4000" doc:"The text, as it was stored."`
+	CoachID     id         `json:"coachId" doc:"The id of the coach."`
+	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" default:"PENDING" doc:"The state of the record."`
 	By          string     `json:"by,omitempty" enum:"user,assistant" default:"user" doc:"Who does it."`
 	Due         *moment    `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
 	CompletedAt *timestamp `json:"completedAt,omitempty" doc:"Only with COMPLETED. Default: now."`
@@ -44,10 +44,10 @@ func (newTodo) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 type changedTodo struct {
-	Content     *string             `json:"content,omitempty" minLength:"1" maxLength:"4000"`
-	CoachID     *id                 `json:"coachId,omitempty"`
-	Status      *string             `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED"`
-	By          *string             `json:"by,omitempty" enum:"user,assistant"`
+	Content     *string             `json:"content,omitempty" minLength:"1" maxLength:"4000" doc:"The text, as it was stored."`
+	CoachID     *id                 `json:"coachId,omitempty" doc:"The id of the coach."`
+	Status      *string             `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" doc:"The state of the record."`
+	By          *string             `json:"by,omitempty" enum:"user,assistant" doc:"Who does it."`
 	Due         optional[moment]    `json:"dueAt,omitzero" doc:"null removes it."`
 	CompletedAt optional[timestamp] `json:"completedAt,omitzero" doc:"Only for a completed todo."`
 }

@@ -46,7 +46,8 @@ func (m messages) registerCuts(tag string) {
 		"The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its "+
 			"messages go. Numbers begin with 1 again, and clientMessageIds are free again.",
 	), m.clear)
-	register(m.server, op("POST /v1/sessions/{id}"+truncatePath, "truncateMessages", tag, "Replace the last messages of a session",
+	register(m.server, op("POST /v1/sessions/{id}"+truncatePath, "truncateMessages", tag,
+		"Replace the last messages of a session",
 		"Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With "+
 			"expected, nothing changes unless these are the messages that go. A summary that covers one of them goes, too. "+
 			"Numbers are not used again. Repeats with the same Idempotency-Key get the first answer.",
@@ -75,7 +76,8 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 		return nil, err
 	}
 	out := truncated{
-		Deleted: converted(done.Deleted, asIs), Messages: converted(done.Messages, shown[Message]), Session: shown[session](done.Session),
+		Deleted: converted(done.Deleted, asIs), Messages: converted(done.Messages, shown[Message]),
+		Session: shown[session](done.Session),
 	}
 	return &createdWithoutPath[truncated]{Replayed: newReplayed(done.Replayed), Body: out}, nil
 }

@@ -38,8 +38,8 @@ type turnBody struct {
 }
 
 type ownTool struct {
-	Name        string `json:"name" minLength:"1" maxLength:"128"`
-	Description string `json:"description,omitempty" maxLength:"4096"`
+	Name        string `json:"name" minLength:"1" maxLength:"128" doc:"The name of the tool."`
+	Description string `json:"description,omitempty" maxLength:"4096" doc:"What the tool does, for the model."`
 	Parameters  object `json:"parameters,omitempty" doc:"The JSON schema of the arguments, at most 32 KiB."`
 }
 
@@ -70,8 +70,8 @@ type (
 		Body turnBody
 	}
 	begunTurn struct {
-		TurnID        string        `json:"turnId"`
-		UserMessageID string        `json:"userMessageId"`
+		TurnID        string        `json:"turnId" doc:"The turn's id, with which it is finished."`
+		UserMessageID string        `json:"userMessageId" doc:"The id of the user's message, which is stored."`
 		Prompt        prompt.Prompt `json:"prompt" doc:"As POST /v1/prompts has it."`
 	}
 	finishInput struct {
@@ -83,9 +83,9 @@ type (
 		Session   session `json:"session"`
 	}
 	turnState struct {
-		TurnID        string `json:"turnId"`
-		Status        string `json:"status" enum:"open,finished,interrupted"`
-		UserMessageID string `json:"userMessageId"`
+		TurnID        string `json:"turnId" doc:"The turn's id."`
+		Status        string `json:"status" enum:"open,finished,interrupted" doc:"open while the app may answer, finished with the answer, interrupted without one."`
+		UserMessageID string `json:"userMessageId" doc:"The id of the user's message, which is stored."`
 		MessageID     string `json:"messageId,omitempty" doc:"The id of the answer of a finished turn."`
 	}
 )

@@ -11,7 +11,7 @@ import (
 // uiMessage is a message in the form that the AI SDK's useChat holds (its type UIMessage).
 type uiMessage struct {
 	ID       string   `json:"id" doc:"The message's messageId."`
-	Role     string   `json:"role" enum:"user,assistant,system"`
+	Role     string   `json:"role" enum:"user,assistant,system" doc:"Who said it."`
 	Metadata object   `json:"metadata" doc:"The message's metadata, and its timestamp if there is no other of this name."`
 	Parts    []uiPart `json:"parts" doc:"The parts, or one with the content. A tool's result is in the part of its call."`
 }
@@ -37,7 +37,8 @@ const (
 )
 
 func (m messages) registerUI(tag string) {
-	registerDoc(m.server, op("GET /v1/sessions/{id}/ui-messages", "listUiMessages", tag, "List a session's messages for a chat page",
+	registerDoc(m.server, op("GET /v1/sessions/{id}/ui-messages", "listUiMessages", tag,
+		"List a session's messages for a chat page",
 		"The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order "+
 			"desc the newest come first. The results of tools are in the parts of their calls on the same page; messages "+
 			"of the role tool are in no list of their own.",

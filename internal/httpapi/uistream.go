@@ -20,38 +20,38 @@ const uiTextID = "text"
 // The chunks of the AI SDK's UI message stream (its type UIMessageChunk) that an answer has.
 type (
 	uiStart struct {
-		Type      string          `json:"type" enum:"start"`
+		Type      string          `json:"type" enum:"start" doc:"Always start."`
 		MessageID string          `json:"messageId" doc:"The id of the answer, unless the chunk finish has another."`
 		Metadata  uiStartMetadata `json:"messageMetadata"`
 	}
 	uiStartMetadata struct {
-		PromptID string `json:"promptId"`
+		PromptID string `json:"promptId" doc:"The id of the prompt."`
 	}
 	uiPrompt struct {
-		Type string     `json:"type" enum:"data-prompt"`
+		Type string     `json:"type" enum:"data-prompt" doc:"Always data-prompt."`
 		Data chat.Built `json:"data"`
 	}
 	uiText struct {
-		Type string `json:"type" enum:"text-start,text-end"`
-		ID   string `json:"id"`
+		Type string `json:"type" enum:"text-start,text-end" doc:"text-start before the text, text-end after it."`
+		ID   string `json:"id" doc:"The id of the text part."`
 	}
 	uiTextDelta struct {
-		Type  string `json:"type" enum:"text-delta"`
-		ID    string `json:"id"`
-		Delta string `json:"delta"`
+		Type  string `json:"type" enum:"text-delta" doc:"Always text-delta."`
+		ID    string `json:"id" doc:"The id of the text part."`
+		Delta string `json:"delta" doc:"The next piece of the answer."`
 	}
 	uiFinish struct {
-		Type         string           `json:"type" enum:"finish"`
-		FinishReason string           `json:"finishReason" enum:"stop,length,content-filter,tool-calls,interrupted,other"`
+		Type         string           `json:"type" enum:"finish" doc:"Always finish."`
+		FinishReason string           `json:"finishReason" enum:"stop,length,content-filter,tool-calls,interrupted,other" doc:"Why the model stopped."`
 		Metadata     uiFinishMetadata `json:"messageMetadata"`
 	}
 	uiFinishMetadata struct {
 		MessageID string    `json:"messageId" doc:"The id under which the answer is stored."`
 		Usage     llm.Usage `json:"usage"`
-		Model     string    `json:"model,omitempty"`
+		Model     string    `json:"model,omitempty" doc:"The name by which the vendor calls the model that answered."`
 	}
 	uiError struct {
-		Type      string `json:"type" enum:"error"`
+		Type      string `json:"type" enum:"error" doc:"Always error."`
 		ErrorText string `json:"errorText" doc:"The problem's detail."`
 	}
 )

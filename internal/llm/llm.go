@@ -22,9 +22,9 @@ type Message struct {
 
 // Tool is a function the model may ask for; Parameters is its JSON schema.
 type Tool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
+	Name        string          `json:"name" doc:"The name."`
+	Description string          `json:"description" doc:"What the tool does, for the model."`
+	Parameters  json.RawMessage `json:"parameters" doc:"The JSON schema of the tool's arguments."`
 }
 
 // ToolCall is a model's request to call a tool. Arguments is a JSON object.
@@ -67,10 +67,10 @@ func SessionKey(user, session string) string { return EndUser(user + "\x00" + se
 // Usage counts tokens as the vendor bills them. CachedTokens are those of the prompt tokens that came from the vendor's
 // prompt cache.
 type Usage struct {
-	PromptTokens     int `json:"promptTokens"`
-	CachedTokens     int `json:"cachedTokens"`
-	CompletionTokens int `json:"completionTokens"`
-	TotalTokens      int `json:"totalTokens"`
+	PromptTokens     int `json:"promptTokens" doc:"The tokens of the prompt, those from the cache included."`
+	CachedTokens     int `json:"cachedTokens" doc:"How many of the prompt's tokens came from the provider's cache."`
+	CompletionTokens int `json:"completionTokens" doc:"The tokens of the answer, hidden reasoning included."`
+	TotalTokens      int `json:"totalTokens" doc:"The tokens of prompt and answer."`
 }
 
 // Add returns the sum of two counts.

@@ -26,20 +26,20 @@ import (
 // Record is a stored prompt as the API returns it. The rendered parts are present only if storing text is switched on,
 // and the manifest only if one prompt is read.
 type Record struct {
-	ID        string `json:"promptId"`
-	SessionID string `json:"sessionId"`
-	Recipe    string `json:"recipe"`
-	CreatedAt string `json:"createdAt"`
-	ExpiresAt string `json:"expiresAt"`
+	ID        string `json:"promptId" doc:"The id of the prompt."`
+	SessionID string `json:"sessionId" doc:"The id of the session."`
+	Recipe    string `json:"recipe" doc:"The name of the recipe."`
+	CreatedAt string `json:"createdAt" doc:"When the record was created."`
+	ExpiresAt string `json:"expiresAt" doc:"When the record is deleted."`
 	// SHA256 is the hex hash of the rendered prompt. It is stored even if the text is not.
-	SHA256   string    `json:"sha256"`
+	SHA256   string    `json:"sha256" doc:"The hash of the rendered prompt, in hexadecimal."`
 	Tokens   Tokens    `json:"tokens"`
 	Manifest *Manifest `json:"manifest,omitempty"`
-	System   *string   `json:"system,omitempty"`
-	Messages []Message `json:"messages,omitempty"`
-	Text     string    `json:"text,omitempty"`
+	System   *string   `json:"system,omitempty" doc:"The system text."`
+	Messages []Message `json:"messages,omitempty" doc:"The messages, oldest first."`
+	Text     string    `json:"text,omitempty" doc:"The one payload of context-format."`
 	// Tools are the tools of the recipe.
-	Tools []llm.Tool `json:"tools,omitempty"`
+	Tools []llm.Tool `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
 
 // StoredPrompt is a prompt as the table stores it: ids, decisions and hashes, and the rendered text only if storing

@@ -20,41 +20,41 @@ import (
 
 // Item is the manifest's line for one item: ids and decisions, never its text.
 type Item struct {
-	Kind       string  `json:"kind"`
-	ID         string  `json:"id"`
-	SessionID  string  `json:"sessionId,omitempty"`
-	Context    string  `json:"context,omitempty"`
-	OccurredAt string  `json:"occurredAt,omitempty"`
-	Tokens     int     `json:"tokens"`
-	Score      float64 `json:"score,omitempty"`
+	Kind       string  `json:"kind" doc:"What the item is, such as message, memory or summary."`
+	ID         string  `json:"id" doc:"The id of the record."`
+	SessionID  string  `json:"sessionId,omitempty" doc:"The id of the session."`
+	Context    string  `json:"context,omitempty" doc:"The context of the session."`
+	OccurredAt string  `json:"occurredAt,omitempty" doc:"When it was said, or when the summary ends."`
+	Tokens     int     `json:"tokens" doc:"The number of tokens."`
+	Score      float64 `json:"score,omitempty" doc:"How well it fits the query; greater is better. Scores of different answers cannot be compared."`
 	// Features are the parts of a score of recall. With the intercept they add up to the logarithm of its odds.
 	Features rank.Contributions `json:"features,omitempty"`
-	Decision pack.Decision      `json:"decision"`
+	Decision pack.Decision      `json:"decision" doc:"What became of the item: included, trimmed (cut to fit) or dropped."`
 	// Reason says why, in plain words.
-	Reason string `json:"reason"`
+	Reason string `json:"reason" doc:"Why, in words."`
 }
 
 // Block is the manifest's record of one block. Tokens and Chars are what it takes of the prompt, its heading included.
 // Cap says its limits in words; it is empty if there are none.
 type Block struct {
-	Name   string `json:"name"`
-	Tokens int    `json:"tokens"`
-	Chars  int    `json:"chars"`
-	Cap    string `json:"cap"`
+	Name   string `json:"name" doc:"The name of the block."`
+	Tokens int    `json:"tokens" doc:"The number of tokens."`
+	Chars  int    `json:"chars" doc:"The characters of the block."`
+	Cap    string `json:"cap" doc:"The block's own limit."`
 	// Cacheable is true for a block before all that changes with each turn: a prompt of the session's next turn may begin
 	// with the same text. Of such a block, what came up after the sitting began may be written after the session's
 	// messages.
-	Cacheable bool   `json:"cacheable"`
-	Items     []Item `json:"items"`
+	Cacheable bool   `json:"cacheable" doc:"Whether the block is in the part of the prompt that hardly changes from turn to turn."`
+	Items     []Item `json:"items" doc:"The items of the block, those that were left out too."`
 }
 
 // Manifest is the record of one prompt: every block and item and its decision, the sources that were missing,
 // warnings, and how many milliseconds each source took.
 type Manifest struct {
-	Blocks   []Block              `json:"blocks"`
-	Degraded []recall.Degradation `json:"degraded"`
-	Warnings []string             `json:"warnings"`
-	Timings  map[string]float64   `json:"timings"`
+	Blocks   []Block              `json:"blocks" doc:"The blocks of the prompt, in the order in which they are written."`
+	Degraded []recall.Degradation `json:"degraded" doc:"The sources that were missing, and why."`
+	Warnings []string             `json:"warnings" doc:"What the reader of the manifest should know."`
+	Timings  map[string]float64   `json:"timings" doc:"How long each source took, in milliseconds."`
 }
 
 // warnShare is the percentage of the budget above which the system blocks cause a warning (prompt-assembly-map,

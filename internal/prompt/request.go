@@ -114,26 +114,26 @@ type Message = render.Message
 // the tokenizer's count of these. Total is at most Budget, except that context-format's default budget excludes the
 // current message.
 type Tokens struct {
-	Total  int `json:"total"`
-	Budget int `json:"budget"`
+	Total  int `json:"total" doc:"The tokens of the whole prompt."`
+	Budget int `json:"budget" doc:"How many tokens the prompt may have."`
 }
 
 // Prompt is one model call's prompt, with the record of how it was built. Messages ends with the current message,
 // which it contains once. In unified the message before it is one of the system, with the volatile suffix, once the
 // session has messages.
 type Prompt struct {
-	ID        string    `json:"promptId"`
-	SessionID string    `json:"sessionId"`
-	Recipe    string    `json:"recipe"`
-	System    string    `json:"system"`
-	Messages  []Message `json:"messages"`
-	Text      string    `json:"text,omitempty"`
+	ID        string    `json:"promptId" doc:"The id of the prompt."`
+	SessionID string    `json:"sessionId" doc:"The id of the session."`
+	Recipe    string    `json:"recipe" doc:"The name of the recipe."`
+	System    string    `json:"system" doc:"The system text."`
+	Messages  []Message `json:"messages" doc:"The messages, oldest first."`
+	Text      string    `json:"text,omitempty" doc:"The one payload of context-format, which replaces system and messages."`
 	// Tools are what the model is offered, an empty list for none.
-	Tools    []llm.Tool `json:"tools"`
+	Tools    []llm.Tool `json:"tools" doc:"The tools that the model may call."`
 	Tokens   Tokens     `json:"tokens"`
 	Manifest Manifest   `json:"manifest"`
 	// Model is the chat model that the coach's record names; empty means the configured one.
-	Model string `json:"model,omitempty"`
+	Model string `json:"model,omitempty" doc:"The model that is asked. Absent where the default is."`
 	// Forms has the same prompt in the format of the request.
 	provider.Forms
 }

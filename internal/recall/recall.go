@@ -146,8 +146,8 @@ func (h Hit) OccurredAt() time.Time {
 
 // Degradation says that a source was not asked or did not answer, and why. A user may read the reason.
 type Degradation struct {
-	Source string `json:"source"`
-	Reason string `json:"reason"`
+	Source string `json:"source" doc:"The name of the source."`
+	Reason string `json:"reason" doc:"Why, in words."`
 }
 
 // The sources that a search can do without, besides the index, whose name is its own. The table is not one of them, but

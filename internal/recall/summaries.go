@@ -59,25 +59,25 @@ type ContextQuery struct {
 
 // SummaryHit is one summary of another session, as the API shows it.
 type SummaryHit struct {
-	RecordType string `json:"recordType"`
-	Context    string `json:"context"`
-	SessionID  string `json:"sessionId"`
-	CoachID    string `json:"coachId"`
-	Text       string `json:"text"`
+	RecordType string `json:"recordType" doc:"The type of the summary."`
+	Context    string `json:"context" doc:"The context of the session."`
+	SessionID  string `json:"sessionId" doc:"The id of the session."`
+	CoachID    string `json:"coachId" doc:"The id of the coach."`
+	Text       string `json:"text" doc:"The text."`
 	// Fields are the record type's own fields, nested as they were stored.
-	Fields map[string]any `json:"fields"`
+	Fields map[string]any `json:"fields" doc:"The record type's own fields."`
 	// OccurredAt is the time of the last message that it covers, in conversation.TimeFormat.
-	OccurredAt string `json:"occurredAt"`
+	OccurredAt string `json:"occurredAt" doc:"When it was said, or when the summary ends."`
 	// AgeLabel says how long ago that was, in words and in the user's time zone: "2 hours ago".
-	AgeLabel   string  `json:"ageLabel"`
-	Score      float64 `json:"score"`
-	InProgress bool    `json:"inProgress"`
+	AgeLabel   string  `json:"ageLabel" doc:"How long ago it was, in the words of prompts."`
+	Score      float64 `json:"score" doc:"How well it fits the query; greater is better. Scores of different answers cannot be compared."`
+	InProgress bool    `json:"inProgress" doc:"Whether the session went on when it was summarised."`
 }
 
 // Summaries is the answer to a context query: most like the query first, or newest first without a query.
 type Summaries struct {
-	Summaries []SummaryHit  `json:"summaries"`
-	Degraded  []Degradation `json:"degraded"`
+	Summaries []SummaryHit  `json:"summaries" doc:"The summaries, best first."`
+	Degraded  []Degradation `json:"degraded" doc:"The sources that were missing, and why."`
 }
 
 // Query returns summaries of the user's other sessions that matter in a context. Summaries that the index does not have

@@ -13,8 +13,8 @@ import (
 )
 
 // Unmarshal checks a text with Check and reads it into a struct or a map. Unlike encoding/json, it matches names
-// exactly. It returns the errors of Check, and an Invalid error for an unknown field and for a value of a wrong type. It
-// is safe for concurrent use.
+// exactly. It returns the errors of Check, and an Invalid error for an unknown field and for a value of a wrong type.
+// It is safe for concurrent use.
 func Unmarshal(text []byte, into any) error {
 	return unmarshal(text, into, json.RejectUnknownMembers(true))
 }

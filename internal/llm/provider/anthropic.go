@@ -11,34 +11,34 @@ import (
 // Anthropic is what a request to Anthropic's Messages has of a call. The roles of its messages alternate and begin with
 // the user. A system message after the first other one is a part of the user's next message, between two tags.
 type Anthropic struct {
-	System   []Block         `json:"system,omitempty"`
-	Messages []Turn          `json:"messages"`
-	Tools    []AnthropicTool `json:"tools,omitempty"`
+	System   []Block         `json:"system,omitempty" doc:"The system text as blocks."`
+	Messages []Turn          `json:"messages" doc:"The messages, oldest first."`
+	Tools    []AnthropicTool `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
 
 // Turn is what the user or the assistant says until the other one does.
 type Turn struct {
-	Role    string  `json:"role"`
-	Content []Block `json:"content"`
+	Role    string  `json:"role" doc:"Whose turn it is: user or assistant."`
+	Content []Block `json:"content" doc:"What is said, as blocks."`
 }
 
 // Block is a text. Its Type is "text". CacheControl ends a part of the call that a later call begins with, too.
 type Block struct {
-	Type         string        `json:"type"`
-	Text         string        `json:"text"`
+	Type         string        `json:"type" doc:"Always text."`
+	Text         string        `json:"text" doc:"The text. A text of white space is written as (blank)."`
 	CacheControl *CacheControl `json:"cache_control,omitempty"`
 }
 
 // CacheControl asks for what ends here to be cached. Its Type is "ephemeral".
 type CacheControl struct {
-	Type string `json:"type"`
+	Type string `json:"type" doc:"Always ephemeral."`
 }
 
 // AnthropicTool is a tool of Anthropic's Messages. InputSchema is a JSON schema.
 type AnthropicTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
+	Name        string          `json:"name" doc:"The name."`
+	Description string          `json:"description" doc:"What the tool does, for the model."`
+	InputSchema json.RawMessage `json:"input_schema" doc:"The JSON schema of the tool's arguments."`
 }
 
 func newAnthropic(messages []llm.Message, tools []llm.Tool) *Anthropic {
@@ -106,20 +106,20 @@ func newBlock(m llm.Message) Block {
 // Parts is a call as generateText and streamText of the AI SDK take it. Its tools are functions of the app, so it has
 // none.
 type Parts struct {
-	System   string        `json:"system,omitempty"`
-	Messages []PartMessage `json:"messages"`
+	System   string        `json:"system,omitempty" doc:"The system text."`
+	Messages []PartMessage `json:"messages" doc:"The messages, oldest first."`
 }
 
 // PartMessage is a message of the AI SDK.
 type PartMessage struct {
-	Role    string `json:"role"`
-	Content []Part `json:"content"`
+	Role    string `json:"role" doc:"Whose message it is: user or assistant."`
+	Content []Part `json:"content" doc:"What is said, as parts."`
 }
 
 // Part is a text. Its Type is "text".
 type Part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type string `json:"type" doc:"Always text."`
+	Text string `json:"text" doc:"The text. A text of white space is written as (blank)."`
 }
 
 // newParts writes the turns of Anthropic without what only Anthropic knows: the AI SDK warns of system messages among

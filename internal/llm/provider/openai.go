@@ -9,22 +9,22 @@ import (
 
 // Chat is what a request to OpenAI's Chat Completions has of a call. System messages keep their places.
 type Chat struct {
-	Messages []Message  `json:"messages"`
-	Tools    []ChatTool `json:"tools,omitempty"`
+	Messages []Message  `json:"messages" doc:"The messages, oldest first."`
+	Tools    []ChatTool `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
 
 // ChatTool is a tool of Chat Completions. Its Type is "function".
 type ChatTool struct {
-	Type     string   `json:"type"`
+	Type     string   `json:"type" doc:"Always function."`
 	Function Function `json:"function"`
 }
 
 // Function is what a tool does. Strict says that the model's arguments always match Parameters, which is a JSON schema.
 type Function struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Strict      bool            `json:"strict"`
+	Name        string          `json:"name" doc:"The name."`
+	Description string          `json:"description" doc:"What the tool does, for the model."`
+	Parameters  json.RawMessage `json:"parameters" doc:"The JSON schema of the tool's arguments."`
+	Strict      bool            `json:"strict" doc:"Always true: the model's arguments match the schema."`
 }
 
 func newChat(messages []llm.Message, tools []llm.Tool) *Chat {
@@ -42,14 +42,14 @@ func newFunction(t llm.Tool) Function {
 // Responses is what a request to OpenAI's Responses has of a call. Instructions are the system messages at the
 // beginning. Later ones are the developer's.
 type Responses struct {
-	Instructions string         `json:"instructions,omitempty"`
-	Input        []Message      `json:"input"`
-	Tools        []ResponseTool `json:"tools,omitempty"`
+	Instructions string         `json:"instructions,omitempty" doc:"The system text."`
+	Input        []Message      `json:"input" doc:"The messages, oldest first. The last one is the user's."`
+	Tools        []ResponseTool `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
 
 // ResponseTool is a tool of Responses. Its Type is "function".
 type ResponseTool struct {
-	Type string `json:"type"`
+	Type string `json:"type" doc:"Always function."`
 	Function
 }
 

@@ -58,8 +58,8 @@ func New(format string, messages []llm.Message, tools []llm.Tool) Forms {
 
 // Message is a message of OpenAI.
 type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string `json:"role" doc:"Whose message it is: system, developer, user or assistant."`
+	Content string `json:"content" doc:"The text of the message."`
 }
 
 // newMessages returns messages as they are, but system messages with another role.

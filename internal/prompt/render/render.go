@@ -19,8 +19,8 @@ import (
 
 // Message is one role message of a prompt.
 type Message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Role    string `json:"role" doc:"Who said it."`
+	Content string `json:"content" doc:"The text, as it was stored."`
 }
 
 // Prompt is a prompt as the model gets it.
