@@ -50,14 +50,6 @@ func (db *DB) Adopt(a Adoption) { db.adoption = a }
 // Adoption returns what serves the sessions of an app's own records, or nil.
 func (db *DB) Adoption() Adoption { return db.adoption }
 
-// Through returns the DB with another client of its table.
-func (db *DB) Through(client table.API) *DB {
-	own, t := *db, *db.Table
-	t.Client = client
-	own.Table = &t
-	return &own
-}
-
 // ForgetSession removes a session that somebody has changed from the cache.
 func (db *DB) ForgetSession(user conversation.UserID, id string) { db.cache.removeSession(user, id) }
 

@@ -23,10 +23,8 @@ func ReasonOf(err error) (string, bool) {
 type Work struct {
 	// Messages and Bytes are of the messages that were written. Writes counts the records of all transactions.
 	Messages, Bytes, Writes int
-	// Throttles counts the calls that the table throttled, Unanswered those without an answer.
-	Throttles, Unanswered int
-	// Units are the capacity units that all calls took.
-	Units Units
+	// Throttles counts the calls that the table throttled or did not answer.
+	Throttles int
 }
 
 // Entry is a place of an array: an entry that is there, by its index, or a message to encode.

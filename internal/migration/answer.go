@@ -116,9 +116,6 @@ type Progress struct {
 	PerSecond  float64 `json:"messagesPerSecond"`
 	Percent    float64 `json:"percent"`
 	SecondLeft float64 `json:"secondsLeft"`
-	// WriteUnits and ReadUnits are the capacity units that were taken.
-	WriteUnits float64 `json:"writeUnits"`
-	ReadUnits  float64 `json:"readUnits"`
 }
 
 // Mismatch is a session that cannot be migrated or differs.
@@ -150,7 +147,7 @@ func (s *Service) Status(ctx context.Context) (Answer, error) {
 		all = append(all, runs...)
 	}
 	var sum Counts
-	table, err := s.Table.Describe(ctx)
+	items, err := s.Table.Items(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -164,12 +161,12 @@ func (s *Service) Status(ctx context.Context) (Answer, error) {
 		sum.add(run.Counts)
 		out.Done = out.Done && run.Done
 		if done++; !run.Done {
-			slowest = max(slowest, progressOf(run, table.Items).SecondLeft)
+			slowest = max(slowest, progressOf(run, items).SecondLeft)
 		}
 	}
 	out.Done = out.Done && done == last.Total
 	last.Counts, last.Done, last.Total = sum, out.Done, 1
-	out.Progress = progressOf(last, table.Items)
+	out.Progress = progressOf(last, items)
 	out.Progress.SecondLeft = slowest
 	return out, nil
 }
@@ -221,7 +218,7 @@ func (w *worker) answer(state State) Answer {
 	out.Mismatches = append(out.Mismatches, w.mismatches...)
 	out.Progress, out.Done = progressOf(run, w.items), run.Done
 	if run.DryRun {
-		out.Forecast = forecast(run.Counts, w.pace)
+		out.Forecast = forecast(run.Counts, w.pace.limit)
 	}
 	if !run.Done {
 		out.Checkpoint = run.checkpoint()
@@ -235,7 +232,7 @@ func progressOf(r Run, items int) Progress {
 	c := r.Counts
 	p := Progress{
 		Action: r.Action, Items: c.Items, Sessions: c.Sessions, Changed: c.Changed, Messages: c.Messages, Writes: c.Writes,
-		Problems: c.Problems, PerSecond: perSecond(c.Messages, c.Took), WriteUnits: c.WriteUnits, ReadUnits: c.ReadUnits,
+		Problems: c.Problems, PerSecond: perSecond(c.Messages, c.Took),
 	}
 	if share := float64(items) / float64(max(1, r.Total)); share > 0 {
 		p.Percent = min(99, 100*float64(c.Items)/share)

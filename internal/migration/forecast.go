@@ -1,6 +1,9 @@
 package migration
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // Forecast is what a backfill will take.
 type Forecast struct {
@@ -10,7 +13,7 @@ type Forecast struct {
 	Items      int     `json:"items"`
 	WriteUnits float64 `json:"writeUnits"`
 	ReadUnits  float64 `json:"readUnits"`
-	// Seconds is at the segment's rate limit, or else at assumedRate, and within its part of the table's capacity.
+	// Seconds is at the segment's rate limit, or else at assumedRate.
 	Seconds float64 `json:"seconds"`
 	USD     float64 `json:"usd"`
 }
@@ -51,20 +54,9 @@ func forecastOf(r Record, to Placement) Counts {
 
 func units(bytes, block int) int { return max(1, (bytes+block-1)/block) }
 
-// tableWrites is the part of a backfill's write units that the table itself takes: a transaction writes a message there
-// at twice the price, and once into its index.
-const tableWrites = 2.0 / 3
-
-// forecast returns the forecast of a dry run of one segment.
-func forecast(c Counts, p *pace) *Forecast {
-	rate := p.limit
-	if rate == 0 {
-		rate = assumedRate
-	}
-	seconds := float64(c.Messages) / rate
-	if l, known := p.capacity[Kind{Write: true}]; known {
-		seconds = max(seconds, l.total(c.WriteUnits*tableWrites))
-	}
+// forecast returns the forecast of a dry run of one segment with a rate limit, 0 for none.
+func forecast(c Counts, rate float64) *Forecast {
+	seconds := float64(c.Messages) / cmp.Or(rate, assumedRate)
 	cents := 100 * (c.WriteUnits*USDPerMillionWrites + c.ReadUnits*USDPerMillionReads) / 1e6
 	return &Forecast{
 		Sessions: c.Changed, Messages: c.Messages, Items: c.Writes, WriteUnits: c.WriteUnits, ReadUnits: c.ReadUnits,

@@ -58,15 +58,7 @@ type Page struct {
 	Records []Record
 	// Items is how many records were read, those of other kinds included.
 	Items int
-	Units Units
 	After string
-}
-
-// Description is what the database says of the table.
-type Description struct {
-	// Items is how many records the table has, as far as it is known.
-	Items    int
-	Capacity Capacity
 }
 
 // Table is what a run needs of the table. Its methods are safe for concurrent use.
@@ -92,7 +84,8 @@ type RunStore interface {
 
 // Scanner reads the records of the table.
 type Scanner interface {
-	Describe(ctx context.Context) (Description, error)
+	// Items is how many records the table has, as far as it is known.
+	Items(ctx context.Context) (int, error)
 	// Scan reads a part of a segment. PositionOf returns where a scan starts that goes on after a record.
 	Scan(ctx context.Context, a Action, s Segment, after string) (Page, error)
 	PositionOf(r Record) string
@@ -130,12 +123,10 @@ type Counts struct {
 	Messages  int `json:"messages"`
 	Writes    int `json:"writes"`
 	Throttles int `json:"throttles"`
-	// Unanswered are calls without an answer, which were repeated.
-	Unanswered int `json:"unanswered,omitempty"`
 	// Problems counts the records that are listed as mismatches.
 	Problems int           `json:"problems"`
 	Took     time.Duration `json:"took"`
-	// WriteUnits and ReadUnits are the capacity units that were taken, in a dry run those that a backfill would take.
+	// WriteUnits and ReadUnits are, in a dry run, the capacity units that a backfill would take.
 	WriteUnits float64 `json:"writeUnits,omitempty"`
 	ReadUnits  float64 `json:"readUnits,omitempty"`
 }
@@ -147,7 +138,6 @@ func (c *Counts) add(d Counts) {
 	c.Messages += d.Messages
 	c.Writes += d.Writes
 	c.Throttles += d.Throttles
-	c.Unanswered += d.Unanswered
 	c.Problems += d.Problems
 	c.Took += d.Took
 	c.WriteUnits += d.WriteUnits

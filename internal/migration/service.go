@@ -50,12 +50,13 @@ func (s *Service) Run(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	table, err := s.Table.Describe(ctx)
+	items, err := s.Table.Items(ctx)
 	if err != nil {
 		return Answer{}, err
 	}
-	pace := newPace(r.RateLimit, table.Capacity.ofSegment(r.TotalSegments))
-	w := &worker{Service: s, state: state, stateAt: s.Now(), items: table.Items, pace: pace, ends: s.end(ctx)}
+	w := &worker{
+		Service: s, state: state, stateAt: s.Now(), items: items, pace: pace{r.RateLimit, r.RateLimit}, ends: s.end(ctx),
+	}
 	if w.run, err = s.resume(ctx, state, a, r); err != nil {
 		return Answer{}, err
 	}
@@ -156,7 +157,7 @@ type worker struct {
 	items      int       // of the table
 	stateAt    time.Time // when the state was last read
 	run        Run
-	pace       *pace
+	pace       pace
 	ends       time.Time
 	mismatches []Mismatch
 }
@@ -169,7 +170,7 @@ func (w *worker) work(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := w.rest(ctx, Counts{Took: w.Now().Sub(began)}, page.Units); err != nil {
+		if err := w.rest(ctx, Counts{Took: w.Now().Sub(began)}); err != nil {
 			return err
 		}
 		left, err := w.page(ctx, page)
@@ -202,12 +203,12 @@ func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
 		}
 		n := min(len(records), w.pace.workers())
 		began := w.Now()
-		done, used, err := w.some(ctx, records[:n])
+		done, err := w.some(ctx, records[:n])
 		if err != nil {
 			return false, err
 		}
 		done.Took = w.Now().Sub(began)
-		if err := w.rest(ctx, done, used); err != nil {
+		if err := w.rest(ctx, done); err != nil {
 			return false, err
 		}
 		last := records[n-1]
@@ -222,14 +223,12 @@ func (w *worker) page(ctx context.Context, page Page) (left bool, err error) {
 }
 
 // rest counts a part of the work and waits after it, at most until the run has to hand over.
-func (w *worker) rest(ctx context.Context, done Counts, used Units) error {
-	wait := w.pace.wait(done, used)
+func (w *worker) rest(ctx context.Context, done Counts) error {
+	wait := w.pace.wait(done)
 	if !w.ends.IsZero() {
 		wait = min(wait, max(0, w.ends.Sub(w.Now())+1))
 	}
 	done.Took += wait
-	done.ReadUnits += used.total(false)
-	done.WriteUnits += used.total(true)
 	w.run.Counts.add(done)
 	return w.Sleep(ctx, wait)
 }
@@ -255,7 +254,7 @@ func (w *worker) isOver() bool { return !w.ends.IsZero() && w.Now().After(w.ends
 
 // some works on the records of several users at once. Those of one user follow each other, because every transaction of
 // a move has a condition on the user's generation, and DynamoDB refuses transactions that meet at one record.
-func (w *worker) some(ctx context.Context, records []Record) (done Counts, used Units, err error) {
+func (w *worker) some(ctx context.Context, records []Record) (done Counts, err error) {
 	results := make([]result, len(records))
 	ofUser := map[conversation.UserID][]int{}
 	for i, r := range records {
@@ -267,10 +266,8 @@ func (w *worker) some(ctx context.Context, records []Record) (done Counts, used 
 			results[i] = w.one(ctx, records[i])
 		}
 	})
-	used = Units{}
 	for i, r := range results {
 		done.add(r.counts)
-		used.Add(r.used)
 		if r.reason != "" {
 			done.Problems++
 			m := Mismatch{UserID: records[i].User, SessionID: records[i].SessionID, Reason: r.reason}
@@ -282,16 +279,15 @@ func (w *worker) some(ctx context.Context, records []Record) (done Counts, used 
 	}
 	for _, r := range results {
 		if r.err != nil {
-			return done, used, fmt.Errorf("%s of a session: %w", w.run.Action, r.err)
+			return done, fmt.Errorf("%s of a session: %w", w.run.Action, r.err)
 		}
 	}
-	return done, used, nil
+	return done, nil
 }
 
 // result is what the work on one record has come to. reason says what is wrong with the record.
 type result struct {
 	counts Counts
-	used   Units
 	reason string
 	err    error
 }
@@ -310,10 +306,7 @@ func (w *worker) one(ctx context.Context, r Record) result {
 		return out
 	}
 	work, err := w.Table.Do(ctx, w.run.Action, r, to)
-	out.used = work.Units
-	out.counts.add(Counts{
-		Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles, Unanswered: work.Unanswered,
-	})
+	out.counts.add(Counts{Messages: work.Messages, Writes: work.Writes, Throttles: work.Throttles})
 	if work.Writes > 0 {
 		out.counts.Changed = 1
 	}

@@ -35,9 +35,6 @@ type fakeTable struct {
 	gone []string
 	// differs is what verify finds.
 	differs error
-	// capacity is what the table takes, and scanned and written the units that a page and each record take.
-	capacity         migration.Capacity
-	scanned, written migration.Units
 }
 
 var errKilled = errors.New("killed")
@@ -86,13 +83,11 @@ func (f *fakeTable) SaveRun(_ context.Context, r migration.Run) error {
 	return nil
 }
 
-func (f *fakeTable) Describe(context.Context) (migration.Description, error) {
-	return migration.Description{Items: len(f.records), Capacity: f.capacity}, nil
-}
+func (f *fakeTable) Items(context.Context) (int, error) { return len(f.records), nil }
 
 func (f *fakeTable) Scan(_ context.Context, _ migration.Action, s migration.Segment, after string,
 ) (migration.Page, error) {
-	page := migration.Page{Units: f.scanned}
+	var page migration.Page
 	for i, r := range f.records {
 		if i%s.Total != s.Number || r.Key <= after {
 			continue
@@ -124,7 +119,7 @@ func (f *fakeTable) Do(_ context.Context, a migration.Action, r migration.Record
 	if a == migration.Verify {
 		return migration.Work{Messages: r.Messages}, f.differs
 	}
-	work := migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles, Units: f.written}
+	work := migration.Work{Messages: r.Messages, Writes: r.Messages, Throttles: f.throttles}
 	if len(f.done) <= f.throttledUntil {
 		work.Throttles++
 	}
@@ -146,8 +141,6 @@ type crowd struct {
 	mu           sync.Mutex
 	running      map[conversation.UserID]int
 	ofUser, most int
-	// unanswered is how many calls without an answer each record meets.
-	unanswered int
 }
 
 func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ migration.Placement,
@@ -165,5 +158,5 @@ func (c *crowd) Do(_ context.Context, _ migration.Action, r migration.Record, _ 
 	count(1)
 	time.Sleep(time.Second)
 	count(-1)
-	return migration.Work{Unanswered: c.unanswered}, nil
+	return migration.Work{}, nil
 }

@@ -36,6 +36,15 @@ func NewMigrationStore(db *dynamo.DB, client ScanAPI) *MigrationStore {
 	return &MigrationStore{NewStageStore(db), client}
 }
 
+// Items returns how many records the table has. DynamoDB's count is up to six hours old.
+func (s *MigrationStore) Items(ctx context.Context) (int, error) {
+	out, err := s.client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(s.db.Name)})
+	if err != nil {
+		return 0, table.Failed("describe table", err)
+	}
+	return int(aws.ToInt64(out.Table.ItemCount)), nil
+}
+
 // Scan reads a part of a segment, consistently: sessions of all placements, or for a cleanup the parked arrays.
 func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment migration.Segment, after string,
 ) (migration.Page, error) {
@@ -48,7 +57,7 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 		TableName: aws.String(s.db.Name), ConsistentRead: aws.Bool(true), FilterExpression: e.Filter(),
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		Segment: aws.Int32(int32(segment.Number)), TotalSegments: aws.Int32(int32(segment.Total)),
-		Limit: aws.Int32(table.ScanItems), ReturnConsumedCapacity: byIndex,
+		Limit: aws.Int32(table.ScanItems),
 	}
 	if after != "" {
 		k, ok := table.ParsePosition(after)
@@ -61,10 +70,7 @@ func (s *MigrationStore) Scan(ctx context.Context, a migration.Action, segment m
 	if err != nil {
 		return migration.Page{}, table.Failed(op, err)
 	}
-	page := migration.Page{Items: int(out.ScannedCount), Units: migration.Units{}}
-	for _, r := range consumed(out.ConsumedCapacity) {
-		page.Units.Add(unitsOf(false, r))
-	}
+	page := migration.Page{Items: int(out.ScannedCount)}
 	for _, it := range out.Items {
 		if r, ok := s.recordOf(it); ok {
 			page.Records = append(page.Records, r)
@@ -159,23 +165,20 @@ func (s *MigrationStore) Runs(ctx context.Context, a migration.Action) ([]migrat
 // Do carries out an action for one record.
 func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration.Record, to migration.Placement,
 ) (work migration.Work, err error) {
-	used := &meter{API: s.db.Client, used: migration.Units{}}
-	db := s.db.Through(used)
 	m := s.mover(r.User, r.SessionID)
-	m.db, m.byJob = db, true
+	m.byJob = true
 	switch a {
 	case migration.Verify:
 		work.Messages, err = verifier{m}.verify(ctx)
 	case migration.Index:
-		work, err = makeDue(ctx, db, r)
+		work, err = makeDue(ctx, s.db, r)
 	case migration.Cleanup:
 		work.Writes = 1
-		err = db.DeleteWhere(ctx, "delete parked array", table.UserKey(r.User, r.Key), table.Exists())
+		err = s.db.DeleteWhere(ctx, "delete parked array", table.UserKey(r.User, r.Key), table.Exists())
 	default:
 		err = m.move(ctx, to)
 		work = m.work
 	}
-	work.Units = used.used
 	return work, err
 }
 

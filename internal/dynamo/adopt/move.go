@@ -120,7 +120,7 @@ func isWanted(ctx context.Context, m *mover, to migration.Placement) (bool, erro
 
 func (m *mover) commit(ctx context.Context, t *table.Transaction) (*table.ConditionFailures, error) {
 	failures, err := m.db.Commit(ctx, opMove, t, m.backoff)
-	m.work.Throttles, m.work.Unanswered = m.backoff.Throttles, m.backoff.Failures-m.backoff.Throttles
+	m.work.Throttles = m.backoff.Failures
 	for _, i := range t.Items {
 		if i.ConditionCheck == nil {
 			m.work.Writes++

@@ -153,9 +153,7 @@ const (
 type Backoff struct {
 	random          io.Reader
 	Failures, waits int
-	// Throttles are those of the failures that DynamoDB named a throttle.
-	Throttles int
-	took      time.Duration // by the last attempt
+	took            time.Duration // by the last attempt
 	// Ambiguous is set when an attempt had no answer. It may have been carried out, so that the conditions of a later
 	// attempt fail because of the operation's own writes.
 	Ambiguous bool
@@ -228,9 +226,6 @@ func (b *Backoff) afterFailure(ctx context.Context, err error) error {
 		return joinNonNil(b.AfterConflict(ctx), err)
 	case class == running:
 		return joinNonNil(b.sleep(ctx), err)
-	}
-	if class == throttled {
-		b.Throttles++
 	}
 	return b.afterThrottle(ctx, err)
 }
