@@ -75,7 +75,7 @@ embeddings: $(MINILM)/.stamp ## Serve a small sentence-embedding model as OpenAI
 # of a large block in place up to 1 MB: by default it maps new pages from 64 KB on, and the kernel then stops the other
 # cores for each page, which takes a fifth of the CPU time of the tests of prompts. Nobody debugs these binaries, so that
 # they are linked without what debuggers read, and without symbols.
-LONGEST := ./internal/dynamo ./internal/dynamo/adopt ./internal/function ./internal/prompt
+LONGEST := ./internal/dynamo ./internal/migration/adopt ./internal/function ./internal/prompt
 
 # The race detector looks at all code but these packages of others, which take strings and have tables of their own.
 # Without them the tests of prompts take three fifths of the CPU time, because prompts count tokens.
@@ -147,7 +147,7 @@ else
 	@go test -count=1 -timeout=1h ./internal/dynamo -every-answer -rapid.checks=200
 	@for stage in dual shared-read; do \
 	  go test -count=1 -timeout=1h ./internal/dynamo -stage=$$stage -skip '^Test(Clear|Truncate)' || exit 1; done
-	@go test -count=1 -timeout=1h ./internal/dynamo/adopt -every-answer -rapid.checks=200
+	@go test -count=1 -timeout=1h ./internal/migration/adopt -every-answer -rapid.checks=200
 	@go test -count=1 -timeout=1h ./internal/prompt ./internal/extraction ./internal/summary ./internal/pinecone -rapid.checks=500
 	@go test -count=1 -timeout=1h ./internal/llm/paced -long
 	@go test -count=1 -timeout=1h ./internal/reindex -every-call

@@ -2,12 +2,14 @@ package architecture_test
 
 import (
 	"go/ast"
+	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 )
 
-const adoption = "internal/dynamo/adopt"
+const adoption = "internal/migration/adopt"
 
 // TestAdoptionIsBesideTheStore checks that the stores and the table know nothing of an app's own records, and that
 // only what builds the store adds their adoption to it (docs/adr/0059). Without the folder and that line, every session
@@ -37,10 +39,35 @@ func adoptionProblem(path, imported string) string {
 		return "only " + adoption + " knows the stages and the placements of a migration"
 	case imported != adoption:
 		return ""
-	case strings.HasPrefix(path, "internal/function"), strings.HasPrefix(path, "infra/"), isTestSupport(path):
+	case path == "internal/function", path == "internal/function/migratefn", strings.HasPrefix(path, "infra/"), isTestSupport(path):
 		return ""
 	}
 	return "adoption is added where functions are built"
+}
+
+// TestMigrationCanBeDeleted checks that the functions other than migrate, built with the tag nomigration, need nothing of
+// the folder internal/migration, so that who does not migrate can delete it (docs/migrating.md).
+func TestMigrationCanBeDeleted(t *testing.T) {
+	t.Parallel()
+	functions, err := os.ReadDir("../../functions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"list", "-tags", "nomigration", "-deps"}
+	for _, f := range functions {
+		if f.Name() != "migrate" {
+			args = append(args, module+"/functions/"+f.Name())
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+	if err != nil || len(out) == 0 {
+		t.Fatalf("list the packages of %d functions: %v", len(functions)-1, err)
+	}
+	for imported := range strings.Lines(string(out)) {
+		if strings.HasPrefix(imported, module+"/internal/migration") {
+			t.Errorf("without the migration the functions still need %s", imported)
+		}
+	}
 }
 
 // TestAdoptionProblems checks the rule.

@@ -96,7 +96,7 @@ func (r *reach) invoke(method *types.Func, on types.Type) {
 	}
 	r.methods[method] = i
 	if isNamed(on, module+"/internal/dynamo/table", "API") ||
-		isNamed(on, module+"/internal/dynamo/adopt", "ScanAPI") ||
+		isNamed(on, module+"/internal/migration/adopt", "ScanAPI") ||
 		isNamed(on, module+"/internal/dynamo/preflight", "TableAPI") {
 		r.call("dynamodb", method.Name())
 	}
@@ -178,7 +178,7 @@ func (r *reach) index(f *ssa.Function, c *ssa.Const) {
 	if c.Value == nil || c.Value.Kind() != constant.String || f.Pkg == nil || f.Name() == "CreateTableInput" {
 		return
 	}
-	store := []string{"/internal/dynamo", "/internal/dynamo/table", "/internal/dynamo/adopt"}
+	store := []string{"/internal/dynamo", "/internal/dynamo/table", "/internal/migration/adopt"}
 	if !slices.Contains(store, strings.TrimPrefix(f.Pkg.Pkg.Path(), module)) {
 		return
 	}

@@ -4,16 +4,16 @@ import (
 	"cmp"
 	"testing"
 
-	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestConversations tests what a client does with sessions and messages, wherever the messages are: in this table
 // only, in an app's arrays only, or in both.
 func TestConversations(t *testing.T) {
 	t.Parallel()
-	for _, stage := range []migration.Stage{"", migration.Embedded, migration.Dual, migration.SharedRead} {
+	for _, stage := range append(dynamotest.Stages(), "") {
 		for name, test := range conversationTests {
-			t.Run(cmp.Or(string(stage), "none")+"/"+name, func(t *testing.T) {
+			t.Run(cmp.Or(stage, "none")+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				test(t, newFixtureIn(t, stage))
 			})

@@ -11,9 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -38,16 +36,17 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	return newFixtureIn(t, migration.Stage(*initialStage))
+	return newFixtureIn(t, *initialStage)
 }
 
 // newFixtureIn is newFixture with users in a stage of a migration.
-func newFixtureIn(t *testing.T, stage migration.Stage) *fixture {
+func newFixtureIn(t *testing.T, stage string) *fixture {
 	t.Helper()
 	s := &fixture{table: dynamotest.Table(t), now: start}
 	options := []dynamo.Option{dynamo.WithClock(s.clock)}
 	if stage != "" {
-		options, s.adopted = append(options, adopt.WithInitialStage(stage)), adopt.Array{Placement: stage.Placement()}
+		option, adopted := dynamotest.InStage(stage)
+		options, s.adopted = append(options, option), adopted
 	}
 	s.Stores = dynamotest.Open(t, s.table, options...)
 	return s

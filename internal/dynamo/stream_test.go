@@ -10,7 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 const messageRecord = `{"eventName": "INSERT", "dynamodb": {
@@ -59,7 +59,7 @@ func decodeRecord(t *testing.T, text string) (conversation.Change, bool, error) 
 
 // decodeChange decodes a record of a table that an app has written to.
 func decodeChange(r events.DynamoDBEventRecord) (conversation.Change, bool, error) {
-	return dynamo.New(nil, "", adopt.WithLegacy()).DecodeChange(r)
+	return dynamo.New(nil, "", dynamotest.Adopting()).DecodeChange(r)
 }
 
 func TestDecodeChange(t *testing.T) {

@@ -26,7 +26,6 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/rememberfn"
@@ -85,7 +84,7 @@ func newPipeline(t *testing.T, kills *rand.Rand) *pipeline {
 	}
 	p.host, p.model = pineconetest.Host(t, dimensions, p.workers.interceptor()), newCountingModel(t, &p.workers)
 	p.table = dynamodbtest.Table(t, table.CreateTableInput("any"))
-	db := dynamo.New(p.client, p.table, adopt.WithLegacy(), dynamo.WithClock(func() time.Time { return p.now }))
+	db := dynamo.New(p.client, p.table, dynamo.WithClock(func() time.Time { return p.now }))
 	p.sessions, p.messages, p.turns = dynamo.NewSessionStore(db), dynamo.NewMessageStore(db), dynamo.NewTurnStore(db)
 	p.memories, p.checkIns = dynamo.NewMemoryStore(db), dynamo.NewCheckInStore(db)
 	if kills != nil {

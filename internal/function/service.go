@@ -8,12 +8,10 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/metric"
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/openai"
 	"github.com/throughline/throughline/internal/pinecone"
 	"github.com/throughline/throughline/internal/ratelimit"
@@ -25,8 +23,7 @@ import (
 
 // Table returns the table of a configuration, in the initial stage of its migration.
 func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
-	stage := adopt.WithInitialStage(migration.Stage(cfg.InitialStage))
-	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, stage)...)
+	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, adoption(cfg))...)
 }
 
 // VectorIndexes returns the vector indexes of a configuration. Those of another vendor are built here

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -17,7 +16,7 @@ type Report struct {
 	Queues []Queue
 	// DeadLetters is the number of dead letters by the function that could not work on the records.
 	DeadLetters map[string]int
-	Migration   *migration.Answer
+	Migration   *Migrated
 	// SkippedMessages is how many messages were not read for memories because the model gave no usable answer to them.
 	// OldestUncovered is since when the oldest thing waits that the sweep has to work on, zero where nothing is overdue.
 	SkippedMessages int
@@ -68,7 +67,25 @@ type DeadLetters interface {
 
 // Migration says how far the migration is.
 type Migration interface {
-	Status(ctx context.Context) (migration.Answer, error)
+	Migrated(ctx context.Context) (Migrated, error)
+}
+
+// Migrated is how far the migration of an app's own records is.
+type Migrated struct {
+	Stage               string
+	Percent, Backfilled int // of the users
+	VerifiedAt          string
+	Cleaned             bool
+	// Progress is that of the action that was last at work, and Done says that it is done.
+	Progress Progress
+	Done     bool
+}
+
+// Progress is how far an action of the migration is. Its Action is empty where none was at work.
+type Progress struct {
+	Action                         string
+	Percent, PerSecond, SecondLeft float64
+	Sessions, Messages, Problems   int
 }
 
 // Service reads reports. All fields are needed. It is safe for concurrent use.
@@ -94,7 +111,7 @@ func (s *Service) Read(ctx context.Context) Report {
 		{QueuesPart, func() error { return s.readQueues(ctx, &out) }},
 		{DeadLettersPart, func() (err error) { out.DeadLetters, err = s.DeadLetters.Count(ctx); return err }},
 		{MigrationPart, func() error {
-			status, err := s.Migration.Status(ctx)
+			status, err := s.Migration.Migrated(ctx)
 			if err == nil {
 				out.Migration = &status
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/health"
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -32,10 +31,10 @@ type letters map[string]int
 
 func (l letters) Count(context.Context) (map[string]int, error) { return l, nil }
 
-type stage migration.Stage
+type stage string
 
-func (s stage) Status(context.Context) (migration.Answer, error) {
-	return migration.Answer{Stage: migration.Stage(s), Percent: 25}, nil
+func (s stage) Migrated(context.Context) (health.Migrated, error) {
+	return health.Migrated{Stage: string(s), Percent: 25}, nil
 }
 
 // down is a store that does not answer.
@@ -46,8 +45,8 @@ var errDown = errors.New("down")
 func (down) Due(context.Context, sweep.Shard, time.Time, *sweep.Due, int) ([]sweep.Due, error) {
 	return nil, errDown
 }
-func (down) Count(context.Context) (map[string]int, error)    { return nil, errDown }
-func (down) Status(context.Context) (migration.Answer, error) { return migration.Answer{}, errDown }
+func (down) Count(context.Context) (map[string]int, error)     { return nil, errDown }
+func (down) Migrated(context.Context) (health.Migrated, error) { return health.Migrated{}, errDown }
 
 func service(t *testing.T) *health.Service {
 	many := make([]time.Duration, health.MaxCounted+1)
@@ -57,7 +56,7 @@ func service(t *testing.T) *health.Service {
 			sweep.Records.First + 3: many,
 			sweep.Skipped.First:     {-6 * 24 * time.Hour, -time.Hour},
 		},
-		DeadLetters: letters{"summarize": 2, "remember": 0}, Migration: stage(migration.Dual), Now: noon,
+		DeadLetters: letters{"summarize": 2, "remember": 0}, Migration: stage("dual"), Now: noon,
 		Failed: func(_ context.Context, part health.Part, err error) { t.Errorf("%s failed: %v", part, err) },
 	}
 }
@@ -75,7 +74,7 @@ func TestReport(t *testing.T) {
 		},
 		OldestUncovered: noon().Add(-time.Hour), SkippedMessages: 2,
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
-		Migration:   &migration.Answer{Stage: migration.Dual, Percent: 25},
+		Migration:   &health.Migrated{Stage: "dual", Percent: 25},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("report (-want +got)\n%s", diff)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/migration"
 )
 
 // stageHealth is how the stage is.
@@ -24,9 +23,9 @@ func backfilling() stageHealth {
 		},
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0}, SkippedMessages: 3,
 		OldestUncovered: noon().Add(-time.Minute),
-		Migration: &migration.Answer{
-			Stage: migration.Dual, Percent: 25, Backfilled: 10, Progress: migration.Progress{
-				Action: migration.Backfill, Percent: 40, PerSecond: 500, SecondLeft: 60, Sessions: 7, Messages: 70, Problems: 1,
+		Migration: &health.Migrated{
+			Stage: "dual", Percent: 25, Backfilled: 10, Progress: health.Progress{
+				Action: "backfill", Percent: 40, PerSecond: 500, SecondLeft: 60, Sessions: 7, Messages: 70, Problems: 1,
 			},
 		},
 	}

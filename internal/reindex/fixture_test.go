@@ -19,7 +19,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
@@ -93,7 +92,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	s := &fixture{t: t, now: time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC), table: dynamotest.Table(t)}
-	s.db = dynamo.New(dynamodbtest.Client(t), s.table, adopt.WithLegacy(), dynamo.WithClock(s.clock))
+	s.db = dynamo.New(dynamodbtest.Client(t), s.table, dynamo.WithClock(s.clock))
 	s.store = dynamotest.StoresOf(s.db)
 	s.nextHost = pineconetest.Host(t, dimensions[next], s.refuse)
 	s.indexes = map[string]*pinecone.Index{

@@ -14,8 +14,8 @@ import (
 	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/migration/adopt"
 )
 
 const (

@@ -23,8 +23,8 @@ import (
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/migration/adopt"
 )
 
 const tableTimeout = 30 * time.Second

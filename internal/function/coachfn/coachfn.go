@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
@@ -54,7 +53,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
 	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
 		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithAnswerLimit(cfg.AnswersAtOnce, chat.Longest(chatTimeout)),
-		adopt.WithTokens(tokens.Count))
+		function.CountAdopted(tokens.Count))
 }
 
 func export(rt function.Runtime, db *dynamo.DB) httpapi.ExportDeps {

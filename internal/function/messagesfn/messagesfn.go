@@ -12,14 +12,11 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/deadletter"
-	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
-	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -34,7 +31,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, adopt.WithTokens(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
+	db := function.Table(cfg, function.CountAdopted(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
 		dynamo.WithSummaryEvery(cfg.Triggers.Messages), dynamo.WithDailyTokens(cfg.DailyTokens))
 	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {
@@ -77,10 +74,8 @@ func healthOf(cfg config.Config, rt function.Runtime, db *dynamo.DB) healthReade
 		return &health.Service{
 			Due:         dynamo.NewDueStore(db),
 			DeadLetters: deadletter.New(sqs.NewFromConfig(function.AWS(cfg, cfg.SQSEndpoint)), cfg.DeadLetterQueues),
-			Migration: &migration.Service{
-				Table: adopt.NewMigrationStore(db, function.DynamoDB(cfg)), Now: time.Now, Sleep: delay.Sleep,
-			},
-			Now: time.Now,
+			Migration:   function.MigrationHealth(cfg, db),
+			Now:         time.Now,
 			Failed: func(ctx context.Context, part health.Part, err error) {
 				function.Report(rt.Log)(ctx, "read "+string(part), err)
 			},

@@ -10,13 +10,13 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/token"
 )
 

@@ -22,10 +22,10 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )

@@ -16,8 +16,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/function"
@@ -78,7 +77,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.WorkerFunction())),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
-	batch := stream.Handler(db.DecodeChange, adopt.NewArrivalMover(db, service), rt.Log)
+	batch := stream.Handler(db.DecodeChange, function.NewArrivals(db, service), rt.Log)
 	return function.Measured(rt, "summarize", batchOrSweep(batch, sweeper.Sweep)), nil
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
@@ -33,7 +32,7 @@ func NewInBubble(t testing.TB, options ...dynamo.Option) Stores {
 // Open returns the stores of an existing table.
 func Open(t testing.TB, table string, options ...dynamo.Option) Stores {
 	t.Helper()
-	return StoresOf(dynamo.New(dynamodbtest.Client(t), table, append([]dynamo.Option{adopt.WithLegacy()}, options...)...))
+	return StoresOf(dynamo.New(dynamodbtest.Client(t), table, append([]dynamo.Option{Adopting()}, options...)...))
 }
 
 // StoresOf returns all stores of a DB.

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
@@ -40,7 +39,7 @@ var ErrNoAnswer = errors.New("connection reset by peer")
 func OpenIntercepted(t testing.TB, table string, i Interceptor, options ...dynamo.Option) Stores {
 	t.Helper()
 	i.API = dynamodbtest.Client(t)
-	return StoresOf(dynamo.New(&i, table, append([]dynamo.Option{adopt.WithLegacy()}, options...)...))
+	return StoresOf(dynamo.New(&i, table, append([]dynamo.Option{Adopting()}, options...)...))
 }
 
 // APIOption change one call of the SDK.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )

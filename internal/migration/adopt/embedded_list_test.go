@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/adopt"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
