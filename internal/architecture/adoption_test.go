@@ -39,14 +39,15 @@ func adoptionProblem(path, imported string) string {
 		return "only " + adoption + " knows the stages and the placements of a migration"
 	case imported != adoption:
 		return ""
-	case path == "internal/function", path == "internal/function/migratefn", strings.HasPrefix(path, "infra/"), isTestSupport(path):
+	case path == "internal/function", path == "internal/function/migratefn", strings.HasPrefix(path, "infra/"),
+		isTestSupport(path):
 		return ""
 	}
 	return "adoption is added where functions are built"
 }
 
-// TestMigrationCanBeDeleted checks that the functions other than migrate, built with the tag nomigration, need nothing of
-// the folder internal/migration, so that who does not migrate can delete it (docs/migrating.md).
+// TestMigrationCanBeDeleted checks that the functions other than migrate, built with the tag nomigration, need nothing
+// of the folder internal/migration, so that who does not migrate can delete it (docs/migrating.md).
 func TestMigrationCanBeDeleted(t *testing.T) {
 	t.Parallel()
 	functions, err := os.ReadDir("../../functions")

@@ -14,8 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/migration/adopt"
 )
 
-// This file is all that the functions other than migrate know of the migration. Its counterpart adoption_none.go has the
-// same names for who has deleted it (docs/migrating.md).
+// This file is all that the functions other than migrate know of the migration. Its counterpart adoption_none.go has
+// the same names for who has deleted it (docs/migrating.md).
 
 // Arrivals is a consumer of the table's stream that takes in the sessions of the app's own records.
 type Arrivals = adopt.ArrivalMover
