@@ -9,10 +9,10 @@ import (
 func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	create := call{method: "POST", path: "/v1/memories", user: "ann", body: object{
+	create := as("ann", "POST", "/v1/memories", object{
 		"type": "PEOPLE", "content": "Mia visits.", "status": "planned", "about": "Mia", "until": "2026-11-20",
 		"saidAt": "2026-01-30T10:00:00Z",
-	}}
+	})
 	made := decodeObject(t, expect(t, h, 201, create))
 	at := "/v1/memories/" + made["id"].(string)
 	for name, want := range map[string]string{
@@ -23,7 +23,7 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		}
 	}
 	patch := func(body object) object {
-		return decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: body}))
+		return decodeObject(t, expect(t, h, 200, as("ann", "PATCH", at, body)))
 	}
 	over := patch(object{"until": "2026-02-04T08:00:00+01:00", "endedReason": "over", "status": "stated", "about": nil})
 	if over["until"] != "2026-02-04T07:00:00.000Z" || over["endedReason"] != "over" || over["status"] != "stated" {
@@ -38,48 +38,40 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		t.Errorf("changed to %v", again)
 	}
 	for _, wrong := range []string{"2026-02-30", "2026-02-03T25:00:00Z"} {
-		expectProblem(t, h, 422, "invalid", "until", call{
-			method: "PATCH", path: at, user: "ann", body: object{"until": wrong},
-		})
+		expectProblem(t, h, 422, "invalid", "until", as("ann", "PATCH", at, object{"until": wrong}))
 	}
-	expectProblem(t, h, 422, "invalid", "endedReason", call{
-		method: "PATCH", path: at, user: "ann", body: object{"endedReason": "bored"},
-	})
+	expectProblem(t, h, 422, "invalid", "endedReason", as("ann", "PATCH", at, object{"endedReason": "bored"}))
 }
 
 // A todo has an owner and a day, and one that was given up is neither open nor done.
 func TestTodosAreDueAndCancelled(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
+	made := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/todos", object{
 		"coachId": "c", "content": "Send the plan", "by": "assistant", "dueAt": "2026-11-20",
-	}}))
+	})))
 	if made["by"] != "assistant" || made["dueAt"] != "2026-11-20" {
 		t.Errorf("made %v", made)
 	}
 	at := "/v1/todos/" + made["id"].(string)
-	moved := decodeObject(t, expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: object{
+	moved := decodeObject(t, expect(t, h, 200, as("ann", "PATCH", at, object{
 		"status": "CANCELLED", "by": "user", "dueAt": nil,
-	}}))
+	})))
 	if moved["status"] != "CANCELLED" || moved["by"] != "user" || moved["dueAt"] != nil || moved["completedAt"] != nil {
 		t.Errorf("changed to %v", moved)
 	}
 	if open := walk(t, h, "ann", "/v1/todos?status=PENDING"); open != "" {
 		t.Errorf("open: %s", open)
 	}
-	expectProblem(t, h, 422, "invalid", "completedAt", call{
-		method: "PATCH", path: at, user: "ann", body: object{"completedAt": "2026-02-05T12:00:00Z"},
-	})
-	expectProblem(t, h, 422, "invalid", "dueAt", call{
-		method: "PATCH", path: at, user: "ann", body: object{"dueAt": "2026-13-01"},
-	})
+	expectProblem(t, h, 422, "invalid", "completedAt", as("ann", "PATCH", at, object{"completedAt": "2026-02-05T12:00:00Z"}))
+	expectProblem(t, h, 422, "invalid", "dueAt", as("ann", "PATCH", at, object{"dueAt": "2026-13-01"}))
 }
 
 // TestMemoriesExpire has a memory with a time to live say when it is deleted.
 func TestMemoriesExpire(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	create := func(body object) call { return call{method: "POST", path: "/v1/memories", user: "ann", body: body} }
+	create := func(body object) call { return as("ann", "POST", "/v1/memories", body) }
 	made := decodeObject(t, expect(t, h, 201, create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 3600})))
 	created, err := time.Parse(time.RFC3339, made["createdAt"].(string))
 	if err != nil {

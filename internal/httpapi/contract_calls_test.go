@@ -164,7 +164,7 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 	c := &contractChecker{document: serveDocument(t, h), done: map[string]bool{}}
 	do := func(status int, method, path string, body any) reply {
 		t.Helper()
-		return c.expect(t, h, status, call{method: method, path: path, user: "ann", body: body})
+		return c.expect(t, h, status, as("ann", method, path, body))
 	}
 	do(
 		201,

@@ -170,7 +170,7 @@ func typeName(v any) string {
 
 func serveDocument(t testing.TB, h http.Handler) document {
 	t.Helper()
-	r := expect(t, h, 200, call{method: "GET", path: "/openapi.json"})
+	r := expect(t, h, 200, as("", "GET", "/openapi.json"))
 	if got := r.header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)
 	}
@@ -287,7 +287,7 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 			t.Errorf("%s: not wantOperations", op)
 		}
 	}
-	text := string(expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body)
+	text := string(expect(t, h, 200, as("", "GET", "/openapi.json")).body)
 	for name, s := range d.Components.Schemas {
 		if !strings.Contains(text, `"#/components/schemas/`+name+`"`) {
 			t.Errorf("schema %s is of no operation", name)
@@ -301,7 +301,7 @@ func TestDocumentHasEveryOperation(t *testing.T) {
 func TestValuesOfAnyKindHaveNoType(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	text := string(expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body)
+	text := string(expect(t, h, 200, as("", "GET", "/openapi.json")).body)
 	if strings.Contains(text, `"type":[""`) {
 		t.Error("a schema has a type without a name")
 	}
@@ -331,7 +331,7 @@ func TestDocumentSaysWhenToCallAgain(t *testing.T) {
 func TestDocsPage(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	r := expect(t, h, 200, call{method: "GET", path: "/docs"})
+	r := expect(t, h, 200, as("", "GET", "/docs"))
 	page := string(r.body)
 	if got := r.header.Get("Content-Type"); got != "text/html; charset=utf-8" {
 		t.Errorf("content type %q", got)

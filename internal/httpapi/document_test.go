@@ -39,9 +39,7 @@ func TestOptionalFieldsMayBeNull(t *testing.T) {
 	store := newMemory(t, noon)
 	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
-	todo := expect(t, h, 201, call{
-		method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"},
-	}).header.Get("Location")
+	todo := expect(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"})).header.Get("Location")
 	d := serveDocument(t, h)
 	for _, test := range []struct {
 		method, path, documented string
@@ -77,7 +75,7 @@ func TestOptionalFieldsMayBeNull(t *testing.T) {
 				t.Errorf("%s %s: the document does not allow null for %s: %+v", test.method, path, name, field)
 			}
 		}
-		r := send(t, h, call{method: test.method, path: test.path, user: "ann", body: body})
+		r := send(t, h, as("ann", test.method, test.path, body))
 		if r.status >= 300 {
 			t.Errorf("%s %s %v: %d %s", test.method, test.path, body, r.status, r.body)
 		}
@@ -90,17 +88,12 @@ func TestOptionalFieldsMayBeNull(t *testing.T) {
 func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
 	t.Parallel()
 	h, recaller := newContext()
-	expect(t, h, 200, call{
-		method: "POST", path: "/v1/recall", user: "ann", body: `{"query":"3.0","limit":1e1,"tokens":20.00}`,
-	})
+	expect(t, h, 200, as("ann", "POST", "/v1/recall", `{"query":"3.0","limit":1e1,"tokens":20.00}`))
 	if got := recaller.messages; *got.Limit != 10 || *got.Tokens != 20 || got.Query != "3.0" {
 		t.Errorf("limit %d, tokens %d, query %q", *got.Limit, *got.Tokens, got.Query)
 	}
 	h, prompts := newPrompts(t)
-	expect(t, h, 200, call{
-		method: "POST", path: "/v1/prompts", user: "ann",
-		body: `{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`,
-	})
+	expect(t, h, 200, as("ann", "POST", "/v1/prompts", `{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`))
 	if got := prompts.got.Budget.Tokens; got != 256 {
 		t.Errorf("budget %d", got)
 	}
@@ -117,7 +110,7 @@ func TestEmptyParametersAreRefused(t *testing.T) {
 				continue
 			}
 			of := strings.NewReplacer("{id}", "s1", "{sessionId}", "s1").Replace(path)
-			c := call{method: "GET", path: of + "?" + parameter.Name + "=", user: "ann"}
+			c := as("ann", "GET", of+"?"+parameter.Name+"=")
 			if parameter.Name == "cursor" {
 				expect(t, h, 200, c)
 				continue
@@ -136,10 +129,7 @@ func TestAgesOfTheContextQuery(t *testing.T) {
 		"":         422, "0h": 422, "h": 422, "-1h": 422, "36501d": 422, "1m1h": 422, "2 d": 422, "1e3h": 422, "500ms": 422,
 		"2D": 422,
 	} {
-		expect(t, h, status, call{
-			method: "POST", path: "/v1/context/query", user: "ann",
-			body: object{"context": "workout_log", "within": within},
-		})
+		expect(t, h, status, as("ann", "POST", "/v1/context/query", object{"context": "workout_log", "within": within}))
 	}
 }
 
@@ -187,11 +177,11 @@ func TestValuesThatCannotBeStoredAreInTheDocument(t *testing.T) {
 		{"/v1/sessions", "attributes", `{"context":"workout_log","coachId":"c","attributes":{"":1}}`, `"minLength":1`},
 		{"/v1/todos", "completedAt", `{"content":"x","coachId":"c","completedAt":"2026-01-01T00:00:00Z"}`, `"anyOf":[{`},
 	} {
-		expectProblem(t, h, 422, "invalid", test.field, call{method: "POST", path: test.path, user: "ann", body: test.body})
+		expectProblem(t, h, 422, "invalid", test.field, as("ann", "POST", test.path, test.body))
 		var d struct {
 			Components struct{ Schemas map[string]json.RawMessage }
 		}
-		expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).decode(t, &d)
+		expect(t, h, 200, as("", "GET", "/openapi.json")).decode(t, &d)
 		found := false
 		for _, name := range []string{"NewMemory", "RecallBody", "NewSession", "NewTodo"} {
 			found = found || strings.Contains(string(d.Components.Schemas[name]), test.limit)

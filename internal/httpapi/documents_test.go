@@ -42,9 +42,9 @@ func TestDocumentValuesAreExact(t *testing.T) {
 		`{"":{"":[[],{},null,true]}}`, `{"__proto__":{"$gt":1},"constructor":null}`,
 	} {
 		path := documentAt("exact", fmt.Sprint(i))
-		expect(t, h, 201, call{method: "PUT", path: path, user: "ann", body: `{ "value" : ` + value + ` }`})
+		expect(t, h, 201, as("ann", "PUT", path, `{ "value" : `+value+` }`))
 		var got struct{ Value json.RawMessage }
-		expect(t, h, 200, call{method: "GET", path: path, user: "ann"}).decode(t, &got)
+		expect(t, h, 200, as("ann", "GET", path)).decode(t, &got)
 		if string(got.Value) != value {
 			t.Errorf("%s comes back as %s", value, got.Value)
 		}
@@ -56,9 +56,7 @@ func TestDocuments(t *testing.T) {
 	h := newDocuments(t, newMemory(t, noon).documents)
 	put := func(status int, namespace, key string, body object) object {
 		t.Helper()
-		return decodeObject(t, expect(t, h, status, call{
-			method: "PUT", path: documentAt(namespace, key), user: "ann", body: body,
-		}))
+		return decodeObject(t, expect(t, h, status, as("ann", "PUT", documentAt(namespace, key), body)))
 	}
 	first := put(201, "users/ann", "a b#%?😀", object{"value": object{"n": 1}, "index": []string{}, "ttlSeconds": 60})
 	if first["namespace"] != "users/ann" || first["key"] != "a b#%?😀" || first["expiresAt"] == nil ||
@@ -74,7 +72,7 @@ func TestDocuments(t *testing.T) {
 	}
 	get := func(path string) (items []any, next string) {
 		t.Helper()
-		out := decodeObject(t, expect(t, h, 200, call{method: "GET", path: path, user: "ann"}))
+		out := decodeObject(t, expect(t, h, 200, as("ann", "GET", path)))
 		next, _ = out["nextCursor"].(string)
 		return out["items"].([]any), next
 	}
@@ -93,19 +91,17 @@ func TestDocuments(t *testing.T) {
 	if len(all) != 4 || len(rest) != 2 || end != "" {
 		t.Errorf("pages of %d and %d, then %q", len(all), len(rest), end)
 	}
-	expectProblem(t, h, 422, "invalid", "cursor", call{
-		method: "GET", path: "/v1/documents?namespace=x&cursor=" + url.QueryEscape(cursor), user: "ann",
-	})
+	expectProblem(t, h, 422, "invalid", "cursor", as("ann", "GET", "/v1/documents?namespace=x&cursor="+url.QueryEscape(cursor)))
 	if items, _ := get("/v1/document-namespaces?prefix=users/*&maxDepth=2"); len(items) != 1 {
 		t.Errorf("namespaces: %v", items)
 	}
 	if items, _ := get("/v1/document-namespaces?suffix=notes"); len(items) != 1 || len(items[0].([]any)) != 3 {
 		t.Errorf("namespaces: %v", items)
 	}
-	expect(t, h, 404, call{method: "GET", path: documentAt("users/ann", "a b#%?😀"), user: "bob"})
-	expect(t, h, 404, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "bob"})
-	expect(t, h, 204, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "ann"})
-	expect(t, h, 404, call{method: "DELETE", path: documentAt("users/ann", "a b#%?😀"), user: "ann"})
+	expect(t, h, 404, as("bob", "GET", documentAt("users/ann", "a b#%?😀")))
+	expect(t, h, 404, as("bob", "DELETE", documentAt("users/ann", "a b#%?😀")))
+	expect(t, h, 204, as("ann", "DELETE", documentAt("users/ann", "a b#%?😀")))
+	expect(t, h, 404, as("ann", "DELETE", documentAt("users/ann", "a b#%?😀")))
 }
 
 func TestInvalidDocuments(t *testing.T) {
@@ -134,7 +130,7 @@ func TestInvalidDocuments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := call{method: "PUT", path: documentAt(tc.namespace, tc.key), user: "ann", body: tc.body}
+			c := as("ann", "PUT", documentAt(tc.namespace, tc.key), tc.body)
 			expectProblem(t, h, 422, "invalid", tc.field, c)
 		})
 	}
@@ -144,13 +140,13 @@ func TestInvalidDocuments(t *testing.T) {
 		"document-namespaces?suffix=a//b": "suffix", "document-namespaces?maxDepth=0": "maxDepth",
 		"document-namespaces?maxDepth=9": "maxDepth",
 	} {
-		expectProblem(t, h, 422, "invalid", field, call{method: "GET", path: "/v1/" + query, user: "ann"})
+		expectProblem(t, h, 422, "invalid", field, as("ann", "GET", "/v1/"+query))
 	}
 	large := `{"value":{"text":"` + strings.Repeat("x", 256<<10) + `"}}`
-	expectProblem(t, h, 413, "too_large", "", call{method: "PUT", path: documentAt("a", "k"), user: "ann", body: large})
+	expectProblem(t, h, 413, "too_large", "", as("ann", "PUT", documentAt("a", "k"), large))
 	for _, method := range []string{"GET", "DELETE"} {
-		expect(t, h, 404, call{method: method, path: documentAt(labels(9), "k"), user: "ann"})
-		expect(t, h, 404, call{method: method, path: documentAt("a", "k\n"), user: "ann"})
+		expect(t, h, 404, as("ann", method, documentAt(labels(9), "k")))
+		expect(t, h, 404, as("ann", method, documentAt("a", "k\n")))
 	}
 }
 
@@ -159,14 +155,12 @@ func TestSearchOfDocuments(t *testing.T) {
 	t.Parallel()
 	b, _ := base()
 	h := httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: &fakeRecaller{}, Cursors: cursorKey(t, "1")})
-	out := decodeObject(t, expect(t, h, 200, call{method: "GET", path: "/v1/documents?query=walk", user: "ann"}))
+	out := decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/documents?query=walk")))
 	item := out["items"].([]any)[0].(object)
 	if item["score"] != number("0.5") || item["key"] != "k" || len(out["degraded"].([]any)) != 1 {
 		t.Errorf("found %v", out)
 	}
-	out = decodeObject(t, expect(t, h, 200, call{
-		method: "POST", path: "/v1/search", user: "ann", body: object{"query": "walk", "kinds": []string{"document"}},
-	}))
+	out = decodeObject(t, expect(t, h, 200, as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}})))
 	items := out["items"].([]any)
 	last := items[len(items)-1].(object)
 	if last["kind"] != "document" || last["namespace"] != "a" || last["score"] == nil || last["value"] == nil {

@@ -39,15 +39,10 @@ func TestBuildPrompt(t *testing.T) {
 		t,
 		h,
 		200,
-		call{
-			method: "POST",
-			path:   "/v1/prompts",
-			user:   "ann",
-			body: `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
+		as("ann", "POST", "/v1/prompts", `{"recipe":"tiered-history","context":"workout_log","sessionId":"s1",
 		"coachId":"c","agentId":"motivator","message":"hi","messageId":"m","timezone":"Asia/Kolkata",
 		"budget":{"tokens":256},"systemRole":"r","format":"anthropic",
-		"scoping":{"strategy":"token-window","maxMessages":200,"agentIds":["coach","motivator"]}}`,
-		},
+		"scoping":{"strategy":"token-window","maxMessages":200,"agentIds":["coach","motivator"]}}`),
 	)
 	want := prompt.Request{
 		Recipe: "tiered-history", Context: "workout_log", SessionID: "s1", CoachID: "c", AgentID: "motivator", Message: "hi",
@@ -73,7 +68,7 @@ func TestBuildPrompt(t *testing.T) {
 		required + `,"message":"","budget":{"tokens":1.5,"chars":1},"userId":"mallory"}`: "budget.chars budget.tokens " +
 			"message userId",
 	} {
-		expectProblem(t, h, 422, "invalid", fields, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+		expectProblem(t, h, 422, "invalid", fields, as("ann", "POST", "/v1/prompts", body))
 	}
 	for _, c := range []call{
 		{method: "POST", path: "/v1/prompts", body: `{}`},
@@ -98,7 +93,7 @@ func TestPromptFormats(t *testing.T) {
 		if format != "" {
 			body["format"] = format
 		}
-		answer := expect(t, h, 200, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+		answer := expect(t, h, 200, as("ann", "POST", "/v1/prompts", body))
 		for _, name := range []string{"openaiChat", "openaiResponses", "anthropic", "parts"} {
 			if got := strings.Contains(string(answer.body), `"`+name+`":{`); got != (name == property) {
 				t.Errorf("the format %q has %s: %t", format, name, got)
@@ -108,10 +103,7 @@ func TestPromptFormats(t *testing.T) {
 			t.Errorf("the format %q changed what every prompt has: %s", format, answer.body)
 		}
 	}
-	expectProblem(t, h, 422, "invalid", "format", call{
-		method: "POST", path: "/v1/prompts", user: "ann",
-		body: object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"},
-	})
+	expectProblem(t, h, 422, "invalid", "format", as("ann", "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"}))
 }
 
 // TestScopingNamesItsValues checks that a refused scoping says which values are allowed, and the OpenAPI document too.
@@ -123,7 +115,7 @@ func TestScopingNamesItsValues(t *testing.T) {
 		`"maxMessages":0`: {"1"}, `"maxMessages":500`: {"200"},
 	} {
 		body := `{"context":"workout_log","sessionId":"s1","message":"x","scoping":{` + field + `}}`
-		answer := expect(t, h, 422, call{method: "POST", path: "/v1/prompts", user: "ann", body: body})
+		answer := expect(t, h, 422, as("ann", "POST", "/v1/prompts", body))
 		for _, value := range values {
 			if !strings.Contains(string(answer.body), value) {
 				t.Errorf("%s: no %q in %s", field, value, answer.body)
@@ -131,7 +123,7 @@ func TestScopingNamesItsValues(t *testing.T) {
 		}
 	}
 	h, _, _ = newMessages(t)
-	document := expect(t, h, 200, call{method: "GET", path: "/openapi.json"}).body
+	document := expect(t, h, 200, as("", "GET", "/openapi.json")).body
 	if !strings.Contains(string(document), `"enum":["last-n","token-window","compaction",null]`) {
 		t.Error("the document does not list the strategies")
 	}
@@ -144,7 +136,7 @@ func TestContextQueryAndRecall(t *testing.T) {
 		t,
 		h,
 		200,
-		call{method: "POST", path: "/v1/context/query", user: "ann", body: `{"context":"coach_conversation"}`},
+		as("ann", "POST", "/v1/context/query", `{"context":"coach_conversation"}`),
 	)
 	three, ten := 3, 10
 	if diff := cmp.Diff(recall.ContextQuery{
@@ -156,13 +148,8 @@ func TestContextQueryAndRecall(t *testing.T) {
 		t,
 		h,
 		200,
-		call{
-			method: "POST",
-			path:   "/v1/context/query",
-			user:   "ann",
-			body: `{"context":"coach_conversation","coachId":"c","sessionId":"s","query":"q",
-			"recordTypes":["workout_summary"],"within":"1h","limit":10}`,
-		},
+		as("ann", "POST", "/v1/context/query", `{"context":"coach_conversation","coachId":"c","sessionId":"s","query":"q",
+			"recordTypes":["workout_summary"],"within":"1h","limit":10}`),
 	)
 	want := recall.ContextQuery{
 		Context: "coach_conversation", CoachID: "c", SessionID: "s", Query: "q", RecordTypes: []string{"workout_summary"},
@@ -175,13 +162,8 @@ func TestContextQueryAndRecall(t *testing.T) {
 		t,
 		h,
 		200,
-		call{
-			method: "POST",
-			path:   "/v1/recall",
-			user:   "ann",
-			body: `{"query":"q","sessionId":"s","excludeSessionId":"e","contexts":["workout_log"],
-			"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","limit":10,"tokens":10}`,
-		},
+		as("ann", "POST", "/v1/recall", `{"query":"q","sessionId":"s","excludeSessionId":"e","contexts":["workout_log"],
+			"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","limit":10,"tokens":10}`),
 	)
 	wanted := recall.MessageQuery{
 		Query: "q", SessionID: "s", ExcludeSessionID: "e", Contexts: []string{"workout_log"},
@@ -203,7 +185,7 @@ func TestContextQueryAndRecall(t *testing.T) {
 		},
 	} {
 		for body, fields := range bodies {
-			expectProblem(t, h, 422, "invalid", fields, call{method: "POST", path: path, user: "ann", body: body})
+			expectProblem(t, h, 422, "invalid", fields, as("ann", "POST", path, body))
 		}
 	}
 }
@@ -234,14 +216,14 @@ func exportDeps(t *testing.T, spine error) (httpapi.CoachDeps, *memory) {
 		expect(t, messages, 201, post(object{"messages": many}))
 	}
 	newSession(t, messages, "s2")
-	expect(t, messages, 200, call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"name": "Ann"}})
+	expect(t, messages, 200, as("ann", "PUT", "/v1/profile", object{"name": "Ann"}))
 	expect(
 		t, messages, 201,
-		call{method: "POST", path: "/v1/goals", user: "ann", body: object{"title": "Run", "goalType": "habit"}},
+		as("ann", "POST", "/v1/goals", object{"title": "Run", "goalType": "habit"}),
 	)
 	expect(
 		t, messages, 200,
-		call{method: "PUT", path: "/v1/coaches/c1", user: "ann", body: object{"name": "Mia", "persona": "p"}},
+		as("ann", "PUT", "/v1/coaches/c1", object{"name": "Mia", "persona": "p"}),
 	)
 	kept := appdata.Document{Namespace: appdata.Namespace{"a"}, Key: "k", Value: []byte(`{"n":1.50}`)}
 	if _, _, err := store.documents.PutDocument(t.Context(), "ann", kept); err != nil {

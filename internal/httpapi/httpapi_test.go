@@ -67,6 +67,15 @@ type call struct {
 	headers map[string]string
 }
 
+// as is a call of a user, with a body if one is given.
+func as(user, method, path string, body ...any) call {
+	c := call{user: user, method: method, path: path}
+	if len(body) > 0 {
+		c.body = body[0]
+	}
+	return c
+}
+
 // reply is a response.
 type reply struct {
 	status int

@@ -47,7 +47,7 @@ func (a appAPI) put(t *testing.T, sk string, record map[string]any) {
 
 func (a appAPI) get(t *testing.T, path string) (out map[string]any) {
 	t.Helper()
-	expect(t, a, 200, call{method: "GET", path: path, user: "ann"}).decode(t, &out)
+	expect(t, a, 200, as("ann", "GET", path)).decode(t, &out)
 	return out
 }
 
@@ -116,7 +116,7 @@ func TestAppRecordsAreServed(t *testing.T) {
 				}
 				conflict := `{"sessionId":"a","context":"coach_creator","coachId":"c1"}`
 				expectProblem(t, api, 409, "conflict", "",
-					call{method: "POST", path: "/v1/sessions", user: "ann", body: conflict})
+					as("ann", "POST", "/v1/sessions", conflict))
 				if stage == migration.Shared {
 					continue // it is listed when the stream has moved it
 				}
@@ -148,16 +148,14 @@ func TestAppShapesAreServed(t *testing.T) {
 			return items
 		}
 		before := served("at first", 0)
-		expect(t, api, 201, call{
-			method: "POST", path: base + "/messages", user: "ann", body: `{"messages":[{"role":"user","content":"more"}]}`,
-		})
-		expect(t, api, 200, call{method: "PATCH", path: base, user: "ann", body: `{"title":"t","attributes":{"x.y":1}}`})
+		expect(t, api, 201, as("ann", "POST", base+"/messages", `{"messages":[{"role":"user","content":"more"}]}`))
+		expect(t, api, 200, as("ann", "PATCH", base, `{"title":"t","attributes":{"x.y":1}}`))
 		after := served("after an append", 0)
 		if diff := cmp.Diff(before, after[:len(before)]); diff != "" {
 			t.Errorf("%s: after an append (-before +after):\n%s", s.Shape, diff)
 		}
 		first := after[0].(map[string]any)["messageId"].(string)
-		expect(t, api, 204, call{method: "DELETE", path: base + "/messages/" + first, user: "ann"})
+		expect(t, api, 204, as("ann", "DELETE", base+"/messages/"+first))
 		if len(s.Messages) == 0 {
 			continue
 		}
@@ -165,8 +163,8 @@ func TestAppShapesAreServed(t *testing.T) {
 			t.Errorf("%s: after a deletion (-before +after):\n%s", s.Shape, diff)
 		}
 	}
-	expect(t, api, 202, call{method: "DELETE", path: "/v1/user", user: "ann"})
-	expect(t, api, 200, call{method: "DELETE", path: "/v1/user", user: "ann"})
+	expect(t, api, 202, as("ann", "DELETE", "/v1/user"))
+	expect(t, api, 200, as("ann", "DELETE", "/v1/user"))
 	if got := api.get(t, "/v1/sessions")["items"]; len(got.([]any)) != 0 {
 		t.Errorf("after an erasure: %v", got)
 	}
@@ -183,10 +181,7 @@ func TestTheStatusOfAnAppsRecordIsTheApps(t *testing.T) {
 		record := map[string]any{"status": "completed", "attributes": map[string]any{"messages": []any{}}}
 		api.put(t, "conversation#a", record)
 		var answer struct{ Session struct{ Status string } }
-		expect(t, api, 201, call{
-			method: "POST", path: "/v1/sessions/a/messages", user: "ann",
-			body: `{"messages":[{"role":"user","content":"more"}]}`,
-		}).decode(t, &answer)
+		expect(t, api, 201, as("ann", "POST", "/v1/sessions/a/messages", `{"messages":[{"role":"user","content":"more"}]}`)).decode(t, &answer)
 		if got := api.get(t, "/v1/sessions/a")["status"]; got != want || answer.Session.Status != want {
 			t.Errorf("%s: the session is %v, answered as %s, want %s", stage, got, answer.Session.Status, want)
 		}
@@ -206,7 +201,7 @@ func TestFullRecords(t *testing.T) {
 		map[string]any{"role": "user", "content": strings.Repeat("x", 380<<10), "ts": "2025-03-01T10:00:00Z"},
 	}}}
 	body := `{"messages":[{"role":"user","content":"` + strings.Repeat("y", 40<<10) + `"}]}`
-	appended := call{method: "POST", path: "/v1/sessions/a/messages", user: "ann", body: body}
+	appended := as("ann", "POST", "/v1/sessions/a/messages", body)
 	api := newAppAPI(t, migration.Embedded)
 	api.put(t, "conversation#a", full)
 	expectProblem(t, api, 413, "too_large", "", appended)
@@ -235,11 +230,6 @@ func TestMessagesIsNoAttribute(t *testing.T) {
 	t.Parallel()
 	h := newAppAPI(t, migration.Shared)
 	newSession(t, h, "s1")
-	expectProblem(t, h, 422, "invalid", "attributes.messages", call{
-		method: "POST", path: "/v1/sessions", user: "ann",
-		body: `{"context":"workout_log","coachId":"c1","attributes":{"messages":[]}}`,
-	})
-	expectProblem(t, h, 422, "invalid", "attributes.messages", call{
-		method: "PATCH", path: "/v1/sessions/s1", user: "ann", body: `{"attributes":{"messages":null}}`,
-	})
+	expectProblem(t, h, 422, "invalid", "attributes.messages", as("ann", "POST", "/v1/sessions", `{"context":"workout_log","coachId":"c1","attributes":{"messages":[]}}`))
+	expectProblem(t, h, 422, "invalid", "attributes.messages", as("ann", "PATCH", "/v1/sessions/s1", `{"attributes":{"messages":null}}`))
 }

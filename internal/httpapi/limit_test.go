@@ -204,13 +204,13 @@ func TestLargestRecordsAreStored(t *testing.T) {
 		},
 	} {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
-			c := call{method: test.method, path: "/v1/" + test.path, user: "ann", body: test.body}
+			c := as("ann", test.method, "/v1/"+test.path, test.body)
 			if test.method == "PATCH" && strings.HasPrefix(test.path, "memories") {
 				made := decodeObject(
 					t,
 					expect(
 						t, h, 201,
-						call{method: "POST", path: "/v1/memories", user: "ann", body: object{"type": "PROFILE", "content": "x"}},
+						as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "x"}),
 					),
 				)
 				c.path = fmt.Sprint("/v1/memories/", made["id"])

@@ -52,7 +52,7 @@ func TestSingletons(t *testing.T) {
 		},
 	} {
 		t.Run(path, func(t *testing.T) {
-			get := call{method: "GET", path: "/v1/" + path, user: "ann"}
+			get := as("ann", "GET", "/v1/"+path)
 			if tc.missing {
 				expectProblem(t, h, 404, "not_found", "", get)
 			} else if diff := cmp.Diff(tc.before, decodeObject(t, expect(t, h, 200, get))); diff != "" {
@@ -75,7 +75,7 @@ func TestSingletons(t *testing.T) {
 		{object{"contexts": object{"kitchen": object{}}}, "contexts.kitchen"},
 		{object{"timezone": "Local"}, "timezone"},
 	} {
-		put := call{method: "PUT", path: "/v1/preferences", user: "ann", body: bad.body}
+		put := as("ann", "PUT", "/v1/preferences", bad.body)
 		expectProblem(t, h, 422, "invalid", bad.field, put)
 	}
 }
@@ -154,23 +154,23 @@ func TestCollections(t *testing.T) {
 					delete(tc.made, name)
 				}
 			}
-			expect(t, h, 200, call{method: "PATCH", path: at, user: "ann", body: tc.patch})
-			got = decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"}))
+			expect(t, h, 200, as("ann", "PATCH", at, tc.patch))
+			got = decodeObject(t, expect(t, h, 200, as("ann", "GET", at)))
 			if diff := cmp.Diff(tc.made, got); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
-			expectProblem(t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/" + path, user: "ann", body: tc.bad})
-			expectProblem(t, h, 422, "invalid", "extra", call{method: "PATCH", path: at, user: "ann", body: object{"extra": 1}})
+			expectProblem(t, h, 422, "invalid", tc.fields, as("ann", "POST", "/v1/"+path, tc.bad))
+			expectProblem(t, h, 422, "invalid", "extra", as("ann", "PATCH", at, object{"extra": 1}))
 			for _, method := range []string{"GET", "DELETE"} {
-				expectProblem(t, h, 404, "not_found", "", call{method: method, path: at, user: "bob"})
+				expectProblem(t, h, 404, "not_found", "", as("bob", method, at))
 			}
 			c.headers = nil
 			newer := decodeObject(t, expect(t, h, 201, c))["id"].(string)
 			if got, want := walk(t, h, "ann", "/v1/"+path+"?limit=1"), newer+" | "+id; got != want {
 				t.Errorf("list %s, want %s", got, want)
 			}
-			expect(t, h, 204, call{method: "DELETE", path: at, user: "ann"})
-			expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: at, user: "ann"})
+			expect(t, h, 204, as("ann", "DELETE", at))
+			expectProblem(t, h, 404, "not_found", "", as("ann", "GET", at))
 		})
 	}
 }
@@ -192,7 +192,7 @@ func TestConfidence(t *testing.T) {
 		{"POST", `,"confidence":1`, `1`},
 	} {
 		body := `{"type":"PROFILE","content":"x"` + step.confidence + `}`
-		change := call{method: step.method, path: at, user: "ann", body: body}
+		change := as("ann", step.method, at, body)
 		status := 200
 		if step.method == "POST" {
 			change.path, status = "/v1/memories", 201
@@ -200,7 +200,7 @@ func TestConfidence(t *testing.T) {
 		stored := decodeObject(t, expect(t, h, status, change))
 		at = "/v1/memories/" + stored["id"].(string)
 		for _, memory := range []object{
-			stored, decodeObject(t, expect(t, h, 200, call{method: "GET", path: at, user: "ann"})),
+			stored, decodeObject(t, expect(t, h, 200, as("ann", "GET", at))),
 		} {
 			got, given := memory["confidence"]
 			if given != (step.want != "") || (given && got != number(step.want)) {
@@ -213,7 +213,7 @@ func TestConfidence(t *testing.T) {
 func TestCheckIns(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := expect(t, h, 201, call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"note": "slept well"}})
+	made := expect(t, h, 201, as("ann", "POST", "/v1/check-ins", object{"note": "slept well"}))
 	if at, ok := made.header["Location"]; ok {
 		t.Errorf("Location %q, where nothing is", at)
 	}
@@ -226,22 +226,22 @@ func TestCheckIns(t *testing.T) {
 	}
 	older := decodeObject(t, expect(
 		t, h, 201,
-		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "2020-01-01T00:00:00Z"}},
+		as("ann", "POST", "/v1/check-ins", object{"timestamp": "2020-01-01T00:00:00Z"}),
 	))["id"].(string)
 	if got := walk(t, h, "ann", "/v1/check-ins"); got != id+" "+older {
 		t.Errorf("list %s", got)
 	}
 	expectProblem(
 		t, h, 422, "invalid", "timestamp",
-		call{method: "POST", path: "/v1/check-ins", user: "ann", body: object{"timestamp": "9999-12-31T23:59:59-01:00"}},
+		as("ann", "POST", "/v1/check-ins", object{"timestamp": "9999-12-31T23:59:59-01:00"}),
 	)
-	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/check-ins/" + id, user: "ann"})
+	expectProblem(t, h, 404, "not_found", "", as("ann", "GET", "/v1/check-ins/"+id))
 }
 
 func TestCoaches(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	put := call{method: "PUT", path: "/v1/coaches/c:1", user: "ann", body: object{"name": "Mia", "persona": "Be kind."}}
+	put := as("ann", "PUT", "/v1/coaches/c:1", object{"name": "Mia", "persona": "Be kind."})
 	want := object{"coachId": "c:1", "name": "Mia", "persona": "Be kind."}
 	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, put))); diff != "" {
 		t.Errorf("put (-want +got):\n%s", diff)
@@ -257,13 +257,13 @@ func TestCoaches(t *testing.T) {
 	if diff := cmp.Diff(public, decodeObject(t, expect(t, h, 200, get))); diff != "" {
 		t.Errorf("without the app's scope (-want +got):\n%s", diff)
 	}
-	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/coaches/c:1", user: "bob"})
+	expectProblem(t, h, 404, "not_found", "", as("bob", "GET", "/v1/coaches/c:1"))
 	put.path = "/v1/coaches/" + strings.Repeat("x", 129)
 	expectProblem(t, h, 422, "invalid", "coachId", put)
 	put.path, put.body = "/v1/coaches/c2", object{"name": ""}
 	expectProblem(t, h, 422, "invalid", "name persona", put)
 	var page struct{ Items []object }
-	expect(t, h, 200, call{method: "GET", path: "/v1/coaches", user: "ann"}).decode(t, &page)
+	expect(t, h, 200, as("ann", "GET", "/v1/coaches")).decode(t, &page)
 	if diff := cmp.Diff([]object{want}, page.Items); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
@@ -273,8 +273,8 @@ func TestCoaches(t *testing.T) {
 	if diff := cmp.Diff([]object{public}, page.Items); diff != "" {
 		t.Errorf("list without the app's scope (-want +got):\n%s", diff)
 	}
-	expect(t, h, 204, call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
-	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/coaches/c:1", user: "ann"})
+	expect(t, h, 204, as("ann", "DELETE", "/v1/coaches/c:1"))
+	expectProblem(t, h, 404, "not_found", "", as("ann", "DELETE", "/v1/coaches/c:1"))
 }
 
 // TestFilteredLists lists records by their filters, page by page: no record twice, and none that the filter excludes.
@@ -286,12 +286,12 @@ func TestFilteredLists(t *testing.T) {
 		if i%3 == 0 {
 			body["status"] = "COMPLETED"
 		}
-		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: body})
+		expect(t, h, 201, as("ann", "POST", "/v1/todos", body))
 		fact := object{"content": fmt.Sprint("fact ", i), "type": "PEOPLE"}
 		if i%2 == 0 {
 			fact["type"], fact["validUntil"] = "PROJECT", "2020-01-01T00:00:00Z"
 		}
-		expect(t, h, 201, call{method: "POST", path: "/v1/memories", user: "ann", body: fact})
+		expect(t, h, 201, as("ann", "POST", "/v1/memories", fact))
 	}
 	for query, want := range map[string]int{
 		"todos": 30, "todos?status=COMPLETED": 10, "todos?status=PENDING": 20, "memories?type=PEOPLE": 15,
@@ -311,7 +311,7 @@ func TestFilteredLists(t *testing.T) {
 			if cursor != "" {
 				path += "&cursor=" + cursor
 			}
-			expect(t, h, 200, call{method: "GET", path: path, user: "ann"}).decode(t, &list)
+			expect(t, h, 200, as("ann", "GET", path)).decode(t, &list)
 			for _, item := range list.Items {
 				if seen[item.ID] {
 					t.Errorf("%s: %s is on two pages", query, item.ID)

@@ -6,17 +6,15 @@ import "testing"
 func TestMessagesKeptOut(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: object{
+	expect(t, h, 201, as("ann", "POST", "/v1/sessions", object{
 		"context": "coach_conversation", "coachId": "c", "sessionId": "s",
-	}})
+	}))
 	given := []any{
 		object{"role": "user", "content": "a", "index": false},
 		object{"role": "user", "content": "b", "extract": false},
 		object{"role": "user", "content": "c", "index": true, "extract": true},
 	}
-	got := decodeObject(t, expect(t, h, 201, call{
-		method: "POST", path: "/v1/sessions/s/messages", user: "ann", body: object{"messages": given},
-	}))
+	got := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": given})))
 	for i, want := range []object{{"index": false}, {"extract": false}, {}} {
 		m := got["messages"].([]any)[i].(object)
 		for _, name := range []string{"index", "extract"} {

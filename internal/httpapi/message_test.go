@@ -11,7 +11,7 @@ import (
 
 // post appends messages to session s1 of ann.
 func post(body any) call {
-	return call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: body}
+	return as("ann", "POST", "/v1/sessions/s1/messages", body)
 }
 
 func one(message map[string]any) map[string]any {
@@ -73,12 +73,12 @@ func TestAppendAndRead(t *testing.T) {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/" + a, user: "ann"})
+	expect(t, h, 204, as("ann", "DELETE", "/v1/sessions/s1/messages/"+a))
 	expectProblem(
 		t, h, 404, "not_found", "",
-		call{method: "DELETE", path: "/v1/sessions/s1/messages/" + a, user: "ann"},
+		as("ann", "DELETE", "/v1/sessions/s1/messages/"+a),
 	)
-	expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: "/v1/sessions/s1/messages/%00", user: "ann"})
+	expectProblem(t, h, 404, "not_found", "", as("ann", "DELETE", "/v1/sessions/s1/messages/%00"))
 	if got := walk(t, h, "ann", "/v1/messages"); got != b {
 		t.Errorf("after deleting: %s", got)
 	}
@@ -98,12 +98,12 @@ func TestTimelineNamesWhatItLacks(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	var got, others map[string]any
-	expect(t, h, 200, call{method: "GET", path: "/v1/messages", user: "unmoved"}).decode(t, &got)
+	expect(t, h, 200, as("unmoved", "GET", "/v1/messages")).decode(t, &got)
 	want := []any{map[string]any{"source": "messages", "reason": "not_migrated"}}
 	if diff := cmp.Diff(want, got["degraded"]); diff != "" {
 		t.Errorf("degraded (-want +got):\n%s", diff)
 	}
-	expect(t, h, 200, call{method: "GET", path: "/v1/messages", user: "ann"}).decode(t, &others)
+	expect(t, h, 200, as("ann", "GET", "/v1/messages")).decode(t, &others)
 	if others["degraded"] != nil {
 		t.Errorf("of a user who has moved: %v", others)
 	}
@@ -178,7 +178,7 @@ func TestInvalidTimeline(t *testing.T) {
 		"from=x": "from", "to=2026-13-01T00:00:00Z": "to", "order=up": "order", "context=x": "context",
 		"from=2026-02-05T12:00:00Z&to=2026-02-05T11:00:00Z": "to", "user=bob": "user",
 	} {
-		expectProblem(t, h, 422, "invalid", field, call{method: "GET", path: "/v1/messages?" + query, user: "ann"})
+		expectProblem(t, h, 422, "invalid", field, as("ann", "GET", "/v1/messages?"+query))
 	}
 }
 
@@ -276,16 +276,11 @@ func TestCursorsAreBound(t *testing.T) {
 		t,
 		h,
 		201,
-		call{
-			method: "POST",
-			path:   "/v1/sessions",
-			user:   "bob",
-			body:   `{"context":"coach_conversation","coachId":"c1","sessionId":"s1"}`,
-		},
+		as("bob", "POST", "/v1/sessions", `{"context":"coach_conversation","coachId":"c1","sessionId":"s1"}`),
 	)
 	var page struct{ NextCursor string }
 	expect(
-		t, h, 200, call{method: "GET", path: "/v1/sessions?limit=2&context=coach_conversation&cursor=", user: "ann"},
+		t, h, 200, as("ann", "GET", "/v1/sessions?limit=2&context=coach_conversation&cursor="),
 	).decode(t, &page)
 	good := page.NextCursor
 	if good == "" {
@@ -295,7 +290,7 @@ func TestCursorsAreBound(t *testing.T) {
 		"?limit=2&context=coach_conversation&cursor=", "?limit=3&context=coach_conversation&cursor=",
 		"?context=coach_conversation&cursor=",
 	} {
-		expect(t, h, 200, call{method: "GET", path: "/v1/sessions" + query + good, user: "ann"})
+		expect(t, h, 200, as("ann", "GET", "/v1/sessions"+query+good))
 	}
 	bad := map[string]call{
 		"another user":  {path: "/v1/sessions?context=coach_conversation&cursor=" + good, user: "bob"},

@@ -22,8 +22,8 @@ func TestMethodsOfEveryPath(t *testing.T) {
 			"{namespace}", "x", "{key}", "x", "{sessionId}", "x", "{turnId}", "x").Replace(path)
 		if slices.Contains(allowed, http.MethodGet) {
 			allowed = append(allowed, http.MethodHead)
-			get := send(t, h, call{method: "GET", path: path, user: "ann"})
-			head := expect(t, h, get.status, call{method: "HEAD", path: path, user: "ann"})
+			get := send(t, h, as("ann", "GET", path))
+			head := expect(t, h, get.status, as("ann", "HEAD", path))
 			if len(head.body) > 0 || head.header.Get("Content-Type") != get.header.Get("Content-Type") {
 				t.Errorf(
 					"HEAD %s: %q %s, want %q", path, head.header.Get("Content-Type"), head.body, get.header.Get("Content-Type"),
@@ -40,15 +40,15 @@ func TestMethodsOfEveryPath(t *testing.T) {
 			if slices.Contains(allowed, method) {
 				continue
 			}
-			r := expect(t, h, 405, call{method: method, path: path, user: "ann"})
+			r := expect(t, h, 405, as("ann", method, path))
 			if got := r.header.Get("Allow"); got != strings.Join(allowed, ", ") {
 				t.Errorf("%s %s: Allow %q, want %q", method, path, got, allowed)
 			}
 		}
 	}
 	for _, path := range []string{"/docs", "/openapi.json"} {
-		expect(t, h, 200, call{method: "HEAD", path: path})
-		expect(t, h, 404, call{method: "HEAD", path: path + "/x"})
+		expect(t, h, 200, as("", "HEAD", path))
+		expect(t, h, 404, as("", "HEAD", path+"/x"))
 	}
 }
 

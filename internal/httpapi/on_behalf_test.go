@@ -61,8 +61,8 @@ func TestServersActOnBehalfOfUsers(t *testing.T) {
 			session := map[string]string{"context": "coach_conversation", "coachId": "c", "sessionId": "s1"}
 			in.method, in.body = "POST", session
 			expect(t, h, 201, in)
-			expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: rule.user})
-			expect(t, h, 404, call{method: "GET", path: "/v1/sessions/s1", user: "somebody else"})
+			expect(t, h, 200, as(rule.user, "GET", "/v1/sessions/s1"))
+			expect(t, h, 404, as("somebody else", "GET", "/v1/sessions/s1"))
 		})
 		t.Run("function URL/"+name, func(t *testing.T) {
 			t.Parallel()

@@ -14,10 +14,7 @@ func TestMessageIDsOfEveryUser(t *testing.T) {
 	} {
 		t.Run(user, func(t *testing.T) {
 			h, _, _ := newMessages(t)
-			expect(t, h, 201, call{
-				method: "POST", path: "/v1/sessions", user: user,
-				body: object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1"},
-			})
+			expect(t, h, 201, as(user, "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1"}))
 			for _, escape := range []func(string) string{
 				url.PathEscape,
 				func(id string) string { return url.PathEscape(url.PathEscape(id)) },
@@ -27,8 +24,8 @@ func TestMessageIDsOfEveryUser(t *testing.T) {
 				var out struct{ Messages []struct{ MessageID string } }
 				expect(t, h, 201, appended).decode(t, &out)
 				path := "/v1/sessions/s1/messages/" + escape(out.Messages[0].MessageID)
-				expect(t, h, 204, call{method: "DELETE", path: path, user: user})
-				expectProblem(t, h, 404, "not_found", "", call{method: "DELETE", path: path, user: user})
+				expect(t, h, 204, as(user, "DELETE", path))
+				expectProblem(t, h, 404, "not_found", "", as(user, "DELETE", path))
 			}
 		})
 	}

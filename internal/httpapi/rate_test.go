@@ -43,17 +43,17 @@ func TestEveryOperationIsLimited(t *testing.T) {
 	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
 	for path, operations := range serveDocument(t, h).Paths {
 		for method := range operations {
-			c := call{method: strings.ToUpper(method), path: strings.NewReplacer("{", "", "}", "").Replace(path), user: "ann"}
+			c := as("ann", strings.ToUpper(method), strings.NewReplacer("{", "", "}", "").Replace(path))
 			expectProblem(t, h, 429, "rate_limited", "", c)
 			if got := send(t, h, c).header.Get("Retry-After"); got != "17" {
 				t.Errorf("%s %s: Retry-After %q, want 17", c.method, c.path, got)
 			}
 		}
 	}
-	expect(t, h, 200, call{method: "GET", path: "/openapi.json"})
+	expect(t, h, 200, as("", "GET", "/openapi.json"))
 	limiter.weights = nil
-	expect(t, h, 401, call{method: "GET", path: "/v1/sessions"})
-	expect(t, h, 404, call{method: "GET", path: "/v1/nothing", user: "ann"})
+	expect(t, h, 401, as("", "GET", "/v1/sessions"))
+	expect(t, h, 404, as("ann", "GET", "/v1/nothing"))
 	if len(limiter.weights) > 0 {
 		t.Errorf("counted %v for requests that reach no operation", limiter.weights)
 	}
@@ -70,13 +70,13 @@ func TestWeights(t *testing.T) {
 		for i := range messages {
 			messages[i] = one
 		}
-		return call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: object{"messages": messages}}
+		return as("ann", "POST", "/v1/sessions/s1/messages", object{"messages": messages})
 	}
 	for name, tc := range map[string]struct {
 		call   call
 		weight int
 	}{
-		"a read":             {call{method: "GET", path: "/v1/sessions/s1", user: "ann"}, 1},
+		"a read":             {as("ann", "GET", "/v1/sessions/s1"), 1},
 		"one message":        {append(1, "x"), 1},
 		"ten messages":       {append(10, "x"), 1},
 		"eleven messages":    {append(11, "x"), 2},
@@ -84,9 +84,9 @@ func TestWeights(t *testing.T) {
 		"a body of 40 KiB":   {append(1, strings.Repeat("x", 40<<10)), 3},
 		"fifty of 4 KiB":     {append(50, strings.Repeat("x", 4<<10)), 5 + 12},
 		"a refused scope":    {call{method: "GET", path: "/v1/prompts", user: "ann", scopes: "throughline/user"}, 0},
-		"a chat of 33 KiB":   {call{method: "POST", path: "/v1/chat", user: "ann", body: strings.Repeat(" ", 33<<10)}, 3},
-		"an export":          {call{method: "GET", path: "/v1/export", user: "ann"}, 1},
-		"a body beside JSON": {call{method: "PUT", path: "/v1/profile", user: "ann", body: "nonsense"}, 1},
+		"a chat of 33 KiB":   {as("ann", "POST", "/v1/chat", strings.Repeat(" ", 33<<10)), 3},
+		"an export":          {as("ann", "GET", "/v1/export"), 1},
+		"a body beside JSON": {as("ann", "PUT", "/v1/profile", "nonsense"), 1},
 	} {
 		limiter.weights = nil
 		send(t, h, tc.call)
@@ -126,7 +126,7 @@ func TestOneUserAtTheLimit(t *testing.T) {
 	}
 	status := map[string][]int{}
 	ask := func(user, path string) reply {
-		r := handlers[len(status[user])%2](call{method: "GET", path: path, user: user})
+		r := handlers[len(status[user])%2](as(user, "GET", path))
 		status[user] = append(status[user], r.status)
 		return r
 	}

@@ -13,7 +13,7 @@ func TestSearch(t *testing.T) {
 	h, f := newContext()
 	body := `{"query":"x","kinds":["message","memory"],"contexts":["workout_log"],
 		"from":"2026-01-01T00:00:00Z","tokens":50}`
-	answer := expect(t, h, 200, call{method: "POST", path: "/v1/search", user: "ann", body: body})
+	answer := expect(t, h, 200, as("ann", "POST", "/v1/search", body))
 	var got struct{ Items []map[string]any }
 	answer.decode(t, &got)
 	want := []map[string]any{
@@ -50,6 +50,6 @@ func TestSearch(t *testing.T) {
 		`{"query":"x","from":"0001-01-01T00:00:00Z"}`: "from", `{"query":"x","to":"0001-01-01T00:00:00Z"}`: "to",
 		`{"query":"x","from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z"}`: "to",
 	} {
-		expectProblem(t, h, 422, "invalid", field, call{method: "POST", path: "/v1/search", user: "ann", body: body})
+		expectProblem(t, h, 422, "invalid", field, as("ann", "POST", "/v1/search", body))
 	}
 }

@@ -20,16 +20,16 @@ func TestSessionsByAttributes(t *testing.T) {
 		if i%20 == 3 {
 			want[id] = true
 		}
-		expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: object{
+		expect(t, h, 201, as("ann", "POST", "/v1/sessions", object{
 			"context": "coach_conversation", "coachId": "c1", "sessionId": id, "attributes": attributes,
-		}})
+		}))
 	}
 	list := func(attributes string, limit int) map[string]bool {
 		t.Helper()
 		found := map[string]bool{}
 		path := fmt.Sprintf("/v1/sessions?limit=%d&attributes=%s", limit, url.QueryEscape(attributes))
 		for cursor := ""; ; {
-			out := decodeObject(t, expect(t, h, 200, call{method: "GET", path: path + "&cursor=" + cursor, user: "ann"}))
+			out := decodeObject(t, expect(t, h, 200, as("ann", "GET", path+"&cursor="+cursor)))
 			items := out["items"].([]any)
 			if len(items) > limit {
 				t.Errorf("%d items on a page of %d", len(items), limit)
@@ -61,8 +61,6 @@ func TestSessionsByAttributes(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{"3", "{"} {
-		expectProblem(t, h, 422, "invalid", "attributes", call{
-			method: "GET", path: "/v1/sessions?attributes=" + url.QueryEscape(wrong), user: "ann",
-		})
+		expectProblem(t, h, 422, "invalid", "attributes", as("ann", "GET", "/v1/sessions?attributes="+url.QueryEscape(wrong)))
 	}
 }

@@ -16,18 +16,15 @@ import (
 // newSession creates a session of the user ann.
 func newSession(t testing.TB, h http.Handler, id string) {
 	t.Helper()
-	expect(t, h, 201, call{
-		method: "POST", path: "/v1/sessions", user: "ann",
-		body: map[string]any{"context": "coach_conversation", "coachId": "c1", "sessionId": id},
-	})
+	expect(t, h, 201, as("ann", "POST", "/v1/sessions", map[string]any{"context": "coach_conversation", "coachId": "c1", "sessionId": id}))
 }
 
 func TestSessionRoundTrip(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := expect(t, h, 201, call{method: "POST", path: "/v1/sessions", user: "ann", body: `{
+	made := expect(t, h, 201, as("ann", "POST", "/v1/sessions", `{
 		"context":"program_designer","coachId":"c1","sessionId":"s:1","title":"Legs",
-		"attributes":{"programId":"p","n":9007199254740992,"f":1.5,"deep":[{"a":null}]}}`})
+		"attributes":{"programId":"p","n":9007199254740992,"f":1.5,"deep":[{"a":null}]}}`))
 	want := map[string]any{
 		"sessionId": "s:1", "context": "program_designer", "coachId": "c1", "mode": "program_design", "status": "active",
 		"title": "Legs", "messageCount": number("0"), "startedAt": nil, "lastMessageAt": nil,
@@ -49,28 +46,23 @@ func TestSessionRoundTrip(t *testing.T) {
 		t,
 		h,
 		200,
-		call{
-			method: "PATCH",
-			path:   "/v1/sessions/s:1",
-			user:   "ann",
-			body:   `{"status":"completed","title":null,"attributes":{"f":null}}`,
-		},
+		as("ann", "PATCH", "/v1/sessions/s:1", `{"status":"completed","title":null,"attributes":{"f":null}}`),
 	)
 	want["status"] = "completed"
 	delete(want, "title")
 	delete(want["attributes"].(map[string]any), "f")
 	got = nil
-	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s:1", user: "ann"}).decode(t, &got)
+	expect(t, h, 200, as("ann", "GET", "/v1/sessions/s:1")).decode(t, &got)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("changed (-want +got):\n%s", diff)
 	}
 
-	left := expect(t, h, 202, call{method: "POST", path: "/v1/sessions/s:1/leave", user: "ann"})
+	left := expect(t, h, 202, as("ann", "POST", "/v1/sessions/s:1/leave"))
 	if len(left.body) != 0 {
 		t.Errorf("leave answered %s", left.body)
 	}
-	expect(t, h, 204, call{method: "DELETE", path: "/v1/sessions/s:1", user: "ann"})
-	expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: "/v1/sessions/s:1", user: "ann"})
+	expect(t, h, 204, as("ann", "DELETE", "/v1/sessions/s:1"))
+	expectProblem(t, h, 404, "not_found", "", as("ann", "GET", "/v1/sessions/s:1"))
 }
 
 func TestSessionsOfAnotherUserAreMissing(t *testing.T) {
@@ -89,7 +81,7 @@ func TestSessionsOfAnotherUserAreMissing(t *testing.T) {
 		c.user = "bob"
 		expectProblem(t, h, 404, "not_found", "", c)
 	}
-	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: "ann"})
+	expect(t, h, 200, as("ann", "GET", "/v1/sessions/s1"))
 }
 
 func TestInvalidSessions(t *testing.T) {
@@ -140,7 +132,7 @@ func TestInvalidSessions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			expectProblem(
-				t, h, 422, "invalid", tc.fields, call{method: "POST", path: "/v1/sessions", user: "ann", body: tc.body},
+				t, h, 422, "invalid", tc.fields, as("ann", "POST", "/v1/sessions", tc.body),
 			)
 		})
 	}
@@ -163,12 +155,12 @@ func TestNotJSON(t *testing.T) {
 		"cut after a name that is repeated": `{"coachId":"c","coachId":"d"`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			expectProblem(t, h, 400, "invalid", "", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+			expectProblem(t, h, 400, "invalid", "", as("ann", "POST", "/v1/sessions", body))
 		})
 	}
 	for name, body := range map[string]string{"array": `[]`, "text": `"x"`, "number": `1`, "null": `null`} {
 		t.Run("not an object: "+name, func(t *testing.T) {
-			expectProblem(t, h, 422, "invalid", "body", call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+			expectProblem(t, h, 422, "invalid", "body", as("ann", "POST", "/v1/sessions", body))
 		})
 	}
 }
@@ -202,7 +194,7 @@ func TestBodyLimit(t *testing.T) {
 		const around = len(`{"messages":[{"role":"user","content":"x"}]}`)
 		return `{"messages":[{"role":"user","content":"x"}]}` + strings.Repeat(" ", n-around)
 	}
-	c := call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: pad(3 << 20)}
+	c := as("ann", "POST", "/v1/sessions/s1/messages", pad(3<<20))
 	expect(t, h, 201, c)
 	c.body = pad(3<<20 + 1)
 	expectProblem(t, h, 413, "too_large", "", c)
@@ -221,14 +213,9 @@ func TestListSessions(t *testing.T) {
 		t,
 		h,
 		201,
-		call{
-			method: "POST",
-			path:   "/v1/sessions",
-			user:   "ann",
-			body:   `{"context":"workout_log","coachId":"c1","sessionId":"w"}`,
-		},
+		as("ann", "POST", "/v1/sessions", `{"context":"workout_log","coachId":"c1","sessionId":"w"}`),
 	)
-	expect(t, h, 200, call{method: "PATCH", path: "/v1/sessions/s3", user: "ann", body: `{"status":"archived"}`})
+	expect(t, h, 200, as("ann", "PATCH", "/v1/sessions/s3", `{"status":"archived"}`))
 
 	if got := walk(t, h, "ann", "/v1/sessions?limit=3"); got != "w s6 s5 | s4 s3 s2 | s1 s0" {
 		t.Errorf("all: %s", got)
@@ -245,9 +232,9 @@ func TestListSessions(t *testing.T) {
 		"?page=2": "page", "?limit=1&limit=2": "limit", "?cursor=abc": "cursor", "?limit=-1&status=x": "limit status",
 		"?status=%ff": "status",
 	} {
-		expectProblem(t, h, 422, "invalid", field, call{method: "GET", path: "/v1/sessions" + path, user: "ann"})
+		expectProblem(t, h, 422, "invalid", field, as("ann", "GET", "/v1/sessions"+path))
 	}
-	expectProblem(t, h, 422, "invalid", "", call{method: "GET", path: "/v1/sessions?limit=%zz", user: "ann"})
+	expectProblem(t, h, 422, "invalid", "", as("ann", "GET", "/v1/sessions?limit=%zz"))
 }
 
 // walk reads a list to its end. It returns the ids, with "|" between pages.
@@ -265,7 +252,7 @@ func walk(t *testing.T, h http.Handler, user, path string) string {
 		if cursor != "" {
 			at += separator(path) + "cursor=" + cursor
 		}
-		expect(t, h, 200, call{method: "GET", path: at, user: user}).decode(t, &page)
+		expect(t, h, 200, as(user, "GET", at)).decode(t, &page)
 		var ids []string
 		for _, item := range page.Items {
 			switch {
@@ -303,13 +290,8 @@ func TestIDsAreThoseOfTheDomain(t *testing.T) {
 		if conversation.ValidID(id) {
 			status = http.StatusCreated
 		}
-		expect(t, h, status, call{
-			method: "POST", path: "/v1/sessions", user: "ann",
-			body: object{"context": "coach_conversation", "coachId": "c", "sessionId": id},
-		})
-		expect(t, h, status, call{
-			method: "POST", path: "/v1/sessions", user: "ann", body: object{"context": "coach_conversation", "coachId": id},
-		})
+		expect(t, h, status, as("ann", "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c", "sessionId": id}))
+		expect(t, h, status, as("ann", "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": id}))
 	}
 }
 
@@ -328,7 +310,7 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 		`{"context":"coach_conversation","coachId":"c","mode":""}`:        `mode must have 1 or more characters`,
 		`{"context":"coach_conversation","coachId":"c","attributes":[1]}`: `attributes must be an object`,
 	} {
-		r := expect(t, h, 422, call{method: "POST", path: "/v1/sessions", user: "ann", body: body})
+		r := expect(t, h, 422, as("ann", "POST", "/v1/sessions", body))
 		var p problem
 		if r.decode(t, &p); p.Detail != want {
 			t.Errorf("%s: %q, want %q", body, p.Detail, want)
@@ -347,7 +329,7 @@ func TestErrorsNameWhatIsAllowed(t *testing.T) {
 		"/v1/sessions?status=done": "status must be one of active, completed, archived",
 	} {
 		var got struct{ Detail string }
-		expect(t, h, 422, call{method: "GET", path: path, user: "ann"}).decode(t, &got)
+		expect(t, h, 422, as("ann", "GET", path)).decode(t, &got)
 		if got.Detail != want {
 			t.Errorf("%s: %q, want %q", path, got.Detail, want)
 		}

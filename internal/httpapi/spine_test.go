@@ -83,7 +83,7 @@ func TestSpinesThatCannotBeRead(t *testing.T) {
 	h := httpapi.Messages(httpapi.MessagesDeps{
 		Base: b, Spines: spines{fail: fault.New(fault.Unavailable, "busy")}, Cursors: cursorKey(t, "1"),
 	})
-	expectProblem(t, h, 503, "unavailable", "", call{method: "GET", path: "/v1/spines", user: "ann"})
+	expectProblem(t, h, 503, "unavailable", "", as("ann", "GET", "/v1/spines"))
 }
 
 func TestUsage(t *testing.T) {
@@ -99,7 +99,7 @@ func TestUsage(t *testing.T) {
 		},
 	} {
 		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Usage: tc.spent, Cursors: cursorKey(t, "1")})
-		got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: "/v1/usage", user: "ann"}))
+		got := decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/usage")))
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}

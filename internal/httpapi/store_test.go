@@ -27,13 +27,13 @@ func TestContentAndNumbersComeBackExactly(t *testing.T) {
 	body := fmt.Sprintf(`{"messages":[{"role":"user","content":%s,"metadata":%s}]}`, quoted(t, content), metadata)
 	expectProblem(
 		t, h, 422, "invalid", "messages[0].metadata",
-		call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: body},
+		as("ann", "POST", "/v1/sessions/s1/messages", body),
 	)
 	expect(
 		t,
 		h,
 		201,
-		call{method: "POST", path: "/v1/sessions/s1/messages", user: "ann", body: strings.Replace(body, `,"":0`, "", 1)},
+		as("ann", "POST", "/v1/sessions/s1/messages", strings.Replace(body, `,"":0`, "", 1)),
 	)
 	var page struct {
 		Items []struct {
@@ -41,7 +41,7 @@ func TestContentAndNumbersComeBackExactly(t *testing.T) {
 			Metadata object
 		}
 	}
-	expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1/messages", user: "ann"}).decode(t, &page)
+	expect(t, h, 200, as("ann", "GET", "/v1/sessions/s1/messages")).decode(t, &page)
 	if len(page.Items) != 1 || page.Items[0].Content != content {
 		t.Fatal("the content came back changed")
 	}
@@ -131,11 +131,11 @@ func TestRepeatsAnswerAsTheFirstDid(t *testing.T) {
 			if tc.patch == "" {
 				return
 			}
-			expect(t, h, 200, call{method: "PATCH", path: tc.at, user: "ann", body: tc.patch})
+			expect(t, h, 200, as("ann", "PATCH", tc.at, tc.patch))
 			repeat("after a change")
-			expect(t, h, 204, call{method: "DELETE", path: tc.at, user: "ann"})
+			expect(t, h, 204, as("ann", "DELETE", tc.at))
 			repeat("after the end")
-			expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: tc.at, user: "ann"})
+			expectProblem(t, h, 404, "not_found", "", as("ann", "GET", tc.at))
 		})
 	}
 }
@@ -162,14 +162,14 @@ func TestARepeatedAppend(t *testing.T) {
 		t,
 		h,
 		200,
-		call{method: "PATCH", path: "/v1/sessions/s1", user: "ann", body: `{"mode":"x","status":"completed"}`},
+		as("ann", "PATCH", "/v1/sessions/s1", `{"mode":"x","status":"completed"}`),
 	)
 	expect(
-		t, h, 204, call{method: "DELETE", path: "/v1/sessions/s1/messages/" + stored.Messages[1].MessageID, user: "ann"},
+		t, h, 204, as("ann", "DELETE", "/v1/sessions/s1/messages/"+stored.Messages[1].MessageID),
 	)
 	again := expect(t, h, 201, c)
 	wanted, answered := decodeObject(t, first), decodeObject(t, again)
-	wanted["session"] = decodeObject(t, expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: "ann"}))
+	wanted["session"] = decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/sessions/s1")))
 	if diff := cmp.Diff(wanted, answered); diff != "" ||
 		again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("a repeat (-first +repeat):\n%s", diff)
@@ -221,6 +221,6 @@ func createMany(t *testing.T, h http.Handler, path string) {
 		if path == "memories" && i%2 == 0 {
 			body["validUntil"] = "2020-01-01T00:00:00Z"
 		}
-		expect(t, h, 201, call{method: "POST", path: "/v1/" + path, user: "ann", body: body})
+		expect(t, h, 201, as("ann", "POST", "/v1/"+path, body))
 	}
 }

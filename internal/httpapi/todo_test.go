@@ -8,9 +8,9 @@ import (
 func TestTodoOpensAgain(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := decodeObject(t, expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{
+	made := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/todos", object{
 		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
-	}}))
+	})))
 	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
 		t.Errorf("completedAt %v", made["completedAt"])
 	}
@@ -18,7 +18,7 @@ func TestTodoOpensAgain(t *testing.T) {
 		t,
 		expect(
 			t, h, 200,
-			call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann", body: object{"status": "PENDING"}},
+			as("ann", "PATCH", fmt.Sprint("/v1/todos/", made["id"]), object{"status": "PENDING"}),
 		),
 	)
 	if at, ok := again["completedAt"]; ok {
@@ -35,13 +35,13 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 			"content": "x", "coachId": "c", "status": "PENDING", "completedAt": at,
 		},
 	} {
-		expectProblem(t, h, 422, "invalid", "completedAt", call{method: "POST", path: "/v1/todos", user: "ann", body: body})
+		expectProblem(t, h, 422, "invalid", "completedAt", as("ann", "POST", "/v1/todos", body))
 	}
 	made := decodeObject(
 		t,
-		expect(t, h, 201, call{method: "POST", path: "/v1/todos", user: "ann", body: object{"content": "x", "coachId": "c"}}),
+		expect(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"})),
 	)
-	change := call{method: "PATCH", path: fmt.Sprint("/v1/todos/", made["id"]), user: "ann"}
+	change := as("ann", "PATCH", fmt.Sprint("/v1/todos/", made["id"]))
 	for _, tc := range []struct {
 		status int
 		body   object
@@ -55,7 +55,7 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 		change.body = tc.body
 		expect(t, h, tc.status, change)
 	}
-	got := decodeObject(t, expect(t, h, 200, call{method: "GET", path: change.path, user: "ann"}))
+	got := decodeObject(t, expect(t, h, 200, as("ann", "GET", change.path)))
 	if got["completedAt"] != "2026-01-02T00:00:00.000Z" {
 		t.Errorf("todo %v", got)
 	}

@@ -29,19 +29,19 @@ func TestNoRoute(t *testing.T) {
 		"/", "/v1", "/v1/nothing", "/v1/sessions/", "/v1//sessions", "/v1/./sessions", "/v1/sessions/a/b/c",
 		"/v1/sessions/a%2Fb",
 	} {
-		expectProblem(t, h, 404, "not_found", "", call{method: "GET", path: path, user: "ann"})
+		expectProblem(t, h, 404, "not_found", "", as("ann", "GET", path))
 	}
-	r := expect(t, h, 405, call{method: "POST", path: "/v1/sessions/s1", user: "ann"})
+	r := expect(t, h, 405, as("ann", "POST", "/v1/sessions/s1"))
 	if allow := r.header.Get("Allow"); allow != "DELETE, GET, HEAD, PATCH, PUT" {
 		t.Errorf("Allow %q", allow)
 	}
-	expectProblem(t, h, 405, "method_not_allowed", "", call{method: "DELETE", path: "/v1/sessions", user: "ann"})
+	expectProblem(t, h, 405, "method_not_allowed", "", as("ann", "DELETE", "/v1/sessions"))
 }
 
 func TestHead(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	if r := expect(t, h, 200, call{method: "HEAD", path: "/v1/sessions", user: "ann"}); len(r.body) > 0 {
+	if r := expect(t, h, 200, as("ann", "HEAD", "/v1/sessions")); len(r.body) > 0 {
 		t.Errorf("HEAD answered %s", r.body)
 	}
 }
@@ -72,21 +72,21 @@ func TestBodiesWhereNoneIsTaken(t *testing.T) {
 		t.Errorf("session %+v, %v", s, err)
 	}
 	for _, nothing := range []string{"", " \n", "{}"} {
-		expect(t, h, 202, call{method: "POST", path: "/v1/sessions/s1/leave", user: "ann", body: nothing})
-		expect(t, h, 200, call{method: "GET", path: "/v1/sessions/s1", user: "ann", body: nothing})
+		expect(t, h, 202, as("ann", "POST", "/v1/sessions/s1/leave", nothing))
+		expect(t, h, 200, as("ann", "GET", "/v1/sessions/s1", nothing))
 	}
 }
 
 func TestNoCaller(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	expectProblem(t, h, 401, "unauthorized", "", call{method: "GET", path: "/v1/sessions"})
+	expectProblem(t, h, 401, "unauthorized", "", as("", "GET", "/v1/sessions"))
 	for user, want := range map[string]string{
 		"": `Bearer realm="throughline"`,
 		"a\x00b": `Bearer realm="throughline", error="invalid_token", ` +
 			`error_description="the token's sub is not 1 to 128 printable characters"`,
 	} {
-		r := expect(t, h, 401, call{method: "POST", path: "/v1/sessions", body: "not even JSON", user: user})
+		r := expect(t, h, 401, as(user, "POST", "/v1/sessions", "not even JSON"))
 		if challenge := r.header.Get("WWW-Authenticate"); challenge != want {
 			t.Errorf("WWW-Authenticate %q, want %q", challenge, want)
 		}
@@ -144,7 +144,7 @@ func TestAccessLogHoldsNoContent(t *testing.T) {
 	h, _, log := newMessages(t)
 	newSession(t, h, "s1")
 	expect(t, h, 201, post(one(map[string]any{"content": "a secret word"})))
-	expect(t, h, 422, call{method: "GET", path: "/v1/messages?from=a+secret+word", user: "ann"})
+	expect(t, h, 422, as("ann", "GET", "/v1/messages?from=a+secret+word"))
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	var last struct {
 		Msg, Method, Route, RequestID string
@@ -189,7 +189,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store.fail = tc.err
-			r := expect(t, h, tc.status, call{method: "GET", path: "/v1/sessions", user: "ann"})
+			r := expect(t, h, tc.status, as("ann", "GET", "/v1/sessions"))
 			if bytes.Contains(r.body, []byte("secret")) || !bytes.Contains(r.body, []byte(`"code":"`+tc.code+`"`)) {
 				t.Errorf("answer %s, want code %s and nothing of the cause", r.body, tc.code)
 			}
@@ -219,7 +219,7 @@ func TestPanic(t *testing.T) {
 			Base: b, Sessions: broken{store}, Messages: store, Tokens: fakeCounter{}, Cursors: cursorKey(t, "1"),
 		},
 	)
-	expectProblem(t, h, 500, "internal", "", call{method: "GET", path: "/v1/sessions/s1", user: "ann"})
+	expectProblem(t, h, 500, "internal", "", as("ann", "GET", "/v1/sessions/s1"))
 	if !strings.Contains(log.String(), "a defect") {
 		t.Error("the log lacks the panic")
 	}

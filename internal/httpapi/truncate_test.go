@@ -42,9 +42,7 @@ func TestTruncate(t *testing.T) {
 	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{}))
 	post := func(body any, status int) reply {
 		t.Helper()
-		return expect(t, h, status, call{
-			method: http.MethodPost, path: "/v1/sessions/s/messages/truncate", user: "ann", body: body,
-		})
+		return expect(t, h, status, as("ann", http.MethodPost, "/v1/sessions/s/messages/truncate", body))
 	}
 	type object = map[string]any
 	post(object{}, 422)

@@ -43,8 +43,8 @@ func TestTimes(t *testing.T) {
 		h, _, _ := newMessages(t)
 		newSession(t, h, "s1")
 		message := post(one(object{"timestamp": text}))
-		profile := call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"createdAt": text}}
-		timeline := call{method: "GET", path: "/v1/messages?from=" + url.QueryEscape(text), user: "ann"}
+		profile := as("ann", "PUT", "/v1/profile", object{"createdAt": text})
+		timeline := as("ann", "GET", "/v1/messages?from="+url.QueryEscape(text))
 		if want == "" {
 			expectProblem(t, h, 422, "invalid", "messages[0].timestamp", message)
 			expectProblem(t, h, 422, "invalid", "createdAt", profile)
@@ -69,7 +69,7 @@ func TestTimesHaveTheLimitsThatTheirProblemNames(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	profile := func(at string) call {
-		return call{method: "PUT", path: "/v1/profile", user: "ann", body: object{"createdAt": at}}
+		return as("ann", "PUT", "/v1/profile", object{"createdAt": at})
 	}
 	for limit, beyond := range map[string]string{
 		"0001-01-01T00:00:00.001Z": "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999999Z",
@@ -103,10 +103,8 @@ func TestSpansBelowAMillisecond(t *testing.T) {
 			t.Fatal(err)
 		}
 		day := func(name string) string { return "2026-02-05T" + query.Get(name) + "Z" }
-		c := call{method: "GET", path: "/v1/messages?from=" + day("from") + "&to=" + day("to"), user: "ann"}
-		recalled := call{
-			method: "POST", path: "/v1/recall", user: "ann", body: object{"query": "x", "from": day("from"), "to": day("to")},
-		}
+		c := as("ann", "GET", "/v1/messages?from="+day("from")+"&to="+day("to"))
+		recalled := as("ann", "POST", "/v1/recall", object{"query": "x", "from": day("from"), "to": day("to")})
 		recaller, _ := newContext()
 		if want < 0 {
 			expectProblem(t, h, 422, "invalid", "to", c)

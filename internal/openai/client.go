@@ -70,7 +70,7 @@ func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
 // New builds a client and makes no call. A configuration that was not parsed and has no address for the embeddings has
 // one service for both.
 func New(cfg config.OpenAI, opts ...Option) *Client {
-	o := options{transport: newTransport(), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
+	o := options{transport: transport.NewHTTP(2 * time.Second), retry: retry{sleep: delay.Sleep, jitter: rand.Float64}}
 	for _, apply := range opts {
 		apply(&o)
 	}
@@ -96,21 +96,4 @@ func side(doer openai.HTTPDoer, baseURL, key string) *openai.Client {
 	cfg.BaseURL = baseURL
 	cfg.HTTPClient = doer
 	return openai.NewClientWithConfig(cfg)
-}
-
-// newTransport keeps enough idle connections for the parallel calls of a batch. It has no time limit for a whole call,
-// because a streamed answer may take minutes. Each attempt has its own limits. While a frozen instance sleeps, the
-// other side drops its connections: those that were idle for too long by the clock are not used again, and the pings
-// find an HTTP/2 connection that is dead.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:               http.ProxyFromEnvironment,
-		DialContext:         transport.Dial(2 * time.Second),
-		ForceAttemptHTTP2:   true,
-		MaxIdleConns:        64,
-		MaxIdleConnsPerHost: 32,
-		IdleConnTimeout:     transport.MaxIdle,
-		TLSHandshakeTimeout: 3 * time.Second,
-		HTTP2:               &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second},
-	}
 }

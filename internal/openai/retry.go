@@ -102,22 +102,14 @@ type advice struct{ after time.Duration }
 
 type adviceKey struct{}
 
-// adviceTransport stores the Retry-After of an error response in the advice of the request's context. When there is no
-// response, it closes the idle connections, which may be dead like the one of this request: the next attempt is made on
-// a new one.
+// adviceTransport stores the Retry-After of an error response in the advice of the request's context.
 type adviceTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (t adviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
-	if err != nil {
-		if idle, ok := t.next.(interface{ CloseIdleConnections() }); ok {
-			idle.CloseIdleConnections()
-		}
+	if err != nil || response.StatusCode < http.StatusBadRequest {
 		return response, err
-	}
-	if response.StatusCode < http.StatusBadRequest {
-		return response, nil
 	}
 	if given, ok := r.Context().Value(adviceKey{}).(*advice); ok {
 		given.after = retryAfter(response.Header, time.Now())

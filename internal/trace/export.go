@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -13,6 +12,8 @@ import (
 
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
+
+	"github.com/throughline/throughline/internal/transport"
 )
 
 const (
@@ -39,7 +40,7 @@ func newExporter(ctx context.Context, o Options) (sdk.SpanExporter, error) {
 	}
 	client := &http.Client{Transport: o.Transport}
 	if o.Transport == nil {
-		client.Transport = newTransport()
+		client.Transport = transport.NewHTTP(time.Second)
 	}
 	exporter, err := otlptracehttp.New(ctx,
 		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
@@ -50,17 +51,7 @@ func newExporter(ctx context.Context, o Options) (sdk.SpanExporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make exporter of spans: %w", err)
 	}
-	return &patient{SpanExporter: exporter, now: o.Now, report: o.Report, reconnect: client.CloseIdleConnections}, nil
-}
-
-// newTransport keeps a connection to the collector. One that was idle for longer than IdleConnTimeout by the clock,
-// as after a freeze, is not used again.
-func newTransport() *http.Transport {
-	return &http.Transport{
-		Proxy:       http.ProxyFromEnvironment,
-		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, TLSHandshakeTimeout: time.Second,
-		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 1, IdleConnTimeout: 30 * time.Second,
-	}
+	return &patient{SpanExporter: exporter, now: o.Now, report: o.Report}, nil
 }
 
 var errHeaders = errors.New("OTEL_EXPORTER_OTLP_HEADERS must be name=value,name=value, with values in URL encoding")
@@ -87,9 +78,8 @@ func parseHeaders(text string) (map[string]string, error) {
 // holds the function's instance for up to sendTime. Its failures are reported here and end here.
 type patient struct {
 	sdk.SpanExporter
-	now       func() time.Time
-	report    func(ctx context.Context, op string, err error)
-	reconnect func()
+	now    func() time.Time
+	report func(ctx context.Context, op string, err error)
 
 	mu       sync.Mutex
 	failures int
@@ -108,9 +98,6 @@ func (p *patient) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) err
 		silent[i] = silentSpan{s}
 	}
 	err := p.SpanExporter.ExportSpans(ctx, silent)
-	if err != nil {
-		p.reconnect()
-	}
 	if p.count(err) {
 		p.report(ctx, fmt.Sprintf("send %d spans", len(spans)), err)
 	}

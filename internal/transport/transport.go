@@ -5,8 +5,10 @@ package transport
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"time"
 )
 
@@ -18,6 +20,36 @@ const Unacknowledged = 500 * time.Millisecond
 // MaxIdle is how long an unused connection is kept, by the wall clock, which goes on while Lambda has the function
 // frozen. Networks forget connections that are idle for longer, some after 350 seconds.
 const MaxIdle = 90 * time.Second
+
+// HTTP is a transport that closes its idle connections when a request fails that its caller still waits for: they are
+// probably dead, too, so that dead connections cost one attempt.
+type HTTP struct{ *http.Transport }
+
+// NewHTTP returns a transport that connects within the timeout. It keeps enough idle connections for parallel calls. It
+// does not use those again that were idle for longer than MaxIdle, and pings find an HTTP/2 connection that is dead.
+func NewHTTP(connect time.Duration) HTTP {
+	return HTTP{&http.Transport{
+		Proxy: http.ProxyFromEnvironment, DialContext: Dial(connect), TLSHandshakeTimeout: connect + time.Second,
+		ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 32, IdleConnTimeout: MaxIdle,
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 5 * time.Second, PingTimeout: 3 * time.Second},
+	}}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t HTTP) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := t.Transport.RoundTrip(r)
+	if err != nil {
+		t.Failed(r.Context())
+	}
+	return answer, err
+}
+
+// Failed closes the idle connections after a failure, unless it failed because its caller has gone.
+func (t HTTP) Failed(ctx context.Context) {
+	if !errors.Is(context.Cause(ctx), context.Canceled) {
+		t.CloseIdleConnections()
+	}
+}
 
 // DialContext connects as net.Dialer.DialContext does.
 type DialContext func(ctx context.Context, network, address string) (net.Conn, error)
