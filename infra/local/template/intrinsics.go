@@ -95,26 +95,76 @@ func functionName(n *yaml.Node) (string, bool) {
 }
 
 func (d *document) call(name string, n *yaml.Node) (any, error) {
-	isText := n.Kind == yaml.ScalarNode
-	switch {
-	case name == "Ref" && isText:
-		return d.ref(n.Value)
-	case name == "GetAtt" && isText:
-		return n.Value, nil
-	case name == "Sub" && isText && !strings.Contains(n.Value, "${!"):
-		return d.substitute(n.Value)
-	case name == "Sub" && len(n.Content) == 2 && n.Content[1].Kind == yaml.MappingNode:
-		return d.substituteGiven(n.Content[0].Value, n.Content[1])
-	case name == "Select" && len(n.Content) == 2:
-		return d.selectPart(n.Content[0].Value, n.Content[1])
-	case name == "Split" && len(n.Content) == 2:
-		return d.split(n.Content[0].Value, n.Content[1])
-	case name == "If" && len(n.Content) == 3:
-		return d.choose(n.Content[0].Value, n.Content[1], n.Content[2])
-	case name == "Join" && len(n.Content) == 2:
-		return d.join(n.Content[0].Value, n.Content[1])
+	if n.Kind == yaml.ScalarNode {
+		switch {
+		case name == "Ref":
+			return d.ref(n.Value)
+		case name == "GetAtt":
+			return n.Value, nil
+		case name == "Sub" && !strings.Contains(n.Value, "${!"):
+			return d.substitute(n.Value)
+		}
 	}
-	return nil, errors.New("the local stack does not evaluate this form of it")
+	if name == "If" && len(n.Content) == 3 {
+		condition := d.Conditions[n.Content[0].Value]
+		holds, err := d.value(&condition)
+		isTrue, known := holds.(bool)
+		switch {
+		case err != nil || !known:
+			return nil, fmt.Errorf("condition %s is %v: %w", n.Content[0].Value, holds, err)
+		case isTrue:
+			return d.value(n.Content[1])
+		}
+		return d.value(n.Content[2])
+	}
+	arguments, err := d.list(n)
+	if err != nil {
+		return nil, err
+	}
+	return d.apply(name, arguments)
+}
+
+// apply applies a function to a list of values.
+func (d *document) apply(name string, arguments []any) (any, error) {
+	if len(arguments) == 1 && name == "Not" {
+		return arguments[0] != true, nil
+	}
+	if len(arguments) != 2 {
+		return nil, errors.New("the local stack does not evaluate this form of it")
+	}
+	first := fmt.Sprint(arguments[0])
+	switch second := arguments[1].(type) {
+	case []any:
+		switch i, err := strconv.Atoi(first); {
+		case name == "Join":
+			texts := make([]string, len(second))
+			for i, item := range second {
+				texts[i] = fmt.Sprint(item)
+			}
+			return strings.Join(texts, first), nil
+		case name == "Select" && err == nil && i >= 0 && i < len(second):
+			return second[i], nil
+		}
+	case map[string]any:
+		if name == "Sub" {
+			for name, value := range second { // before those of parameters
+				first = strings.ReplaceAll(first, "${"+name+"}", fmt.Sprint(value))
+			}
+			return d.substitute(first)
+		}
+	default:
+		switch name {
+		case "Equals":
+			return first == fmt.Sprint(second), nil
+		case "Split":
+			parts := []any{}
+			for part := range strings.SplitSeq(fmt.Sprint(second), first) {
+				parts = append(parts, part)
+			}
+			return parts, nil
+		}
+	}
+	return nil, fmt.Errorf("the local stack does not evaluate it for %v", arguments)
 }
 
 // ref returns a parameter's value, or a function's physical name. SAM calls the alias of a function Function.Alias. Any
@@ -166,89 +216,4 @@ func (d *document) substitute(text string) (any, error) {
 		return fmt.Sprint(value)
 	})
 	return text, wrong
-}
-
-// substituteGiven replaces the names that are given with a text before those of parameters.
-func (d *document) substituteGiven(text string, given *yaml.Node) (any, error) {
-	values, err := d.mapping(given)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range values {
-		text = strings.ReplaceAll(text, "${"+name+"}", fmt.Sprint(value))
-	}
-	return d.substitute(text)
-}
-
-// split returns the parts of a text.
-func (d *document) split(separator string, n *yaml.Node) (any, error) {
-	value, err := d.value(n)
-	if err != nil {
-		return nil, err
-	}
-	parts := []any{}
-	for part := range strings.SplitSeq(fmt.Sprint(value), separator) {
-		parts = append(parts, part)
-	}
-	return parts, nil
-}
-
-// selectPart returns the member of a list with that index.
-func (d *document) selectPart(index string, n *yaml.Node) (any, error) {
-	value, err := d.value(n)
-	if err != nil {
-		return nil, err
-	}
-	list, _ := value.([]any)
-	i, err := strconv.Atoi(index)
-	if err != nil || i < 0 || i >= len(list) {
-		return nil, fmt.Errorf("there is no member %s of %v", index, value)
-	}
-	return list[i], nil
-}
-
-func (d *document) choose(condition string, yes, no *yaml.Node) (any, error) {
-	n := d.Conditions[condition]
-	holds, err := d.holds(&n)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("condition %s: %w", condition, err)
-	case holds:
-		return d.value(yes)
-	default:
-		return d.value(no)
-	}
-}
-
-// holds evaluates a condition.
-func (d *document) holds(n *yaml.Node) (bool, error) {
-	switch name, _ := functionName(n); {
-	case name == "Not" && len(n.Content) == 1:
-		holds, err := d.holds(n.Content[0])
-		return !holds, err
-	case name == "Equals" && len(n.Content) == 2:
-		a, err := d.value(n.Content[0])
-		if err != nil {
-			return false, err
-		}
-		b, err := d.value(n.Content[1])
-		return fmt.Sprint(a) == fmt.Sprint(b), err
-	}
-	return false, fmt.Errorf("the local stack evaluates !Equals and !Not in conditions, not %q", n.Tag)
-}
-
-func (d *document) join(separator string, n *yaml.Node) (any, error) {
-	value, err := d.value(n)
-	if err != nil {
-		return nil, err
-	}
-	list, ok := value.([]any)
-	if !ok {
-		return nil, errors.New("it joins a list")
-	}
-	texts := make([]string, len(list))
-	for i, item := range list {
-		texts[i] = fmt.Sprint(item)
-	}
-	return strings.Join(texts, separator), nil
 }

@@ -149,9 +149,9 @@ func TestParseRefuses(t *testing.T) {
 		"unknown function":    {value("!Base64 a"), "!Base64"},
 		"long form":           {value(`{"Fn::Sub": a}`), "short form"},
 		"sub of three":        {value("!Sub [a, {b: c}, d]"), "!Sub"},
-		"no such member":      {value("!Select [1, [a]]"), "no member 1"},
+		"no such member":      {value("!Select [1, [a]]"), "!Select"},
 		"escaped placeholder": {value(`!Sub "${!a}"`), "!Sub"},
-		"join of no list":     {value("!Join [a, b]"), "list"},
+		"join of no list":     {value("!Join [a, b]"), "!Join"},
 		"unknown condition":   {value("!If [a, b, c]"), "condition a"},
 		"or":                  {"Conditions: {a: !Or [!Equals [b, c], !Equals [b, b]]}\n" + value("!If [a, b, c]"), "!Or"},
 	}
