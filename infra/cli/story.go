@@ -40,8 +40,6 @@ type story struct {
 	api *client.Client
 	out io.Writer
 	run string
-	// column is the length of the current line of printed speech.
-	column int
 }
 
 func (s *story) play(ctx context.Context) error {
@@ -75,7 +73,7 @@ func (s *story) play(ctx context.Context) error {
 // turn sends one message, prints the answer as it streams, and then prints the prompt.
 func (s *story) turn(ctx context.Context, a act, session string) error {
 	fmt.Fprintf(s.out, "user   > ")
-	s.printSpeech(a.says + "\n")
+	fmt.Fprintln(s.out, a.says)
 	fmt.Fprintf(s.out, "coach  > ")
 	var promptID string
 	started := time.Now()
@@ -96,13 +94,13 @@ func (s *story) turn(ctx context.Context, a act, session string) error {
 			if err := json.Unmarshal(e.Data, &data); err != nil {
 				return err
 			}
-			s.printSpeech(data.Text)
+			fmt.Fprint(s.out, data.Text)
 		case "error":
 			return errors.New("the stream ended in an error: " + string(e.Data))
 		}
 		return nil
 	})
-	s.printSpeech("\n")
+	fmt.Fprintln(s.out)
 	if err != nil {
 		return err
 	}
@@ -178,42 +176,7 @@ func (p storedPrompt) otherContexts() string {
 	return strings.TrimSpace(section)
 }
 
-// width is the length of a printed line; indent is the column at which speech begins.
-const (
-	width  = 100
-	indent = 9
-)
-
-// printSpeech prints speech as it comes and breaks lines between words.
-func (s *story) printSpeech(text string) {
-	for word := range strings.SplitAfterSeq(text, " ") {
-		if s.column > 0 && indent+s.column+len(word) > width {
-			fmt.Fprintf(s.out, "\n%*s", indent, "")
-			s.column = 0
-		}
-		fmt.Fprint(s.out, word)
-		s.column += len(word)
-		if strings.HasSuffix(word, "\n") {
-			s.column = 0
-		}
-	}
-}
-
-// quote indents a text and breaks its lines between words.
+// quote indents a text.
 func quote(text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
-		column := 0
-		b.WriteString("  |")
-		for word := range strings.FieldsSeq(line) {
-			if column+len(word) > width-4 {
-				b.WriteString("\n  |")
-				column = 0
-			}
-			b.WriteString(" " + word)
-			column += len(word) + 1
-		}
-		b.WriteString("\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
+	return "  | " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  | ")
 }

@@ -26,7 +26,7 @@ const (
 )
 
 // Handler serves the invoke API over the runtime: POST /2015-03-31/functions/{name}/invocations with the invocation
-// types RequestResponse, Event and DryRun. Signatures are not checked.
+// types RequestResponse and Event. Signatures are not checked.
 func (r *Runtime) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /2015-03-31/functions/{name}/invocations", r.serveInvoke)
@@ -62,8 +62,6 @@ func (r *Runtime) serveInvoke(w http.ResponseWriter, req *http.Request) {
 	case "Event":
 		r.invokeAsync(name, payload)
 		w.WriteHeader(http.StatusAccepted)
-	case "DryRun":
-		w.WriteHeader(http.StatusNoContent)
 	default:
 		writeAPIError(w, http.StatusBadRequest, "InvalidParameterValueException",
 			fmt.Sprintf("unknown invocation type %q", kind))

@@ -34,7 +34,7 @@ var ErrStopping = errors.New("the stack is stopping")
 const shutdown = "Extension.Shutdown"
 
 // FunctionError is the response of a function that failed. Payload is the JSON object that the service returns with
-// X-Amz-Function-Error: errorMessage, errorType and, after a panic, stackTrace.
+// X-Amz-Function-Error: errorMessage and errorType.
 type FunctionError struct {
 	Type    string
 	Message string

@@ -1,11 +1,7 @@
 package stack
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -37,17 +33,21 @@ type faultControl struct {
 // set sets the faults that a request names, and returns the faults of all services. A service that is not named keeps
 // its faults. Everything is checked before anything is set.
 func (c *faultControl) set(r *http.Request) (map[string]faultSettings, error) {
-	var in map[string]json.RawMessage
+	var in map[string]faultSettings
 	if err := devapi.Read(r, &in); err != nil {
 		return nil, err
 	}
-	settings, err := c.read(in)
-	if err != nil {
-		return nil, err
+	for name, s := range in {
+		if c.injectors()[name] == nil {
+			return nil, fault.InvalidField(name, "is no service of this machine that can be given faults")
+		}
+		if !s.isPossible(name) {
+			return nil, fault.InvalidField(name, "must have rates from 0 to 1 and times from 0 to 60000 milliseconds")
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for name, s := range settings {
+	for name, s := range in {
 		c.injectors()[name].Set(faults.Rates{
 			ErrorRate: s.ErrorRate, DropRate: s.DropRate, Latency: duration(s.LatencyMS),
 		})
@@ -59,6 +59,13 @@ func (c *faultControl) set(r *http.Request) (map[string]faultSettings, error) {
 		}
 	}
 	return c.state(), nil
+}
+
+// isPossible reports whether a service can have the faults.
+func (s faultSettings) isPossible(service string) bool {
+	longest := milliseconds(maxDelay)
+	return min(s.ErrorRate, s.DropRate, s.LatencyMS, s.IndexLagMS) >= 0 && max(s.ErrorRate, s.DropRate) <= 1 &&
+		max(s.LatencyMS, s.IndexLagMS) <= longest && (s.IndexLagMS == 0 || service == dynamodbName)
 }
 
 // injectors returns the services' injectors by the names of the services in requests.
@@ -83,64 +90,6 @@ func (c *faultControl) state() map[string]faultSettings {
 		state[name] = s
 	}
 	return state
-}
-
-func (c *faultControl) read(in map[string]json.RawMessage) (map[string]faultSettings, error) {
-	var wrong []fault.Field
-	settings := map[string]faultSettings{}
-	for name, raw := range in {
-		injector, known := c.injectors()[name]
-		switch {
-		case !known:
-			wrong = append(wrong, fault.Field{Field: name, Message: "is not dynamodb, pinecone or openai"})
-		case injector == nil:
-			message := "is a service outside of this machine, which cannot be given faults"
-			wrong = append(wrong, fault.Field{Field: name, Message: message})
-		default:
-			s, fields := readSettings(name, raw)
-			settings[name], wrong = s, append(wrong, fields...)
-		}
-	}
-	if len(wrong) > 0 {
-		slices.SortFunc(wrong, func(a, b fault.Field) int { return strings.Compare(a.Field, b.Field) })
-		return nil, fault.InvalidFields(wrong...)
-	}
-	return settings, nil
-}
-
-// readSettings reads one service's faults, and names each field that is wrong.
-func readSettings(service string, raw json.RawMessage) (s faultSettings, wrong []fault.Field) {
-	refuse := func(field, message string) {
-		wrong = append(wrong, fault.Field{Field: field, Message: message})
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		refuse(service, "must be an object")
-	}
-	type limit struct {
-		target *float64
-		most   float64
-	}
-	longest := milliseconds(maxDelay)
-	limits := map[string]limit{
-		"errorRate": {&s.ErrorRate, 1}, "dropRate": {&s.DropRate, 1}, "latencyMs": {&s.LatencyMS, longest},
-	}
-	if service == dynamodbName {
-		limits["indexLagMs"] = limit{&s.IndexLagMS, longest}
-	}
-	for name, value := range fields {
-		limit, known := limits[name]
-		number, isNumber := value.(float64)
-		switch {
-		case !known:
-			refuse(service+"."+name, "is not a fault of this service")
-		case !isNumber || number < 0 || number > limit.most:
-			refuse(service+"."+name, fmt.Sprintf("must be a number between 0 and %v", limit.most))
-		default:
-			*limit.target = number
-		}
-	}
-	return s, wrong
 }
 
 func duration(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }

@@ -168,9 +168,9 @@ func injectFaults(t *testing.T, f *fixture) {
 		t.Errorf("without faults: status %d", status)
 	}
 	for body, field := range map[string]string{
-		`{"s3":{}}`: "s3", `{"openai":{"errorRate":2}}`: "openai.errorRate", `{"openai":{"x":1}}`: "openai.x",
+		`{"s3":{}}`: "s3", `{"openai":{"errorRate":2}}`: "openai", `{"openai":{"x":1}}`: "openai.x",
 		`{"openai":{"latencyMs":"5"}}`: "openai.latencyMs", `{"pinecone":7}`: "pinecone",
-		`{"openai":{"indexLagMs":5}}`: "openai.indexLagMs",
+		`{"openai":{"indexLagMs":5}}`: "openai",
 	} {
 		var p struct{ Errors []struct{ Field string } }
 		status := f.call(t, "POST", "/dev/faults", body, &p)
