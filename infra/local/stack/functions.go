@@ -86,19 +86,7 @@ func (s *Stack) build(f template.Function, build Constructor, shared map[string]
 // addresses of the local servers.
 func (s *Stack) environment(f template.Function, shared map[string]string) map[string]string {
 	out := maps.Clone(f.Environment)
-	for name := range out {
-		if value, ok := s.cfg.Environment[name]; ok {
-			out[name] = value
-		}
-	}
-	for _, name := range []string{
-		"OPENAI_API_KEY", "OPENAI_EMBEDDING_API_KEY", "OPENAI_BACKGROUND_API_KEY", "PINECONE_API_KEY", "LOG_LEVEL",
-		"OTEL_EXPORTER_OTLP_HEADERS", "TRIGGERS",
-	} {
-		if value, ok := s.cfg.Environment[name]; ok {
-			out[name] = value
-		}
-	}
+	maps.Copy(out, s.cfg.Environment)
 	maps.Copy(out, shared)
 	return out
 }
@@ -110,26 +98,16 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		return nil, err
 	}
 	out := map[string]string{
-		"TABLE_NAME": s.cfg.TableName, "ERASURES_TABLE": s.cfg.ErasuresTable,
-		"AWS_REGION": s.cfg.Region, "AWS_ACCESS_KEY_ID": s.cfg.AccessKeyID,
-		"AWS_SECRET_ACCESS_KEY": s.cfg.SecretAccessKey, "AWS_SESSION_TOKEN": s.cfg.SessionToken,
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
 		"AWS_ENDPOINT_URL_SQS": cmp.Or(s.cfg.SQSEndpoint, s.queueURL), "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"PINECONE_INDEX_HOST": s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
-		"RECALL_WEIGHTS": s.cfg.Environment["RECALL_WEIGHTS"],
 	}
 	accepted := s.acceptedTokens()
 	out["JWT_ISSUER"], out["JWT_AUDIENCE"] = accepted.Issuer, strings.Join(accepted.Audiences, ",")
-	if s.services.pinecone.injector != nil || s.cfg.Environment["PINECONE_API_KEY"] == "" {
-		out["PINECONE_API_KEY"] = "local"
-	}
 	if s.services.nextIndex != "" {
 		out["PINECONE_NEXT_INDEX"] = s.services.nextIndex
-	}
-	if s.cfg.Environment["OPENAI_API_KEY"] == "" {
-		out["OPENAI_API_KEY"] = "local"
 	}
 	if s.cfg.Environment["OPENAI_EMBEDDING_API_KEY"] == "" && s.services.embedding.direct != s.services.openai.direct {
 		out["OPENAI_EMBEDDING_API_KEY"] = "local" // the chat's key is not for this address
