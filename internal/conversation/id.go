@@ -64,24 +64,16 @@ func base32Digits(v int64, n int) string {
 	return string(b)
 }
 
+// Alphanumeric are the ASCII letters and digits.
+const Alphanumeric = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
 // ValidID reports whether a sessionId or coachId has 1 to 128 characters of [A-Za-z0-9_.:-]. The ids "." and ".." are
 // not valid: clients and servers remove them from URL paths, so a record with such an id could not be reached.
 func ValidID(id string) bool {
-	if len(id) < 1 || len(id) > 128 || id == "." || id == ".." {
-		return false
-	}
-	for i := range len(id) {
-		if !idByte(id[i]) {
-			return false
-		}
-	}
-	return true
+	return id != "." && id != ".." && ConsistsOf(id, 128, Alphanumeric+"_.:-")
 }
 
-func idByte(c byte) bool {
-	switch {
-	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		return true
-	}
-	return c == '_' || c == '.' || c == ':' || c == '-'
+// ConsistsOf reports whether a text has 1 to longest bytes, all of them of a set of ASCII characters.
+func ConsistsOf(text string, longest int, set string) bool {
+	return text != "" && len(text) <= longest && strings.Trim(text, set) == ""
 }

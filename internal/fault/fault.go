@@ -31,10 +31,9 @@ const (
 
 // Field describes one part of the input that is wrong.
 type Field struct {
-	// Field is the path in the input, such as "messages[3].role".
-	Field string `json:"field"`
-	// Message says what the field must be.
-	Message string `json:"message"`
+	Field string `json:"field" doc:"The path of the part, or the name of the parameter." example:"messages[3].role"`
+	// Message follows the field in a sentence, such as "must be a string".
+	Message string `json:"message" doc:"What is wrong with it."`
 }
 
 // Error is a failure with a code. Its Message and Fields are written for the client and hold nothing internal;

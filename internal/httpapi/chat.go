@@ -98,10 +98,7 @@ func (s chats) start(ctx context.Context, c Caller, in *chatInput) (*streamOutpu
 	if len(in.Body.Message) > conversation.MaxContentBytes {
 		return nil, errTooLong
 	}
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return nil, err
-	}
+	idem := in.idempotency(in.Body)
 	if !idem.Set() {
 		idem.Key = "unnamed-" + rand.Text() // so that the answer can be joined
 	}

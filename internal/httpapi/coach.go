@@ -71,10 +71,7 @@ func (s coaches) register() {
 }
 
 func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (list[coach], error) {
-	return listed(s.server, c, *in, false, c.coachFor,
-		func(page conversation.Page) ([]longterm.Coach, conversation.Position, error) {
-			return s.store.Coaches(ctx, c.User, page)
-		})
+	return listed(s.server, c, *in, false, c.coachFor, of(ctx, c.User, s.store.Coaches))
 }
 
 func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (coach, error) {

@@ -180,8 +180,7 @@ func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Documen
 	if err != nil {
 		return Document{}, err
 	}
-	d, err := s.store.Document(ctx, c.User, n, key)
-	return shown[Document](d), err
+	return show[Document](s.store.Document(ctx, c.User, n, key))
 }
 
 func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) error {

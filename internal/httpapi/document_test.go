@@ -39,7 +39,8 @@ func TestOptionalFieldsMayBeNull(t *testing.T) {
 	store := newMemory(t, noon)
 	h := allFunctions(t, store.stores(&fakeEraser{}))
 	newSession(t, h, "s1")
-	todo := expect(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"})).header.Get("Location")
+	todo := expect(t, h, 201,
+		as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"})).header.Get("Location")
 	d := serveDocument(t, h)
 	for _, test := range []struct {
 		method, path, documented string
@@ -93,7 +94,9 @@ func TestWholeNumbersMayHaveAFractionOfZero(t *testing.T) {
 		t.Errorf("limit %d, tokens %d, query %q", *got.Limit, *got.Tokens, got.Query)
 	}
 	h, prompts := newPrompts(t)
-	expect(t, h, 200, as("ann", "POST", "/v1/prompts", `{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`))
+	expect(t, h, 200,
+		as("ann", "POST", "/v1/prompts",
+			`{"context":"workout_log","sessionId":"s1","message":"x","budget":{"tokens":2.56e2}}`))
 	if got := prompts.got.Budget.Tokens; got != 256 {
 		t.Errorf("budget %d", got)
 	}

@@ -91,7 +91,8 @@ func TestDocuments(t *testing.T) {
 	if len(all) != 4 || len(rest) != 2 || end != "" {
 		t.Errorf("pages of %d and %d, then %q", len(all), len(rest), end)
 	}
-	expectProblem(t, h, 422, "invalid", "cursor", as("ann", "GET", "/v1/documents?namespace=x&cursor="+url.QueryEscape(cursor)))
+	expectProblem(t, h, 422, "invalid", "cursor",
+		as("ann", "GET", "/v1/documents?namespace=x&cursor="+url.QueryEscape(cursor)))
 	if items, _ := get("/v1/document-namespaces?prefix=users/*&maxDepth=2"); len(items) != 1 {
 		t.Errorf("namespaces: %v", items)
 	}
@@ -160,7 +161,8 @@ func TestSearchOfDocuments(t *testing.T) {
 	if item["score"] != number("0.5") || item["key"] != "k" || len(out["degraded"].([]any)) != 1 {
 		t.Errorf("found %v", out)
 	}
-	out = decodeObject(t, expect(t, h, 200, as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}})))
+	out = decodeObject(t, expect(t, h, 200,
+		as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}})))
 	items := out["items"].([]any)
 	last := items[len(items)-1].(object)
 	if last["kind"] != "document" || last["namespace"] != "a" || last["score"] == nil || last["value"] == nil {

@@ -103,7 +103,9 @@ func TestPromptFormats(t *testing.T) {
 			t.Errorf("the format %q changed what every prompt has: %s", format, answer.body)
 		}
 	}
-	expectProblem(t, h, 422, "invalid", "format", as("ann", "POST", "/v1/prompts", object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"}))
+	expectProblem(t, h, 422, "invalid", "format",
+		as("ann", "POST", "/v1/prompts",
+			object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"}))
 }
 
 // TestScopingNamesItsValues checks that a refused scoping says which values are allowed, and the OpenAPI document too.

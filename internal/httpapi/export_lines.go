@@ -80,9 +80,7 @@ func (s exports) parts(ctx context.Context, c Caller) []exportPart {
 		singletonLine[preferencesDoc](ctx, user, "preferences", l.Preferences),
 		s.spines(ctx, user),
 		s.usage(ctx, user),
-		listLines("coach", c.coachFor, func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
-			return l.Coaches.Coaches(ctx, user, p)
-		}),
+		listLines("coach", c.coachFor, of(ctx, user, l.Coaches.Coaches)),
 		collectionLines[goal](ctx, user, "goal", l.Goals),
 		collectionLines[checkIn](ctx, user, "checkIn", l.CheckIns),
 		collectionLines[Memory](ctx, user, "memory", l.Memories),
@@ -113,11 +111,7 @@ type leftRecords struct {
 
 // held reads what the other lists do not have, and counts what is the app's own, for each page with some.
 func (s exports) held(ctx context.Context, user conversation.UserID) exportPart {
-	list := listLines("", asIs[conversation.Held], func(p conversation.Page) (
-		[]conversation.Held, conversation.Position, error,
-	) {
-		return s.Held.Held(ctx, user, p)
-	})
+	list := listLines("", asIs, of(ctx, user, s.Held.Held))
 	return func(after exportPosition) iter.Seq2[exportLine, error] {
 		return func(yield func(exportLine, error) bool) {
 			left := map[string]int{}
@@ -247,9 +241,7 @@ func singletonLine[Doc, T any](
 func collectionLines[View, T any](
 	ctx context.Context, user conversation.UserID, kind string, store longterm.Collection[T],
 ) exportPart {
-	return listLines(kind, shown[View], func(p conversation.Page) ([]T, conversation.Position, error) {
-		return store.List(ctx, user, p)
-	})
+	return listLines(kind, shown[View], of(ctx, user, store.List))
 }
 
 // How many records are read at once. Prompts are larger.

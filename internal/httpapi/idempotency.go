@@ -11,7 +11,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 )
 
 // keyHeader makes a POST repeatable.
@@ -47,23 +46,15 @@ func validKey(key string) bool {
 	return 1 <= n && n <= 128 && utf8.ValidString(key)
 }
 
-// idempotency returns what the store needs to recognise a repeat of the call with that body.
-func (k *Idempotent) idempotency(body any) (conversation.Idempotency, error) {
+// idempotency returns what the store needs to recognise a repeat of the call with that decoded body. Two texts of the
+// same value have the same hash.
+func (k *Idempotent) idempotency(body any) conversation.Idempotency {
 	if k.Key == "" {
-		return conversation.Idempotency{}, nil
+		return conversation.Idempotency{}
 	}
-	hash, err := bodyHash(body)
-	return conversation.Idempotency{Scope: k.scope, Key: k.Key, BodyHash: hash}, err
-}
-
-// bodyHash returns the hash of a decoded body, so that two texts of the same value have the same hash.
-func bodyHash(body any) (string, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return "", fault.Wrap(fault.Internal, "hash body", err)
-	}
+	text, _ := json.Marshal(body) // what was decoded has a form
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:]), nil
+	return conversation.Idempotency{Scope: k.scope, Key: k.Key, BodyHash: hex.EncodeToString(sum[:])}
 }
 
 // replayed is the value of Idempotency-Replayed: "true" in the answer to a repeat, absent in the first answer.

@@ -181,7 +181,8 @@ func TestTheStatusOfAnAppsRecordIsTheApps(t *testing.T) {
 		record := map[string]any{"status": "completed", "attributes": map[string]any{"messages": []any{}}}
 		api.put(t, "conversation#a", record)
 		var answer struct{ Session struct{ Status string } }
-		expect(t, api, 201, as("ann", "POST", "/v1/sessions/a/messages", `{"messages":[{"role":"user","content":"more"}]}`)).decode(t, &answer)
+		expect(t, api, 201,
+			as("ann", "POST", "/v1/sessions/a/messages", `{"messages":[{"role":"user","content":"more"}]}`)).decode(t, &answer)
 		if got := api.get(t, "/v1/sessions/a")["status"]; got != want || answer.Session.Status != want {
 			t.Errorf("%s: the session is %v, answered as %s, want %s", stage, got, answer.Session.Status, want)
 		}
@@ -230,6 +231,8 @@ func TestMessagesIsNoAttribute(t *testing.T) {
 	t.Parallel()
 	h := newAppAPI(t, migration.Shared)
 	newSession(t, h, "s1")
-	expectProblem(t, h, 422, "invalid", "attributes.messages", as("ann", "POST", "/v1/sessions", `{"context":"workout_log","coachId":"c1","attributes":{"messages":[]}}`))
-	expectProblem(t, h, 422, "invalid", "attributes.messages", as("ann", "PATCH", "/v1/sessions/s1", `{"attributes":{"messages":null}}`))
+	expectProblem(t, h, 422, "invalid", "attributes.messages",
+		as("ann", "POST", "/v1/sessions", `{"context":"workout_log","coachId":"c1","attributes":{"messages":[]}}`))
+	expectProblem(t, h, 422, "invalid", "attributes.messages",
+		as("ann", "PATCH", "/v1/sessions/s1", `{"attributes":{"messages":null}}`))
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -54,6 +55,14 @@ func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Pag
 
 // fetch reads a page of the domain's list.
 type fetch[T any] = func(conversation.Page) ([]T, conversation.Position, error)
+
+// of returns the fetch of a user's list.
+func of[T any](
+	ctx context.Context, user conversation.UserID,
+	list func(context.Context, conversation.UserID, conversation.Page) ([]T, conversation.Position, error),
+) fetch[T] {
+	return func(page conversation.Page) ([]T, conversation.Position, error) { return list(ctx, user, page) }
+}
 
 // listed returns the page of a list that a request asks for.
 func listed[T, V any](
@@ -148,22 +157,10 @@ const cursorKeySize = sha256.Size
 func ParseCursorKey(text string) (CursorKey, error) {
 	version, encoded, _ := strings.Cut(text, ":")
 	secret, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(secret) != cursorKeySize || !validVersion(version) {
+	if err != nil || len(secret) != cursorKeySize || !conversation.ConsistsOf(version, 16, conversation.Alphanumeric) {
 		return CursorKey{}, fmt.Errorf("parse cursor key: it is not <version>:<base64 of %d bytes>", cursorKeySize)
 	}
 	return CursorKey{version: version, secret: secret}, nil
-}
-
-func validVersion(v string) bool {
-	if len(v) < 1 || len(v) > 16 {
-		return false
-	}
-	for _, c := range []byte(v) {
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
-			return false
-		}
-	}
-	return true
 }
 
 // cursorScope is what a cursor is bound to.

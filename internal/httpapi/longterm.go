@@ -77,17 +77,15 @@ func (k singleton[T, In, Doc]) register(path, id, name string, detail ...string)
 }
 
 func (k singleton[T, In, Doc]) get(ctx context.Context, c Caller, _ *noInput) (Doc, error) {
-	record, err := k.store.Get(ctx, c.User)
-	return shown[Doc](record), err
+	return show[Doc](k.store.Get(ctx, c.User))
 }
 
 func (k singleton[T, In, Doc]) put(ctx context.Context, c Caller, in *docInput[In]) (Doc, error) {
 	var record T
-	err := fill(k.server, &record, in.Body)
-	if err == nil {
-		record, err = k.store.Put(ctx, c.User, record)
+	if err := fill(k.server, &record, in.Body); err != nil {
+		return *new(Doc), err
 	}
-	return shown[Doc](record), err
+	return show[Doc](k.store.Put(ctx, c.User, record))
 }
 
 // collection serves a kind of which each user has many records. T is the domain's type, New the body of a POST, Patch
@@ -159,9 +157,7 @@ func (k collection[T, New, Patch, View]) listWhere(
 	ctx context.Context, c Caller, in ListInput, keep func(T) bool,
 ) (list[View], error) {
 	return listed(k.server, c, in, true, shown[View], func(page conversation.Page) ([]T, conversation.Position, error) {
-		return filtered(page, keep, func(page conversation.Page) ([]T, conversation.Position, error) {
-			return k.store.List(ctx, c.User, page)
-		})
+		return filtered(page, keep, of(ctx, c.User, k.store.List))
 	})
 }
 
@@ -190,23 +186,17 @@ func (k collection[T, New, Patch, View]) add(
 	if err := fill(k.server, &record, in.Body); err != nil {
 		return stored, false, err
 	}
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return stored, false, err
-	}
-	return k.store.Create(ctx, c.User, record, idem)
+	return k.store.Create(ctx, c.User, record, in.idempotency(in.Body))
 }
 
 func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *RecordPath) (View, error) {
-	record, err := k.store.Get(ctx, c.User, in.ID)
-	return shown[View](record), err
+	return show[View](k.store.Get(ctx, c.User, in.ID))
 }
 
 func (k collection[T, New, Patch, View]) change(
 	ctx context.Context, c Caller, in *patchInput[Patch],
 ) (View, error) {
-	record, err := k.store.Update(ctx, c.User, in.ID, func(record *T) error { return fill(k.server, record, in.Body) })
-	return shown[View](record), err
+	return show[View](k.store.Update(ctx, c.User, in.ID, func(record *T) error { return fill(k.server, record, in.Body) }))
 }
 
 func (k collection[T, New, Patch, View]) delete(ctx context.Context, c Caller, in *RecordPath) error {

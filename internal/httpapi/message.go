@@ -162,15 +162,11 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	if err != nil {
 		return nil, err
 	}
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return nil, err
-	}
 	if err := m.charge(ctx, c, (len(in.Body.Messages)-1)/messagesPerWeight); err != nil {
 		return nil, err
 	}
 	stored, err := m.store.Append(ctx, c.User, conversation.Append{
-		SessionID: in.ID, Messages: given, Idempotency: idem,
+		SessionID: in.ID, Messages: given, Idempotency: in.idempotency(in.Body),
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 )
@@ -33,18 +34,7 @@ func WithRequestID(ctx context.Context, id string) context.Context {
 // ValidRequestID reports whether a client's request id may be echoed and logged: it has 1 to 128 characters, each a
 // letter, a digit or one of - _ . : / = +.
 func ValidRequestID(id string) bool {
-	if len(id) < 1 || len(id) > 128 {
-		return false
-	}
-	for _, c := range []byte(id) {
-		switch {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9':
-		case c == '-', c == '_', c == '.', c == ':', c == '/', c == '=', c == '+':
-		default:
-			return false
-		}
-	}
-	return true
+	return conversation.ConsistsOf(id, 128, conversation.Alphanumeric+"-_.:/=+")
 }
 
 // LogHandler returns a slog.Handler that adds the request's id to every record logged with the request's context.

@@ -14,7 +14,8 @@ func TestMessageIDsOfEveryUser(t *testing.T) {
 	} {
 		t.Run(user, func(t *testing.T) {
 			h, _, _ := newMessages(t)
-			expect(t, h, 201, as(user, "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1"}))
+			expect(t, h, 201,
+				as(user, "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c1", "sessionId": "s1"}))
 			for _, escape := range []func(string) string{
 				url.PathEscape,
 				func(id string) string { return url.PathEscape(url.PathEscape(id)) },

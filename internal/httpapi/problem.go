@@ -25,12 +25,12 @@ const problemType = "application/problem+json"
 // problem is the body of every error response (RFC 9457). It is made from the code, message and fields of a fault and
 // from nothing else.
 type problem struct {
-	Type   string         `json:"type" doc:"Identifies the kind of problem." example:"urn:throughline:problem:invalid"`
-	Title  string         `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
-	Status int            `json:"status" doc:"The HTTP status." example:"422"`
-	Detail string         `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
-	Code   problemCode    `json:"code" doc:"The kind of problem for programs."`
-	Errors []fieldProblem `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
+	Type   string        `json:"type" doc:"Identifies the kind of problem." example:"urn:throughline:problem:invalid"`
+	Title  string        `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
+	Status int           `json:"status" doc:"The HTTP status." example:"422"`
+	Detail string        `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
+	Code   problemCode   `json:"code" doc:"The kind of problem for programs."`
+	Errors []fault.Field `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
 	// RequestID is empty where a gateway refuses a request.
 	RequestID string `json:"requestId,omitempty" doc:"The request's id, which its log lines have."`
 
@@ -48,12 +48,6 @@ func (problemCode) Schema(huma.Registry) *huma.Schema {
 		fault.Invalid, fault.Unauthorized, fault.Forbidden, fault.NotFound, fault.MethodNotAllowed, fault.Conflict,
 		fault.TooLarge, fault.IdempotencyMismatch, fault.RateLimited, fault.Unavailable, fault.Internal,
 	})
-}
-
-// fieldProblem is one part of the input that is wrong.
-type fieldProblem struct {
-	Field   string `json:"field" doc:"The path of the part, or the name of the parameter." example:"messages[3].role"`
-	Message string `json:"message" doc:"What is wrong with it."`
 }
 
 // Error, GetStatus, GetHeaders and ContentType make a problem an error that huma writes as it is.
@@ -138,12 +132,12 @@ func problemOf(err error) *problem {
 	}
 	p := newProblem(f.Code)
 	for _, field := range f.Fields {
-		p.Errors = append(p.Errors, fieldProblem{Field: clip(field.Field), Message: clip(field.Message)})
+		p.Errors = append(p.Errors, fault.Field{Field: clip(field.Field), Message: clip(field.Message)})
 	}
 	switch {
 	case p.Status == http.StatusInternalServerError:
 	case len(p.Errors) > 0 && (f.Message == "" || f.Message == p.Detail):
-		p.Detail = summarizeErrors(p.Errors)
+		p.Detail = fault.Sentence(p.Errors)
 	case f.Message != "":
 		p.Detail = f.Message
 	}
@@ -196,9 +190,9 @@ func fromHuma(ctx huma.Context, _ string, v any) (any, error) {
 		}
 		seen[f.Field] = true
 	}
-	slices.SortStableFunc(p.Errors, func(a, b fieldProblem) int { return strings.Compare(a.Field, b.Field) })
+	slices.SortStableFunc(p.Errors, func(a, b fault.Field) int { return strings.Compare(a.Field, b.Field) })
 	if len(p.Errors) > 0 {
-		p.Detail = summarizeErrors(p.Errors)
+		p.Detail = fault.Sentence(p.Errors)
 	}
 	return p, nil
 }
@@ -216,15 +210,6 @@ func problemOfStatus(status int) *problem {
 	p := newProblem(fault.Invalid)
 	p.Status = status
 	return p
-}
-
-// summarizeErrors returns the detail of a problem with field errors.
-func summarizeErrors(wrong []fieldProblem) string {
-	fields := make([]fault.Field, len(wrong))
-	for i, w := range wrong {
-		fields[i] = fault.Field(w)
-	}
-	return fault.Sentence(fields)
 }
 
 // invalidFields returns an Invalid error that reports all the fields, or nil if there are none.
@@ -291,7 +276,7 @@ func queryParameters(op *huma.Operation) string {
 
 // fieldProblemOf names a field as the client wrote it: "messages[3].role is required" and not "body.messages[3]:
 // expected required property role to be present".
-func fieldProblemOf(d *huma.ErrorDetail) fieldProblem {
+func fieldProblemOf(d *huma.ErrorDetail) fault.Field {
 	field, message := d.Location, strings.TrimPrefix(d.Message, "invalid value: ")
 	for _, source := range []string{"body", "query", "path", "header"} {
 		if rest, ok := strings.CutPrefix(field, source+"."); ok {
@@ -306,7 +291,7 @@ func fieldProblemOf(d *huma.ErrorDetail) fieldProblem {
 	if text, ok := parameterMessages[message]; ok {
 		message = text
 	}
-	return fieldProblem{Field: clip(field), Message: clip(message)}
+	return fault.Field{Field: clip(field), Message: clip(message)}
 }
 
 // joinPath appends a field's name to a path. The path of the whole body is empty or "body".

@@ -145,11 +145,7 @@ func (s sessions) register() {
 }
 
 func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*created[session], error) {
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return nil, err
-	}
-	made, err := s.store.CreateSession(ctx, c.User, filled[conversation.NewSession](in.Body), idem)
+	made, err := s.store.CreateSession(ctx, c.User, filled[conversation.NewSession](in.Body), in.idempotency(in.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -206,8 +202,7 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[s
 }
 
 func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (session, error) {
-	stored, err := s.store.Session(ctx, c.User, in.ID)
-	return shown[session](stored), err
+	return show[session](s.store.Session(ctx, c.User, in.ID))
 }
 
 func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (session, error) {
@@ -215,8 +210,7 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 	if in.Body.Title.set && change.Title == nil {
 		change.Title = new(string)
 	}
-	stored, err := s.store.UpdateSession(ctx, c.User, in.ID, change)
-	return shown[session](stored), err
+	return show[session](s.store.UpdateSession(ctx, c.User, in.ID, change))
 }
 
 func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) error {

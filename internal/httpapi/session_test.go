@@ -16,7 +16,8 @@ import (
 // newSession creates a session of the user ann.
 func newSession(t testing.TB, h http.Handler, id string) {
 	t.Helper()
-	expect(t, h, 201, as("ann", "POST", "/v1/sessions", map[string]any{"context": "coach_conversation", "coachId": "c1", "sessionId": id}))
+	expect(t, h, 201,
+		as("ann", "POST", "/v1/sessions", map[string]any{"context": "coach_conversation", "coachId": "c1", "sessionId": id}))
 }
 
 func TestSessionRoundTrip(t *testing.T) {
@@ -290,7 +291,8 @@ func TestIDsAreThoseOfTheDomain(t *testing.T) {
 		if conversation.ValidID(id) {
 			status = http.StatusCreated
 		}
-		expect(t, h, status, as("ann", "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c", "sessionId": id}))
+		expect(t, h, status,
+			as("ann", "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": "c", "sessionId": id}))
 		expect(t, h, status, as("ann", "POST", "/v1/sessions", object{"context": "coach_conversation", "coachId": id}))
 	}
 }

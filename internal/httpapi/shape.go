@@ -23,6 +23,9 @@ func shown[View, T any](record T) (view View) {
 	return view
 }
 
+// show returns what shown does of the record that a call has returned, and the error of the call.
+func show[View, T any](record T, err error) (View, error) { return shown[View](record), err }
+
 // fill writes what a caller has sent into a record. What the caller has left out stays.
 func fill[T any](s *server, record *T, sent any) error {
 	convert(reflect.ValueOf(record).Elem(), reflect.ValueOf(sent))

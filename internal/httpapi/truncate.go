@@ -64,13 +64,9 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 	if err != nil {
 		return nil, err
 	}
-	idem, err := in.idempotency(in.Body)
-	if err != nil {
-		return nil, err
-	}
 	done, err := m.cut.Truncate(ctx, c.User, conversation.Truncation{
 		SessionID: in.ID, AfterSeq: in.Body.AfterSeq, LastN: in.Body.LastN, Expected: toStrings(in.Body.Expected),
-		Replacement: replacement, Idempotency: idem,
+		Replacement: replacement, Idempotency: in.idempotency(in.Body),
 	})
 	if err != nil {
 		return nil, err

@@ -128,9 +128,7 @@ func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWith
 	if r.Messages, err = s.newMessages(c, given, "messages"); err != nil {
 		return nil, err
 	}
-	if r.Idempotency, err = in.idempotency(b); err != nil {
-		return nil, err
-	}
+	r.Idempotency = in.idempotency(b)
 	r.Idempotency.Key = cmp.Or(r.Idempotency.Key, "unnamed-"+rand.Text())
 	if err := s.charge(ctx, c, (len(given)-1)/messagesPerWeight); err != nil {
 		return nil, err

@@ -38,6 +38,5 @@ func (s usages) register() {
 }
 
 func (s usages) get(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
-	quota, err := s.store.Today(ctx, c.User)
-	return shown[usageDoc](quota), err
+	return show[usageDoc](s.store.Today(ctx, c.User))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/registry"
@@ -267,6 +268,9 @@ func schemaName(t reflect.Type, hint string) string {
 	name := huma.DefaultSchemaNamer(t, hint)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
+	}
+	if t == reflect.TypeFor[fault.Field]() {
+		return "FieldProblem"
 	}
 	pkg := t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:]
 	if t.Name() == "" || pkg == "" || pkg == "httpapi" || pkg == "conversation" {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/internal/delay"
@@ -53,44 +52,26 @@ func attempts(ctx context.Context, call func(context.Context) error) error {
 		limited, cancel := context.WithTimeout(ctx, maxAttemptTime)
 		err := call(limited)
 		cancel()
-		if err == nil || left == 0 || ctx.Err() != nil || !isPassing(err) || delay.Sleep(ctx, rand.N(longest)) != nil {
+		isOver := err == nil || left == 0 || ctx.Err() != nil || !classOf(status.Convert(err)).passing
+		if isOver || delay.Sleep(ctx, rand.N(longest)) != nil {
 			return err
 		}
 		longest *= backoffFactor
 	}
 }
 
-// kindOf returns the kind of a failure for the metrics, empty for an answer. That something is not there is an answer,
-// too. A caller who goes, or had less than minTime, is not the service's failure.
+// kindOf returns the kind of a failure for the metrics, empty for an answer. A caller who goes, or had less than
+// minTime, is not the service's failure.
 func kindOf(ctx context.Context, err error, took time.Duration) metric.Failure {
-	s := status.Convert(err)
+	kind := classOf(status.Convert(err)).kind
+	if kind != metric.Down && kind != metric.Slow {
+		return kind
+	}
 	switch {
-	case s.Code() == codes.OK || s.Code() == codes.NotFound:
-		return ""
-	case isQuota(s):
-		return metric.Quota
-	case s.Code() == codes.ResourceExhausted:
-		return metric.Limit
-	case s.Code() == codes.Unauthenticated || s.Code() == codes.PermissionDenied:
-		return metric.Key
-	case s.Code() == codes.InvalidArgument || s.Code() == codes.FailedPrecondition:
-		return metric.Refused
 	case errors.Is(ctx.Err(), context.Canceled) || (ctx.Err() != nil && took < minTime):
 		return metric.Late
-	case s.Code() == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return metric.Slow
 	}
-	return metric.Down
-}
-
-// isPassing reports whether a repeated call may succeed: the service was not reached, is throttling, or took too long.
-func isPassing(err error) bool {
-	s := status.Convert(err)
-	switch s.Code() {
-	case codes.Unavailable, codes.DeadlineExceeded:
-		return true
-	case codes.ResourceExhausted:
-		return !isQuota(s)
-	}
-	return false
+	return kind
 }

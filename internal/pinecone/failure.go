@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/metric"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -29,24 +30,44 @@ func failure(op string, err error) error {
 	if isQuota(s) {
 		return fault.Wrap(fault.Unavailable, op, errors.Join(quotaOf(s), cause{s, err}))
 	}
-	out := fault.Wrap(codeOf(s.Code()), op, cause{s, err})
+	out := fault.Wrap(classOf(s).code, op, cause{s, err})
 	if out.Code == fault.RateLimited {
 		out.RetryAfter = throttleDelay
 	}
 	return out
 }
 
-func codeOf(c codes.Code) fault.Code {
-	switch c {
-	case codes.NotFound:
-		return fault.NotFound
-	case codes.ResourceExhausted:
-		return fault.RateLimited
-	case codes.InvalidArgument, codes.OutOfRange, codes.FailedPrecondition, codes.Unimplemented,
-		codes.Unauthenticated, codes.PermissionDenied:
-		return fault.Internal
+// class is what an answer of the service means: to the caller, in the metrics, and whether another attempt may succeed.
+type class struct {
+	code    fault.Code
+	kind    metric.Failure
+	passing bool
+}
+
+// classes are the classes of the service's answers ("Errors", and the status codes of gRPC). That something is not
+// there is no failure of the service.
+var classes = map[codes.Code]class{
+	codes.OK:                 {},
+	codes.NotFound:           {code: fault.NotFound},
+	codes.ResourceExhausted:  {fault.RateLimited, metric.Limit, true},
+	codes.Unauthenticated:    {fault.Internal, metric.Key, false},
+	codes.PermissionDenied:   {fault.Internal, metric.Key, false},
+	codes.InvalidArgument:    {fault.Internal, metric.Refused, false},
+	codes.FailedPrecondition: {fault.Internal, metric.Refused, false},
+	codes.OutOfRange:         {fault.Internal, metric.Refused, false},
+	codes.Unimplemented:      {fault.Internal, metric.Refused, false},
+	codes.Unavailable:        {fault.Unavailable, metric.Down, true},
+	codes.DeadlineExceeded:   {fault.Unavailable, metric.Slow, true},
+}
+
+func classOf(s *status.Status) class {
+	if isQuota(s) {
+		return class{fault.Unavailable, metric.Quota, false}
 	}
-	return fault.Unavailable
+	if c, ok := classes[s.Code()]; ok {
+		return c
+	}
+	return class{fault.Unavailable, metric.Down, false}
 }
 
 // missing reports whether the namespace does not exist.

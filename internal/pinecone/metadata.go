@@ -1,8 +1,6 @@
 package pinecone
 
 import (
-	"fmt"
-
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -15,43 +13,38 @@ const idField = "id"
 
 // metadata turns a record's fields into the service's: strings, numbers, booleans and lists of strings.
 func (s space) metadata(r vector.Record) (*structpb.Struct, error) {
-	out := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(r.Metadata)+2)}
+	fields := make(map[string]any, len(r.Metadata)+2)
 	for name, value := range r.Metadata {
-		v, err := field(name, value)
-		if err != nil {
-			return nil, err
-		}
-		out.Fields[name] = v
+		fields[name] = listed(value)
 	}
 	if !plain(r.ID) {
-		out.Fields[idField] = structpb.NewStringValue(r.ID)
+		fields[idField] = r.ID
 	}
 	if s.owner != "" {
-		out.Fields[ownerField] = structpb.NewStringValue(s.owner)
+		fields[ownerField] = s.owner
+	}
+	return encoded(fields)
+}
+
+func encoded(fields map[string]any) (*structpb.Struct, error) {
+	out, err := structpb.NewStruct(fields)
+	if err != nil {
+		return nil, fault.Wrap(fault.Internal, "encode metadata", err)
 	}
 	return out, nil
 }
 
-func field(name string, value any) (*structpb.Value, error) {
-	switch v := value.(type) {
-	case string:
-		return structpb.NewStringValue(v), nil
-	case float64:
-		return structpb.NewNumberValue(v), nil
-	case bool:
-		return structpb.NewBoolValue(v), nil
-	case []string:
-		return stringList(v), nil
+// listed returns a value in which a list of strings is one that structpb takes.
+func listed(value any) any {
+	texts, ok := value.([]string)
+	if !ok {
+		return value
 	}
-	return nil, fault.Wrap(fault.Internal, "encode metadata", fmt.Errorf("field %s has a value of type %T", name, value))
-}
-
-func stringList(values []string) *structpb.Value {
-	list := &structpb.ListValue{Values: make([]*structpb.Value, len(values))}
-	for i, v := range values {
-		list.Values[i] = structpb.NewStringValue(v)
+	list := make([]any, len(texts))
+	for i, text := range texts {
+		list[i] = text
 	}
-	return structpb.NewListValue(list)
+	return list
 }
 
 // operators are the service's names of the operators.
@@ -61,27 +54,15 @@ var operators = map[vector.Op]string{
 }
 
 // condition turns a filter into the service's form: {"$and": [...]}, or {"recordType": {"$in": [...]}}.
-func condition(f vector.Filter) (*structpb.Struct, error) {
-	if f.Op == vector.All || f.Op == vector.Any {
-		list := &structpb.ListValue{}
-		for _, part := range f.Of {
-			c, err := condition(part)
-			if err != nil {
-				return nil, err
-			}
-			list.Values = append(list.Values, structpb.NewStructValue(c))
-		}
-		return object(operators[f.Op], structpb.NewListValue(list)), nil
+func condition(f vector.Filter) map[string]any {
+	if f.Op != vector.All && f.Op != vector.Any {
+		return map[string]any{f.Field: map[string]any{operators[f.Op]: listed(f.Value)}}
 	}
-	v, err := field(f.Field, f.Value)
-	if err != nil {
-		return nil, err
+	parts := make([]any, len(f.Of))
+	for i, part := range f.Of {
+		parts[i] = condition(part)
 	}
-	return object(f.Field, structpb.NewStructValue(object(operators[f.Op], v))), nil
-}
-
-func object(name string, value *structpb.Value) *structpb.Struct {
-	return &structpb.Struct{Fields: map[string]*structpb.Value{name: value}}
+	return map[string]any{operators[f.Op]: parts}
 }
 
 // selected returns fields of a vector's metadata.

@@ -241,7 +241,7 @@ func TestInvalidValuesAreInternalErrors(t *testing.T) {
 	t.Parallel()
 	c := pineconetest.Client(t, 2)
 	odd := record("m1", 1, 0)
-	odd.Metadata["seq"] = 7
+	odd.Metadata["seq"] = []int{7}
 	if err := c.Upsert(t.Context(), "anna", 0, []vector.Record{odd}); !fault.Is(err, fault.Internal) {
 		t.Errorf("a field of a type that the service does not have: %v", err)
 	}

@@ -88,5 +88,5 @@ func (s space) filter(f vector.Filter) (*structpb.Struct, error) {
 	if f.IsZero() {
 		return nil, nil
 	}
-	return condition(f)
+	return encoded(condition(f))
 }
