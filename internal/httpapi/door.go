@@ -25,8 +25,7 @@ func (d *Door) Handler(next http.Handler) http.Handler { return d.server.instrum
 // Errors: Unauthorized without a valid token, Unavailable if the issuer's keys could not be fetched, RateLimited, and
 // Forbidden and Invalid as for the operations of this package.
 func (d *Door) Admit(w http.ResponseWriter, r *http.Request, route string) (Caller, error) {
-	sw, isInstrumented := w.(*statusWriter)
-	if isInstrumented {
+	if sw, ok := w.(*statusWriter); ok {
 		sw.route = route
 	}
 	user, scopes, err := d.server.verify(d.verifier, r)
@@ -34,16 +33,7 @@ func (d *Door) Admit(w http.ResponseWriter, r *http.Request, route string) (Call
 		return Caller{}, err
 	}
 	caller, err := newCaller(r.Header, user, scopes)
-	if isInstrumented {
-		sw.caller = caller
-	}
-	if err == nil {
-		err = caller.checkScope(ScopeUser)
-	}
-	if err == nil {
-		err = d.server.charge(r.Context(), caller, 1+int(max(r.ContentLength, 0)/bytesPerWeight))
-	}
-	return caller, err
+	return caller, d.server.admitted(w, r, caller, err, ScopeUser)
 }
 
 // WriteRefusal answers with the problem of an error of Admit. The challenge of a missing, a wrong or an insufficient

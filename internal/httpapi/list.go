@@ -46,13 +46,6 @@ func filterQuery(u *url.URL) string {
 	return query.Encode()
 }
 
-// page opens the cursor and returns the domain's page of the request, and the scope of the next cursor.
-func (s *server) page(c Caller, in ListInput, descending bool) (conversation.Page, cursorScope, error) {
-	in.scope.user = c.User
-	at, err := s.cursors.open(in.scope, in.Cursor)
-	return conversation.Page{Limit: in.Limit, After: at, Descending: descending}, in.scope, err
-}
-
 // fetch reads a page of the domain's list.
 type fetch[T any] = func(conversation.Page) ([]T, conversation.Position, error)
 
@@ -68,15 +61,16 @@ func of[T any](
 func listed[T, V any](
 	s *server, c Caller, in ListInput, descending bool, convert func(T) V, fetch fetch[T],
 ) (list[V], error) {
-	page, scope, err := s.page(c, in, descending)
+	in.scope.user = c.User
+	at, err := s.cursors.open(in.scope, in.Cursor)
 	if err != nil {
 		return list[V]{}, err
 	}
-	found, next, err := fetch(page)
+	found, next, err := fetch(conversation.Page{Limit: in.Limit, After: at, Descending: descending})
 	if err != nil {
 		return list[V]{}, err
 	}
-	return list[V]{Items: converted(found, convert), NextCursor: s.cursors.seal(scope, next)}, nil
+	return list[V]{Items: converted(found, convert), NextCursor: s.cursors.seal(in.scope, next)}, nil
 }
 
 const (

@@ -177,21 +177,26 @@ func (s *server) admit(scope string) func(huma.Context, func(huma.Context)) {
 	return func(ctx huma.Context, next func(huma.Context)) {
 		r, w := humago.Unwrap(ctx)
 		c, err := callerOf(r.Context())
-		if sw, ok := w.(*statusWriter); ok {
-			sw.caller = c
-		}
-		if err == nil {
-			err = c.checkScope(scope)
-		}
-		if err == nil {
-			err = s.charge(r.Context(), c, 1+int(max(r.ContentLength, 0)/bytesPerWeight))
-		}
-		if err != nil {
+		if err := s.admitted(w, r, c, err, scope); err != nil {
 			WriteProblem(w, err)
 			return
 		}
 		next(ctx)
 	}
+}
+
+// admitted returns why a caller, with the error that came with it, is not admitted, or nil. It counts the request.
+func (s *server) admitted(w http.ResponseWriter, r *http.Request, c Caller, err error, scope string) error {
+	if sw, ok := w.(*statusWriter); ok {
+		sw.caller = c
+	}
+	if err == nil {
+		err = c.checkScope(scope)
+	}
+	if err == nil {
+		err = s.charge(r.Context(), c, 1+int(max(r.ContentLength, 0)/bytesPerWeight))
+	}
+	return err
 }
 
 // A request weighs one, one more for each bytesPerWeight bytes of its body, and one more for each messagesPerWeight

@@ -56,7 +56,7 @@ var sameFields sync.Map
 func sameFieldsOf(wire, own reflect.Type) []sameField {
 	key := [2]reflect.Type{wire, own}
 	if known, ok := sameFields.Load(key); ok {
-		return known.([]sameField) //nolint:forcetypeassert // nothing else is in the map
+		return known.([]sameField)
 	}
 	var same []sameField
 	for _, f := range reflect.VisibleFields(wire) {
@@ -78,7 +78,7 @@ func sameFieldsOf(wire, own reflect.Type) []sameField {
 // a caller's time has the precision of stored times.
 func convert(to, from reflect.Value) {
 	if from.Kind() == reflect.Struct {
-		if p, ok := from.Interface().(patched); ok {
+		if p, ok := reflect.TypeAssert[patched](from); ok {
 			convertPatch(to, p)
 			return
 		}
@@ -99,7 +99,7 @@ func convert(to, from reflect.Value) {
 			convert(to.Elem(), from)
 		}
 	case to.Type() == reflect.TypeFor[time.Time]():
-		at := from.Convert(to.Type()).Interface().(time.Time) //nolint:forcetypeassert // it is converted
+		at := from.Convert(to.Type()).Interface().(time.Time)
 		to.Set(reflect.ValueOf(conversation.Milliseconds(at)))
 	case to.Kind() == reflect.String && from.Kind() == reflect.String: // by far the most
 		to.SetString(from.String())
@@ -108,7 +108,7 @@ func convert(to, from reflect.Value) {
 	case to.Kind() == reflect.Slice:
 		convertList(to, from)
 	case to.Kind() == reflect.String:
-		to.SetString(from.Interface().(fmt.Stringer).String()) //nolint:forcetypeassert // another type is a mistake
+		to.SetString(from.Interface().(fmt.Stringer).String())
 	default:
 		convertStruct(to, from)
 	}
