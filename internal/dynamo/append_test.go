@@ -1,7 +1,6 @@
 package dynamo_test
 
 import (
-	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -154,40 +153,6 @@ func testConcurrentAppendsWithOneKey(t *testing.T, s *fixture) {
 	}
 	got := allMessages(t, s, alice, "k", conversation.Page{Limit: 50})
 	checkComplete(t, got, 1)
-}
-
-func TestConcurrentAppends(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	const writers, each = 20, 25
-	createSession(t, s, alice, coach, "w")
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for i := range each {
-				m := userMessages(fmt.Sprintf("%d/%d", w, i))
-				if _, err := s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "w", Messages: m}); err != nil {
-					t.Errorf("writer %d, message %d: %v", w, i, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	got := allMessages(t, s, alice, "w", conversation.Page{Limit: 200})
-	checkComplete(t, got, writers*each)
-	next := make([]int, writers)
-	for _, m := range got {
-		var w, i int
-		must(t, errorOf(fmt.Sscanf(m.Content, "%d/%d", &w, &i)))
-		if i != next[w] {
-			t.Fatalf("writer %d: message %d is where message %d should be", w, i, next[w])
-		}
-		next[w]++
-	}
-	x, err := s.Sessions.Session(t.Context(), alice, "w")
-	if err != nil || x.MessageCount != writers*each || x.LastSeq != writers*each {
-		t.Errorf("session counts %d, last %d, %v", x.MessageCount, x.LastSeq, err)
-	}
 }
 
 func testContentRoundTrip(t *testing.T, s *fixture) {

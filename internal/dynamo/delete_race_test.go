@@ -76,20 +76,6 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 	}
 }
 
-// TestDeletionAnswerLost loses the answer to the deletion of a message, whose repeat the engine takes for a new one.
-func TestDeletionAnswerLost(t *testing.T) {
-	t.Parallel()
-	table := dynamotest.Table(t)
-	dynamotest.NewSession(t, dynamotest.Open(t, table, dynamotest.FixedClock()), alice, "workout_log", "a", "x")
-	calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
-	s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: true},
-		dynamotest.FixedClock())
-	m := messageOf(t, s, "a")
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start); err != nil {
-		t.Errorf("delete the message: %v", err)
-	}
-}
-
 // TestErasureMeetsNewRecord writes a record again between the erasure's read and its deletion of the old one.
 func TestErasureMeetsNewRecord(t *testing.T) {
 	t.Parallel()

@@ -3,12 +3,10 @@ package dynamo_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -38,58 +36,6 @@ func contentsFor(t *testing.T, table string, user conversation.UserID, id string
 		}
 	}
 	return out
-}
-
-// TestAppendIsStoredOnce checks that an append is stored once when calls fail, are throttled, conflict with other
-// transactions, or are carried out without an answer, with and without an idempotency key.
-func TestAppendIsStoredOnce(t *testing.T) {
-	t.Parallel()
-	table := dynamotest.Table(t)
-	throttle := &types.ProvisionedThroughputExceededException{}
-	type failing struct {
-		errs       []error
-		carriedOut bool
-	}
-	for name, c := range map[string]failing{
-		"request lost":              {errs: []error{dynamotest.ErrNoAnswer, dynamotest.ErrNoAnswer}},
-		"answer lost":               {errs: []error{dynamotest.ErrNoAnswer}, carriedOut: true},
-		"server error, carried out": {errs: []error{&types.InternalServerError{}}, carriedOut: true},
-		"answer lost twice":         {errs: []error{dynamotest.ErrNoAnswer, dynamotest.ErrNoAnswer}, carriedOut: true},
-		"answer lost, then conflict": {
-			errs:       []error{dynamotest.ErrNoAnswer, dynamotest.TransactionCancelled("TransactionConflict", "None")},
-			carriedOut: true,
-		},
-		"throttled": {errs: []error{throttle, throttle, dynamotest.TransactionCancelled("ThrottlingError", "None")}},
-		"conflicts": {errs: []error{
-			dynamotest.TransactionCancelled("TransactionConflict"),
-			dynamotest.TransactionCancelled("None", "TransactionConflict"),
-			dynamotest.TransactionCancelled("TransactionConflict"),
-		}},
-	} {
-		for _, mode := range []struct {
-			key       string
-			newTokens bool
-		}{{"", false}, {"k", false}, {"", true}, {"k", true}} {
-			t.Run(fmt.Sprintf("%s/%+v", name, mode), func(t *testing.T) {
-				t.Parallel()
-				user := conversation.UserID(t.Name())
-				stores := dynamotest.Open(t, table, dynamotest.FixedClock())
-				dynamotest.NewSession(t, stores, user, "coach_conversation", "a", "before")
-				calls := dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: c.errs, CarriedOut: c.carriedOut}
-				s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, NewTokens: mode.newTokens},
-					dynamotest.FixedClock())
-				in := dynamotest.OneMessage("a", "x")
-				in.Idempotency = conversation.Idempotency{Scope: "s", Key: mode.key, BodyHash: "h"}
-				out, err := s.Messages.Append(t.Context(), user, in)
-				if err != nil || len(out.Messages) != 1 || out.Messages[0].Seq != 2 || out.Session.MessageCount != 2 {
-					t.Fatalf("append: %+v, %v", out, err)
-				}
-				if diff := cmp.Diff([]string{"before", "x"}, contentsFor(t, table, user, "a")); diff != "" {
-					t.Errorf("(-want +got):\n%s", diff)
-				}
-			})
-		}
-	}
 }
 
 // TestClientTokens checks that a transaction is repeated with the token of an attempt that may have been carried out,

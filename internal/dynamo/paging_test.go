@@ -3,7 +3,6 @@ package dynamo_test
 import (
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -103,48 +102,6 @@ func checkMessagesAfter(t *testing.T, s *fixture, messages, most int) {
 		if err != nil || len(few) != 2 || few[0].Seq != 2 {
 			t.Errorf("at most 2 after 1: %d messages, %v", len(few), err)
 		}
-	}
-}
-
-func TestPagingDuringWrites(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	createSession(t, s, alice, coach, "p")
-	createSession(t, s, alice, "workout_log", "other")
-	const before, during = 100, 60
-	for range before / 50 {
-		appendMessages(t, s, alice, "p", userMessages(numbered("m", 50)...)...)
-	}
-	var wg sync.WaitGroup
-	defer wg.Wait() // also where a read ends the test
-	for _, id := range []string{"p", "other"} {
-		wg.Go(func() {
-			for range during {
-				appendMessages(t, s, alice, id, userMessages("more")...)
-			}
-		})
-	}
-	for _, desc := range []bool{true, false} {
-		got := allMessages(t, s, alice, "p", conversation.Page{Limit: 9, Descending: desc})
-		if desc {
-			slices.Reverse(got)
-		}
-		if len(got) < before {
-			t.Errorf("read %d messages, %d were there before", len(got), before)
-		}
-		checkComplete(t, got, len(got))
-	}
-	messages := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 9})
-	wg.Wait()
-	seen := map[string]bool{}
-	for _, m := range messages {
-		if seen[m.ID] {
-			t.Errorf("the timeline has %s twice", m.ID)
-		}
-		seen[m.ID] = true
-	}
-	if len(messages) < before {
-		t.Errorf("the timeline has %d messages, %d were there before", len(messages), before)
 	}
 }
 

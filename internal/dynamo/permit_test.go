@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,45 +227,6 @@ func TestRacesForSlots(t *testing.T) {
 			racing.Go(func() { c.finish(t, turn) })
 		}
 		racing.Wait()
-	}
-}
-
-// TestTurnsThatBeginAndEnd plays turns at once that wait for a permit. There are never more at once than may be.
-func TestTurnsThatBeginAndEnd(t *testing.T) {
-	t.Parallel()
-	const answers, workers, turns = 2, 5, 4
-	c := newSlotCase(t, answers)
-	var running, done atomic.Int64
-	var work sync.WaitGroup
-	for w := range workers {
-		session := fmt.Sprint(w)
-		in := conversation.NewSession{ID: session, Context: "coach_conversation", CoachID: "c"}
-		if _, err := c.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-			t.Fatal(err)
-		}
-		work.Go(func() {
-			for n := 0; n < turns && t.Context().Err() == nil; {
-				turn, err := c.Turns.BeginTurn(t.Context(), alice, dynamotest.OneMessage(session, "q"), turnLease)
-				if fault.Is(err, fault.RateLimited) {
-					continue
-				}
-				if err != nil {
-					t.Errorf("turn: %v", err)
-					return
-				}
-				if r := running.Add(1); r > answers {
-					t.Errorf("%d turns at once", r)
-				}
-				running.Add(-1) // before the permit is given back
-				c.finish(t, turn)
-				n++
-				done.Add(1)
-			}
-		})
-	}
-	work.Wait()
-	if done.Load() != workers*turns {
-		t.Errorf("%d turns are done", done.Load())
 	}
 }
 

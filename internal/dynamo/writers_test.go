@@ -118,30 +118,3 @@ func checkOrderOfWriters(t *testing.T, contents []string, writers, appends int) 
 		next[w]++
 	}
 }
-
-// BenchmarkWriters measures how long appends to one session take when several functions append at once.
-func BenchmarkWriters(b *testing.B) {
-	for _, c := range []struct {
-		count   int
-		refuses bool
-		pause   time.Duration
-	}{{4, false, 0}, {20, false, 0}, {4, true, 0}, {4, true, 50 * time.Millisecond}} {
-		b.Run(fmt.Sprint(c.count, c.refuses, c.pause), func(b *testing.B) {
-			for b.Loop() {
-				table := dynamotest.Table(b)
-				dynamotest.NewSession(b, dynamotest.Open(b, table), alice, "coach_conversation", "a")
-				w := writers{count: c.count, appends: 50, refuses: c.refuses, pause: c.pause}
-				start := time.Now()
-				w.run(b, table)
-				n := len(w.durations)
-				b.ReportMetric(float64(n)/time.Since(start).Seconds(), "appends/s")
-				slices.Sort(w.durations)
-				b.ReportMetric(float64(w.durations[n/2].Milliseconds()), "median-ms")
-				b.ReportMetric(float64(w.durations[n*99/100].Milliseconds()), "p99-ms")
-				b.ReportMetric(float64(w.durations[n-1].Milliseconds()), "worst-ms")
-				b.ReportMetric(float64(slices.Max(w.transactions)), "worst-tries")
-				b.ReportMetric(float64(slices.Max(w.calls)), "worst-calls")
-			}
-		})
-	}
-}

@@ -220,31 +220,6 @@ func TestReopenedSessionsAreSummarisedAgain(t *testing.T) {
 	})
 }
 
-// TestALongBacklog summarises an imported session in steps, each with one call. An event takes one, the sweep the
-// others.
-func TestALongBacklog(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
-		texts := make([]string, 450)
-		for i := range texts {
-			texts[i] = fmt.Sprint("message ", i)
-		}
-		s := f.service()
-		consume(t, s, f.say("s", texts...))
-		if got := f.session("s"); got.Summarized.Seq != 200 || f.calls != 1 {
-			t.Errorf("the event covered %d of 450 in %d calls, want 200 in 1", got.Summarized.Seq, f.calls)
-		}
-		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.session("s"); got.Summarized.Seq != 450 || f.calls != 3 {
-			t.Errorf("covered %d of 450 in %d calls, want 3", got.Summarized.Seq, f.calls)
-		}
-		if last := f.messages("s")[449]; !f.session("s").Summarized.At.Equal(last.Timestamp) {
-			t.Errorf("the watermark is at %v, and its message of %v", f.session("s").Summarized.At, last.Timestamp)
-		}
-	})
-}
-
 // TestOnlySystemMessages checks that the watermark rises without a text, so that the session does not stay due.
 func TestOnlySystemMessages(t *testing.T) {
 	t.Parallel()

@@ -231,28 +231,3 @@ func TestListOfArrays(t *testing.T) {
 		t.Errorf("the list shows an array")
 	}
 }
-
-// TestArraysDoNotFillAPage lists sessions that still have arrays of 390 KB when the stage is shared. All are on one
-// page.
-func TestArraysDoNotFillAPage(t *testing.T) {
-	t.Parallel()
-	l := &listCase{appTable: newAppTable(t), clock: dynamotest.NewClock()}
-	const sessions = 4
-	l.newArraySession(t, string(listUser), 39, 10_000)
-	for i := range sessions {
-		r := l.get(t, "user#"+string(listUser), arraySK)
-		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
-		l.put(t, r)
-	}
-	l.change(t, migration.Dual)
-	for i := range sessions {
-		l.move(t, fmt.Sprint("c", i), migration.InBoth)
-	}
-	l.change(t, migration.Shared)
-	stores := dynamotest.StoresOf(open(l.client, l.table, l.clock.Option()))
-	page, _, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{},
-		conversation.Page{Limit: 50})
-	if err != nil || len(page) != sessions {
-		t.Errorf("%d sessions on one page, want %d, %v", len(page), sessions, err)
-	}
-}

@@ -271,27 +271,6 @@ func TestUnmovable(t *testing.T) {
 	}
 }
 
-// TestOutgrown checks that a session which has become too long stays in the shared store.
-func TestOutgrown(t *testing.T) {
-	t.Parallel()
-	s := legacy.Table{Users: 1, Sessions: 1, Messages: 39, Large: 1, Seed: 1}.Session(0)
-	a := newAppTable(t, s.Item)
-	a.move(t, s, migration.InStore)
-	messages := []conversation.NewMessage{{Role: conversation.RoleUser, Content: strings.Repeat("x", 60<<10)}}
-	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: messages,
-	}); err != nil {
-		t.Fatal(err)
-	}
-	_, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, migration.InArray)
-	if reason, ok := migration.ReasonOf(err); !ok || !strings.Contains(reason, "400 KB") {
-		t.Errorf("got %v", err)
-	}
-	if got := a.stored(t, s.User, s.Key()); len(got) != len(s.Messages)+1 {
-		t.Errorf("%d messages, want %d", len(got), len(s.Messages)+1)
-	}
-}
-
 // TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at
 // once, for the job and for an append, and its messages do not fit back.
 func TestFullRecord(t *testing.T) {
