@@ -1,7 +1,6 @@
 package dynamo
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -114,9 +113,6 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 		}
 		failures, err := a.db.Commit(ctx, op, attempt.tx, b)
 		stored := err == nil && failures == nil
-		if !stored && b.Ambiguous {
-			stored, err = a.isStored(ctx, attempt, err)
-		}
 		if after := attempt.result.Session; !stored && table.IsTooLarge(err) && after.Adopted != nil {
 			if session, err = a.db.adoption.Outgrown(ctx, a.user, after); err == nil {
 				continue
@@ -217,6 +213,12 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	for _, g := range a.guards {
 		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, write.Before()))
 	}
+	// Only this call knows the random part of its message ids.
+	sk, _ := table.ParseMessageID(a.user, messages[0].ID)
+	try.tx.DoneIf(func(r table.RecordSet) bool {
+		_, _, ok := a.db.message(r, a.user, k.SK, sk)
+		return ok
+	}, k, table.UserKey(a.user, sk))
 	return try, nil
 }
 
@@ -247,23 +249,6 @@ func (a *appender) askForSummary(u table.Update, before, after conversation.Sess
 		return u.Set(table.AttrSummaryAskedAt, table.TimeAttr(a.now))
 	}
 	return u.Remove(table.AttrSummaryAskedAt)
-}
-
-// isStored reports whether an earlier attempt stored the messages, and its answer was lost. Only this call knows the
-// random part of its message ids, so a message with such an id is its own. Where it is not stored, err stays.
-func (a *appender) isStored(ctx context.Context, try appendAttempt, err error) (bool, error) {
-	first := try.result.Messages[0]
-	sk, _ := table.ParseMessageID(a.user, first.ID)
-	session, _ := table.SessionSK(first.Context, first.SessionID)
-	keys := []table.Key{table.UserKey(a.user, sk)}
-	if try.result.Session.Adopted != nil {
-		keys = append(keys, table.UserKey(a.user, session))
-	}
-	records, readErr := a.db.Settle(ctx, "append messages", keys...)
-	if _, _, ok := a.db.message(records, a.user, session, sk); ok {
-		return true, nil
-	}
-	return false, cmp.Or(err, readErr)
 }
 
 // currentSession returns the session for the next attempt: as the failed condition returned it, or else as the table

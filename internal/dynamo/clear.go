@@ -21,19 +21,16 @@ func errNotShared() error {
 func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.UserID, id string, due time.Time,
 ) (tombstone erasure.Tombstone, err error) {
 	const op = "clear session"
-	var empty conversation.Session
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		session, err := s.sessions.Session(ctx, user, id)
 		switch {
 		case err != nil:
 			return false, err
-		case b.Ambiguous && session.IsSame(empty): // an earlier attempt emptied it, and its answer was lost
-			return true, nil
 		case session.Adopted != nil:
 			return false, errNotShared()
 		}
 		k := table.KeyOfSession(user, session)
-		empty = session.Emptied(s.db.Now())
+		empty := session.Emptied(s.db.Now())
 		tombstone = tombstoneOf(k, session, s.db.Now())
 		t := s.db.Transaction()
 		t.Update(k, clearing(user, empty), table.IsUnchanged(session))
@@ -42,6 +39,10 @@ func (s *DeletionStore) ClearSession(ctx context.Context, user conversation.User
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.Now())
 		}
+		t.DoneIf(func(r table.RecordSet) bool {
+			now, ok := s.db.DecodeSession(r[k])
+			return ok && now.IsSame(empty)
+		}, k)
 		failures, err := s.db.Commit(ctx, op, t, b)
 		if err != nil || failures == nil {
 			s.db.cache.removeSession(user, id)

@@ -196,17 +196,14 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 	if !s.kind.Indexed && s.kind.Content == nil {
 		err := s.db.DeleteItem(ctx, from.key, isVersion(from.version))
 		_, conflict := table.ConditionFailed(err)
-		return !conflict || table.DeletedBefore(err), table.Failed(op, table.IgnoreConditionFailed(err))
+		return !conflict, table.Failed(op, table.IgnoreConditionFailed(err))
 	}
 	t := s.db.Transaction()
-	place := s.addDelete(t, user, from, generation, due)
+	s.addDelete(t, user, from, generation, due)
 	t.Check(table.GenerationKey(user), table.IsGeneration(generation))
+	t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, from.key)
 	failures, err := s.db.Commit(ctx, op, t, b)
-	if err != nil || failures == nil {
-		return err == nil, err
-	}
-	existing, _ := failures.Existing(place)
-	return failures.Ambiguous && existing == nil, nil // an earlier attempt deleted it, and its answer was lost
+	return err == nil && failures == nil, err
 }
 
 // isVersion is the condition that nobody has written a record since it was read.

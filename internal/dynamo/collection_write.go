@@ -45,26 +45,14 @@ func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.Use
 			w = s.newWrite(ctx, user, change)
 			return w.tx, w.generationPlace
 		})
-		if err != nil && b.Ambiguous && s.isCreated(ctx, user, change.to) {
-			return true, nil
-		}
 		if err != nil || failures == nil {
 			return true, err
-		}
-		if own, failed := failures.Existing(w.ownPlace); failed && own != nil {
-			return true, nil // only this call knows the id: an earlier attempt stored it, and its answer was lost
 		}
 		var isRepeat bool
 		existing, isRepeat = failures.Existing(w.idemPlace)
 		return isRepeat, nil
 	})
 	return existing, err
-}
-
-// isCreated reports whether a new record is stored. Only the call that creates it knows its id.
-func (s *CollectionStore[T]) isCreated(ctx context.Context, user conversation.UserID, record T) bool {
-	records, err := s.db.Settle(ctx, "read "+s.kind.Name, s.kind.keys(user, *s.kind.ID(&record))...)
-	return err == nil && len(records) > 0
 }
 
 // writeChanged stores a record that was read and changed. done is false when another writer came first.
@@ -88,6 +76,9 @@ func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation
 func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.UserID, change recordChange[T],
 ) recordWrite {
 	w := recordWrite{tx: s.db.Transaction(), idemPlace: -1}
+	if change.from == nil { // only this call knows its id
+		w.tx.DoneIf(func(r table.RecordSet) bool { return len(r) > 0 }, s.kind.keys(user, *s.kind.ID(&change.to))...)
+	}
 	live, err := s.readLive(ctx, user, change)
 	if err != nil {
 		w.tx.Err = err

@@ -27,11 +27,7 @@ func (s *SessionStore) CreateSession(ctx context.Context, user conversation.User
 			return conversation.Created{}, err
 		}
 	}
-	b := s.db.Backoff()
-	failures, err := s.db.commitAtGeneration(ctx, op, user, b, c.build)
-	if err != nil && b.Ambiguous && c.isStored(ctx) {
-		return conversation.Created{Session: c.session}, nil
-	}
+	failures, err := s.db.commitAtGeneration(ctx, op, user, s.db.Backoff(), c.build)
 	if err != nil {
 		return conversation.Created{}, err
 	}
@@ -50,7 +46,7 @@ func (s *SessionStore) newSession(in conversation.NewSession) conversation.Sessi
 	return in.Begin(in.ID, now)
 }
 
-// creation is a session that is being created, with the places of its conditions in the last transaction.
+// creation is a session that is being created, with the place of its idempotency record in the last transaction.
 type creation struct {
 	db      *DB
 	user    conversation.UserID
@@ -59,7 +55,7 @@ type creation struct {
 	// token is random and part of the record. Only this call knows it.
 	token string
 
-	sessionPlace, idemPlace int // idemPlace is -1 without an idempotency key
+	idemPlace int // -1 without an idempotency key
 }
 
 // build returns the transaction that creates the session, and the place of the check of the generation.
@@ -74,7 +70,9 @@ func (c *creation) build(generation int64) (*table.Transaction, int) {
 	it[table.AttrCreation] = table.StringAttr(c.token)
 	free := table.NotExists().Or(table.Has(table.AttrPlacement).
 		And(table.IsBelow(table.AttrGeneration, table.IntAttr(generation))))
-	c.sessionPlace, c.idemPlace = t.Put(it, free), -1
+	t.Put(it, free)
+	t.DoneIf(func(r table.RecordSet) bool { return r[own].String(table.AttrCreation) == c.token }, own)
+	c.idemPlace = -1
 	for _, k := range table.SessionKeys(c.user, c.session.ID) {
 		if k != own {
 			t.Check(k, free)
@@ -100,12 +98,9 @@ func freshMark(session table.Key, created conversation.Session) table.Item {
 	return it
 }
 
-// answer returns the result of a creation whose conditions failed: the session that an earlier attempt of this very
-// call created, the answer of the first call with the same key, or a Conflict.
+// answer returns the result of a creation whose conditions failed: the answer of the first call with the same key, or a
+// Conflict.
 func (c *creation) answer(failures *table.ConditionFailures) (conversation.Created, error) {
-	if it, failed := failures.Existing(c.sessionPlace); failed && c.isOwn(it) {
-		return conversation.Created{Session: c.session}, nil
-	}
 	if existing, failed := failures.Existing(c.idemPlace); failed {
 		if err := c.idem.CheckBody(existing.String(table.AttrBodyHash)); err != nil {
 			return conversation.Created{}, err
@@ -113,15 +108,6 @@ func (c *creation) answer(failures *table.ConditionFailures) (conversation.Creat
 		return c.replay(existing), nil
 	}
 	return conversation.Created{}, conversation.SessionExists()
-}
-
-func (c *creation) isOwn(it table.Item) bool { return it.String(table.AttrCreation) == c.token }
-
-// isStored reports whether an attempt that had no answer created the session.
-func (c *creation) isStored(ctx context.Context) bool {
-	k := table.KeyOfSession(c.user, c.session)
-	records, err := c.db.Settle(ctx, "create session", k)
-	return err == nil && c.isOwn(records[k])
 }
 
 // replay returns the session as the first call with the key created it, whatever has become of it since: with the

@@ -71,10 +71,6 @@ func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.Use
 	}
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		d, err := s.newMessageDeletion(ctx, table.UserKey(user, sk), begun, due)
-		if fault.Is(err, fault.NotFound) && b.Ambiguous { // as below, in an array
-			tombstone = begun
-			return true, nil
-		}
 		if err != nil {
 			return false, err
 		}
@@ -87,10 +83,7 @@ func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.Use
 			s.db.cache.saveSession(user, d.after)
 			return true, nil
 		}
-		if it, failed := failures.Existing(d.messagePlace); failed {
-			if it == nil && failures.Ambiguous { // an earlier attempt deleted it, and its answer was lost
-				return true, nil
-			}
+		if _, failed := failures.Existing(d.messagePlace); failed {
 			return false, fault.Missing("message")
 		}
 		return false, nil
@@ -148,6 +141,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	}
 	d.tx.Update(sessionKey, u, isAsRead)
 	d.tx.Replace(encodeTombstone(d.tombstone, due))
+	d.tx.DoneIf(func(r table.RecordSet) bool { return len(r) > 0 }, table.UserKey(user, d.tombstone.ID))
 	return d, nil
 }
 
@@ -213,11 +207,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		session, err := s.sessions.Session(ctx, user, id)
 		if fault.Is(err, fault.NotFound) {
-			unfinished, err := s.UnfinishedDeletion(ctx, user, id)
-			if fault.Is(err, fault.NotFound) && b.Ambiguous {
-				return true, nil // an earlier attempt deleted it, its answer was lost, and the sweep has ended the rest
-			}
-			tombstone = unfinished
+			tombstone, err = s.UnfinishedDeletion(ctx, user, id)
 			return true, err
 		}
 		if err == nil && session.Adopted != nil {
@@ -231,6 +221,7 @@ func (s *DeletionStore) DeleteSession(ctx context.Context, user conversation.Use
 		t := s.db.Transaction()
 		t.Delete(k, table.IsUnchanged(session))
 		t.Replace(encodeTombstone(tombstone, due))
+		t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, k)
 		removeBeside(t, k, session)
 		if session.Summary != nil {
 			clearSpine(t, user, session, s.db.Now())

@@ -59,18 +59,12 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 		t := s.db.Transaction()
 		place := t.Put(it, isAsRead(p.there))
 		generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(p.generation))
+		t.DoneIf(func(r table.RecordSet) bool { return r[k].String(table.AttrWriteToken) == p.token }, k)
 		failures, err := s.db.Commit(ctx, op, t, b)
-		if err != nil && b.Ambiguous && s.isStored(ctx, p) {
-			return true, nil
-		}
 		if err != nil || failures == nil {
 			return true, err
 		}
 		if existing, failed := failures.Existing(place); failed {
-			if existing.String(table.AttrWriteToken) == p.token { // an earlier attempt stored it, and its answer was lost
-				it = existing
-				return true, nil
-			}
 			p.there = existing
 		}
 		if existing, failed := failures.Existing(generationPlace); failed {
@@ -94,12 +88,6 @@ func isAsRead(there table.Item) table.Condition {
 		return table.Exists().And(table.Lacks(table.AttrVersion))
 	}
 	return isVersion(there.Int64(table.AttrVersion))
-}
-
-// isStored reports whether an attempt without an answer has stored the document.
-func (s *DocumentStore) isStored(ctx context.Context, p documentPut) bool {
-	records, err := s.db.Settle(ctx, "read document", p.key)
-	return err == nil && records[p.key].String(table.AttrWriteToken) == p.token
 }
 
 // record returns the record of a put, and whether it is a new document.
@@ -153,9 +141,6 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 			return false, err
 		}
 		it, ok := records.Current(user, k)
-		if !ok && b.Ambiguous { // an earlier attempt deleted it, and its answer was lost
-			return true, nil
-		}
 		if !ok {
 			return false, fault.Missing("document")
 		}
@@ -169,6 +154,7 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 			}, now.Add(erasure.FirstSweepAfter)))
 		}
 		t.Check(table.GenerationKey(user), table.IsGeneration(records.Generation(user)))
+		t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, k)
 		failures, err := s.db.Commit(ctx, op, t, b)
 		return failures == nil, err
 	})

@@ -83,13 +83,11 @@ func (s *DueStore) Claim(ctx context.Context, d sweep.Due, until time.Time) (c s
 func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u table.Update, isAsRead table.Condition,
 ) (c sweep.Claim, ok bool, err error) {
 	token := table.NewRandomDigits(s.db.Random)
-	it, err := s.db.UpdateItem(ctx, dueKey(d),
-		u.Set(table.AttrClaimedBy, table.StringAttr(token)).Set(table.AttrClaimedAt, table.TimeAttr(s.db.Now())), isAsRead)
-	if existing, moved := table.ConditionFailed(err); moved {
-		if !table.IsAmbiguous(err) || existing.String(table.AttrClaimedBy) != token {
-			return sweep.Claim{}, false, nil
-		}
-		it, err = existing, nil // an earlier attempt claimed it, and its answer was lost
+	it, err := s.db.UpdateOnce(ctx, dueKey(d),
+		u.Set(table.AttrClaimedBy, table.StringAttr(token)).Set(table.AttrClaimedAt, table.TimeAttr(s.db.Now())), isAsRead,
+		func(existing table.Item) bool { return existing.String(table.AttrClaimedBy) == token })
+	if _, moved := table.ConditionFailed(err); moved {
+		return sweep.Claim{}, false, nil
 	}
 	if err != nil {
 		return sweep.Claim{}, false, table.Failed("claim", err)
@@ -142,9 +140,11 @@ func leaseKey(shard sweep.Shard) table.Key {
 func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, until time.Time) (bool, error) {
 	u := table.Set(table.AttrLease, table.StringAttr(owner)).Set(table.AttrLeaseUntil, table.TimeAttr(until))
 	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())))
-	_, err := s.db.UpdateItem(ctx, leaseKey(shard), u, isFree)
-	if existing, taken := table.ConditionFailed(err); taken {
-		return table.IsAmbiguous(err) && existing.String(table.AttrLease) == owner, nil
+	_, err := s.db.UpdateOnce(ctx, leaseKey(shard), u, isFree, func(existing table.Item) bool {
+		return existing.String(table.AttrLease) == owner
+	})
+	if _, taken := table.ConditionFailed(err); taken {
+		return false, nil
 	}
 	return err == nil, table.Failed("lease shard", err)
 }
@@ -189,9 +189,11 @@ func (s *DueStore) Settle(ctx context.Context, user conversation.UserID, session
 			table.Lacks(table.AttrUserSeq).
 				Or(table.Field(table.AttrExtractedSeq).GreaterThanEqual(table.Field(table.AttrUserSeq))))
 	u := setSummaryIndexed(table.Update{}.RemoveDue(), session)
-	_, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, isCovered)
-	if existing, changed := table.ConditionFailed(err); changed {
-		return table.IsAmbiguous(err) && existing != nil && !existing.Has(table.AttrDueAt), nil
+	_, err := s.db.UpdateOnce(ctx, table.KeyOfSession(user, session), u, isCovered, func(existing table.Item) bool {
+		return existing != nil && !existing.Has(table.AttrDueAt)
+	})
+	if _, changed := table.ConditionFailed(err); changed {
+		return false, nil
 	}
 	return err == nil, table.Failed("settle session", err)
 }

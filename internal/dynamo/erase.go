@@ -52,9 +52,6 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
 	}
 	existing, _ := failures.Existing(place)
-	if existing.String(table.AttrLease) == lease.token { // an earlier attempt began the erasure, and its answer was lost
-		return decodeProgress(existing), true, nil
-	}
 	u := table.Update{}.SetDue(table.GenerationKey(user), lease.until)
 	return s.acquireErasure(ctx, user, existing, lease, u)
 }
@@ -109,6 +106,8 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 	mark := table.UserKey(user, table.ErasingSK).Attributes()
 	mark[table.AttrGeneration] = next
 	t.Replace(mark)
+	k := table.GenerationKey(user)
+	t.DoneIf(func(r table.RecordSet) bool { return r[k].String(table.AttrLease) == lease.token }, k)
 	return t, place
 }
 

@@ -161,6 +161,11 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 	if err != nil {
 		return nil, err
 	}
+	k := table.KeyOfSession(user, session)
+	w.tx.DoneIf(func(r table.RecordSet) bool {
+		now, _ := s.db.DecodeSession(r[k])
+		return now.IsSame(session) && now.Extracted.Seq == b.Through.Seq
+	}, k)
 	failures, err := s.db.Commit(ctx, "save extraction", w.tx, s.db.Backoff())
 	if err != nil || failures == nil {
 		return nil, err
@@ -171,8 +176,6 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 	switch {
 	case moved && !now.IsSame(session):
 		return nil, fault.Missing("session")
-	case moved && failures.Ambiguous && now.Extracted.Seq == b.Through.Seq:
-		return nil, nil // an earlier attempt stored it, and its answer was lost
 	case lost:
 		return nil, extraction.ErrLeaseLost
 	}

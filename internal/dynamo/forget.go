@@ -14,13 +14,12 @@ import (
 
 var _ erasure.ForgettingStore = (*DeletionStore)(nil)
 
-// addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that. It returns
-// the place of its condition.
+// addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that.
 func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.UserID, from stored[T], generation int64,
 	more table.Item,
-) int {
+) {
 	now := s.db.Now()
-	place := t.Delete(from.key, isVersion(from.version))
+	t.Delete(from.key, isVersion(from.version))
 	if s.kind.Indexed {
 		id := *s.kind.ID(&from.value)
 		t.Replace(encodeTombstone(erasure.Tombstone{
@@ -38,7 +37,6 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 			table.AttrDeletedAt:  table.TimeAttr(now),
 		}).With(more))
 	}
-	return place
 }
 
 // traceOf is what a deleted memory leaves beside the hash of its content. It does not have the content.

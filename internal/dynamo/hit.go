@@ -89,7 +89,10 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 	cond := table.IsIncarnation(session).
 		And(indexed.GreaterThanEqual(table.Value(table.IntAttr(session.Indexed.Seq))),
 			indexed.LessThan(table.Value(table.IntAttr(through.Seq))))
-	it, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, cond)
+	it, err := s.db.UpdateOnce(ctx, table.KeyOfSession(user, session), u, cond, func(existing table.Item) bool {
+		now, ok := s.db.DecodeSession(existing)
+		return ok && now.IsSame(session) && now.Indexed.Seq == through.Seq
+	})
 	if err == nil {
 		return NewDueStore(s.db).settleCovered(ctx, user, it)
 	}
@@ -101,9 +104,6 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")
 	}
-	if table.IsAmbiguous(err) && now.Indexed.Seq == through.Seq {
-		return nil // an earlier attempt raised it, and its answer was lost
-	}
 	return fault.New(fault.Conflict, "the session is indexed as far already")
 }
 
@@ -114,8 +114,8 @@ func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.Use
 ) (conversation.Session, bool, error) {
 	free := table.Lacks(table.AttrIndexingUntil).Or(table.IsBelow(table.AttrIndexingUntil, table.TimeAttr(now)))
 	u := table.Set(table.AttrIndexingUntil, table.TimeAttr(until))
-	return s.updateClaim(ctx, user, session, u, free, func(existing table.Item, err error) bool {
-		return table.IsAmbiguous(err) && existing.Time(table.AttrIndexingUntil).Equal(conversation.Milliseconds(until))
+	return s.updateClaim(ctx, user, session, u, free, func(existing table.Item) bool {
+		return existing.Time(table.AttrIndexingUntil).Equal(conversation.Milliseconds(until))
 	})
 }
 
@@ -125,19 +125,19 @@ func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserI
 ) (conversation.Session, error) {
 	isOwn := table.Is(table.AttrIndexingUntil, table.TimeAttr(until))
 	u := table.Remove(table.AttrIndexingUntil)
-	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(table.Item, error) bool { return false })
+	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(table.Item) bool { return false })
 	return now, err
 }
 
-// updateClaim changes a session's claim on a condition, which wasMet finds to have been met by an attempt whose answer
-// was lost. It returns the session as it is now, and whether the claim was changed.
+// updateClaim changes a session's claim on a condition, unless isDone. It returns the session as it is now, and whether the claim was changed.
 func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
-	u table.Update, cond table.Condition, wasMet func(existing table.Item, err error) bool,
+	u table.Update, cond table.Condition, isDone func(existing table.Item) bool,
 ) (conversation.Session, bool, error) {
-	stored, err := s.db.UpdateItem(ctx, table.KeyOfSession(user, session), u, table.IsIncarnation(session).And(cond))
+	k := table.KeyOfSession(user, session)
+	stored, err := s.db.UpdateOnce(ctx, k, u, table.IsIncarnation(session).And(cond), isDone)
 	changed := err == nil
 	if existing, conflict := table.ConditionFailed(err); conflict {
-		stored, changed, err = existing, wasMet(existing, err), nil
+		stored, err = existing, nil
 	}
 	if err != nil {
 		return session, false, table.Failed("claim indexing", err)

@@ -150,7 +150,7 @@ func (s *CoachStore) DeleteCoach(ctx context.Context, user conversation.UserID, 
 		return err
 	}
 	err := s.db.DeleteItem(ctx, table.UserKey(user, coachPrefix+id), table.Exists())
-	if _, gone := table.ConditionFailed(err); gone && !table.DeletedBefore(err) {
+	if _, gone := table.ConditionFailed(err); gone {
 		return fault.Missing("coach")
 	}
 	return table.Failed("delete coach", table.IgnoreConditionFailed(err))

@@ -96,9 +96,13 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 	it := table.Encode(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
 	it[table.AttrGeneration] = table.IntAttr(generation)
 	t := db.Transaction()
-	place := t.Put(it, isAsRead)
+	t.Put(it, isAsRead)
 	generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(generation))
 	t.Check(preferencesKey(user), allowsMemory(generation))
+	k := table.SpineKey(user, spine.CoachID)
+	t.DoneIf(func(r table.RecordSet) bool {
+		return r[k].Int64(table.AttrVersion) == spine.Version && r[k].String(table.AttrContent) == spine.Text
+	}, k)
 	failures, err := db.Commit(ctx, op, t, db.Backoff())
 	if err != nil {
 		return err
@@ -107,12 +111,7 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 		if _, erased := failures.Existing(generationPlace); erased {
 			return fault.Missing("user")
 		}
-		existing, failed := failures.Existing(place)
-		isOwn := failed && failures.Ambiguous && existing.Int64(table.AttrVersion) == spine.Version &&
-			existing.String(table.AttrContent) == spine.Text
-		if !isOwn { // otherwise an earlier attempt stored it, and its answer was lost
-			return fault.New(fault.Conflict, "the spine was written or cleared, or memory is off")
-		}
+		return fault.New(fault.Conflict, "the spine was written or cleared, or memory is off")
 	}
 	if isFirst {
 		return s.deleteOldSpines(ctx, user, generation)

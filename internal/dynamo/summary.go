@@ -54,6 +54,10 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if sum.IsNewForSpine(session) {
 		addSpineDue(t, user, session, s.db.DueAfterIdle())
 	}
+	t.DoneIf(func(r table.RecordSet) bool {
+		now, ok := s.db.DecodeSession(r[table.KeyOfSession(user, session)])
+		return ok && now.IsSame(session) && isSaved(sum, now)
+	}, table.KeyOfSession(user, session))
 	failures, err := s.db.Commit(ctx, op, t, s.db.Backoff())
 	if err != nil || failures == nil {
 		return err
@@ -62,9 +66,6 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	now, ok := s.db.DecodeSession(existing)
 	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")
-	}
-	if failures.Ambiguous && isSaved(sum, now) {
-		return nil // an earlier attempt stored it, and its answer was lost
 	}
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
 }

@@ -28,8 +28,7 @@ func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, 
 			return true, err
 		}
 		failures, err := s.db.Commit(ctx, op, c.tx, b)
-		done := err == nil && failures == nil
-		if done || b.Ambiguous && c.isDone(ctx, s) {
+		if err == nil && failures == nil {
 			s.db.cache.removeSession(user, in.SessionID)
 			out, tombstone = c.result, c.tombstone
 			return true, nil
@@ -189,6 +188,12 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 		u = dropSummary(c.tx, &c.tombstone, c.before, u, now)
 	}
 	c.tx.Update(k, u, table.IsUnchanged(c.before).And(hasSameSummary(c.before)))
+	shows := []table.Key{k}
+	if len(c.result.Messages) > 0 {
+		first, _ := table.ParseMessageID(c.user, c.result.Messages[0].ID)
+		shows = append(shows, table.UserKey(c.user, first))
+	}
+	c.tx.DoneIf(func(r table.RecordSet) bool { return c.isDone(s.db, r) }, shows...)
 	if c.tombstone.DeletedAt = now; c.tombstone.ID != "" {
 		stored := c.tombstone
 		stored.Vectors = erasure.LastVectors(stored.Vectors)
@@ -229,16 +234,9 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 
 // isDone reports whether an attempt that had no answer was carried out: the messages are deleted, and the first of
 // those in their place is stored.
-func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
-	k := table.KeyOfSession(c.user, c.before)
-	keys := []table.Key{k}
-	if len(c.result.Messages) > 0 {
-		first, _ := table.ParseMessageID(c.user, c.result.Messages[0].ID)
-		keys = append(keys, table.UserKey(c.user, first))
-	}
-	records, err := s.db.Settle(ctx, "truncate session", keys...)
-	session, ok := s.db.DecodeSession(records[k])
-	if err != nil || !ok || !session.IsSame(c.before) || session.Version == c.before.Version {
+func (c *cut) isDone(db *DB, records table.RecordSet) bool {
+	session, ok := db.DecodeSession(records[table.KeyOfSession(c.user, c.before)])
+	if !ok || !session.IsSame(c.before) || session.Version == c.before.Version {
 		return false
 	}
 	for _, seq := range c.seqs {
@@ -246,7 +244,7 @@ func (c *cut) isDone(ctx context.Context, s *DeletionStore) bool {
 			return false
 		}
 	}
-	return len(keys) == 1 || records[keys[1]] != nil
+	return len(c.result.Messages) == 0 || len(records) > 1
 }
 
 // replayTruncation answers a repeated truncation as the first call was answered.

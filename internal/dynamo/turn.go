@@ -261,11 +261,10 @@ func (s *TurnStore) replaceLease(ctx context.Context, user conversation.UserID, 
 	k := table.UserKey(user, table.IdempotencySK(turn.Idempotency))
 	isHeld := table.Is(table.AttrState, table.StringAttr(stateRunning)).
 		And(table.Is(table.AttrLease, table.StringAttr(turn.Lease)))
-	_, err := s.db.UpdateItem(ctx, k, s.setLease(token, lease), isHeld)
-	if existing, lost := table.ConditionFailed(err); lost {
-		if token == releasedLease && table.IsAmbiguous(err) && existing.String(table.AttrLease) == releasedLease {
-			return nil
-		}
+	_, err := s.db.UpdateOnce(ctx, k, s.setLease(token, lease), isHeld, func(existing table.Item) bool {
+		return token == releasedLease && existing.String(table.AttrLease) == releasedLease
+	})
+	if _, lost := table.ConditionFailed(err); lost {
 		return conversation.TurnTaken()
 	}
 	return table.Failed("renew turn", err)

@@ -14,6 +14,16 @@ import (
 
 const returnOld = types.ReturnValuesOnConditionCheckFailureAllOld
 
+// UpdateOnce is UpdateItem for a change that is known again: isDone reports whether the record that fails the condition
+// was changed by an attempt of this call that had no answer.
+func (t *Table) UpdateOnce(ctx context.Context, k Key, u Update, cond Condition, isDone func(Item) bool) (Item, error) {
+	it, err := t.UpdateItem(ctx, k, u, cond)
+	if failure, ok := errors.AsType[*conditionError](err); ok && failure.ambiguous && isDone(failure.existing) {
+		return failure.existing, nil
+	}
+	return it, err
+}
+
 // UpdateItem changes one record and returns it as stored. See ConditionFailed for a condition that fails.
 func (t *Table) UpdateItem(ctx context.Context, k Key, u Update, cond Condition) (Item, error) {
 	b := expression.NewBuilder().WithUpdate(u.built).WithCondition(cond)
@@ -58,7 +68,8 @@ func (t *Table) DeleteWhere(ctx context.Context, op string, k Key, cond Conditio
 	return Failed(op, IgnoreConditionFailed(t.DeleteItem(ctx, k, cond)))
 }
 
-// DeleteItem deletes one record on a condition.
+// DeleteItem deletes one record on a condition. A record that is gone after an attempt without an answer was deleted by
+// that one.
 func (t *Table) DeleteItem(ctx context.Context, k Key, cond Condition) error {
 	e, err := expression.NewBuilder().WithCondition(cond).Build()
 	if err != nil {
@@ -69,10 +80,14 @@ func (t *Table) DeleteItem(ctx context.Context, k Key, cond Condition) error {
 		ExpressionAttributeNames: e.Names(), ExpressionAttributeValues: e.Values(),
 		ReturnValuesOnConditionCheckFailure: returnOld,
 	}
-	return t.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
+	err = t.writeItem(ctx, func(ctx context.Context, once ...func(*dynamodb.Options)) error {
 		_, err := t.Client.DeleteItem(ctx, in, once...)
 		return err
 	})
+	if failure, ok := errors.AsType[*conditionError](err); ok && failure.ambiguous && failure.existing == nil {
+		return nil
+	}
+	return err
 }
 
 // writeItem makes attempts of a write of one item. It returns a conditionError when the condition failed.
@@ -108,19 +123,6 @@ func ConditionFailed(err error) (Item, bool) {
 	return nil, false
 }
 
-// IsAmbiguous reports whether the condition of a single write failed after an attempt that had no answer.
-func IsAmbiguous(err error) bool {
-	failure, ok := errors.AsType[*conditionError](err)
-	return ok && failure.ambiguous
-}
-
-// DeletedBefore reports whether a deletion failed only because an earlier attempt, whose answer was lost, may have
-// deleted the record.
-func DeletedBefore(err error) bool {
-	existing, _ := ConditionFailed(err)
-	return IsAmbiguous(err) && existing == nil
-}
-
 // IgnoreConditionFailed returns nil for the error of a condition that failed.
 func IgnoreConditionFailed(err error) error {
 	if _, ok := ConditionFailed(err); ok {
@@ -150,9 +152,17 @@ func IsGeneration(g int64) Condition {
 // Transaction collects writes that happen all or not at all. The methods that add a write return its place, by which
 // ConditionFailures identifies the write whose condition failed.
 type Transaction struct {
-	table *string
-	Items []types.TransactWriteItem
-	Err   error
+	table  *string
+	Items  []types.TransactWriteItem
+	Err    error
+	isDone func(RecordSet) bool
+	shows  []Key
+}
+
+// DoneIf says how records show that the transaction was carried out. Commit reads them when the transaction fails after
+// an attempt that had no answer.
+func (t *Transaction) DoneIf(isDone func(RecordSet) bool, shows ...Key) {
+	t.isDone, t.shows = isDone, shows
 }
 
 // Transaction returns a transaction without writes.
@@ -222,9 +232,6 @@ func (t *Transaction) Remove(k Key) int {
 type ConditionFailures struct {
 	// ByPlace holds the records that failed conditions, nil where there was no record.
 	ByPlace map[int]Item
-	// Ambiguous is set when an earlier attempt of the same transaction had no answer. That attempt may have been
-	// carried out, so that the conditions failed because of its own writes.
-	Ambiguous bool
 }
 
 // Existing returns the record that failed the condition at a place, and whether that condition failed.
@@ -234,7 +241,9 @@ func (f *ConditionFailures) Existing(place int) (Item, bool) {
 }
 
 // Commit carries a transaction out. It repeats the same writes after a throttle, a conflict with another transaction
-// or a missing answer. By the client token DynamoDB knows that an attempt repeats an earlier one.
+// or a missing answer. By the client token DynamoDB knows that an attempt repeats an earlier one, unless it has to take
+// it for another one. Then an attempt without an answer may be why this one fails, which DoneIf decides. While that cannot
+// be read, Commit fails: to try again could do everything twice.
 func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Backoff) (*ConditionFailures, error) {
 	if t.Err != nil {
 		return nil, Failed(op, t.Err)
@@ -249,8 +258,17 @@ func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Back
 		}
 		return err
 	})
+	if err != nil && b.Ambiguous && t.isDone != nil {
+		records, readErr := tab.settle(ctx, op, t.shows)
+		if readErr != nil {
+			return nil, readErr
+		}
+		if t.isDone(records) {
+			return nil, nil
+		}
+	}
 	if byPlace, ok := failedConditions(err); ok {
-		return &ConditionFailures{byPlace, b.Ambiguous}, nil
+		return &ConditionFailures{byPlace}, nil
 	}
 	return nil, Failed(op, err)
 }
@@ -266,9 +284,9 @@ func needsNewToken(err error, wasAmbiguous bool) bool {
 	return cancelled || api.ErrorCode() == mismatchCode || classify(err) == throttled && !wasAmbiguous
 }
 
-// Settle reads the records that show whether an operation that had no answer was carried out. It has its own time,
+// settle reads the records that show whether an operation that had no answer was carried out. It has its own time,
 // because that of the operation may be over.
-func (t *Table) Settle(ctx context.Context, op string, keys ...Key) (RecordSet, error) {
+func (t *Table) settle(ctx context.Context, op string, keys []Key) (RecordSet, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTimeout)
 	defer cancel()
 	return t.Read(ctx, op, keys...)

@@ -84,8 +84,8 @@ func (s *StageStore) Save(ctx context.Context, before, after migration.State) er
 	}
 	t := s.db.Transaction()
 	t.Put(table.Encode(after).With(stateKey().Attributes()), unchanged)
-	b := s.db.Backoff()
-	failures, err := s.db.Commit(ctx, op, t, b)
+	t.DoneIf(func(r table.RecordSet) bool { return s.stages.in(r) == after }, stateKey())
+	failures, err := s.db.Commit(ctx, op, t, s.db.Backoff())
 	if err != nil {
 		return err
 	}
@@ -93,9 +93,6 @@ func (s *StageStore) Save(ctx context.Context, before, after migration.State) er
 		now, err := s.State(ctx)
 		if err != nil {
 			return err
-		}
-		if b.Ambiguous && now == after {
-			return nil
 		}
 		return fault.Newf(fault.Conflict, "somebody else has changed the migration at the same time: the stage is %s at %d%%",
 			now.Stage, now.Percent)
