@@ -129,7 +129,8 @@ func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserI
 	return now, err
 }
 
-// updateClaim changes a session's claim on a condition, unless isDone. It returns the session as it is now, and whether the claim was changed.
+// updateClaim changes a session's claim on a condition, unless isDone. It returns the session as it is now, and whether
+// the claim was changed.
 func (s IndexingSource) updateClaim(ctx context.Context, user conversation.UserID, session conversation.Session,
 	u table.Update, cond table.Condition, isDone func(existing table.Item) bool,
 ) (conversation.Session, bool, error) {

@@ -175,7 +175,7 @@ func (w *worker) run(ctx context.Context) error {
 			return nil
 		}
 		end := w.endOf(messages)
-		next := nextWindow(messages, w.session.Extracted.Seq, w.session.Reading, end)
+		next := shadowJudgeWindow(messages, w.session.Extracted.Seq, w.session.Reading, end)
 		isLast := next.through.Seq >= w.session.LastSeq || batch == w.effort.batches-1 ||
 			w.effort.untilUrgent && next.through.Seq >= w.session.UrgentSeq
 		if err = w.batch(ctx, next, isLast); err == nil && next.through.Seq == end.Seq && !isLast {

@@ -242,8 +242,8 @@ func (f *ConditionFailures) Existing(place int) (Item, bool) {
 
 // Commit carries a transaction out. It repeats the same writes after a throttle, a conflict with another transaction
 // or a missing answer. By the client token DynamoDB knows that an attempt repeats an earlier one, unless it has to take
-// it for another one. Then an attempt without an answer may be why this one fails, which DoneIf decides. While that cannot
-// be read, Commit fails: to try again could do everything twice.
+// it for another one. Then an attempt without an answer may be why this one fails, which DoneIf decides. While that
+// cannot be read, Commit fails: to try again could do everything twice.
 func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Backoff) (*ConditionFailures, error) {
 	if t.Err != nil {
 		return nil, Failed(op, t.Err)

@@ -33,10 +33,11 @@ type window struct {
 	reading conversation.Reading
 }
 
-// nextWindow cuts the next batch from a session's messages: it begins after the watermark. end is the watermark of all
-// messages. There may be no message of the user up to there. Skipped messages are no context. A window of at most one
-// message has none, because that may be what the model refuses.
-func nextWindow(all []conversation.Message, after int, r conversation.Reading, end conversation.Watermark) window {
+// shadowJudgeWindow cuts the next batch from a session's messages: it begins after the watermark. end is the watermark
+// of all messages. There may be no message of the user up to there. Skipped messages are no context. A window of at
+// most one message has none, because that may be what the model refuses.
+func shadowJudgeWindow(all []conversation.Message, after int, r conversation.Reading, end conversation.Watermark,
+) window {
 	w, limit := window{through: end}, max(1, windowMessages>>r.Tries)
 	var replies []conversation.Message // since the last message of the user
 	seen, size := map[string]bool{}, 0
