@@ -49,7 +49,7 @@ type command struct {
 // commands lists the subcommands.
 func commands() []command {
 	return []command{
-		{"bootstrap", "", "make the secrets and the Pinecone index of a stage", 2 * time.Minute, bootstrapFlags},
+		{"bootstrap", "", "say what secrets and Pinecone index are missing, or make them", 2 * time.Minute, bootstrapFlags},
 		{"ready", "", "say what a deployment lacks; make deploy begins with it", 30 * time.Second, readyFlags},
 		{"release", "folder", "print the parameters for what SAM has built", 30 * time.Second, releaseFlags},
 		{"app", "app.yaml", "give a stage the registry of an app", 0, appFlags},
@@ -93,6 +93,10 @@ func run(ctx context.Context, arguments []string, out, problems io.Writer) int {
 func (c command) run(ctx context.Context, arguments []string, out, problems io.Writer) int {
 	f := &flags{FlagSet: flag.NewFlagSet(c.name, flag.ContinueOnError), out: out, problems: problems}
 	f.SetOutput(problems)
+	f.Usage = func() {
+		fmt.Fprintf(problems, "usage: throughline %s %s [FLAGS]\n%s\n", c.name, c.argument, c.says)
+		f.PrintDefaults()
+	}
 	do := c.flags(f)
 	if c.argument != "" && len(arguments) > 0 && arguments[0] != "-h" {
 		f.argument, arguments = arguments[0], arguments[1:]

@@ -64,7 +64,7 @@ func TestUsage(t *testing.T) {
 		if code != refused || !strings.Contains(problems, "\n  "+c.name+" ") {
 			t.Errorf("exits with %d and does not list %s:\n%s", code, c.name, problems)
 		}
-		if code, _, said := play(t, c.name, "-h"); code != done || !strings.Contains(said, "Usage of "+c.name) {
+		if code, _, said := play(t, c.name, "-h"); code != done || !strings.Contains(said, "usage: throughline "+c.name) {
 			t.Errorf("%s -h exits with %d: %s", c.name, code, said)
 		}
 	}

@@ -97,34 +97,6 @@ func TestPagesOfAllowedOriginsUseEveryRoute(t *testing.T) {
 	}
 }
 
-// TestNoPageGetsAToken makes the requests of pages that the stack allows to use the API, and of pages of an attacker.
-func TestNoPageGetsAToken(t *testing.T) {
-	t.Parallel()
-	const origin = "http://localhost:3000"
-	stack := startStack(t, "CORS_ORIGINS="+origin+",*")
-	for _, route := range []struct{ method, path, body string }{
-		{"POST", "/dev/tokens", `{"userId":"ann"}`},
-		{"POST", "/dev/settle", `{"timeoutMs":0}`},
-		{"POST", "/dev/faults", `{}`},
-		{"POST", "/dev/redeliver", ""},
-	} {
-		for _, from := range []string{origin, "http://evil.example", "null"} {
-			page := browserPage{t: t, base: stack.Base, origin: from}
-			for _, mediaType := range []string{"application/json", "text/plain", ""} {
-				status, h := page.send(route.method, route.path, route.body, map[string]string{"Content-Type": mediaType})
-				if status != http.StatusForbidden || h.Get("Access-Control-Allow-Origin") != "" {
-					t.Errorf("%s from a page of %s: %d %v", route.path, from, status, h)
-				}
-			}
-			page.checkNotAllowed(route.method, route.path)
-		}
-	}
-	page := browserPage{t: t, base: stack.Base, origin: "http://evil.example"}
-	if _, h := page.send("GET", "/dev/info", "", nil); h.Get("Access-Control-Allow-Origin") != "" {
-		t.Errorf("a page reads /dev/info: %v", h)
-	}
-}
-
 func (p browserPage) checkAllowed(method, path string) {
 	p.t.Helper()
 	status, h := p.send(http.MethodOptions, path, "", map[string]string{

@@ -126,6 +126,21 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 			}
 		}
 	}
+	for _, path := range []string{"/dev/tokens", "/dev/settle", "/dev/info"} { // whatever CORS_ORIGINS says
+		preflight, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, f.stack.URL()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		preflight.Header = http.Header{"Origin": {"http://evil.example"}, "Access-Control-Request-Method": {"POST"}}
+		resp, err := http.DefaultClient.Do(preflight)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "" {
+			t.Errorf("%s is open to pages of %s", path, got)
+		}
+	}
 	for _, path := range []string{"/dev/info", "/dev/dead-letters", "/healthz", "/.well-known/jwks.json"} {
 		if got := send(t, "GET", f.stack.URL()+path, "", "evil.example", nil); got != http.StatusForbidden {
 			t.Errorf("%s under another name: status %d", path, got)
