@@ -188,21 +188,20 @@ func (d *day) writeSummary(ctx context.Context, id, in string, line int) error {
 // pauses are the times before the turns that follow the one before by more than some minutes.
 var pauses = map[int]time.Duration{8: 4 * time.Hour, 16: 5 * time.Hour, 24: 3*time.Hour + 20*time.Minute}
 
-// ask plays what comes before a turn, and stores the user's message. It reports whether a summary or an extraction came
-// in before it.
-func (d *day) ask(ctx context.Context, turn int) (after bool, err error) {
+// ask plays what comes before a turn, and stores the user's message.
+func (d *day) ask(ctx context.Context, turn int) error {
 	if turn > 0 {
 		d.now = d.now.Add(time.Minute + time.Duration(turn*37%100)*time.Second)
 	}
 	d.now = d.now.Add(pauses[turn])
-	if after, err = d.between(ctx, turn); err != nil {
-		return after, err
+	if err := d.between(ctx, turn); err != nil {
+		return err
 	}
 	stored, err := d.say(ctx, coachSession, d.message(conversation.RoleUser, d.line("says", turn), d.now))
 	if err == nil {
 		d.request = request(stored)
 	}
-	return after, err
+	return err
 }
 
 // answer stores the coach's answer to a turn.
@@ -213,30 +212,29 @@ func (d *day) answer(ctx context.Context, turn int) error {
 }
 
 // between plays what comes before a turn: the user visits another screen, which summarizes the chat; the visit's own
-// summary comes a turn later; memories are extracted; the spine is written anew in a pause. It reports whether a
-// summary or an extraction came in.
-func (d *day) between(ctx context.Context, turn int) (new bool, err error) {
+// summary comes a turn later; memories are extracted; the spine is written anew in a pause.
+func (d *day) between(ctx context.Context, turn int) error {
 	const chatContext, design = "coach_conversation", "program_designer"
 	switch turn {
 	case 4:
-		return true, errors.Join(d.visit(ctx, "designer", design, 0), d.writeSummary(ctx, coachSession, chatContext, 2))
+		return errors.Join(d.visit(ctx, "designer", design, 0), d.writeSummary(ctx, coachSession, chatContext, 2))
 	case 6, 19:
-		return true, d.writeSummary(ctx, "designer", design, 0)
+		return d.writeSummary(ctx, "designer", design, 0)
 	case 10, 22:
-		return true, errors.Join(d.openLoop(ctx, d.line("loops", 2+turn/20)), d.learn(ctx, knownMemories+turn/20, false))
+		return errors.Join(d.openLoop(ctx, d.line("loops", 2+turn/20)), d.learn(ctx, knownMemories+turn/20, false))
 	case 14:
-		return true, errors.Join(d.visit(ctx, "workout", "workout_log", 4),
+		return errors.Join(d.visit(ctx, "workout", "workout_log", 4),
 			d.writeSummary(ctx, coachSession, chatContext, 3))
 	case 15:
-		return true, d.writeSummary(ctx, "workout", "workout_log", 1)
+		return d.writeSummary(ctx, "workout", "workout_log", 1)
 	case 18:
-		return false, d.visit(ctx, "designer", design, 2)
+		return d.visit(ctx, "designer", design, 2)
 	case 24:
-		return false, d.spine(ctx, "run at noon")
+		return d.spine(ctx, "run at noon")
 	case 27:
-		return true, d.writeSummary(ctx, coachSession, chatContext, 4)
+		return d.writeSummary(ctx, coachSession, chatContext, 4)
 	}
-	return false, nil
+	return nil
 }
 
 // visit says some words on another screen.

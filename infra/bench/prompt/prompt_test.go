@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -29,27 +28,22 @@ func TestRunMeasuresEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.walls) != len(prompt.Recipes) || len(r.cpus) != len(prompt.Recipes) || len(r.growth) != 2 {
-		t.Fatalf("%d and %d recipes, %d lengths", len(r.walls), len(r.cpus), len(r.growth))
+	if w := r.wall; w.critical < 31*time.Millisecond || w.calls < 7 || w.depth < 3 || w.median < w.critical ||
+		w.ratio50 < 1 || w.ratio99 < w.ratio50 {
+		t.Errorf("%+v", w)
 	}
-	for _, w := range r.walls {
-		if w.recipe == prompt.Unified && (w.critical < 31*time.Millisecond || w.calls < 7 || w.depth < 3) ||
-			w.median < w.critical || w.ratio50 < 1 || w.ratio99 < w.ratio50 {
-			t.Errorf("%+v", w)
-		}
+	if c := r.cpu; c.characters < 110_000 || c.tokens < 15_000 || c.fromRecords <= 0 || c.withDecoding <= c.fromRecords {
+		t.Errorf("%+v", c)
 	}
-	for _, c := range r.cpus {
-		if c.recipe == prompt.TieredHistory && (c.characters < 110_000 || c.tokens < 15_000) ||
-			c.fromRecords <= 0 || c.withDecoding <= c.fromRecords {
-			t.Errorf("%+v", c)
-		}
+	if len(r.growth) != 2 {
+		t.Errorf("%d lengths", len(r.growth))
 	}
 	for i, g := range r.growth {
 		if g.messages != s.lengths[i] || g.calls < 5 || g.others != 2 || g.readUnits <= 0 || g.median < 31*time.Millisecond {
 			t.Errorf("%+v", g)
 		}
 	}
-	if r.reuse.median < 0.4 || r.reuse.across <= 0 || r.reuse.tokens < 1000 || r.reuse.cached <= 0 {
+	if r.reuse.median < 0.4 || r.reuse.tokens < 1000 {
 		t.Errorf("%+v", r.reuse)
 	}
 	checkChat(t, r.chat)
@@ -102,15 +96,12 @@ func checkStarts(t *testing.T, s starts) {
 // held returns a result that is at the limit of every bar.
 func held() result {
 	return result{
-		walls: []wall{{recipe: prompt.Unified, ratio50: 1.05, ratio99: 1.2}, {recipe: "other", ratio50: 3}},
-		cpus: []cpu{
-			{recipe: prompt.TieredHistory, fromRecords: 20, counting: 100, withDecoding: 150, bareDecoding: 100},
-			{recipe: "other", fromRecords: 9, counting: 1, withDecoding: 9, bareDecoding: 1},
-		},
+		wall: wall{ratio50: 1.05, ratio99: 1.2},
+		cpu:  cpu{fromRecords: 20, counting: 100, withDecoding: 150, bareDecoding: 100},
 		growth: []growth{
 			{messages: 100, calls: 7, readUnits: 100, median: 100}, {messages: 1000, calls: 7, readUnits: 110, median: 110},
 		},
-		reuse: reuse{median: 0.75, across: 0.6},
+		reuse: reuse{median: 0.75},
 		chat:  chat{turns: 20, calls: 13, depth: 5, first: 14, firstDepth: 6, after: 6},
 		starts: starts{empty: 10, vocabulary: 20, functions: []*program{
 			{name: "coach", took: []time.Duration{30}, waves: 1}, {name: "prompt", took: []time.Duration{50}, waves: 1},
@@ -122,13 +113,13 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 	t.Parallel()
 	for missed, change := range map[string]func(*result){
 		"": func(*result) {},
-		"unified: wall time over its critical path, median": func(r *result) { r.walls[0].ratio50 = 1.06 },
-		"unified: wall time over its critical path, p99":    func(r *result) { r.walls[0].ratio99 = 1.21 },
+		"unified: wall time over its critical path, median": func(r *result) { r.wall.ratio50 = 1.06 },
+		"unified: wall time over its critical path, p99":    func(r *result) { r.wall.ratio99 = 1.21 },
 		"tiered-history: own CPU from decoded records over counting the text's tokens": func(r *result) {
-			r.cpus[0].fromRecords = 21
+			r.cpu.fromRecords = 21
 		},
 		"tiered-history: own CPU with decoding over the SDK's bare decoding": func(r *result) {
-			r.cpus[0].withDecoding = 151
+			r.cpu.withDecoding = 151
 		},
 		"1,000 messages over 100: remote calls": func(r *result) { r.growth[1].others = 1 },
 		"1,000 messages over 100: read units":   func(r *result) { r.growth[1].readUnits = 111 },
@@ -146,7 +137,6 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 		"a day's chat: share of a prompt that the turn before did not begin with, median": func(r *result) {
 			r.reuse.median = 0.74
 		},
-		"a day's chat: the same across a summary or an extraction, median": func(r *result) { r.reuse.across = 0.59 },
 	} {
 		r := held()
 		change(&r)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
-	"github.com/throughline/throughline/internal/prompt"
 )
 
 // report returns the tables and the bars of what was measured. docs/adr/0010 describes the ratios.
@@ -18,11 +17,9 @@ func (r result) report() report.Result {
 	b.growth(r.growth)
 	b.chat(r.chat)
 	t := b.table(fmt.Sprintf("What a provider's cache can reuse of a day's chat of %d turns", r.settings.day),
-		"budget", "tokens", "as the turn before, %", "across a summary or extraction, %", "of all turns cached, %")
-	t.Add(report.Thousands(barBudget), r.reuse.tokens, report.Percent(r.reuse.median), report.Percent(r.reuse.across),
-		report.Percent(r.reuse.cached))
+		"budget", "tokens", "as the turn before, %")
+	t.Add(report.Thousands(barBudget), r.reuse.tokens, report.Percent(r.reuse.median))
 	b.bar("a day's chat: share of a prompt that the turn before did not begin with, median", 1-r.reuse.median, 0.25)
-	b.bar("a day's chat: the same across a summary or an extraction, median", 1-r.reuse.across, 0.4)
 	b.starts(r.starts)
 	return b.Result
 }
@@ -42,23 +39,16 @@ func (b *builder) bar(name string, value, limit float64) {
 func (b *builder) recipes(r result) {
 	t := b.table("Wall time over the critical path",
 		"recipe", "remote calls", "deep", "critical path, ms", "wall time, ms", "ratio p50", "ratio p99")
-	for _, w := range r.walls {
-		t.Add(w.recipe, w.calls, w.depth, w.critical, w.median, w.ratio50, w.ratio99)
-		if w.recipe == prompt.Unified {
-			b.bar("unified: wall time over its critical path, median", w.ratio50, 1.05)
-			b.bar("unified: wall time over its critical path, p99", w.ratio99, 1.2)
-		}
-	}
+	w, c := r.wall, r.cpu
+	t.Add(w.recipe, w.calls, w.depth, w.critical, w.median, w.ratio50, w.ratio99)
+	b.bar("unified: wall time over its critical path, median", w.ratio50, 1.05)
+	b.bar("unified: wall time over its critical path, p99", w.ratio99, 1.2)
 	t = b.table("Own CPU time per prompt, 120,000 characters of history stored", "recipe", "tokens", "characters",
 		"from records, ms", "counting, ms", "ratio", "with decoding, ms", "bare decoding, ms", "ratio")
-	for _, c := range r.cpus {
-		t.Add(c.recipe, c.tokens, c.characters, c.fromRecords, c.counting, c.recordsRatio(), c.withDecoding,
-			c.bareDecoding, c.decodingRatio())
-		if c.recipe == prompt.TieredHistory {
-			b.bar("tiered-history: own CPU from decoded records over counting the text's tokens", c.recordsRatio(), 0.2)
-			b.bar("tiered-history: own CPU with decoding over the SDK's bare decoding", c.decodingRatio(), 1.5)
-		}
-	}
+	t.Add(c.recipe, c.tokens, c.characters, c.fromRecords, c.counting, c.recordsRatio(), c.withDecoding,
+		c.bareDecoding, c.decodingRatio())
+	b.bar("tiered-history: own CPU from decoded records over counting the text's tokens", c.recordsRatio(), 0.2)
+	b.bar("tiered-history: own CPU with decoding over the SDK's bare decoding", c.decodingRatio(), 1.5)
 }
 
 func (b *builder) growth(all []growth) {

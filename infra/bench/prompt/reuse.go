@@ -4,17 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/prompt"
-)
-
-// The rules of the provider's cache (OpenAI, "Prompt caching"): a prefix is cached from minCached tokens on, and for
-// cacheLifetime.
-const (
-	minCached     = 1024
-	cacheLifetime = 30 * time.Minute
 )
 
 // firstCounted is the turn from which on the chat has a past.
@@ -28,29 +20,21 @@ type reuse struct {
 	// tokens is the mean of the prompts.
 	tokens int
 	// median is the share of a prompt's tokens that are a common prefix with the turn before, over the turns from
-	// firstCounted on. across is the median of those before which a summary or an extraction came in. cached is the
-	// share of the tokens of the whole chat that the provider's cache has, by its rules.
-	median, across, cached float64
+	// firstCounted on.
+	median float64
 }
 
-// sentPrompt is what was sent at one turn: the tools, and the messages.
-type sentPrompt struct {
-	at    time.Time
-	parts []string
-}
-
-// measureReuse plays a day of a chat and compares each turn's prompt with those before it.
+// measureReuse plays a day of a chat and compares each turn's prompt with the one before it.
 func measureReuse(ctx context.Context, s *services, turns int) (r reuse, err error) {
 	d, err := startDay(ctx, s)
 	if err != nil {
 		return r, err
 	}
-	var sent []sentPrompt
-	var shares, across []float64
-	all, cached := 0, 0
+	var before []string
+	var shares []float64
+	all := 0
 	for turn := range turns {
-		after, err := d.ask(ctx, turn)
-		if err != nil {
+		if err := d.ask(ctx, turn); err != nil {
 			return r, fmt.Errorf("turn %d: %w", turn+1, err)
 		}
 		d.request.Budget = &prompt.Budget{Tokens: barBudget}
@@ -61,29 +45,19 @@ func measureReuse(ctx context.Context, s *services, turns int) (r reuse, err err
 		if err != nil {
 			return r, fmt.Errorf("turn %d: %w", turn+1, err)
 		}
-		now, tokens, reused, prefix := sentPrompt{d.now, partsOf(built)}, 0, 0, 0
-		for _, part := range now.parts {
+		parts, tokens := partsOf(built), 0
+		for _, part := range parts {
 			tokens += s.tokens.Count(part)
 		}
-		for _, before := range sent {
-			prefix = s.commonPrefix(before.parts, now.parts) // in the end that with the turn before
-			if now.at.Sub(before.at) <= cacheLifetime && prefix >= minCached {
-				reused = max(reused, prefix)
-			}
+		if turn+1 >= firstCounted {
+			shares = append(shares, float64(s.commonPrefix(before, parts))/float64(tokens))
 		}
-		sent, all, cached = append(sent, now), all+tokens, cached+reused
-		if share := float64(prefix) / float64(tokens); turn+1 >= firstCounted {
-			if shares = append(shares, share); after {
-				across = append(across, share)
-			}
-		}
+		before, all = parts, all+tokens
 	}
-	if len(across) == 0 {
+	if len(shares) == 0 {
 		return r, fmt.Errorf("%d turns are too few", turns)
 	}
-	return reuse{
-		all / turns, upperQuantile(shares, 0.5), upperQuantile(across, 0.5), float64(cached) / float64(all),
-	}, nil
+	return reuse{all / turns, upperQuantile(shares, 0.5)}, nil
 }
 
 // partsOf returns a prompt in the parts that the model's server gets, tools first, each with what it is.
