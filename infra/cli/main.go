@@ -48,7 +48,7 @@ type command struct {
 
 // commands lists the subcommands.
 func commands() []command {
-	return []command{
+	return append([]command{
 		{"bootstrap", "", "say what secrets and Pinecone index are missing, or make them", 2 * time.Minute, bootstrapFlags},
 		{"ready", "", "say what a deployment lacks; make deploy begins with it", 30 * time.Second, readyFlags},
 		{"release", "folder", "print the parameters for what SAM has built", 30 * time.Second, releaseFlags},
@@ -61,11 +61,10 @@ func commands() []command {
 		{"deploy-check", "", "try on AWS what no test can, on a stage made for it and deleted", 0, deployCheckFlags},
 		{"reindex", "", "fill the next vector index", 0, reindexFlags},
 		{"preflight", "table", "say whether an app's table can be adopted, without writing", 5 * time.Minute, preflightFlags},
-		{"migrate", "action", "take a step of a migration", 0, migrateFlags},
 		{"mcp", "", "speak the Model Context Protocol over standard input and output, for a running stack", 0, mcpFlags},
 		{"demo", "", "play the story of two surfaces with one memory", 0, demoFlags},
 		{"trace", "", "show the trace of one turn, as a collector gets its spans", 0, traceFlags},
-	}
+	}, migration()...)
 }
 
 func main() {

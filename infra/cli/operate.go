@@ -10,7 +10,6 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/migrate"
 	"github.com/throughline/throughline/infra/reindex"
 	"github.com/throughline/throughline/infra/smoke"
 )
@@ -48,26 +47,6 @@ func reindexFlags(f *flags) func(context.Context) error {
 	return func(ctx context.Context) error {
 		isWhole, err := reindex.Run(ctx, o)
 		if err == nil && !isWhole {
-			return errFound
-		}
-		return err
-	}
-}
-
-func migrateFlags(f *flags) func(context.Context) error {
-	f.stage()
-	var o migrate.Options
-	f.StringVar(&o.Base, "base", "", "address of a local stack, in place of a stage")
-	f.StringVar(&o.To, "to", "", "stage of the migration that advance and rollback go to")
-	f.IntVar(&o.Percent, "percent", 100, "share of the users that the stage applies to")
-	f.IntVar(&o.Segments, "segments", 8, "parts of the table that are worked on at once")
-	f.IntVar(&o.Rate, "rate", 0, "most messages a second, of all segments; 0 is as many as the table bears")
-	f.BoolVar(&o.DryRun, "dry-run", false, "predict items, capacity and time, and write nothing")
-	f.BoolVar(&o.JSON, "json", false, "print the last answer as JSON")
-	return func(ctx context.Context) error {
-		o.Action, o.Env, o.Config = f.argument, f.env, f.config
-		isClear, err := migrate.Take(ctx, o, f.out)
-		if err == nil && !isClear {
 			return errFound
 		}
 		return err

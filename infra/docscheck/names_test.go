@@ -278,14 +278,14 @@ func checkCommand(t *testing.T, sources string, words []string) string {
 		}
 	case "go":
 		for _, word := range words[2:] {
-			if _, err := os.Stat(filepath.Join(root, word)); strings.HasPrefix(word, "./") && err != nil {
+			if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(word, "..."))); strings.HasPrefix(word, "./") && err != nil {
 				return word + " does not exist"
 			}
 			if strings.HasPrefix(word, "Test") && !strings.Contains(sources, "func "+strings.TrimSuffix(word, "'$")+"(") {
 				return "there is no test " + word
 			}
 		}
-	case "cp", "cat", ".ci/run", "git", "cd", "bin/throughline": // TestOperatorCommands checks the last one
+	case "cp", "cat", "rm", ".ci/run", "git", "cd", "bin/throughline": // TestOperatorCommands checks the last one
 	case "sam":
 		return checkStack(t, words)
 	case "aws":

@@ -1,0 +1,5 @@
+//go:build nomigration
+
+package main
+
+func migration() []command { return nil }
