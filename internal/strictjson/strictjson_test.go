@@ -29,6 +29,7 @@ type request struct {
 	Words  []string `json:"words"`
 	Inners []inner  `json:"inners"`
 	Plain  float64
+	Took   time.Duration `json:"took"`
 	common
 }
 
@@ -36,12 +37,12 @@ func TestUnmarshalReadsEveryField(t *testing.T) {
 	t.Parallel()
 	var got request
 	err := strictjson.Unmarshal(
-		[]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,
+		[]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,"took":150000001,
 		"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `),
 		&got,
 	)
 	want := request{
-		User: "ann", Lost: true, Words: []string{"é😀", ""}, Inners: []inner{{2}}, Plain: 1.5,
+		User: "ann", Lost: true, Words: []string{"é😀", ""}, Inners: []inner{{2}}, Plain: 1.5, Took: 150_000_001,
 		common: common{From: time.Date(2026, 2, 5, 11, 0, 0, 0, time.UTC), Inner: &inner{1}},
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(request{}), cmp.AllowUnexported(inner{})); diff != "" ||

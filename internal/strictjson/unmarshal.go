@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -31,7 +32,8 @@ func unmarshal(text []byte, into any, options ...json.Options) error {
 	if !bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{")) {
 		return fault.InvalidField("body", "must be an object")
 	}
-	err = json.Unmarshal(text, into, options...)
+	// A duration is a number of nanoseconds, as encoding/json writes it.
+	err = json.Unmarshal(text, into, append(options, jsonv1.FormatDurationAsNano(true))...)
 	wrong, ok := errors.AsType[*json.SemanticError](err)
 	switch {
 	case err == nil:
