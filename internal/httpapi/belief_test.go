@@ -13,7 +13,7 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		"type": "PEOPLE", "content": "Mia visits.", "status": "planned", "about": "Mia", "until": "2026-11-20",
 		"saidAt": "2026-01-30T10:00:00Z",
 	})
-	made := decodeObject(t, expect(t, h, 201, create))
+	made := answer(t, h, 201, create)
 	at := "/v1/memories/" + made["id"].(string)
 	for name, want := range map[string]string{
 		"status": "planned", "about": "Mia", "until": "2026-11-20", "saidAt": "2026-01-30T10:00:00.000Z",
@@ -23,7 +23,7 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		}
 	}
 	patch := func(body object) object {
-		return decodeObject(t, expect(t, h, 200, as("ann", "PATCH", at, body)))
+		return answer(t, h, 200, as("ann", "PATCH", at, body))
 	}
 	over := patch(object{"until": "2026-02-04T08:00:00+01:00", "endedReason": "over", "status": "stated", "about": nil})
 	if over["until"] != "2026-02-04T07:00:00.000Z" || over["endedReason"] != "over" || over["status"] != "stated" {
@@ -47,16 +47,16 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 func TestTodosAreDueAndCancelled(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/todos", object{
+	made := answer(t, h, 201, as("ann", "POST", "/v1/todos", object{
 		"coachId": "c", "content": "Send the plan", "by": "assistant", "dueAt": "2026-11-20",
-	})))
+	}))
 	if made["by"] != "assistant" || made["dueAt"] != "2026-11-20" {
 		t.Errorf("made %v", made)
 	}
 	at := "/v1/todos/" + made["id"].(string)
-	moved := decodeObject(t, expect(t, h, 200, as("ann", "PATCH", at, object{
+	moved := answer(t, h, 200, as("ann", "PATCH", at, object{
 		"status": "CANCELLED", "by": "user", "dueAt": nil,
-	})))
+	}))
 	if moved["status"] != "CANCELLED" || moved["by"] != "user" || moved["dueAt"] != nil || moved["completedAt"] != nil {
 		t.Errorf("changed to %v", moved)
 	}
@@ -73,7 +73,7 @@ func TestMemoriesExpire(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	create := func(body object) call { return as("ann", "POST", "/v1/memories", body) }
-	made := decodeObject(t, expect(t, h, 201, create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 3600})))
+	made := answer(t, h, 201, create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 3600}))
 	created, err := time.Parse(time.RFC3339, made["createdAt"].(string))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestMemoriesExpire(t *testing.T) {
 	if want := created.Add(time.Hour).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"); made["expiresAt"] != want {
 		t.Errorf("expires at %v, want %s", made["expiresAt"], want)
 	}
-	made = decodeObject(t, expect(t, h, 201, create(object{"type": "PROFILE", "content": "x"})))
+	made = answer(t, h, 201, create(object{"type": "PROFILE", "content": "x"}))
 	if _, has := made["expiresAt"]; has {
 		t.Errorf("without a time to live: %v", made)
 	}

@@ -56,7 +56,7 @@ func TestDocuments(t *testing.T) {
 	h := newDocuments(t, newMemory(t, noon).documents)
 	put := func(status int, namespace, key string, body object) object {
 		t.Helper()
-		return decodeObject(t, expect(t, h, status, as("ann", "PUT", documentAt(namespace, key), body)))
+		return answer(t, h, status, as("ann", "PUT", documentAt(namespace, key), body))
 	}
 	first := put(201, "users/ann", "a b#%?😀", object{"value": object{"n": 1}, "index": []string{}, "ttlSeconds": 60})
 	if first["namespace"] != "users/ann" || first["key"] != "a b#%?😀" || first["expiresAt"] == nil ||
@@ -72,7 +72,7 @@ func TestDocuments(t *testing.T) {
 	}
 	get := func(path string) (items []any, next string) {
 		t.Helper()
-		out := decodeObject(t, expect(t, h, 200, as("ann", "GET", path)))
+		out := answer(t, h, 200, as("ann", "GET", path))
 		next, _ = out["nextCursor"].(string)
 		return out["items"].([]any), next
 	}
@@ -156,13 +156,13 @@ func TestSearchOfDocuments(t *testing.T) {
 	t.Parallel()
 	b, _ := base()
 	h := httpapi.Context(httpapi.ContextDeps{Base: b, Recaller: &fakeRecaller{}, Cursors: cursorKey(t, "1")})
-	out := decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/documents?query=walk")))
+	out := answer(t, h, 200, as("ann", "GET", "/v1/documents?query=walk"))
 	item := out["items"].([]any)[0].(object)
 	if item["score"] != number("0.5") || item["key"] != "k" || len(out["degraded"].([]any)) != 1 {
 		t.Errorf("found %v", out)
 	}
-	out = decodeObject(t, expect(t, h, 200,
-		as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}})))
+	out = answer(t, h, 200,
+		as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}}))
 	items := out["items"].([]any)
 	last := items[len(items)-1].(object)
 	if last["kind"] != "document" || last["namespace"] != "a" || last["score"] == nil || last["value"] == nil {

@@ -66,10 +66,10 @@ func TestErase(t *testing.T) {
 		"vectors":   number("3"),
 		"remaining": number("0"), "backupsUntil": "2026-03-12T12:00:00.000Z",
 	}
-	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, c))); diff != "" {
+	if diff := cmp.Diff(want, answer(t, h, 200, c)); diff != "" {
 		t.Errorf("receipt (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, last))); diff != "" {
+	if diff := cmp.Diff(want, answer(t, h, 200, last)); diff != "" {
 		t.Errorf("the last receipt (-want +got):\n%s", diff)
 	}
 	if left := eraser.until.Sub(noon()); left != 20*time.Second {

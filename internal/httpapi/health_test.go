@@ -62,7 +62,7 @@ func TestHealth(t *testing.T) {
 		}},
 	} {
 		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Health: tc.report, Cursors: cursorKey(t, "1")})
-		got := decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/health")))
+		got := answer(t, h, 200, as("ann", "GET", "/v1/health"))
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}

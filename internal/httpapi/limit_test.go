@@ -206,13 +206,8 @@ func TestLargestRecordsAreStored(t *testing.T) {
 		t.Run(test.method+" "+test.path, func(t *testing.T) {
 			c := as("ann", test.method, "/v1/"+test.path, test.body)
 			if test.method == "PATCH" && strings.HasPrefix(test.path, "memories") {
-				made := decodeObject(
-					t,
-					expect(
-						t, h, 201,
-						as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "x"}),
-					),
-				)
+				made := answer(t, h, 201,
+					as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "x"}))
 				c.path = fmt.Sprint("/v1/memories/", made["id"])
 			}
 			r := send(t, h, c)

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -17,6 +18,12 @@ func decodeObject(t *testing.T, r reply) object {
 	var o object
 	r.decode(t, &o)
 	return o
+}
+
+// answer sends a call and returns the object that it answers with the status.
+func answer(t *testing.T, h http.Handler, status int, c call) object {
+	t.Helper()
+	return decodeObject(t, expect(t, h, status, c))
 }
 
 func TestSingletons(t *testing.T) {
@@ -55,7 +62,7 @@ func TestSingletons(t *testing.T) {
 			get := as("ann", "GET", "/v1/"+path)
 			if tc.missing {
 				expectProblem(t, h, 404, "not_found", "", get)
-			} else if diff := cmp.Diff(tc.before, decodeObject(t, expect(t, h, 200, get))); diff != "" {
+			} else if diff := cmp.Diff(tc.before, answer(t, h, 200, get)); diff != "" {
 				t.Errorf("before any PUT (-want +got):\n%s", diff)
 			}
 			put := call{method: "PUT", path: "/v1/" + path, user: "ann", body: tc.put, scopes: "throughline/user"}
@@ -155,7 +162,7 @@ func TestCollections(t *testing.T) {
 				}
 			}
 			expect(t, h, 200, as("ann", "PATCH", at, tc.patch))
-			got = decodeObject(t, expect(t, h, 200, as("ann", "GET", at)))
+			got = answer(t, h, 200, as("ann", "GET", at))
 			if diff := cmp.Diff(tc.made, got); diff != "" {
 				t.Errorf("changed (-want +got):\n%s", diff)
 			}
@@ -165,7 +172,7 @@ func TestCollections(t *testing.T) {
 				expectProblem(t, h, 404, "not_found", "", as("bob", method, at))
 			}
 			c.headers = nil
-			newer := decodeObject(t, expect(t, h, 201, c))["id"].(string)
+			newer := answer(t, h, 201, c)["id"].(string)
 			if got, want := walk(t, h, "ann", "/v1/"+path+"?limit=1"), newer+" | "+id; got != want {
 				t.Errorf("list %s, want %s", got, want)
 			}
@@ -197,10 +204,10 @@ func TestConfidence(t *testing.T) {
 		if step.method == "POST" {
 			change.path, status = "/v1/memories", 201
 		}
-		stored := decodeObject(t, expect(t, h, status, change))
+		stored := answer(t, h, status, change)
 		at = "/v1/memories/" + stored["id"].(string)
 		for _, memory := range []object{
-			stored, decodeObject(t, expect(t, h, 200, as("ann", "GET", at))),
+			stored, answer(t, h, 200, as("ann", "GET", at)),
 		} {
 			got, given := memory["confidence"]
 			if given != (step.want != "") || (given && got != number(step.want)) {
@@ -224,10 +231,8 @@ func TestCheckIns(t *testing.T) {
 	}, got); diff != "" {
 		t.Errorf("check-in (-want +got):\n%s", diff)
 	}
-	older := decodeObject(t, expect(
-		t, h, 201,
-		as("ann", "POST", "/v1/check-ins", object{"timestamp": "2020-01-01T00:00:00Z"}),
-	))["id"].(string)
+	older := answer(t, h, 201,
+		as("ann", "POST", "/v1/check-ins", object{"timestamp": "2020-01-01T00:00:00Z"}))["id"].(string)
 	if got := walk(t, h, "ann", "/v1/check-ins"); got != id+" "+older {
 		t.Errorf("list %s", got)
 	}
@@ -243,7 +248,7 @@ func TestCoaches(t *testing.T) {
 	h, _, _ := newMessages(t)
 	put := as("ann", "PUT", "/v1/coaches/c:1", object{"name": "Mia", "persona": "Be kind."})
 	want := object{"coachId": "c:1", "name": "Mia", "persona": "Be kind."}
-	if diff := cmp.Diff(want, decodeObject(t, expect(t, h, 200, put))); diff != "" {
+	if diff := cmp.Diff(want, answer(t, h, 200, put)); diff != "" {
 		t.Errorf("put (-want +got):\n%s", diff)
 	}
 	asUser := put
@@ -254,7 +259,7 @@ func TestCoaches(t *testing.T) {
 	)
 	public := object{"coachId": "c:1", "name": "Mia"}
 	get := call{method: "GET", path: "/v1/coaches/c:1", user: "ann", scopes: "throughline/user"}
-	if diff := cmp.Diff(public, decodeObject(t, expect(t, h, 200, get))); diff != "" {
+	if diff := cmp.Diff(public, answer(t, h, 200, get)); diff != "" {
 		t.Errorf("without the app's scope (-want +got):\n%s", diff)
 	}
 	expectProblem(t, h, 404, "not_found", "", as("bob", "GET", "/v1/coaches/c:1"))

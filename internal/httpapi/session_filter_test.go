@@ -29,7 +29,7 @@ func TestSessionsByAttributes(t *testing.T) {
 		found := map[string]bool{}
 		path := fmt.Sprintf("/v1/sessions?limit=%d&attributes=%s", limit, url.QueryEscape(attributes))
 		for cursor := ""; ; {
-			out := decodeObject(t, expect(t, h, 200, as("ann", "GET", path+"&cursor="+cursor)))
+			out := answer(t, h, 200, as("ann", "GET", path+"&cursor="+cursor))
 			items := out["items"].([]any)
 			if len(items) > limit {
 				t.Errorf("%d items on a page of %d", len(items), limit)

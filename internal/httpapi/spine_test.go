@@ -99,7 +99,7 @@ func TestUsage(t *testing.T) {
 		},
 	} {
 		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Usage: tc.spent, Cursors: cursorKey(t, "1")})
-		got := decodeObject(t, expect(t, h, 200, as("ann", "GET", "/v1/usage")))
+		got := answer(t, h, 200, as("ann", "GET", "/v1/usage"))
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s (-want +got)\n%s", name, diff)
 		}

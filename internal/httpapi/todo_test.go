@@ -8,19 +8,14 @@ import (
 func TestTodoOpensAgain(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
-	made := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/todos", object{
+	made := answer(t, h, 201, as("ann", "POST", "/v1/todos", object{
 		"content": "x", "coachId": "c", "status": "COMPLETED", "completedAt": "2026-01-01T00:00:00Z",
-	})))
+	}))
 	if made["completedAt"] != "2026-01-01T00:00:00.000Z" {
 		t.Errorf("completedAt %v", made["completedAt"])
 	}
-	again := decodeObject(
-		t,
-		expect(
-			t, h, 200,
-			as("ann", "PATCH", fmt.Sprint("/v1/todos/", made["id"]), object{"status": "PENDING"}),
-		),
-	)
+	again := answer(t, h, 200,
+		as("ann", "PATCH", fmt.Sprint("/v1/todos/", made["id"]), object{"status": "PENDING"}))
 	if at, ok := again["completedAt"]; ok {
 		t.Errorf("a pending todo was completed at %v", at)
 	}
@@ -37,10 +32,7 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 	} {
 		expectProblem(t, h, 422, "invalid", "completedAt", as("ann", "POST", "/v1/todos", body))
 	}
-	made := decodeObject(
-		t,
-		expect(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"})),
-	)
+	made := answer(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "x", "coachId": "c"}))
 	change := as("ann", "PATCH", fmt.Sprint("/v1/todos/", made["id"]))
 	for _, tc := range []struct {
 		status int
@@ -55,7 +47,7 @@ func TestPendingTodoHasNoCompletion(t *testing.T) {
 		change.body = tc.body
 		expect(t, h, tc.status, change)
 	}
-	got := decodeObject(t, expect(t, h, 200, as("ann", "GET", change.path)))
+	got := answer(t, h, 200, as("ann", "GET", change.path))
 	if got["completedAt"] != "2026-01-02T00:00:00.000Z" {
 		t.Errorf("todo %v", got)
 	}

@@ -12,10 +12,10 @@ func TestUIMessages(t *testing.T) {
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s")
 	at := "2026-02-05T12:00:00.000Z"
-	stored := decodeObject(t, expect(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": []any{
+	stored := answer(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": []any{
 		object{"role": "user", "content": "Rest?", "timestamp": at, "metadata": object{"page": "home"}},
 		object{"role": "user", "content": "Or \n not?", "metadata": object{"timestamp": "its own"}},
-	}})))["messages"].([]any)
+	}}))["messages"].([]any)
 	text := func(text string) []any { return []any{object{"type": "text", "text": text}} }
 	want := []any{
 		object{
@@ -28,9 +28,9 @@ func TestUIMessages(t *testing.T) {
 		},
 	}
 	const path = "/v1/sessions/s/ui-messages?limit=1"
-	first := decodeObject(t, expect(t, h, 200, as("ann", "GET", path)))
+	first := answer(t, h, 200, as("ann", "GET", path))
 	next := path + "&cursor=" + first["nextCursor"].(string)
-	second := decodeObject(t, expect(t, h, 200, as("ann", "GET", next)))
+	second := answer(t, h, 200, as("ann", "GET", next))
 	got := append(first["items"].([]any), second["items"].([]any)...)
 	if diff := cmp.Diff(want, got); diff != "" || second["nextCursor"] != nil {
 		t.Errorf("messages (-want +got):\n%s", diff)

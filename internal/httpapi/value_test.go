@@ -56,7 +56,7 @@ func TestTimes(t *testing.T) {
 		if got := out.Messages[0].Timestamp; got != want {
 			t.Errorf("message at %q is at %q, want %q", text, got, want)
 		}
-		if got := decodeObject(t, expect(t, h, 200, profile))["createdAt"]; got != want {
+		if got := answer(t, h, 200, profile)["createdAt"]; got != want {
 			t.Errorf("profile of %q is of %q, want %q", text, got, want)
 		}
 		expect(t, h, 200, timeline)
@@ -74,7 +74,7 @@ func TestTimesHaveTheLimitsThatTheirProblemNames(t *testing.T) {
 	for limit, beyond := range map[string]string{
 		"0001-01-01T00:00:00.001Z": "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999999Z",
 	} {
-		if got := decodeObject(t, expect(t, h, 200, profile(limit)))["createdAt"]; got != limit {
+		if got := answer(t, h, 200, profile(limit))["createdAt"]; got != limit {
 			t.Errorf("%s came back as %v", limit, got)
 		}
 		p := expectProblem(t, h, 422, "invalid", "createdAt", profile(beyond))
