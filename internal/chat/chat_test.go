@@ -33,7 +33,7 @@ func TestATurn(t *testing.T) {
 	if len(f.finished) != 1 || f.finished[0].Content != text || f.finished[0].Metadata["interrupted"] != nil {
 		t.Errorf("stored %+v, want %q once and whole", f.finished, text)
 	}
-	stored := map[string]any{"promptTokens": 5, "cachedTokens": 4, "completionTokens": 3, "totalTokens": 8}
+	stored := map[string]any{"promptTokens": 5.0, "cachedTokens": 4.0, "completionTokens": 3.0, "totalTokens": 8.0}
 	if diff := cmp.Diff(stored, f.finished[0].Metadata["usage"]); diff != "" || f.used != want.Usage {
 		t.Errorf("observed %+v, stored (-want +got):\n%s", f.used, diff)
 	}

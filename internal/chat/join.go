@@ -89,7 +89,7 @@ func (f *follower) news(p conversation.Progress) []Event {
 	var events []Event
 	said := p.Text
 	if p.Answer != nil {
-		said, p.PromptID = p.Answer.Content, text(p.Answer.Metadata[metaPrompt])
+		said, p.PromptID = p.Answer.Content, answerDataOf(*p.Answer).PromptID
 		p.AnswerID = p.Answer.ID
 	}
 	if !f.begun && p.PromptID != "" {

@@ -284,20 +284,16 @@ func (s *Service) ownTokens(a OwnAnswer, kept conversation.KeptPrompt) int {
 }
 
 func ownMetadata(a OwnAnswer, promptID string) map[string]any {
-	metadata := map[string]any{metaFinish: cmp.Or(a.FinishReason, llm.FinishStop)}
+	data := answerData{
+		PromptID: promptID, FinishReason: cmp.Or(a.FinishReason, llm.FinishStop), Model: a.Model, Error: a.Failure,
+	}
 	if a.Usage != (llm.Usage{}) {
-		metadata[metaUsage] = usageMap(a.Usage)
-	}
-	if promptID != "" {
-		metadata[metaPrompt] = promptID
-	}
-	if a.Model != "" {
-		metadata[metaModel] = a.Model
+		data.Usage = &a.Usage
 	}
 	if a.Failure != "" {
-		metadata[metaFinish], metadata["interrupted"], metadata["error"] = Interrupted, true, a.Failure
+		data.FinishReason, data.Interrupted = Interrupted, true
 	}
-	return metadata
+	return data.metadata()
 }
 
 // endOf returns the end of a turn. The session is as it was with the question, and with all up to the answer, so that a

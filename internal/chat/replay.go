@@ -8,20 +8,36 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// The keys of the answer's metadata that a replay needs beside the text.
-const (
-	metaPrompt = "promptId"
-	metaFinish = "finishReason"
-	metaUsage  = "usage"
-	metaModel  = "model"
-)
+// answerData is what is known of an answer beside its text: the metadata of its message. A replay needs it.
+type answerData struct {
+	PromptID     string     `json:"promptId,omitempty"`
+	FinishReason string     `json:"finishReason"`
+	Usage        *llm.Usage `json:"usage,omitempty"`
+	Model        string     `json:"model,omitempty"`
+	Interrupted  bool       `json:"interrupted,omitempty"`
+	Error        string     `json:"error,omitempty"`
+}
+
+func (d answerData) metadata() map[string]any { return encoded[map[string]any](d) }
+
+func answerDataOf(answer conversation.Message) answerData {
+	return encoded[answerData](answer.Metadata)
+}
+
+// encoded returns a value as another type with the same JSON. What is of another type there is left out.
+func encoded[T any](from any) (to T) {
+	if raw, err := json.Marshal(from); err == nil {
+		_ = json.Unmarshal(raw, &to)
+	}
+	return to
+}
 
 // replay returns the events of a turn that is finished, with the stored text.
 func replay(turn conversation.Turn) iter.Seq[Event] {
 	answer := *turn.Answer
 	events := []Event{
 		{"prompt", Built{
-			PromptID: text(answer.Metadata[metaPrompt]), UserMessageID: turn.Message.ID, AnswerID: answer.ID,
+			PromptID: answerDataOf(answer).PromptID, UserMessageID: turn.Message.ID, AnswerID: answer.ID,
 		}},
 		{"token", Token{Text: answer.Content}},
 		{"done", doneOf(answer)},
@@ -37,33 +53,10 @@ func replay(turn conversation.Turn) iter.Seq[Event] {
 
 // doneOf returns the last event of an answer that is stored.
 func doneOf(answer conversation.Message) Done {
-	return Done{
-		MessageID: answer.ID, Usage: usageOf(answer.Metadata[metaUsage]),
-		FinishReason: text(answer.Metadata[metaFinish]), Model: text(answer.Metadata[metaModel]),
+	data := answerDataOf(answer)
+	done := Done{MessageID: answer.ID, FinishReason: data.FinishReason, Model: data.Model}
+	if data.Usage != nil {
+		done.Usage = *data.Usage
 	}
-}
-
-func text(v any) string {
-	s, _ := v.(string)
-	return s
-}
-
-// usageMap and usageOf convert token counts to metadata and back. The store returns numbers in a type of its own.
-func usageMap(u llm.Usage) map[string]any {
-	return map[string]any{
-		"promptTokens": u.PromptTokens, "cachedTokens": u.CachedTokens,
-		"completionTokens": u.CompletionTokens, "totalTokens": u.TotalTokens,
-	}
-}
-
-func usageOf(v any) llm.Usage {
-	var u llm.Usage
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return u
-	}
-	if err := json.Unmarshal(raw, &u); err != nil {
-		return llm.Usage{}
-	}
-	return u
+	return done
 }

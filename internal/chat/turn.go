@@ -205,24 +205,18 @@ func (g *answerRun) finish(ctx context.Context, c llm.Completion, failure error)
 		g.release(ctx, spent)
 		return Done{}, cmp.Or(ofService(failure), errNoAnswer)
 	}
-	done := Done{Usage: c.Usage, FinishReason: c.FinishReason, Model: c.Model}
-	metadata := map[string]any{metaPrompt: g.prompt.ID}
+	done := Done{Usage: c.Usage, FinishReason: cmp.Or(c.FinishReason, llm.FinishStop), Model: c.Model}
 	if failure != nil {
 		g.Report(ctx, "generate answer", failure)
 		done.FinishReason = Interrupted
-		metadata["interrupted"] = true
 	}
-	if done.FinishReason == "" {
-		done.FinishReason = "stop"
-	}
-	metadata[metaFinish] = done.FinishReason
-	metadata[metaUsage] = usageMap(done.Usage)
-	if done.Model != "" {
-		metadata[metaModel] = done.Model
+	data := answerData{
+		PromptID: g.prompt.ID, FinishReason: done.FinishReason, Usage: &done.Usage, Model: done.Model,
+		Interrupted: failure != nil,
 	}
 	answer, err := g.Turns.FinishTurn(ctx, g.user, g.spent(spent), conversation.NewMessage{
 		Role: conversation.RoleAssistant, Content: g.text.String(), AgentID: g.request.AgentID,
-		Metadata: metadata, Tokens: g.Tokens.Count(g.text.String()),
+		Metadata: data.metadata(), Tokens: g.Tokens.Count(g.text.String()),
 	})
 	if err != nil {
 		if fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {
