@@ -21,7 +21,7 @@ func Unmarshal(text []byte, into any) error {
 }
 
 // UnmarshalKnown is Unmarshal for a text of another version of the program, which may have fields that this one does
-// not know. It leaves them out.
+// not know. It leaves them out, also one whose name differs from a known one in its case only.
 func UnmarshalKnown(text []byte, into any) error { return unmarshal(text, into) }
 
 func unmarshal(text []byte, into any, options ...json.Options) error {
