@@ -212,48 +212,6 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	}
 }
 
-// TestNewSessionsAreListedUnderLag lists sessions while the index shows only some of them.
-func TestNewSessionsAreListedUnderLag(t *testing.T) {
-	t.Parallel()
-	clk := dynamotest.NewClock()
-	name := dynamotest.Table(t)
-	l := indexLag{isHidden: func(sk string) bool { return strings.HasSuffix(sk, "new") }}
-	s := dynamotest.OpenIntercepted(t, name, dynamotest.Interceptor{Call: dynamotest.PassThrough, OnQuery: l.query},
-		clk.Option())
-	for _, id := range []string{"a", "b-new", "c", "d-new"} {
-		dynamotest.NewSession(t, s, alice, "coach_conversation", id)
-		clk.Advance(20 * time.Minute)
-	}
-	want := func(limit int, ids ...string) {
-		t.Helper()
-		var got []string
-		page := conversation.Page{Limit: limit}
-		for {
-			sessions, next, err := s.Sessions.Sessions(t.Context(), alice, conversation.SessionFilter{}, page)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, x := range sessions {
-				got = append(got, x.ID)
-			}
-			if page.After = next; next == "" {
-				break
-			}
-		}
-		if !slices.Equal(got, ids) {
-			t.Errorf("by %d: %v, want %v", limit, got, ids)
-		}
-	}
-	want(50, "c", "a") // the others are so old that the index has to show them
-	dynamotest.NewSession(t, s, alice, "workout_log", "e-new", "x")
-	want(50, "e-new", "c", "a")
-	want(2, "e-new", "c", "a")
-	clk.Advance(10 * time.Minute)
-	dynamotest.NewSession(t, s, alice, "workout_log", "f")
-	want(50, "f", "e-new", "c", "a")
-	want(1, "f", "e-new", "c", "a")
-}
-
 // TestPagesOfSessionsUnderLag reads pages of sessions while sessions are created and the index shows more and more of
 // them. Each session that existed before the first page is listed once, in the order of activity.
 func TestPagesOfSessionsUnderLag(tt *testing.T) {

@@ -10,25 +10,24 @@ const (
 	AttrUpdatedAt  = "updatedAt"
 
 	// Messages.
-	AttrMessageID     = "messageId"
-	AttrSeq           = "seq"
-	AttrRole          = "role"
-	AttrContent       = "content"
-	AttrTokens        = "tokens"
-	AttrTimestamp     = "timestamp"
-	AttrSourceContext = "sourceContext"
-	AttrSourceID      = "sourceId"
-	AttrCoachID       = "coachId"
-	attrAgentID       = "agentId"
-	AttrMode          = "mode"
-	AttrMetadata      = "metadata"
-	attrAwaitsAnswer  = "awaitsAnswer" // only where it is true
-	AttrForgotten     = "forgotten"    // only where it is true
-	attrNoIndex       = "noIndex"      // only where it is true
-	attrNoExtract     = "noExtract"    // only where it is true
-	AttrParts         = "parts"        // as JSON
-	attrClientID      = "clientMessageId"
-	AttrMessageSK     = "messageSk" // of a clientMessageId
+	AttrMessageID    = "messageId"
+	AttrSeq          = "seq"
+	AttrRole         = "role"
+	AttrContent      = "content"
+	AttrTokens       = "tokens"
+	AttrTimestamp    = "timestamp"
+	AttrSourceID     = "sourceId"
+	AttrCoachID      = "coachId"
+	attrAgentID      = "agentId"
+	AttrMode         = "mode"
+	AttrMetadata     = "metadata"
+	attrAwaitsAnswer = "awaitsAnswer" // only where it is true
+	AttrForgotten    = "forgotten"    // only where it is true
+	attrNoIndex      = "noIndex"      // only where it is true
+	attrNoExtract    = "noExtract"    // only where it is true
+	AttrParts        = "parts"        // as JSON
+	attrClientID     = "clientMessageId"
+	AttrMessageSK    = "messageSk" // of a clientMessageId
 	// AttrSessionCreatedAt is in epoch milliseconds, in a session and in what belongs to it. It distinguishes the session
 	// from a deleted one of the same id, whose messages an index may still show.
 	AttrSessionCreatedAt = "sessionCreatedAtMs"
@@ -96,9 +95,7 @@ const (
 	AttrPromptVersion = "promptVersion"
 
 	// Stored prompts.
-	AttrRecipe   = "recipe"
-	AttrManifest = "manifest"
-	AttrText     = "text"
+	AttrText = "text"
 
 	// Idempotency records.
 	AttrBodyHash    = "bodyHash"
@@ -125,15 +122,12 @@ const (
 	AttrPermit   = "slot" // of the idempotency record of a turn
 
 	// Documents.
-	AttrNamespace   = "namespace"
-	AttrDocumentKey = "documentKey"
-	AttrValue       = "value"
-	AttrIndexPaths  = "indexPaths" // absent for the whole value
-	AttrWriteToken  = "writeToken" // of the put that wrote the record
+	AttrNamespace  = "namespace"
+	AttrValue      = "value"
+	AttrIndexPaths = "indexPaths" // absent for the whole value
+	AttrWriteToken = "writeToken" // of the put that wrote the record
 
 	// Deletions and erasures.
-	AttrVectors     = "vectors"
-	AttrEmptied     = "emptied"
 	AttrDeletedAt   = "deletedAt"
 	AttrSweeps      = "sweeps"
 	AttrErasing     = "erasing"
@@ -141,11 +135,6 @@ const (
 	AttrCounts      = "counts"
 	AttrVectorCount = "vectorCount"
 	AttrLeft        = "left"
-
-	// The progress of a reindex.
-	AttrSegments = "segments"
-	AttrAfter    = "after"
-	AttrDone     = "done"
 
 	// Long-term records. Like a session's, their version counts writes.
 	AttrPatterns   = "patterns"

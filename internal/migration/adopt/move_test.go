@@ -223,54 +223,6 @@ func TestAppValues(t *testing.T) {
 	}
 }
 
-// TestUnmovable checks that what cannot be moved says why and stays as it is.
-func TestUnmovable(t *testing.T) {
-	t.Parallel()
-	base := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
-	list := func(entries ...types.AttributeValue) types.AttributeValue {
-		return &types.AttributeValueMemberM{Value: appRecord{"messages": &types.AttributeValueMemberL{Value: entries}}}
-	}
-	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
-	for name, c := range map[string]struct {
-		attributes types.AttributeValue
-		other      appRecord
-		reason     string
-	}{
-		"an entry that is no map": {attributes: list(str("x")), reason: "attributes.messages[0]: the entry is no map"},
-		"two that are no maps": {
-			attributes: list(&types.AttributeValueMemberM{}, str("x"), str("y")),
-			reason:     "attributes.messages[1]: the entry is no map, and 1 more",
-		},
-		"no list": {
-			attributes: &types.AttributeValueMemberM{Value: appRecord{"messages": str("x")}}, reason: "no list of messages",
-		},
-		"no map": {attributes: str("x"), reason: "no list of messages"},
-		"another session of the id": {
-			attributes: list(),
-			other:      appRecord{"pk": str("user#" + base.User), "sk": str("coach_creator_session#" + base.ID)},
-			reason:     "another session of this id in coach_creator",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := maps.Clone(base.Item)
-			r["attributes"] = c.attributes
-			a := newAppTable(t, r)
-			if c.other != nil {
-				a.put(t, c.other)
-			}
-			_, err := adopt.Move(t.Context(), a.db, conversation.UserID(base.User), base.ID, migration.InStore)
-			reason, ok := migration.ReasonOf(err)
-			if !ok || !strings.HasSuffix(reason, c.reason) {
-				t.Errorf("got %v, want %q", err, c.reason)
-			}
-			if diff := diffRecords(r, a.get(t, "user#"+base.User, base.Key())); diff != "" {
-				t.Errorf("the record has changed:\n%s", diff)
-			}
-		})
-	}
-}
-
 // TestFullRecord moves a session whose record has no room for what dual adds to it. It goes to the shared store at
 // once, for the job and for an append, and its messages do not fit back.
 func TestFullRecord(t *testing.T) {
