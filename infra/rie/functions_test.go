@@ -151,9 +151,9 @@ func (s *system) migrate(t testing.TB) {
 	answer := decode[struct {
 		Stage    string
 		Done     bool
-		Forecast *struct{ ReadUnits float64 }
+		Forecast *struct{ Sessions int }
 	}](t, s.invoke(t, "migrate", load(t, "migrate")))
-	if answer.Stage != "shared" || !answer.Done || answer.Forecast == nil || answer.Forecast.ReadUnits == 0 {
+	if answer.Stage != "shared" || !answer.Done || answer.Forecast == nil || answer.Forecast.Sessions != 0 {
 		t.Errorf("the dry run answers %+v", answer)
 	}
 }
