@@ -255,8 +255,9 @@ func TestReferenceIsBounded(t *testing.T) {
 	got := build(t, w.service(now), "u", r)
 	var shown []string
 	for line := range strings.SplitSeq(sectionOf(systemText(got), "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
-		text, _ := behindLabel(line)
-		shown = append(shown, text)
+		if text, begins := behindLabel(line); begins {
+			shown = append(shown, text)
+		}
 	}
 	want := []string{"taper 3", "taper 4", "taper 5", "taper 6", "taper 7", "taper 8", "Something else entirely."}
 	if diff := cmp.Diff(want, shown); diff != "" {

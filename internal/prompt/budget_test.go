@@ -273,8 +273,9 @@ func TestLeastBudget(t *testing.T) {
 	for budget := prompt.MinBudget; budget < 1000; budget += 50 {
 		r.Budget.Tokens = budget
 		p := build(t, w.service(now), "u", r)
-		// as much as a heading and the least part of an entry, or the time, may need
-		if left := budget - p.Tokens.Total; left > 75 {
+		// as much as a heading and the least part of an entry, the time, or what is over the share of the standing blocks
+		// may need
+		if left := budget - p.Tokens.Total; left > 100 {
 			t.Errorf("of %d tokens %d are not used", budget, left)
 		}
 	}

@@ -243,7 +243,7 @@ func TestLeftoversOfTheCapComeFirst(t *testing.T) {
 	logged, _ := numbered(10, fill)
 	summarize(p.converse("log", "workout_log", "c", on(5, 9, 0), logged...), "They logged swings.")
 	partly, both := 0, 0
-	for budget := 1200; budget < 2600; budget += 50 {
+	for budget := 1800; budget < 6000; budget += 150 {
 		r := request(prompt.Unified)
 		r.Budget = &prompt.Budget{Tokens: budget}
 		block := blockOf(t, build(t, w.service(now), "u", r), "thread_history")

@@ -158,7 +158,7 @@ func TestSearchIsAsked(t *testing.T) {
 		!strings.HasSuffix(asked.Text, " end") || !utf8.ValidString(asked.Text) {
 		t.Errorf("asked for %d bytes, %.20q", n, asked.Text)
 	}
-	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 80 ||
+	if asked.SessionID != "here" || asked.Context != "coach_conversation" || asked.CoachID != "c" || asked.Limit != 200 ||
 		!asked.Ranked {
 		t.Errorf("asked %+v", asked)
 	}
@@ -279,7 +279,9 @@ func TestMessageThatCannotFit(t *testing.T) {
 }
 
 // The blocks give way from the bottom: as the budget falls, a block loses nothing to it while a lower one has anything
-// that the budget could take; the tool and pinned safety facts outlast them all.
+// that the budget could take, but for the standing blocks and what was found, which have shares of
+// their own. The tool and pinned safety
+// facts outlast them all.
 func TestDropOrder(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -296,9 +298,10 @@ func TestDropOrder(t *testing.T) {
 		for _, b := range p.Manifest.Blocks {
 			for _, i := range b.Items {
 				switch {
-				case i.Decision != pack.Dropped && b.Name != "safety" && b.Name != "instruction":
+				case i.Decision != pack.Dropped && !prompt.Recipes[0].Slots[slots[b.Name]].Standing && b.Name != "safety" &&
+					b.Name != "instruction":
 					lowest = max(lowest, slots[b.Name])
-				case strings.HasPrefix(i.Reason, "the budget of "):
+				case strings.HasPrefix(i.Reason, "the budget of ") && b.Name != "relevant_messages":
 					highest = min(highest, slots[b.Name])
 				}
 			}

@@ -1,7 +1,6 @@
 package prompt_test
 
 import (
-	"errors"
 	"regexp"
 	"slices"
 	"strings"
@@ -171,7 +170,7 @@ func (c historyCase) checkLatest(t *testing.T, latest, others []shownSummary) {
 	var own, newest conversation.Session
 	for _, s := range c.visible {
 		isOther := slices.ContainsFunc(others, func(shown shownSummary) bool { return shown.id == s.ID })
-		if s.Summary == nil || isOther || !c.isNeeded(s) {
+		if s.Summary == nil || isOther {
 			continue
 		}
 		if s.ID == c.request.SessionID {
@@ -223,21 +222,10 @@ func (c historyCase) hasAll(s conversation.Session) bool {
 	return true
 }
 
-// isNeeded reports whether the prompt may have a session's summary by the registry of contexts.
-func (c historyCase) isNeeded(s conversation.Session) bool {
-	from, err := conversation.AppContextOf(s.Context)
-	here, hereErr := conversation.AppContextOf(c.request.Context)
-	return !c.recipe.NeededOnly || s.Context == c.request.Context ||
-		errors.Join(err, hereErr) == nil && slices.Contains(here.Reads, from.Summary.Type)
-}
-
 // checkEarlier compares the earlier sessions with tiers 3 and 4, less what other blocks tell.
 func (c historyCase) checkEarlier(t *testing.T, got, others []shownSummary) {
 	want, shown := []string{}, []string{}
 	for _, s := range c.summaries {
-		if !c.isNeeded(s.session) {
-			continue
-		}
 		isOther := slices.ContainsFunc(others, func(shown shownSummary) bool { return shown.id == s.session.ID })
 		if s.session.Summary != nil && !isOther && !c.hasAll(s.session) {
 			want = append(want, s.session.ID)

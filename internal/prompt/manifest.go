@@ -148,7 +148,7 @@ func newBlock(b *pack.Block, frames map[*choose.Group]pack.Cost, cost pack.Cost,
 	for i := range b.Items {
 		item := &b.Items[i]
 		switch {
-		case item.Group == nil:
+		case item.Group == nil, item.Group.Listed:
 			out.Items = append(out.Items, newItem(item))
 		case !known[item.Group]:
 			known[item.Group] = true

@@ -141,8 +141,8 @@ func readMarkdown(t failer, p prompt.Prompt) map[string][]string {
 	end := func() { blocks[slot.Block] = append(blocks[slot.Block], readItems(recipe, slot, text)...) }
 	for line := range strings.SplitSeq(systemText(p), "\n") {
 		next, isHeading := names[line]
-		inside := slot.Block == "expertise" && strings.HasPrefix(line, "### ") || slot.Block == "thread_history" &&
-			strings.HasPrefix(line, "## ")
+		inside := slot.Block == "expertise" && strings.HasPrefix(line, "### ") || strings.HasPrefix(line, "## ") &&
+			(slot.Block == "thread_history" || slot.Block == "relevant_messages")
 		switch {
 		case line != "" && isHeading:
 			end()

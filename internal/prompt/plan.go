@@ -26,7 +26,7 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 	plan := gather.Plan{
 		User: user, Context: o.Context, SessionID: o.SessionID, CoachID: o.CoachID, AppContext: o.appContext,
 		Message: o.Message, MessageID: o.MessageID, Zone: o.zone, Now: now,
-		Messages: reads.Messages, Sessions: reads.Sessions, Hits: reads.Hits, Records: reads.records(),
+		Messages: reads.Messages, Sessions: reads.Sessions, Hits: o.recipe.hits(o.budget), Records: reads.records(),
 		Strategy: o.strategy(), Scoping: o.scopingConfig(),
 		Thread: o.recipe.has(block.Now), Transcripts: hasThread,
 		Activity: o.recipe.has(block.Activity), Latest: o.recipe.has(block.SessionSummary),
@@ -46,7 +46,7 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 	plan := choose.Plan{
 		Recipe: o.recipe.Name, SystemRole: o.SystemRole, Role: o.recipe.Role, Rules: o.recipe.Rules,
-		Instruction: o.recipe.Instruction, IncludeEmail: o.recipe.IncludeEmail, NeededOnly: o.recipe.NeededOnly,
+		Instruction: o.recipe.Instruction, IncludeEmail: o.recipe.IncludeEmail,
 		Strategy: o.strategy(), Scoping: o.scopingConfig(), ScopedByRequest: o.Scoping != nil,
 		StablePrefix: o.recipe.StablePrefix, Continues: previous.Continues,
 		Slots: make([]choose.Slot, len(o.recipe.Slots)),
@@ -70,11 +70,11 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 func (o checkedRequest) packPlan(previous pack.Previous) pack.Plan {
 	plan := pack.Plan{
 		Order: o.recipe.Order, Budget: o.budget, MessageExcluded: o.recipe.MessageExcluded, Previous: previous,
-		CacheFirst: o.recipe.CacheFirst, Slots: make([]pack.Slot, len(o.recipe.Slots)),
+		CacheFirst: o.recipe.CacheFirst, Standing: o.recipe.Standing, Slots: make([]pack.Slot, len(o.recipe.Slots)),
 	}
 	for i, s := range o.recipe.Slots {
 		plan.Slots[i] = pack.Slot{
-			Block: s.Block, Required: s.Required, Protected: s.Protected,
+			Block: s.Block, Required: s.Required, Protected: s.Protected, Standing: s.Standing, Relevant: s.Relevant,
 			Tokens: s.Cap.Tokens, Percent: s.Cap.Percent, FillRest: s.Cap.FillRest, Shorten: s.Cap.Shorten,
 		}
 	}

@@ -40,9 +40,6 @@ type Recipe struct {
 	NeedsProfile bool
 	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
-	// NeededOnly leaves out summaries of contexts that the request's context does not read, as the registry of contexts
-	// says (unified-conversation-context, "Gaps to Consider for Phase 1", Relevance vs. noise).
-	NeededOnly bool
 	// Format writes the prompt.
 	Format *render.Format
 	// Scoping names the strategy that selects recent_messages (package scoping); empty means scoping.LastN.
@@ -61,6 +58,8 @@ type Recipe struct {
 	// CacheFirst keeps what changes with each turn to a fifth of the stable prefix while a server may have that in its
 	// cache, though the budget has room for more (docs/adr/0025).
 	CacheFirst bool
+	// Standing is the percentage of the budget that the standing blocks may take together; 0 does not limit.
+	Standing int
 	// Tools are the tools that the model is offered. The instruction block counts their tokens.
 	Tools []string
 }
@@ -78,6 +77,14 @@ type Reads struct {
 	// hits; empty means all. Summaries replaces those of the summaries of all contexts.
 	Records   []string
 	Summaries bool
+}
+
+// mostHits is how many hits a prompt uses at most.
+const mostHits = 200
+
+// hits returns how many hits a prompt of a budget uses: more than the recipe's for a budget above its default.
+func (r Recipe) hits(budget pack.Cost) int {
+	return max(r.Reads.Hits, min(r.Reads.Hits*budget.Tokens/r.Budget.Tokens, mostHits))
 }
 
 // records returns the record types to search for.
@@ -98,6 +105,8 @@ type Slot struct {
 	Required bool
 	// Protected blocks are packed directly after the required ones, before more valuable blocks.
 	Protected bool
+	// Standing blocks share the recipe's Standing. The Relevant block is kept half of what the message leaves.
+	Standing, Relevant bool
 	// Heading is written above the entries. Empty, if set, is written in their place if there are none. Ending is
 	// counted for the block and written by the format elsewhere, such as a closing tag.
 	Heading, Empty, Ending string

@@ -22,7 +22,7 @@ var unified = Recipe{
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
 	CacheFirst:    true,
-	NeededOnly:    true,
+	Standing:      15,
 	Order: []string{
 		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
 		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
@@ -39,35 +39,44 @@ var unified = Recipe{
 		},
 		{Block: block.Now, Style: render.Bullet, Heading: nowHeading},
 		{
-			Block: block.Foundation, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER",
-			Cap: Cap{Items: 12, FillRest: true},
+			Block: block.Foundation, Standing: true, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER",
+			Cap: Cap{Items: 12},
 		},
 		{Block: block.Activity, Style: render.Labelled, Heading: activityHeading, Cap: Cap{Items: 5, Shorten: true}},
 		{
 			Block: block.Loops, Style: render.Bullet,
 			Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5},
 		},
-		{Block: block.Goals, Style: render.Bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
+		{Block: block.Goals, Standing: true, Style: render.Bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
 		{
 			Block: block.RelevantMemories, Style: render.Bullet, Heading: "# MEMORIES THAT MAY MATTER NOW",
 			Cap: Cap{Items: 8, FillRest: true},
 		},
 		{
 			Block: block.RelevantMessages, Style: render.Attributed, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW",
-			Cap: Cap{Chars: choose.RelevantChars, Percent: 25, FillRest: true},
+			Relevant: true, Cap: Cap{Chars: choose.RelevantChars, FillRest: true},
 		},
 		{
 			Block: block.Thread, Style: render.TranscriptLine, Heading: "# EARLIER IN THIS THREAD AND TODAY",
 			Cap: Cap{Chars: 800, Percent: 25, FillRest: true},
 		},
-		{Block: block.Profile, Style: render.Bullet, Heading: "# PROFILE"},
-		{Block: block.Engagement, Style: render.Bullet, Heading: "# ENGAGEMENT"},
-		{Block: block.UserSummary, Style: render.Bullet, Heading: "# PATTERNS AND PROGRESS"},
+		{Block: block.Profile, Standing: true, Style: render.Bullet, Heading: "# PROFILE"},
+		{Block: block.Engagement, Standing: true, Style: render.Bullet, Heading: "# ENGAGEMENT"},
+		{Block: block.UserSummary, Standing: true, Style: render.Bullet, Heading: "# PATTERNS AND PROGRESS"},
 		{Block: block.Wins, Style: render.Bullet, Heading: "# RECENT WINS", Cap: Cap{Items: 3}},
-		{Block: block.Spine, Style: render.Prose, Heading: "# YOUR STORY WITH THE USER SO FAR", Cap: Cap{Chars: 1200}},
-		{Block: block.SessionSummary, Style: render.Labelled, Heading: "# LATEST SESSION SUMMARY", Cap: Cap{Chars: 600}},
-		{Block: block.Seed, Style: render.Prose, Heading: "# NOTE ABOUT THE USER", Cap: Cap{Chars: 800}},
-		{Block: block.SessionSummaries, Style: render.Labelled, Heading: "# EARLIER SESSIONS"},
+		{
+			Block: block.Spine, Standing: true, Style: render.Prose, Heading: "# YOUR STORY WITH THE USER SO FAR",
+			Cap: Cap{Chars: 1200, Shorten: true},
+		},
+		{
+			Block: block.SessionSummary, Standing: true, Style: render.Labelled, Heading: "# LATEST SESSION SUMMARY",
+			Cap: Cap{Chars: 600, Shorten: true},
+		},
+		{
+			Block: block.Seed, Standing: true, Style: render.Prose, Heading: "# NOTE ABOUT THE USER",
+			Cap: Cap{Chars: 800, Shorten: true},
+		},
+		{Block: block.SessionSummaries, Standing: true, Style: render.Labelled, Heading: "# EARLIER SESSIONS"},
 		{Block: block.Instruction, Required: true, Style: render.Prose}, // the tool alone; the rules follow the role
 	},
 }

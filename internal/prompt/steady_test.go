@@ -23,24 +23,24 @@ func chat(w *fixture, n int) (*person, prompt.Request) {
 	summarize(p.converse("design", "program_designer", "c", now.Add(-3*time.Hour), says(0, "Swap?")), "They swapped.")
 	for i := range 3 {
 		summarize(p.converse(fmt.Sprint("old", i), "coach_conversation", "c", now.Add(-time.Duration(i+1)*50*time.Hour),
-			says(0, "Hello.")), strings.Repeat(fmt.Sprint("They spoke of squats ", i, ". "), 20))
+			says(0, "Hello.")), fmt.Sprint("They spoke of squats ", i, "."))
 	}
 	var lines []line
 	for i := range n {
 		at := time.Duration(2*i) * minute
-		lines = append(lines, says(at, fmt.Sprint("question ", i)), answers(at+minute, fmt.Sprint("answer ", i)))
+		lines = append(lines, says(at, fmt.Sprint("question ", i)), answers(at+minute, fmt.Sprint("answer ", i, strings.Repeat(" and so on", 20))))
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-time.Duration(2*n)*minute), lines...)
 	for i := range 5 {
 		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
-			ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: strings.Repeat(fmt.Sprint("fact ", i, " "), 50),
+			ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: strings.Repeat(fmt.Sprint("fact ", i, " "), 10),
 			CreatedAt: now.Add(-time.Duration(100+i) * time.Hour), Pinned: i < 2,
 		})
 		found := longterm.Memory{ID: fmt.Sprint("f", i), Type: longterm.ProfileMemory, Content: fmt.Sprint("found ", i)}
 		p.hits = append(p.hits, recall.Hit{ID: found.ID, Score: 0.9, Memory: &found})
 	}
-	p.snapshot.Seed = &longterm.Seed{Content: strings.Repeat("short answers ", 50)}
-	p.snapshot.Spines = map[string]longterm.Spine{"c": {CoachID: "c", Text: strings.Repeat("a story ", 100)}}
+	p.snapshot.Seed = &longterm.Seed{Content: strings.Repeat("short answers ", 20)}
+	p.snapshot.Spines = map[string]longterm.Spine{"c": {CoachID: "c", Text: strings.Repeat("a story ", 50)}}
 	p.snapshot.Todos = []longterm.Todo{{ID: "t", CoachID: "c", Content: "Buy a band", Status: longterm.Pending}}
 	return p, prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
@@ -237,22 +237,26 @@ func TestNoAgeInFront(t *testing.T) {
 	}
 }
 
-// While a server may have the prompt before in its cache, what is late takes a share of what is in front at most.
-// The session's first prompt, and one after a long pause, have as much of it as the budget holds.
+// While a server may have the prompt before in its cache, what is late takes a share of what is in front at most, but for
+// what the message asks for. The session's first prompt, and one after a long pause, have as much of it as the budget
+// holds.
 func TestLateBlocksHaveAShare(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		pause time.Duration
+		score float64
 		whole bool
 	}{
-		"a minute later": {time.Minute, false}, "two hours later": {2 * time.Hour, true},
+		"a minute later":            {time.Minute, 0.05, false},
+		"a minute later, asked for": {time.Minute, 0.5, true},
+		"two hours later":           {2 * time.Hour, 0.05, true},
 	} {
 		w := newFixture()
 		p, r := chat(w, 10)
 		for i := range 30 {
 			text := strings.Repeat(fmt.Sprint("an earlier word ", i, " "), 10)
 			p.converse(fmt.Sprint("past", i), "coach_conversation", "c", now.Add(-time.Duration(300+i)*time.Hour), says(0, text))
-			p.hits = append(p.hits, recall.Hit{ID: "x", Score: 0.9, Message: &p.messages[len(p.messages)-1]})
+			p.hits = append(p.hits, recall.Hit{ID: "x", Score: tt.score, Message: &p.messages[len(p.messages)-1]})
 		}
 		got := build(t, w.service(now.Add(tt.pause)), "u", r)
 		late := tokens.Count(got.Messages[len(got.Messages)-2].Content)
@@ -295,7 +299,7 @@ func TestFullBudgetKeepsTheFront(t *testing.T) {
 				at := now.Add(-26*time.Hour - time.Duration(n)*time.Hour)
 				summarize(p.converse(fmt.Sprint("short", n), "coach_conversation", "c", at, says(0, "Hello.")), "They spoke.")
 			}
-			r.Budget = &prompt.Budget{Tokens: 2600 + 17*i}
+			r.Budget = &prompt.Budget{Tokens: 3600 + 17*i}
 			before := build(t, w.service(now), "u", r)
 			if b := blockOf(t, before, "session_summaries"); included(b) > 118 || included(b) == 0 {
 				t.Fatalf("%d of %d summaries are in the prompt in %d tokens", included(b), len(b.Items), r.Budget.Tokens)

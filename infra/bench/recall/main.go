@@ -1,10 +1,11 @@
 // Command recall measures how much of what questions ask for is found. It imports conversations through the public
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
 // is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside BM25 and
-// the index's own score, and which share is in a prompt of 4,000 tokens. It starts a local stack of its own.
+// the index's own score, and which share is in a prompt of 4,000 tokens that is asked for in each context, in a new session and in the middle of a
+// chat. It starts a local stack of its own.
 //
 //	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-docs ../../docs]
-//	  [-leave-one-out]
+//	  [-leave-one-out] [-every 3]
 //
 // With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
 // were fitted on all other conversations, and those that were fitted on the other data sets (infra/bench/fit).
@@ -28,6 +29,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // indexTimeout is how long a stack may take until all is summarised and indexed.
@@ -35,7 +37,7 @@ const indexTimeout = 30 * time.Minute
 
 type options struct {
 	data, embeddings, model, docs string
-	dimensions                    int
+	dimensions, every             int
 	leaveOneOut                   bool
 }
 
@@ -48,6 +50,7 @@ func main() {
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
 	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
 		"ask again, with weights fitted on other conversations and data sets")
+	flag.IntVar(&o.every, "every", 1, "ask every nth question of each data set alone")
 	flag.Parse()
 	if o.data == "" {
 		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations")
@@ -67,6 +70,9 @@ func (o options) run(ctx context.Context) error {
 		return err
 	}
 	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Command: o.command()}
+	for i := range sets {
+		sets[i].KeepEvery(o.every)
+	}
 	if err := o.measureStacks(ctx, sets, &r); err != nil {
 		return err
 	}
@@ -86,6 +92,9 @@ func (o options) command() string {
 	command := fmt.Sprintf("make bench NAME=recall DATA=%q", strings.Join(files, " "))
 	if o.embeddings != "" {
 		command += " EMBEDDINGS=" + o.embeddings
+	}
+	if o.every > 1 {
+		command += fmt.Sprintf(", every question of %d", o.every)
 	}
 	return command
 }
@@ -128,5 +137,5 @@ func ask(ctx context.Context, b *evidence.Bench) ([]evidence.Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	return found, b.AddPrompts(ctx, found)
+	return found, b.AddPrompts(ctx, evidence.Places(registry.Live().ContextNames()), found)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -94,7 +95,8 @@ func (r result) table() *report.Table {
 				cells = append(cells, report.Percent(share))
 			}
 			if k.HasPrompts {
-				cells = append(cells, report.Percent(score.InPrompt), report.Percent(score.Whole))
+				_, worst := score.Worst()
+				cells = append(cells, report.Percent(worst.In), report.Percent(worst.Whole))
 			}
 			t.Add(cells...)
 		}
@@ -119,8 +121,33 @@ func (r result) classes() *report.Table {
 					cells = append(cells, cellOf(k.Scores[name], place))
 				}
 			}
-			t.Add(append(cells, report.Percent(score.InPrompt), report.Percent(byWords.Scores[name].InPrompt))...)
+			_, worst := score.Worst()
+			_, within := byWords.Scores[name].Worst()
+			t.Add(append(cells, report.Percent(worst.In), report.Percent(within.In))...)
 		}
+	}
+	return t
+}
+
+// places has a row for each place where prompts are asked for, by the last ranking, with all data sets.
+func (r result) places() *report.Table {
+	sets := r.worstFirst()
+	headings, rows := []string{"asked in"}, map[evidence.Place]bool{}
+	for _, s := range sets {
+		headings = append(headings, s.Name)
+		for p := range s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Prompts {
+			rows[p] = true
+		}
+	}
+	t := report.NewTable("", headings...)
+	for _, p := range slices.SortedFunc(maps.Keys(rows), func(a, b evidence.Place) int {
+		return cmp.Compare(a.String(), b.String())
+	}) {
+		cells := []any{p}
+		for _, s := range sets {
+			cells = append(cells, report.Percent(s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Prompts[p].In))
+		}
+		t.Add(cells...)
 	}
 	return t
 }
@@ -152,15 +179,18 @@ first.
 R@k is the share of the evidence among the first k messages, B the share within a budget of tokens of four characters,
 whole messages only. Recall's budgets are filled as recall fills the budget that a request names; the other rankings'
 are filled best first. "In the prompt" is the share that is in a %s prompt of 4,000 tokens, of long messages
-by a part; "whole" counts whole messages only. For BM25 it is the share within 4,000 tokens of messages, where a prompt
+by a part, at the place where it is least; "whole" counts whole messages only. For BM25 it is the share within 4,000 tokens of messages, where a prompt
 has its rules and other blocks, too. All are means over the questions. The weights that ship are fitted on all of these
 conversations; the rows below leave out the data set or the conversation that is asked about. The index's own score is
 measured in memory (%s), over all questions.
 
 - %s
 
-%sThe classes of the questions, recall by the last ranking of their data set:
+%sThe share in the prompt by where it is asked for, of all questions, by the last ranking of each data set:
+
+%s
+The classes of the questions, recall by the last ranking of their data set:
 
 %s`, r.Model, r.Date, "`"+r.Command+"`", report.ThisMachine(), r.table().Markdown(), "`unified`", "`infra/bench/fit`",
-		strings.Join(r.lines(), "\n- "), r.barSection(), r.classes().Markdown())
+		strings.Join(r.lines(), "\n- "), r.barSection(), r.places().Markdown(), r.classes().Markdown())
 }

@@ -56,6 +56,9 @@ type Candidate struct {
 	// Fresh is set if it came up after the sitting began, in a prompt with a stable prefix.
 	Fresh bool
 
+	// Asked is set if it is likely what the message asks for.
+	Asked bool
+
 	// Left says why the candidate is left out. It is empty if the prompt may have it.
 	Left string
 	// Why, if set, is the reason for including it. Cut says how its text was cut.
@@ -86,6 +89,8 @@ type Group struct {
 	// Unread, if set, says why messages before its first one were not read.
 	Unread string
 	Began  time.Time
+	// Listed is set if the manifest has a line for each of its messages.
+	Listed bool
 }
 
 // HasText reports whether the candidate says anything.
@@ -168,11 +173,13 @@ func capChars(e *Candidate, slot *Slot) *Candidate {
 	return e
 }
 
-// positionByTime puts candidates in the order in which they were said.
-func positionByTime(candidates []*Candidate) {
-	sorted := slices.Clone(candidates)
+// positionByTalk puts the candidates of each group together, in the order in which they were said. What is left out has
+// no group.
+func positionByTalk(candidates []*Candidate) {
+	sorted := slices.DeleteFunc(slices.Clone(candidates), func(e *Candidate) bool { return e.Group == nil })
 	slices.SortStableFunc(sorted, func(a, b *Candidate) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.Group.Began.Compare(b.Group.Began), cmp.Compare(a.Group.ID, b.Group.ID),
+			a.At.Compare(b.At), cmp.Compare(a.ID, b.ID))
 	})
 	for i, e := range sorted {
 		e.Position = i

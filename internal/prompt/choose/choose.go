@@ -82,8 +82,6 @@ type Plan struct {
 	Modules, Tools []Constant
 	// IncludeEmail adds the e-mail address to the profile.
 	IncludeEmail bool
-	// NeededOnly leaves out summaries of contexts that this one does not read.
-	NeededOnly bool
 	// Strategy and Scoping select the session's own messages. ScopedByRequest is set if the request names them.
 	Strategy        scoping.Strategy
 	Scoping         scoping.Config

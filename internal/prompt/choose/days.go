@@ -30,7 +30,7 @@ func dedupedDay(c *chooser, u history.Remainder, slot *Slot) *Candidate {
 	if recentHas(c, u) && e.Left == "" {
 		e.leave("repeats " + block.Recent)
 	}
-	return capChars(c.claimCandidate(c.needed(e), dayKey(u.Session, u.Day), slot.Block), slot)
+	return capChars(c.claimCandidate(e, dayKey(u.Session, u.Day), slot.Block), slot)
 }
 
 // recentHas reports whether recent_messages has a day of this session from its beginning.

@@ -15,8 +15,7 @@ const rawMemories = 12
 
 // chooseRelevantMemories chooses the memories closest to the message that no other block has, by type
 // (prompt-assembly-map, "Block Map Table": caps 2, 3, 3, and 8 in all). If the block fills the budget, it defers what
-// the caps leave out, and after that every other valid memory, the newest first. In a session that continues those
-// are foundation_memories': packing decides which of the two blocks has a memory.
+// the caps leave out.
 func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
 	m := memoryChooser{chooser: c, slot: slot, perType: map[longterm.MemoryType]int{}}
 	raw := 0
@@ -28,9 +27,6 @@ func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
 			break
 		}
 		m.add(h)
-	}
-	if slot.FillRest && !c.Continues {
-		m.addOthers()
 	}
 	return m.candidates
 }
@@ -68,22 +64,6 @@ func (c *memoryChooser) add(h recall.Hit) {
 	if c.claimCandidate(e, factKey(h.Memory.Content), c.slot.Block); e.Left == "" && over == "" {
 		c.kept++
 		c.perType[h.Memory.Type]++
-	}
-}
-
-// addOthers adds every other valid memory, the newest first, for what the budget leaves.
-func (c *memoryChooser) addOthers() {
-	known := map[string]bool{}
-	for _, e := range c.candidates {
-		known[e.ID] = true
-	}
-	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
-		if _, taken := c.claims[factKey(m.Content)]; known[m.ID] || taken {
-			continue
-		}
-		e := c.memoryCandidate(m)
-		e.Deferred = "it shares no words with the message"
-		c.candidates = append(c.candidates, e)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
@@ -33,6 +34,9 @@ const (
 	// transcriptShare is the share of the best probability that a message needs if a transcript may have it too. About
 	// the seven best messages of a question have it.
 	transcriptShare = 0.1
+	// askedProbability is how likely a message is what the user asks for, so that it comes in the middle of a chat, too,
+	// whatever a cache could use again (docs/adr/0068).
+	askedProbability = 0.1
 	// referencedCount is how many messages of the conversation that the user refers to are included.
 	referencedCount = 6
 )
@@ -44,15 +48,52 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	candidates := append(referencedMessages(c, slot), relevantHits(c, slot)...)
 	candidates = capItems(candidates, slot)
 	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
+	groupByTalk(c, candidates)
 	for _, e := range candidates {
-		e.Label = attribution(c, e)
 		if e.Left == "" {
 			capPassage(e, slot, asked)
 		}
 		capChars(e, slot)
 	}
-	positionByTime(candidates)
+	positionByTalk(candidates)
 	return candidates
+}
+
+// groupByTalk puts the messages of one session and day under one heading. Each is labelled with its speaker, and with
+// its time where the day has several talks.
+func groupByTalk(c *chooser, candidates []*Candidate) {
+	groups, talks := map[string]*Group{}, map[string]int{}
+	for _, e := range candidates {
+		if e.Left != "" {
+			continue
+		}
+		day := calendar.ISO(e.At, c.Zone)
+		g := groups[e.SessionID+" "+day]
+		if g == nil {
+			g = &Group{
+				Kind: e.Kind, ID: e.SessionID, SessionID: e.SessionID, Context: e.Context, Began: e.At, Date: day,
+				Label: talkLabel(c, e), Listed: true,
+			}
+			groups[e.SessionID+" "+day] = g
+			talks[day]++
+		}
+		if e.Group = g; e.At.Before(g.Began) {
+			g.Began = e.At
+		}
+	}
+	for _, e := range candidates {
+		if e.Label = SpeakerName(e.Role); e.Group != nil && talks[e.Group.Date] > 1 {
+			e.Label += " " + calendar.Clock(e.At, c.Zone)
+		}
+	}
+}
+
+// talkLabel says where and when something was said, and with whom if it was another coach.
+func talkLabel(c *chooser, e *Candidate) string {
+	if e.Kind == "check_in" {
+		return "Check-in - " + conversation.Age(e.At, c.Now, c.Zone)
+	}
+	return ContextLabel(e.Context) + c.withCoach(e.CoachID) + " - " + conversation.Age(e.At, c.Now, c.Zone)
 }
 
 // passageMarks is how many characters a passage leaves for what marks its ends.
@@ -139,16 +180,8 @@ func messageHits(c *chooser) []found {
 			continue
 		}
 		e.Score, e.Features = h.Value(), h.Contributions
+		e.Asked = e.Score >= askedProbability
 		hits = append(hits, found{e, h.Irrelevant})
 	}
 	return hits
-}
-
-// attribution says where, when and by whom something was said, and with whom if it was another coach.
-func attribution(c *chooser, e *Candidate) string {
-	if e.Kind == "check_in" {
-		return "Check-in - " + conversation.Age(e.At, c.Now, c.Zone)
-	}
-	return ContextLabel(e.Context) + c.withCoach(e.CoachID) + " - " +
-		conversation.Age(e.At, c.Now, c.Zone) + ", " + SpeakerName(e.Role)
 }

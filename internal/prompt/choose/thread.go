@@ -146,16 +146,8 @@ func dedupedSummary(c *chooser, u history.Remainder, slot *Slot) *Candidate {
 		other.Summary = &conversation.SessionSummary{}
 		return c.summaryCandidate(&other, u.Last).leave("it had no summary then")
 	}
-	e := c.needed(c.summaryCandidate(u.Session, u.Last))
+	e := c.summaryCandidate(u.Session, u.Last)
 	return capChars(c.claimCandidate(e, summaryKey(u.Session.ID), slot.Block), slot)
-}
-
-// needed leaves out the summary of another context that this one does not read, in a recipe that asks for that.
-func (c *chooser) needed(e *Candidate) *Candidate {
-	if c.NeededOnly && e.Left == "" && e.SessionID != c.Session.ID && !c.Reads(e.Context) {
-		e.leave("of a context that this one does not read")
-	}
-	return e
 }
 
 // chooseSessionSummary chooses the latest summary that no other block has: that of this session, if the prompt leaves
@@ -187,7 +179,7 @@ func latestOther(c *chooser, slot *Slot) []*Candidate {
 		if _, taken := c.claims[summaryKey(other.ID)]; taken || !gather.HasSummary(other) {
 			continue
 		}
-		e := c.claimCandidate(c.needed(c.summaryCandidate(other, other.LastMessageAt)), summaryKey(other.ID), slot.Block)
+		e := c.claimCandidate(c.summaryCandidate(other, other.LastMessageAt), summaryKey(other.ID), slot.Block)
 		if e.Left != "" {
 			candidates = append(candidates, e)
 			continue

@@ -92,8 +92,7 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 }
 
 // chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
-// Improvements", 1). If the block fills the stable prefix of a session that continues, the newest of the others follow,
-// as far as there is room for them: there they are cheap from turn to turn.
+// Improvements", 1).
 func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 	memories := slices.DeleteFunc(slices.Clone(c.Snapshot.Memories), func(m longterm.Memory) bool {
 		return m.Pinned && c.has(block.Safety)
@@ -101,24 +100,18 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 	slices.SortFunc(memories, func(a, b longterm.Memory) int {
 		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
-	var candidates, others []*Candidate
+	var candidates []*Candidate
 	kept := 0
 	for i, m := range memories {
 		e := c.memoryCandidate(m)
 		e.Position = i
-		if slot.Items == 0 || kept < slot.Items {
-			if candidates = append(candidates, c.claimCandidate(e, factKey(m.Content), slot.Block)); e.Left == "" {
-				kept++
-			}
-			continue
-		}
-		others = append(others, e)
-		if e.Deferred = reasonItems; !slot.FillRest || !c.Continues {
+		if candidates = append(candidates, e); slot.Items > 0 && kept == slot.Items {
 			e.leave(reasonItems)
+		} else if c.claimCandidate(e, factKey(m.Content), slot.Block); e.Left == "" {
+			kept++
 		}
 	}
-	slices.Reverse(others)
-	return markFresh(c, append(candidates, others...))
+	return markFresh(c, candidates)
 }
 
 func seededRank(m longterm.Memory) int {

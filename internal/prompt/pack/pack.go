@@ -35,10 +35,11 @@ type packer struct {
 	// limit is the budget, with the current message if that is excluded from the plan's.
 	limit Cost
 	spent Cost
-	// fullReason says which limit an item did not fit into. Once it is set, no item of lower value is added. reserved is
-	// set while the limit is below the budget, because the rest is kept for the session's messages and the suffix.
-	fullReason string
-	reserved   bool
+	// standing is what the standing blocks have taken.
+	standing int
+	// fullReason says which limit an item did not fit into. Once it is set, no item of lower value is added. reserved says
+	// for what the rest of the budget is kept while the limit is below it.
+	fullReason, reserved string
 	// wholeMessages counts the messages of each session that are included whole. packed has the block of each item that
 	// two blocks have candidates for: memories, and messages of a session that continues.
 	wholeMessages map[string]int
@@ -77,13 +78,61 @@ func (p *packer) pack(blocks []*Block) error {
 			p.addBlock(b)
 		}
 	}
+	p.addRest(blocks)
+	return nil
+}
+
+// addRest adds the blocks that are neither required nor protected, first the session's messages. Of what these leave,
+// half is kept for what was found, so that nothing that stands in every prompt crowds out what this message asks for.
+// Otherwise the order of value decides.
+func (p *packer) addRest(blocks []*Block) {
+	p.addBlocks(filter(blocks, (*Block).isOfSession))
 	if p.Previous.Continues {
 		p.packPrefixFirst(blocks)
-		return nil
+		return
 	}
-	p.addBlocks(blocks)
+	found := min((p.limit.Tokens-p.spent.Tokens)/2, need(blocks, func(*Item) bool { return true }))
+	p.keep(found, reservedForRelevant, func() {
+		p.addBlocks(filter(blocks, func(b *Block) bool { return !b.Relevant }))
+	})
+	p.addBlocks(filter(blocks, func(b *Block) bool { return b.Relevant }))
 	p.addLeftovers(blocks)
-	return nil
+}
+
+func filter(blocks []*Block, keeps func(*Block) bool) []*Block {
+	return slices.DeleteFunc(slices.Clone(blocks), func(b *Block) bool { return !keeps(b) })
+}
+
+// keep adds blocks while some of the budget is kept for others.
+func (p *packer) keep(tokens int, what string, add func()) {
+	if tokens == 0 {
+		add()
+		return
+	}
+	whole, full := p.limit, p.fullReason
+	p.limit.Tokens, p.reserved = p.limit.Tokens-tokens, what
+	add()
+	p.limit, p.fullReason, p.reserved = whole, full, ""
+}
+
+const (
+	reservedForRelevant = "what was found for the message"
+	reservedForTurns    = "the session's messages and what changes with each turn"
+)
+
+// framePerItem is about what a candidate takes besides its text.
+const framePerItem = 8
+
+// need is about what some of the candidates take that were found for the message.
+func need(blocks []*Block, of func(*Item) bool) (tokens int) {
+	for _, b := range blocks {
+		for i := range b.Items {
+			if item := &b.Items[i]; b.Relevant && item.Decision == "" && item.Deferred == "" && of(item) {
+				tokens += cmp.Or(item.Tokens, len(item.Text)/4) + framePerItem
+			}
+		}
+	}
+	return tokens
 }
 
 // addBlocks adds the blocks that are neither required nor protected.
@@ -166,7 +215,13 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		return false
 	}
 	price := p.price(b, i)
-	if b.MaxTokens > 0 && b.Cost.Add(price).Tokens > b.MaxTokens {
+	if b.Standing && p.Standing > 0 && p.standing+price.Tokens > p.standingRoom() {
+		if !b.Shorten || !p.shrink(b, i, p.standingRoom()-p.standing, reasonCutToBlock) {
+			i.drop(fmt.Sprintf("over the %d tokens that standing blocks share", p.standingRoom()))
+		}
+		return false // a shorter one may fit
+	}
+	if b.MaxTokens > 0 && !i.Asked && b.Cost.Add(price).Tokens > b.MaxTokens {
 		if !b.Shorten || !p.shrink(b, i, b.MaxTokens-b.Cost.Tokens, reasonCutToBlock) {
 			i.overCap = true
 			i.drop(capReason(b))
@@ -195,12 +250,15 @@ func (p *packer) exceeded(price Cost) string {
 	switch {
 	case p.spent.Add(price).Tokens <= p.limit.Tokens:
 		return fmt.Sprintf("the budget of %d characters was reached", p.Budget.Chars)
-	case p.reserved:
-		return fmt.Sprintf("%d of the budget's %d tokens were reached; the others are kept for the session's messages "+
-			"and for what changes with each turn", p.limit.Tokens, p.Budget.Tokens)
+	case p.reserved != "":
+		return fmt.Sprintf("%d of the budget's %d tokens were reached; the others are kept for %s", p.limit.Tokens,
+			p.Budget.Tokens, p.reserved)
 	}
 	return fmt.Sprintf("the budget of %d tokens was reached", p.Budget.Tokens)
 }
+
+// standingRoom is how many tokens the standing blocks may take together.
+func (p *packer) standingRoom() int { return p.Budget.Tokens * p.Standing / 100 }
 
 func capReason(b *Block) string {
 	if b.Capped {
@@ -230,6 +288,9 @@ func (p *packer) include(b *Block, i *Item, price Cost, reason string) {
 	}
 	b.Cost = b.Cost.Add(price)
 	p.spent = p.spent.Add(price)
+	if b.Standing {
+		p.standing += price.Tokens
+	}
 	i.Decision, i.Reason = Included, cmp.Or(i.Why, reason)
 	if i.cut != "" {
 		i.Decision, i.Reason = Trimmed, i.cut
@@ -264,14 +325,14 @@ func (p *packer) addPlaceholder(b *Block) {
 func (p *packer) addLeftovers(blocks []*Block) {
 	for _, b := range blocks {
 		if b.FillRest {
-			p.addRest(b)
+			p.addOverCap(b)
 		}
 	}
 }
 
-// addRest adds a block's items that only its cap dropped, then the deferred ones, until one does not fit. The others
+// addOverCap adds a block's items that only its cap dropped, then the deferred ones, until one does not fit. The others
 // are dropped by the limit that this one exceeds, but for deferred ones and those over a share of the suffix.
-func (p *packer) addRest(b *Block) {
+func (p *packer) addOverCap(b *Block) {
 	full := p.fullReason
 	for _, deferred := range []bool{false, true} {
 		for i := range b.Items {

@@ -46,6 +46,12 @@ type Slot struct {
 	Protected bool
 	// Tokens limits the tokens of the block, Percent, if set, its share of the budget instead; 0 does not limit.
 	Tokens, Percent int
+	// Standing blocks are what a prompt has whatever the message asks. Together they take the plan's Standing percent of
+	// the budget at most.
+	Standing bool
+	// Relevant marks the block that has what was found for the message. It is kept half of what the required and protected
+	// blocks and the session's messages leave, if its candidates are worth that.
+	Relevant bool
 	// FillRest gives the block what the budget leaves in the end, beyond Tokens and Percent.
 	FillRest bool
 	// Shorten cuts the text of the first candidate that does not fit, if there are tokens for a part of it. It is for
@@ -60,6 +66,8 @@ type Plan struct {
 	// Order names the blocks in the order in which they are written; nil means the order of value.
 	Order  []string
 	Budget Cost
+	// Standing is the percentage of the budget that the standing blocks may take together; 0 does not limit.
+	Standing int
 	// MessageExcluded leaves the current message out of the budget in tokens.
 	MessageExcluded bool
 	// Previous says what came before the prompt, for its stable prefix. CacheFirst keeps the volatile suffix small while a

@@ -53,39 +53,37 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 	return Previous{Continues: continues, Cached: continues && age <= cacheReach}
 }
 
-// packPrefixFirst packs the blocks of a session that continues, in the order of value. The blocks of the prefix that
-// are less valuable than the messages found get a room that does not depend on what the suffix takes, and that the
-// session's messages narrow in steps. The messages found and the blocks of the suffix of less value get what is then
-// left. If a server may have the prefix in its cache, they get a share of that at most.
+// packPrefixFirst packs the blocks of a session that continues, after the session's messages, in the order of value. The
+// blocks of the prefix that are less valuable than what was found get a room that does not depend on what the suffix
+// takes, and that the session's messages narrow in steps. It is narrower for a message that asks for something from
+// elsewhere: the end of the prefix then gives way. What was found and the rest of the suffix get what is left. If a
+// server may have the prefix in its cache, what the message does not ask for gets a share of that at most.
 func (p *packer) packPrefixFirst(blocks []*Block) {
+	left := (p.limit.Tokens - p.spent.Tokens) / 2
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
-	p.packPrefix(blocks, blocks[i:])
+	asked := min(left, need(blocks, func(item *Item) bool { return item.Asked }))
+	p.keep(p.forTurns(blocks, asked), reservedForTurns, func() {
+		p.addBlocks(filter(blocks[i:], (*Block).isStable))
+		p.addLeftovers(filter(blocks, (*Block).isStable))
+	})
 	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
 	cached := p.CacheFirst && p.Previous.Cached && isCacheable
-	for _, b := range blocks[i:] {
-		if b.Volatile {
-			b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
-			p.addBlock(b)
-		}
+	for _, b := range filter(blocks[i:], (*Block).isVolatile) {
+		b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
+		p.addBlock(b)
 	}
 	if cached {
 		p.limit.Tokens = min(p.limit.Tokens, p.spent.Tokens+p.suffixLeft(blocks))
 	}
-	p.addLeftovers(slices.DeleteFunc(slices.Clone(blocks), func(b *Block) bool { return !b.Volatile && isCacheable }))
+	p.addLeftovers(filter(blocks, func(b *Block) bool { return b.Volatile || !isCacheable }))
 }
 
-// packPrefix packs the rest of the blocks of the stable prefix. Once the budget is full, it drops them.
-func (p *packer) packPrefix(blocks, rest []*Block) {
-	whole, full := p.limit, p.fullReason
-	p.reserved = true
+// forTurns is what is kept while the prefix is packed: for the session's messages, and for the suffix with what the
+// message asks for.
+func (p *packer) forTurns(blocks []*Block, asked int) int {
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	p.limit.Tokens -= p.stepUp(suffix+p.step()/2, suffixSteps) - suffix
-	p.limit.Tokens -= p.stepUp(session, sessionSteps) - session
-	prefix := slices.DeleteFunc(slices.Clone(rest), (*Block).isVolatile)
-	p.addBlocks(prefix)
-	p.addLeftovers(slices.DeleteFunc(slices.Clone(blocks), (*Block).isVolatile))
-	p.limit, p.fullReason, p.reserved = whole, full, false
+	return max(p.stepUp(suffix+p.step()/2, suffixSteps)-suffix, asked) + p.stepUp(session, sessionSteps) - session
 }
 
 func (p *packer) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
@@ -126,6 +124,8 @@ func tokensOf(blocks []*Block, of func(*Block) bool) int {
 }
 
 func (b *Block) isVolatile() bool { return b.Volatile }
+
+func (b *Block) isStable() bool { return !b.Volatile }
 
 // isOfSession reports whether a block grows with the session: its messages, and the current one.
 func (b *Block) isOfSession() bool { return b.Block == block.Recent || b.Block == block.Current }

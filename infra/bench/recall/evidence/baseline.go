@@ -28,8 +28,8 @@ func (b *Bench) BM25() []Found {
 	}
 	found := b.score(lists, slices.Clone)
 	for i := range found {
-		found[i].InPrompt = found[i].Shares[cutoff.Prompt]
-		found[i].Whole = found[i].InPrompt
+		share := found[i].Shares[cutoff.Prompt]
+		found[i].Prompts = map[Place]PromptShares{{}: {share, share}}
 	}
 	return found
 }

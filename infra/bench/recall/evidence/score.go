@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -14,18 +15,32 @@ const All = "all"
 type Found struct {
 	Category string
 	Shares   cutoff.Shares
-	// InPrompt is the share that is in a prompt, Whole the share whose messages are in it whole.
-	InPrompt, Whole float64
+	// Prompts are the shares in the prompts of each place.
+	Prompts map[Place]PromptShares
 }
+
+// PromptShares are the share of the evidence that is in a prompt, and the share whose messages are in it whole.
+type PromptShares struct{ In, Whole float64 }
 
 // Scores are the scores of each category, and of All.
 type Scores map[string]*Score
 
 // Score is what is found, as a mean over questions.
 type Score struct {
-	Questions       int
-	Shares          cutoff.Shares
-	InPrompt, Whole float64
+	Questions int
+	Shares    cutoff.Shares
+	Prompts   map[Place]PromptShares
+}
+
+// Worst returns the place whose prompts have the least of the evidence, and what they have.
+func (s *Score) Worst() (Place, PromptShares) {
+	places := slices.SortedFunc(maps.Keys(s.Prompts), func(a, b Place) int {
+		return cmp.Or(cmp.Compare(s.Prompts[a].In, s.Prompts[b].In), cmp.Compare(a.String(), b.String()))
+	})
+	if len(places) == 0 {
+		return Place{}, PromptShares{}
+	}
+	return places[0], s.Prompts[places[0]]
 }
 
 // Mean returns the means over questions.
@@ -34,14 +49,9 @@ func Mean(found []Found) Scores {
 	for _, f := range found {
 		for _, name := range []string{f.Category, All} {
 			if scores[name] == nil {
-				scores[name] = &Score{}
+				scores[name] = &Score{Prompts: map[Place]PromptShares{}}
 			}
-			s := scores[name]
-			s.Questions++
-			for i, share := range f.Shares {
-				s.Shares[i] += share
-			}
-			s.InPrompt, s.Whole = s.InPrompt+f.InPrompt, s.Whole+f.Whole
+			scores[name].add(f)
 		}
 	}
 	for _, s := range scores {
@@ -49,9 +59,23 @@ func Mean(found []Found) Scores {
 		for i := range s.Shares {
 			s.Shares[i] /= n
 		}
-		s.InPrompt, s.Whole = s.InPrompt/n, s.Whole/n
+		for p, sum := range s.Prompts {
+			s.Prompts[p] = PromptShares{sum.In / n, sum.Whole / n}
+		}
 	}
 	return scores
+}
+
+// add adds what was found of one question.
+func (s *Score) add(f Found) {
+	s.Questions++
+	for i, share := range f.Shares {
+		s.Shares[i] += share
+	}
+	for p, shares := range f.Prompts {
+		sum := s.Prompts[p]
+		s.Prompts[p] = PromptShares{sum.In + shares.In, sum.Whole + shares.Whole}
+	}
 }
 
 // Categories returns the categories by name, and All last.

@@ -34,23 +34,30 @@ func TestBaseline(t *testing.T) {
 	if diff := cmp.Diff([]string{"colour", "drink", All}, words.Categories()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if words[All].InPrompt != 1 || words[All].Whole != 1 {
-		t.Errorf("%+v of the evidence is within the budget of a prompt", words[All])
+	if _, shares := words[All].Worst(); shares != (PromptShares{1, 1}) {
+		t.Errorf("%+v of the evidence is within the budget of a prompt", shares)
 	}
 }
 
-// TestMean takes the mean of the questions of each category, and of all.
+// TestMean takes the mean of the questions of each category, and of all, at each place.
 func TestMean(t *testing.T) {
 	t.Parallel()
+	kitchen, office := Place{Context: "kitchen"}, Place{"office", true}
+	at := func(in float64) map[Place]PromptShares {
+		return map[Place]PromptShares{kitchen: {in, in / 2}, office: {0.5, 0}}
+	}
 	got := Mean([]Found{
-		{"colour", cutoff.Shares{1, 1}, 1, 0}, {"drink", cutoff.Shares{0, 1}, 0.5, 0.5}, {"drink", cutoff.Shares{}, 0, 0.25},
+		{"colour", cutoff.Shares{1, 1}, at(1)}, {"drink", cutoff.Shares{0, 1}, at(0.5)}, {"drink", cutoff.Shares{}, at(0)},
 	})
 	want := Scores{
-		"colour": {1, cutoff.Shares{1, 1}, 1, 0}, "drink": {2, cutoff.Shares{0, 0.5}, 0.25, 0.375},
-		All: {3, cutoff.Shares{1.0 / 3, 2.0 / 3}, 0.5, 0.25},
+		"colour": {1, cutoff.Shares{1, 1}, at(1)}, "drink": {2, cutoff.Shares{0, 0.5}, at(0.25)},
+		All: {3, cutoff.Shares{1.0 / 3, 2.0 / 3}, at(0.5)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if place, shares := got["drink"].Worst(); place != kitchen || shares.In != 0.25 {
+		t.Errorf("%v has %+v", place, shares)
 	}
 }
 
@@ -65,7 +72,7 @@ func TestSharesIn(t *testing.T) {
 	} {
 		blocks[i].Items = items
 	}
-	if share, whole := c.sharesIn(blocks[:]); share != 0.75 || whole != 0.5 {
-		t.Errorf("%v of the evidence is in the prompt, %v of it whole", share, whole)
+	if got := c.sharesIn(blocks[:]); got != (PromptShares{0.75, 0.5}) {
+		t.Errorf("%+v of the evidence is in the prompt", got)
 	}
 }

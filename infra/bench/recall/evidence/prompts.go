@@ -1,0 +1,144 @@
+package evidence
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/throughline/throughline/infra/bench/dataset"
+	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/infra/client"
+)
+
+// Place is where a prompt is asked for: in which context, and in a new session or in the middle of a chat.
+type Place struct {
+	Context string
+	// Chat is set if ten messages of a chat of today stand before the question.
+	Chat bool
+}
+
+func (p Place) String() string {
+	if p.Chat {
+		return p.Context + ", in a chat"
+	}
+	return p.Context
+}
+
+// session is the id of the place's session.
+func (p Place) session() string {
+	if p.Chat {
+		return "bench-chat-" + p.Context
+	}
+	return "bench-new-" + p.Context
+}
+
+// Places returns all places of an app's contexts.
+func Places(contexts []string) (places []Place) {
+	for _, c := range contexts {
+		places = append(places, Place{Context: c}, Place{c, true})
+	}
+	return places
+}
+
+// chat is what is said before a question that is asked in the middle of a chat. It is about nothing that was said before.
+var chat = []string{
+	"Morning! I have half an hour before work. What should I do?", "Ten minutes of easy walking, then three rounds of " +
+		"squats, push-ups and a plank. Stop while it still feels easy.",
+	"How long should I hold the plank?", "Twenty seconds a round are enough on a working day. Breathe all the time.",
+	"And the push-ups, on my knees?", "Yes, on the knees, eight of them. Keep the hips in line with the shoulders.",
+	"Done! That was harder than I thought.", "Well done. Drink a glass of water, and take it easy for five minutes.",
+	"Should I do the same tomorrow?", "Take a day between two of these, so that the shoulders rest. Walk tomorrow.",
+}
+
+// open opens the session of a place, and holds the chat in it.
+func (p Place) open(ctx context.Context, api *client.Client) error {
+	create := map[string]any{"context": p.Context, "coachId": dataset.Coach, "sessionId": p.session()}
+	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(p.session())); err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	if !p.Chat {
+		return nil
+	}
+	messages := make([]map[string]any, len(chat))
+	for i, text := range chat {
+		messages[i] = map[string]any{"role": [...]string{"user", "assistant"}[i%2], "content": text}
+	}
+	err := api.Do(ctx, http.MethodPost, "/v1/sessions/"+p.session()+"/messages", map[string]any{"messages": messages}, nil,
+		client.Key(p.session()+"-chat"))
+	if err != nil {
+		return fmt.Errorf("append the chat: %w", err)
+	}
+	return nil
+}
+
+// AddPrompts builds a prompt for every question at every place, and adds which share of the evidence is in it to what
+// was found.
+func (b *Bench) AddPrompts(ctx context.Context, places []Place, found []Found) error {
+	for _, c := range b.conversations() {
+		api, err := b.api.As(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		for _, p := range places {
+			if err := p.open(ctx, api); err != nil {
+				return err
+			}
+		}
+	}
+	return b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
+		c := b.Cases[i]
+		found[i].Prompts = map[Place]PromptShares{}
+		for _, p := range places {
+			body := map[string]any{
+				"context": p.Context, "coachId": dataset.Coach, "sessionId": p.session(),
+				"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
+			}
+			blocks, err := buildPrompt(ctx, api, body)
+			if err != nil {
+				return err
+			}
+			found[i].Prompts[p] = c.sharesIn(blocks)
+		}
+		return nil
+	})
+}
+
+// sharesIn returns the share of the evidence that is in a prompt, and the share that is in it whole.
+func (c Case) sharesIn(blocks []block) (s PromptShares) {
+	seen := map[string]string{}
+	for _, block := range blocks {
+		for _, item := range block.Items {
+			if c.Evidence[item.ID] && item.Decision != "dropped" && seen[item.ID] != "included" {
+				seen[item.ID] = item.Decision
+			}
+		}
+	}
+	for _, decision := range seen {
+		s.In += 1 / float64(len(c.Evidence))
+		if decision == "included" {
+			s.Whole += 1 / float64(len(c.Evidence))
+		}
+	}
+	return s
+}
+
+type block struct {
+	Items []struct{ ID, Decision string }
+}
+
+// buildPrompt builds a prompt and returns the blocks of its manifest. These users have no profile.
+func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (blocks []block, err error) {
+	err = insist(ctx, "prompt", func() ([]degraded, error) {
+		var answer struct {
+			Manifest struct {
+				Blocks   []block
+				Degraded []degraded
+			}
+		}
+		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
+		blocks = answer.Manifest.Blocks
+		return slices.DeleteFunc(answer.Manifest.Degraded, func(d degraded) bool { return d.Source == "profile" }), err
+	})
+	return blocks, err
+}
