@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // Each step gets the part of the recipe and the request that it knows.
@@ -97,7 +98,21 @@ func (o checkedRequest) previous(src *gather.Sources) pack.Previous {
 	if !o.recipe.StablePrefix || n == 0 {
 		return pack.Previous{}
 	}
-	return pack.PreviousTurn(o.budget, src.Now.Sub(src.Own[n-1].Timestamp))
+	previous := pack.PreviousTurn(o.budget, src.Now.Sub(src.Own[n-1].Timestamp))
+	previous.Asks = asks(src)
+	return previous
+}
+
+// askedProbability is how likely the best hit is what a message asks for that asks for something from elsewhere. Of
+// messages that go on with a chat, some reach it, too: that costs tokens, and a question without its evidence an answer
+// (docs/adr/0068).
+const askedProbability = 0.15
+
+// asks reports whether the message asks for something that was said elsewhere.
+func asks(src *gather.Sources) bool {
+	return src.Reference.Refers || slices.ContainsFunc(src.Hits, func(h recall.Hit) bool {
+		return (h.Message != nil || h.CheckIn != nil) && h.Value() >= askedProbability
+	})
 }
 
 // strategy returns the strategy that the request names, else the recipe's.

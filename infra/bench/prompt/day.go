@@ -154,7 +154,7 @@ func (d *day) writeEarlier(ctx context.Context, n int) error {
 	var said []conversation.NewMessage
 	for i := range earlierTurns {
 		d.now = d.now.Add(2 * time.Minute)
-		said = append(said, d.message(conversation.RoleUser, d.line("says", 7*n+3*i), d.now),
+		said = append(said, d.message(conversation.RoleUser, d.line("earlier", earlierTurns*n+i), d.now),
 			d.message(conversation.RoleAssistant, d.answerText(11*n+i), d.now))
 	}
 	if _, err := d.say(ctx, id, said...); err != nil {

@@ -56,9 +56,6 @@ type Candidate struct {
 	// Fresh is set if it came up after the sitting began, in a prompt with a stable prefix.
 	Fresh bool
 
-	// Asked is set if it is likely what the message asks for.
-	Asked bool
-
 	// Left says why the candidate is left out. It is empty if the prompt may have it.
 	Left string
 	// Why, if set, is the reason for including it. Cut says how its text was cut.

@@ -30,13 +30,10 @@ func chooseRecent(c *chooser, slot *Slot) []*Candidate {
 
 const (
 	// RelevantChars is how many characters of a message from elsewhere are included.
-	RelevantChars = 600
+	RelevantChars = 400
 	// transcriptShare is the share of the best probability that a message needs if a transcript may have it too. About
 	// the seven best messages of a question have it.
 	transcriptShare = 0.1
-	// askedProbability is how likely a message is what the user asks for, so that it comes in the middle of a chat, too,
-	// whatever a cache could use again (docs/adr/0068).
-	askedProbability = 0.1
 	// referencedCount is how many messages of the conversation that the user refers to are included.
 	referencedCount = 6
 )
@@ -118,7 +115,7 @@ func capPassage(e *Candidate, slot *Slot, asked func() *rank.Query) {
 // block has claimed and that are irrelevant, or that a transcript would have and that are not far better than others.
 func relevantHits(c *chooser, slot *Slot) []*Candidate {
 	hits := messageHits(c)
-	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.Score, a.Score) })
+	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.worth(), a.worth()) })
 	best := 0.0
 	var candidates []*Candidate
 	for _, hit := range hits {
@@ -163,6 +160,13 @@ type found struct {
 	irrelevant bool
 }
 
+// Messages of up to shortTokens are ordered by their probability alone. One is not longer than longTokens, for a prompt
+// has a passage of it.
+const shortTokens, longTokens = 24, RelevantChars / 4
+
+// worth is what a hit is worth to a budget.
+func (f found) worth() float64 { return rank.Value(f.Score, min(max(f.Tokens, shortTokens), longTokens)) }
+
 // messageHits returns the hits that are messages or notes.
 func messageHits(c *chooser) []found {
 	var hits []found
@@ -180,7 +184,6 @@ func messageHits(c *chooser) []found {
 			continue
 		}
 		e.Score, e.Features = h.Value(), h.Contributions
-		e.Asked = e.Score >= askedProbability
 		hits = append(hits, found{e, h.Irrelevant})
 	}
 	return hits

@@ -25,11 +25,11 @@ func TestPassageOfALongMessage(t *testing.T) {
 	if !strings.HasPrefix(e.Text, "…My knee hurts since March. We") || !strings.HasSuffix(e.Text, "…") {
 		t.Errorf("%q", e.Text)
 	}
-	const note = "cut to 600 characters, from character 1321 on"
+	const note = "cut to 400 characters, from character 1321 on"
 	if n := utf8.RuneCountInString(e.Text); n > RelevantChars || e.Tokens != 0 || e.Cut != note {
 		t.Errorf("%d characters, %d tokens, %q", n, e.Tokens, e.Cut)
 	}
-	if e := cut("What about Rosa?", text); !strings.HasPrefix(e.Text, "We talked") || e.Cut != "cut to 600 characters" {
+	if e := cut("What about Rosa?", text); !strings.HasPrefix(e.Text, "We talked") || e.Cut != "cut to 400 characters" {
 		t.Errorf("%q, %q", e.Text, e.Cut)
 	}
 	if e := cut("knee", "My knee."); e.Text != "My knee." || e.Cut != "" || e.Tokens != 700 {

@@ -24,7 +24,7 @@ func referencedMessages(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	for _, m := range slices.Backward(messages[max(len(messages)-referencedCount, 0):]) {
 		e := claimHit(c, messageCandidate(m), slot.Block)
-		e.Asked, e.Why = true, "the message refers back to this conversation"
+		e.Why = "the message refers back to this conversation"
 		candidates = append(candidates, e)
 	}
 	return candidates

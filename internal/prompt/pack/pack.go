@@ -91,8 +91,7 @@ func (p *packer) addRest(blocks []*Block) {
 		p.packPrefixFirst(blocks)
 		return
 	}
-	found := min((p.limit.Tokens-p.spent.Tokens)/2, need(blocks, func(*Item) bool { return true }))
-	p.keep(found, reservedForRelevant, func() {
+	p.keep(p.forFound(blocks), reservedForRelevant, func() {
 		p.addBlocks(filter(blocks, func(b *Block) bool { return !b.Relevant }))
 	})
 	p.addBlocks(filter(blocks, func(b *Block) bool { return b.Relevant }))
@@ -123,16 +122,16 @@ const (
 // framePerItem is about what a candidate takes besides its text.
 const framePerItem = 8
 
-// need is about what some of the candidates take that were found for the message.
-func need(blocks []*Block, of func(*Item) bool) (tokens int) {
+// forFound is what is kept for what was found: about what its candidates take, at most half of what is left.
+func (p *packer) forFound(blocks []*Block) (tokens int) {
 	for _, b := range blocks {
 		for i := range b.Items {
-			if item := &b.Items[i]; b.Relevant && item.Decision == "" && item.Deferred == "" && of(item) {
+			if item := &b.Items[i]; b.Relevant && item.Decision == "" && item.Deferred == "" {
 				tokens += cmp.Or(item.Tokens, len(item.Text)/4) + framePerItem
 			}
 		}
 	}
-	return tokens
+	return min(tokens, (p.limit.Tokens-p.spent.Tokens)/2)
 }
 
 // addBlocks adds the blocks that are neither required nor protected.
@@ -221,7 +220,7 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		}
 		return false // a shorter one may fit
 	}
-	if b.MaxTokens > 0 && !i.Asked && b.Cost.Add(price).Tokens > b.MaxTokens {
+	if b.MaxTokens > 0 && b.Cost.Add(price).Tokens > b.MaxTokens {
 		if !b.Shorten || !p.shrink(b, i, b.MaxTokens-b.Cost.Tokens, reasonCutToBlock) {
 			i.overCap = true
 			i.drop(capReason(b))

@@ -45,6 +45,8 @@ type Previous struct {
 	Continues bool
 	// Cached is set if that may still be in a server's cache.
 	Cached bool
+	// Asks is set if the message asks for something that was said elsewhere.
+	Asks bool
 }
 
 // PreviousTurn says what came before a prompt of this budget whose session's last message is so old.
@@ -55,20 +57,20 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 
 // packPrefixFirst packs the blocks of a session that continues, after the session's messages, in the order of value. The
 // blocks of the prefix that are less valuable than what was found get a room that does not depend on what the suffix
-// takes, and that the session's messages narrow in steps. It is narrower for a message that asks for something from
-// elsewhere: the end of the prefix then gives way. What was found and the rest of the suffix get what is left. If a
-// server may have the prefix in its cache, what the message does not ask for gets a share of that at most.
+// takes, and that the session's messages narrow in steps. What was found and the rest of the suffix get what is then
+// left: if a server may have the prefix in its cache, a share of that at most, unless the message asks for something from
+// elsewhere.
 func (p *packer) packPrefixFirst(blocks []*Block) {
-	left := (p.limit.Tokens - p.spent.Tokens) / 2
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
-	asked := min(left, need(blocks, func(item *Item) bool { return item.Asked }))
-	p.keep(p.forTurns(blocks, asked), reservedForTurns, func() {
+	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
+	turns := p.stepUp(suffix+p.step()/2, suffixSteps) - suffix + p.stepUp(session, sessionSteps) - session
+	p.keep(turns, reservedForTurns, func() {
 		p.addBlocks(filter(blocks[i:], (*Block).isStable))
 		p.addLeftovers(filter(blocks, (*Block).isStable))
 	})
 	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
-	cached := p.CacheFirst && p.Previous.Cached && isCacheable
+	cached := p.CacheFirst && p.Previous.Cached && !p.Previous.Asks && isCacheable
 	for _, b := range filter(blocks[i:], (*Block).isVolatile) {
 		b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
 		p.addBlock(b)
@@ -77,13 +79,6 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 		p.limit.Tokens = min(p.limit.Tokens, p.spent.Tokens+p.suffixLeft(blocks))
 	}
 	p.addLeftovers(filter(blocks, func(b *Block) bool { return b.Volatile || !isCacheable }))
-}
-
-// forTurns is what is kept while the prefix is packed: for the session's messages, and for the suffix with what the
-// message asks for.
-func (p *packer) forTurns(blocks []*Block, asked int) int {
-	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	return max(p.stepUp(suffix+p.step()/2, suffixSteps)-suffix, asked) + p.stepUp(session, sessionSteps) - session
 }
 
 func (p *packer) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
@@ -126,6 +121,7 @@ func tokensOf(blocks []*Block, of func(*Block) bool) int {
 func (b *Block) isVolatile() bool { return b.Volatile }
 
 func (b *Block) isStable() bool { return !b.Volatile }
+
 
 // isOfSession reports whether a block grows with the session: its messages, and the current one.
 func (b *Block) isOfSession() bool { return b.Block == block.Recent || b.Block == block.Current }
