@@ -28,7 +28,8 @@ func chat(w *fixture, n int) (*person, prompt.Request) {
 	var lines []line
 	for i := range n {
 		at := time.Duration(2*i) * minute
-		lines = append(lines, says(at, fmt.Sprint("question ", i)), answers(at+minute, fmt.Sprint("answer ", i, strings.Repeat(" and so on", 20))))
+		answer := fmt.Sprint("answer ", i, strings.Repeat(" and so on", 20))
+		lines = append(lines, says(at, fmt.Sprint("question ", i)), answers(at+minute, answer))
 	}
 	p.converse("here", "coach_conversation", "c", now.Add(-time.Duration(2*n)*minute), lines...)
 	for i := range 5 {
@@ -237,9 +238,9 @@ func TestNoAgeInFront(t *testing.T) {
 	}
 }
 
-// While a server may have the prompt before in its cache, what is late takes a share of what is in front at most, but for
-// what the message asks for. The session's first prompt, and one after a long pause, have as much of it as the budget
-// holds.
+// While a server may have the prompt before in its cache, what is late takes a share of what is in front at most,
+// unless the message asks for something from elsewhere. The session's first prompt, and one after a long pause, have as
+// much of it as the budget holds.
 func TestLateBlocksHaveAShare(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

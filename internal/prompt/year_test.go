@@ -125,7 +125,8 @@ func (c yearCase) date(at time.Time) string { return at.In(c.rules.zone).Format(
 // checkLabel checks who and when a text is said to be of. before is the line up to its mark.
 func (c yearCase) checkLabel(t *rapid.T, of said, heading, line, before string) {
 	for id, name := range coachNames {
-		if names := strings.Contains(heading+" "+line, "with "+name+" "); names != (id == of.coach && id != c.request.CoachID) {
+		isOther := id == of.coach && id != c.request.CoachID
+		if names := strings.Contains(heading+" "+line, "with "+name+" "); names != isOther {
 			t.Errorf("names %s: %t, but %s heard it: %s", name, names, of.coach, line)
 		}
 	}

@@ -1,8 +1,8 @@
 // Command recall measures how much of what questions ask for is found. It imports conversations through the public
 // HTTP API, waits until all is summarised and indexed, and asks every question. It prints which share of the evidence
 // is among the first k messages of recall (R@k) and within a budget of tokens (B), for each data set, beside BM25 and
-// the index's own score, and which share is in a prompt of 4,000 tokens that is asked for in each context, in a new session and in the middle of a
-// chat. It starts a local stack of its own.
+// the index's own score, and which share is in a prompt of 4,000 tokens that is asked for in each context, in a new
+// session and in the middle of a chat. It starts a local stack of its own.
 //
 //	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-docs ../../docs]
 //	  [-leave-one-out] [-every 3]

@@ -257,7 +257,7 @@ func (p *packer) exceeded(price Cost) string {
 }
 
 // standingRoom is how many tokens the standing blocks may take together.
-func (p *packer) standingRoom() int { return p.Budget.Tokens * p.Standing / 100 }
+func (p *Plan) standingRoom() int { return p.Budget.Tokens * p.Standing / 100 }
 
 func capReason(b *Block) string {
 	if b.Capped {

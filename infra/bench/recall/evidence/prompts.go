@@ -41,7 +41,7 @@ func Places(contexts []string) (places []Place) {
 	return places
 }
 
-// chat is what is said before a question that is asked in the middle of a chat. It is about nothing that was said before.
+// chat is what is said before a question in the middle of a chat. It is about nothing that was said before.
 var chat = []string{
 	"Morning! I have half an hour before work. What should I do?", "Ten minutes of easy walking, then three rounds of " +
 		"squats, push-ups and a plank. Stop while it still feels easy.",
