@@ -56,10 +56,10 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 }
 
 // packPrefixFirst packs the blocks of a session that continues, after the session's messages, in the order of value.
-// The blocks of the prefix that are less valuable than what was found get a room that does not depend on what the suffix
-// takes, and that the session's messages narrow in steps. What was found and the rest of the suffix get what is then
-// left: if a server may have the prefix in its cache, a share of that at most, unless the message asks for something
-// from elsewhere.
+// The blocks of the prefix that are less valuable than what was found get a room that does not depend on what the
+// suffix takes, and that the session's messages narrow in steps. What was found and the rest of the suffix get what is
+// then left: if a server may have the prefix in its cache, a share of that at most, unless the message asks for
+// something from elsewhere.
 func (p *packer) packPrefixFirst(blocks []*Block) {
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
