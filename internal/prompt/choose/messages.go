@@ -165,7 +165,9 @@ type found struct {
 const shortTokens, longTokens = 24, RelevantChars / 4
 
 // worth is what a hit is worth to a budget.
-func (f found) worth() float64 { return rank.Value(f.Score, min(max(f.Tokens, shortTokens), longTokens)) }
+func (f found) worth() float64 {
+	return rank.Value(f.Score, min(max(f.Tokens, shortTokens), longTokens))
+}
 
 // messageHits returns the hits that are messages or notes.
 func messageHits(c *chooser) []found {

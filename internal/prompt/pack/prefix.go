@@ -122,6 +122,5 @@ func (b *Block) isVolatile() bool { return b.Volatile }
 
 func (b *Block) isStable() bool { return !b.Volatile }
 
-
 // isOfSession reports whether a block grows with the session: its messages, and the current one.
 func (b *Block) isOfSession() bool { return b.Block == block.Recent || b.Block == block.Current }
