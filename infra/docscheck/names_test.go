@@ -278,7 +278,8 @@ func checkCommand(t *testing.T, sources string, words []string) string {
 		}
 	case "go":
 		for _, word := range words[2:] {
-			if _, err := os.Stat(filepath.Join(root, strings.TrimSuffix(word, "..."))); strings.HasPrefix(word, "./") && err != nil {
+			_, err := os.Stat(filepath.Join(root, strings.TrimSuffix(word, "...")))
+			if strings.HasPrefix(word, "./") && err != nil {
 				return word + " does not exist"
 			}
 			if strings.HasPrefix(word, "Test") && !strings.Contains(sources, "func "+strings.TrimSuffix(word, "'$")+"(") {

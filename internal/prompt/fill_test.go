@@ -72,11 +72,12 @@ func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
 	return missing
 }
 
-// TestCacheFirst builds the prompts of a chat whose stable prefix a server may have in its cache. By default what
-// changes with each turn is kept small, and the reasons say so; with FillBudget the budget is used.
-func TestCacheFirst(t *testing.T) {
+// TestQuestionBeforeCache builds the prompts of a chat whose stable prefix a server may have in its cache. What changes
+// with each turn is kept small, and the reasons say so; for a message that asks for something from elsewhere the budget
+// is used.
+func TestQuestionBeforeCache(t *testing.T) {
 	t.Parallel()
-	build := func(fill bool) (prompt.Prompt, string) {
+	build := func(best float64) (prompt.Prompt, string) {
 		w := newFixture()
 		p, r := chat(w, 12)
 		far := p.converse("far", "coach_conversation", "c", now.Add(-400*time.Hour))
@@ -88,9 +89,8 @@ func TestCacheFirst(t *testing.T) {
 				p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 0.05, Message: m})
 			}
 		}
-		d := w.deps(now)
-		d.FillBudget = fill
-		built := build(t, prompt.New(d), "u", r)
+		p.hits[len(p.hits)-1].Score = best
+		built := build(t, w.service(now), "u", r)
 		reasons := ""
 		for _, b := range built.Manifest.Blocks {
 			for _, i := range b.Items {
@@ -99,8 +99,8 @@ func TestCacheFirst(t *testing.T) {
 		}
 		return built, reasons
 	}
-	small, reasons := build(false)
-	filled, filledReasons := build(true)
+	small, reasons := build(0.05)
+	filled, filledReasons := build(0.5)
 	if small.Tokens.Total > 3400 || !strings.Contains(reasons, "while a cache may have the stable prefix") ||
 		strings.Contains(reasons, "the budget of 4000 tokens was reached") {
 		t.Errorf("%d tokens, because:\n%s", small.Tokens.Total, reasons)

@@ -71,7 +71,7 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 func (o checkedRequest) packPlan(previous pack.Previous) pack.Plan {
 	plan := pack.Plan{
 		Order: o.recipe.Order, Budget: o.budget, MessageExcluded: o.recipe.MessageExcluded, Previous: previous,
-		CacheFirst: o.recipe.CacheFirst, Standing: o.recipe.Standing, Slots: make([]pack.Slot, len(o.recipe.Slots)),
+		Standing: o.recipe.Standing, Slots: make([]pack.Slot, len(o.recipe.Slots)),
 	}
 	for i, s := range o.recipe.Slots {
 		plan.Slots[i] = pack.Slot{

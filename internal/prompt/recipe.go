@@ -55,9 +55,6 @@ type Recipe struct {
 	// StablePrefix keeps what comes before the volatile suffix the same from one turn of a session to the next, as far as
 	// it can, so that the model's server finds it in its cache. See pack/prefix.go.
 	StablePrefix bool
-	// CacheFirst keeps what changes with each turn to a fifth of the stable prefix while a server may have that in its
-	// cache, though the budget has room for more (docs/adr/0025).
-	CacheFirst bool
 	// Standing is the percentage of the budget that the standing blocks may take together; 0 does not limit.
 	Standing int
 	// Tools are the tools that the model is offered. The instruction block counts their tokens.

@@ -21,7 +21,6 @@ var unified = Recipe{
 	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 80},
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
-	CacheFirst:    true,
 	Standing:      15,
 	Order: []string{
 		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,

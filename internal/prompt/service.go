@@ -32,9 +32,6 @@ type Deps struct {
 	// StoreText stores the rendered prompt with its manifest. Retention is how long both are stored; 0 means 7 days.
 	StoreText bool
 	Retention time.Duration
-	// FillBudget fills the budget of every prompt, also of those whose beginning a model's server may have in its cache
-	// (Recipe.CacheFirst).
-	FillBudget bool
 	// Deadlines limit the sources. Zero fields take their defaults.
 	Deadlines gather.Deadlines
 }
@@ -81,7 +78,6 @@ func (s *Service) Build(ctx context.Context, user conversation.UserID, r Request
 	if err != nil {
 		return Prompt{}, err
 	}
-	o.recipe.CacheFirst = o.recipe.CacheFirst && !s.FillBudget
 	now := conversation.Milliseconds(s.Now())
 	src, err := s.gatherer.Gather(ctx, o.gatherPlan(user, now))
 	if err != nil {

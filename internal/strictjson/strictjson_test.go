@@ -37,8 +37,8 @@ func TestUnmarshalReadsEveryField(t *testing.T) {
 	t.Parallel()
 	var got request
 	err := strictjson.Unmarshal(
-		[]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,"took":150000001,
-		"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `),
+		[]byte(` {"userId":"ann","lost":true,"words":["é\ud83d\ude00",null],"inners":[{"tokens":2}],"Plain":1.5,
+		"took":150000001,"name":null,"from":"2026-02-05T11:00:00Z","inner":{"tokens":1}} `),
 		&got,
 	)
 	want := request{

@@ -13,7 +13,8 @@ const (
 	maxInputs         = 2048
 	maxInputTokens    = 8192
 	maxRequestTokens  = 300_000
-	emptyInputMessage = "'$.input' is invalid: input is a text or a list of texts, and cannot be an empty string or an empty list."
+	emptyInputMessage = "'$.input' is invalid: input is a text or a list of texts, and cannot be an empty string or an " +
+		"empty list."
 )
 
 type embeddingsRequest struct {

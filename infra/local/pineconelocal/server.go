@@ -1,5 +1,6 @@
 // Package pineconelocal is a Pinecone data plane for the local stack. It serves, in plaintext gRPC, the methods of the
-// go-pinecone client that Throughline and its tests call, with the service's limits, error codes and filter language. Other methods and fields are answered with Unimplemented.
+// go-pinecone client that Throughline and its tests call, with the service's limits, error codes and filter language.
+// Other methods and fields are answered with Unimplemented.
 //
 // It behaves as a serverless index with the metric dotproduct does, with two differences: scores are exact, because a
 // query compares every record, and a write is visible at once. Equal scores are ordered by id.
@@ -67,7 +68,8 @@ func New(opts Options) (*Server, error) {
 }
 
 // Serve answers on l until Close, and then returns nil. The interceptors, if any, see each call of this listener, the
-// first of them first. API keys are not checked. Serve closes l, and returns [net.ErrClosed] when the server is closed already.
+// first of them first. API keys are not checked. Serve closes l, and returns [net.ErrClosed] when the server is closed
+// already.
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),

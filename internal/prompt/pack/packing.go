@@ -70,10 +70,8 @@ type Plan struct {
 	Standing int
 	// MessageExcluded leaves the current message out of the budget in tokens.
 	MessageExcluded bool
-	// Previous says what came before the prompt, for its stable prefix. CacheFirst keeps the volatile suffix small while a
-	// model's server may have the prefix in its cache.
-	Previous   Previous
-	CacheFirst bool
+	// Previous says what came before the prompt, for its stable prefix.
+	Previous Previous
 }
 
 // IsVolatile reports whether a block is written in the volatile suffix: between the session's messages and the current

@@ -19,7 +19,7 @@ import (
 //   - While the session continues, the suffix has a share of the budget of its own, so that what it takes does not
 //     decide what the prefix has.
 //   - While a server may have the prefix in its cache, the suffix is small beside it, though the budget has room for
-//     more. A plan without CacheFirst spends that room, too.
+//     more. A message that asks for something from elsewhere gets that room.
 
 const (
 	// cacheReach is how long a server may keep the beginning of a prompt. OpenAI keeps it for half an hour and longer.
@@ -70,7 +70,7 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 		p.addLeftovers(filter(blocks, (*Block).isStable))
 	})
 	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
-	cached := p.CacheFirst && p.Previous.Cached && !p.Previous.Asks && isCacheable
+	cached := p.Previous.Cached && !p.Previous.Asks && isCacheable
 	for _, b := range filter(blocks[i:], (*Block).isVolatile) {
 		b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
 		p.addBlock(b)
