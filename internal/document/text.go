@@ -106,7 +106,9 @@ func parseIndexes(text string, has bool) (steps []step, ok bool) {
 }
 
 // Text is what a search finds the document by: the texts, numbers and flags at its paths. Those of an object follow
-// their names, so that the whole value of {"food": "pizza"} is "food: pizza". It has at most MaxValueBytes.
+// their names, so that the whole value of {"food": "pizza"} is "food: pizza". A name is written again for each item of a
+// list, and each path may lead to all of the value. So the text has at most 4 KiB more than four times the bytes of the
+// value, and at most MaxValueBytes: it is written to that length, and what follows is not found.
 func (d Document) Text() string {
 	var value any
 	if err := json.Unmarshal(d.Value, &value); err != nil {
@@ -116,14 +118,17 @@ func (d Document) Text() string {
 	if paths == nil {
 		paths = []string{wholeValue}
 	}
-	var lines []string
-	for _, path := range paths {
+	w := writer{most: min(4*len(d.Value)+4<<10, MaxValueBytes)}
+	for i, path := range paths {
+		if slices.Contains(paths[:i], path) {
+			continue
+		}
 		steps, _ := parsePath(path)
 		for _, selected := range selectAt([]any{value}, steps) {
-			lines = appendLines(lines, "", selected)
+			w.write(selected)
 		}
 	}
-	return truncate.Bytes(strings.Join(lines, "\n"), MaxValueBytes)
+	return truncate.Bytes(w.text.String(), w.most)
 }
 
 // Parts returns the document's text in parts that an index takes, none where there is no text.
@@ -179,34 +184,53 @@ func (s step) appendTo(out []any, from any) []any {
 	return out
 }
 
-// appendLines appends the texts, numbers and flags in a value, a line for each, with the names that lead to them.
-func appendLines(lines []string, name string, value any) []string {
-	text := ""
+// writer writes the text of a document until it is longer than most.
+type writer struct {
+	text strings.Builder
+	most int
+	name []byte // the names that lead to the value, joined by dots
+}
+
+// write writes the texts, numbers and flags in a value, a line for each, with the names that lead to them.
+func (w *writer) write(value any) {
+	if w.text.Len() > w.most {
+		return
+	}
 	switch v := value.(type) {
 	case map[string]any:
+		outer := w.name
 		for _, field := range slices.Sorted(maps.Keys(v)) {
-			under := field
-			if name != "" {
-				under = name + "." + field
+			if len(outer) > 0 {
+				w.name = append(w.name, '.')
 			}
-			lines = appendLines(lines, under, v[field])
+			w.name = append(w.name, field...)
+			w.write(v[field])
+			w.name = w.name[:len(outer)]
 		}
 	case []any:
 		for _, item := range v {
-			lines = appendLines(lines, name, item)
+			w.write(item)
 		}
 	case string:
-		text = v
+		w.line(v)
 	case bool:
-		text = strconv.FormatBool(v)
+		w.line(strconv.FormatBool(v))
 	case float64:
-		text = strconv.FormatFloat(v, 'f', -1, 64)
+		w.line(strconv.FormatFloat(v, 'f', -1, 64))
 	}
-	switch {
-	case text == "":
-		return lines
-	case name == "":
-		return append(lines, text)
+}
+
+// line writes one line, unless the text is empty.
+func (w *writer) line(text string) {
+	if text == "" {
+		return
 	}
-	return append(lines, name+": "+text)
+	if w.text.Len() > 0 {
+		w.text.WriteByte('\n')
+	}
+	if len(w.name) > 0 {
+		w.text.Write(w.name)
+		w.text.WriteString(": ")
+	}
+	w.text.WriteString(text)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/vector"
 )
 
 // DocumentStore keeps the documents of users.
@@ -162,6 +163,9 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*va
 	}
 	d, err := put.Document(s.storedNow())
 	if err != nil {
+		return nil, err
+	}
+	if err := s.charge(ctx, c, max(d.Vectors*vector.MaxTextChars-len(d.Value), 0)/bytesPerWeight); err != nil {
 		return nil, err
 	}
 	stored, isNew, err := s.store.PutDocument(ctx, c.User, d)
