@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/document"
 )
 
-// TestCostOfText puts the documents whose text costs the most by what is known. None allocates many times its limit, and
+// TestCostOfText puts the documents whose text costs the most by what is known. None allocates more than 20 MB, and
 // none has many more vectors than its value would have. It runs alone, because it counts what the process allocates.
 func TestCostOfText(t *testing.T) {
 	numbers := func(n int) string { return "[" + strings.Repeat("1,", n-1) + "1]" }
@@ -36,7 +36,9 @@ func TestCostOfText(t *testing.T) {
 		"the longest of both":          {Value: json.RawMessage(deep(4000, 32, numbers(64000)))},
 		"a long name over many fields": {Value: json.RawMessage(deep(60<<10, 1, fields(17000, `{}`)))},
 		"a small document":             {Value: json.RawMessage(deep(1000, 1, numbers(256)))},
-		"all of it again and again":    {Value: json.RawMessage(`{"t":"` + strings.Repeat("word ", 1500) + `"}`), Index: every},
+		"all of it again and again": {
+			Value: json.RawMessage(`{"t":"` + strings.Repeat("word ", 1500) + `"}`), Index: every,
+		},
 		"all of it by other paths": {
 			Value: json.RawMessage(`{"t":` + numbers(120000) + `}`), Index: []string{"$", "*", "t", "t[*]", "*[*]", "$.t"},
 		},

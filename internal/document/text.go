@@ -106,9 +106,9 @@ func parseIndexes(text string, has bool) (steps []step, ok bool) {
 }
 
 // Text is what a search finds the document by: the texts, numbers and flags at its paths. Those of an object follow
-// their names, so that the whole value of {"food": "pizza"} is "food: pizza". A name is written again for each item of a
-// list, and each path may lead to all of the value. So the text has at most 4 KiB more than four times the bytes of the
-// value, and at most MaxValueBytes: it is written to that length, and what follows is not found.
+// their names, so that the whole value of {"food": "pizza"} is "food: pizza". A name is written again for each item of
+// a list, and each path may lead to all of the value. So the text has at most 4 KiB more than four times the bytes of
+// the value, and at most MaxValueBytes: it is written to that length, and what follows is not found.
 func (d Document) Text() string {
 	var value any
 	if err := json.Unmarshal(d.Value, &value); err != nil {

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"io"
 	"net/http"
 	"reflect"
 	"strconv"
@@ -193,10 +195,13 @@ func (s *server) admitted(w http.ResponseWriter, r *http.Request, c Caller, err 
 	if err == nil {
 		err = c.checkScope(scope)
 	}
-	if err == nil {
-		err = s.charge(r.Context(), c, 1+int(max(r.ContentLength, 0)/bytesPerWeight))
+	if err != nil {
+		return err
 	}
-	return err
+	// What arrives is counted, because a length may be absent. An error of the body is found again by who reads it.
+	body, _ := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+	return s.charge(r.Context(), c, 1+len(body)/bytesPerWeight)
 }
 
 // A request weighs one, one more for each bytesPerWeight bytes of its body, and one more for each messagesPerWeight

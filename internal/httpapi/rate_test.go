@@ -2,10 +2,14 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,6 +101,62 @@ func TestWeights(t *testing.T) {
 		if sum != tc.weight {
 			t.Errorf("%s weighs %v, want %d together", name, limiter.weights, tc.weight)
 		}
+	}
+}
+
+// TestWeightIsWhatArrives sends one body in the forms in which gateways pass it on. It weighs the same in each.
+func TestWeightIsWhatArrives(t *testing.T) {
+	t.Parallel()
+	limiter := &fakeLimiter{}
+	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
+	newSession(t, h, "s1")
+	body := bodyText(t, one(object{"content": strings.Repeat("x", 40<<10)}))
+	event := func(e events.APIGatewayV2HTTPRequest) func() {
+		e.RawPath, e.RequestContext.HTTP.Method = "/v1/sessions/s1/messages", "POST"
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "ann"}},
+		}
+		if e.Headers == nil {
+			e.Headers = map[string]string{}
+		}
+		e.Headers["authorization"] = "Bearer " + unsignedToken(t, map[string]string{
+			"sub": "ann", "scope": "throughline/user",
+		})
+		return func() {
+			out, err := httpapi.GatewayHandler(h)(t.Context(), e)
+			if err != nil || out.StatusCode >= 500 {
+				t.Errorf("%d %s, %v", out.StatusCode, out.Body, err)
+			}
+		}
+	}
+	encoded := base64.StdEncoding.EncodeToString([]byte(body))
+	json := map[string]string{"content-type": "application/json", "content-length": "1"}
+	limiter.weights = nil
+	for name, send := range map[string]func(){
+		"text":                  event(events.APIGatewayV2HTTPRequest{Body: body, Headers: json}),
+		"base64 without a type": event(events.APIGatewayV2HTTPRequest{Body: encoded, IsBase64Encoded: true}),
+		"base64 with a type": event(events.APIGatewayV2HTTPRequest{
+			Body: encoded, IsBase64Encoded: true, Headers: json,
+		}),
+		"base64 that ends in junk": event(events.APIGatewayV2HTTPRequest{Body: encoded + "%", IsBase64Encoded: true}),
+		"chunked": func() {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", "/v1/chat", strings.NewReader(body))
+			r.ContentLength = -1
+			r.Header.Set("Authorization", "Bearer user:ann")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		},
+		"chunked, without an operation for bodies": func() {
+			r := httptest.NewRequestWithContext(t.Context(), "GET", "/v1/export", strings.NewReader(body))
+			r.ContentLength = -1
+			r.Header.Set("Authorization", "Bearer user:ann")
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		},
+	} {
+		send()
+		if diff := cmp.Diff([]int{3}, slices.DeleteFunc(limiter.weights, func(n int) bool { return n == 0 })); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", name, diff)
+		}
+		limiter.weights = nil
 	}
 }
 
