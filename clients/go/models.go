@@ -941,8 +941,9 @@ type ProgressDoc struct {
 
 // Prompt is the answer of BuildPrompt.
 type Prompt struct {
-	Anthropic *ProviderAnthropic `json:"anthropic,omitzero"`
-	Manifest  PromptManifest     `json:"manifest"`
+	Anthropic       *ProviderAnthropic `json:"anthropic,omitzero"`
+	BedrockConverse *ProviderConverse  `json:"bedrockConverse,omitzero"`
+	Manifest        PromptManifest     `json:"manifest"`
 	// The messages, oldest first.
 	Messages []RenderMessage `json:"messages"`
 	// The model that is asked. Absent where the default is.
@@ -994,7 +995,7 @@ type PromptBody struct {
 	// workout_log.
 	Context string `json:"context"`
 	// The provider's format in which the answer has the prompt, too. Default: none. One of openai-chat,
-	// openai-responses, anthropic, parts.
+	// openai-responses, anthropic, bedrock-converse, parts.
 	Format string `json:"format,omitzero"`
 	// The current message, at most 256 KiB.
 	Message string `json:"message"`
@@ -1108,13 +1109,19 @@ type ProviderBlock struct {
 	CacheControl *ProviderCacheControl `json:"cache_control,omitzero"`
 	// The text. A text of white space is written as (blank).
 	Text string `json:"text"`
-	// Always text.
+	// Always text. One of text.
 	Type string `json:"type"`
 }
 
 // ProviderCacheControl is a part of ProviderBlock.
 type ProviderCacheControl struct {
-	// Always ephemeral.
+	// Always ephemeral. One of ephemeral.
+	Type string `json:"type"`
+}
+
+// ProviderCachePoint is a part of ProviderConverseBlock.
+type ProviderCachePoint struct {
+	// Always default. One of default.
 	Type string `json:"type"`
 }
 
@@ -1129,8 +1136,37 @@ type ProviderChat struct {
 // ProviderChatTool is a part of ProviderChat.
 type ProviderChatTool struct {
 	Function ProviderFunction `json:"function"`
-	// Always function.
+	// Always function. One of function.
 	Type string `json:"type"`
+}
+
+// ProviderConverse is a part of Prompt.
+type ProviderConverse struct {
+	// The messages, oldest first.
+	Messages []ProviderConverseTurn `json:"messages"`
+	// The system text as blocks.
+	System     []ProviderConverseBlock `json:"system,omitzero"`
+	ToolConfig *ProviderToolConfig     `json:"toolConfig,omitzero"`
+}
+
+// ProviderConverseBlock is a part of ProviderConverse.
+type ProviderConverseBlock struct {
+	CachePoint *ProviderCachePoint `json:"cachePoint,omitzero"`
+	// The text. A text of white space is written as (blank).
+	Text string `json:"text,omitzero"`
+}
+
+// ProviderConverseTool is a part of ProviderToolConfig.
+type ProviderConverseTool struct {
+	ToolSpec ProviderToolSpec `json:"toolSpec"`
+}
+
+// ProviderConverseTurn is a part of ProviderConverse.
+type ProviderConverseTurn struct {
+	// What is said, as blocks.
+	Content []ProviderConverseBlock `json:"content"`
+	// Whose turn it is. One of user, assistant.
+	Role string `json:"role"`
 }
 
 // ProviderFunction is a part of ProviderChatTool.
@@ -1149,7 +1185,7 @@ type ProviderFunction struct {
 type ProviderMessage struct {
 	// The text of the message.
 	Content string `json:"content"`
-	// Whose message it is: system, developer, user or assistant.
+	// Whose message it is. One of system, developer, user, assistant.
 	Role string `json:"role"`
 }
 
@@ -1157,7 +1193,7 @@ type ProviderMessage struct {
 type ProviderPart struct {
 	// The text. A text of white space is written as (blank).
 	Text string `json:"text"`
-	// Always text.
+	// Always text. One of text.
 	Type string `json:"type"`
 }
 
@@ -1165,7 +1201,7 @@ type ProviderPart struct {
 type ProviderPartMessage struct {
 	// What is said, as parts.
 	Content []ProviderPart `json:"content"`
-	// Whose message it is: user or assistant.
+	// Whose message it is. One of user, assistant.
 	Role string `json:"role"`
 }
 
@@ -1187,7 +1223,7 @@ type ProviderResponseTool struct {
 	Parameters any `json:"parameters"`
 	// Always true: the model's arguments match the schema.
 	Strict bool `json:"strict"`
-	// Always function.
+	// Always function. One of function.
 	Type string `json:"type"`
 }
 
@@ -1201,11 +1237,32 @@ type ProviderResponses struct {
 	Tools []ProviderResponseTool `json:"tools,omitzero"`
 }
 
+// ProviderToolConfig is a part of ProviderConverse.
+type ProviderToolConfig struct {
+	// The tools that the model may call.
+	Tools []ProviderConverseTool `json:"tools"`
+}
+
+// ProviderToolInput is a part of ProviderToolSpec.
+type ProviderToolInput struct {
+	// The JSON schema of the tool's arguments.
+	Json any `json:"json"`
+}
+
+// ProviderToolSpec is a part of ProviderConverseTool.
+type ProviderToolSpec struct {
+	// What the tool does, for the model.
+	Description string            `json:"description"`
+	InputSchema ProviderToolInput `json:"inputSchema"`
+	// The name.
+	Name string `json:"name"`
+}
+
 // ProviderTurn is a part of ProviderAnthropic.
 type ProviderTurn struct {
 	// What is said, as blocks.
 	Content []ProviderBlock `json:"content"`
-	// Whose turn it is: user or assistant.
+	// Whose turn it is. One of user, assistant.
 	Role string `json:"role"`
 }
 
@@ -1527,7 +1584,7 @@ type TurnBody struct {
 	// Default: the recipe's budget.
 	Budget map[string]any `json:"budget,omitzero"`
 	// The provider's format in which the answer has the prompt, too. Default: none. One of openai-chat,
-	// openai-responses, anthropic, parts.
+	// openai-responses, anthropic, bedrock-converse, parts.
 	Format string `json:"format,omitzero"`
 	// The user's message, at most 256 KiB. It or messages is needed.
 	Message string `json:"message,omitzero"`

@@ -87,14 +87,14 @@ func TestPromptFormats(t *testing.T) {
 	h, _ := newPrompts(t)
 	for format, property := range map[string]string{
 		"": "", "openai-chat": "openaiChat", "openai-responses": "openaiResponses", "anthropic": "anthropic",
-		"parts": "parts",
+		"bedrock-converse": "bedrockConverse", "parts": "parts",
 	} {
 		body := object{"context": "workout_log", "sessionId": "s1", "message": "x"}
 		if format != "" {
 			body["format"] = format
 		}
 		answer := expect(t, h, 200, as("ann", "POST", "/v1/prompts", body))
-		for _, name := range []string{"openaiChat", "openaiResponses", "anthropic", "parts"} {
+		for _, name := range []string{"openaiChat", "openaiResponses", "anthropic", "bedrockConverse", "parts"} {
 			if got := strings.Contains(string(answer.body), `"`+name+`":{`); got != (name == property) {
 				t.Errorf("the format %q has %s: %t", format, name, got)
 			}

@@ -3,6 +3,7 @@ package prompt_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ func TestFormatOfAPrompt(t *testing.T) {
 		}
 		texts := textsOf(t, p.Forms)
 		want := []string{late, r.Message}
-		if format == provider.FormatAnthropic || format == provider.FormatParts {
+		if !strings.HasPrefix(format, "openai-") {
 			want[0] = "<app-context>\n" + late + "\n</app-context>"
 		}
 		if diff := cmp.Diff(want, texts[len(texts)-2:]); diff != "" {
@@ -57,6 +58,14 @@ func textsOf(t *testing.T, f provider.Forms) (texts []string) {
 		for _, m := range f.Anthropic.Messages {
 			for _, b := range m.Content {
 				texts = append(texts, b.Text)
+			}
+		}
+	case f.BedrockConverse != nil:
+		for _, m := range f.BedrockConverse.Messages {
+			for _, b := range m.Content {
+				if b.CachePoint == nil {
+					texts = append(texts, b.Text)
+				}
 			}
 		}
 	case f.Parts != nil:

@@ -8,6 +8,9 @@ import sys
 import typing
 import urllib.request
 
+import botocore.loaders
+import botocore.model
+import botocore.validate
 from anthropic.types import AssistantMessageParam, TextBlockParam, ToolParam, UserMessageParam
 from openai.types.chat import (
     ChatCompletionAssistantMessageParam,
@@ -35,6 +38,20 @@ def check(value, kind):
         sys.exit(f"{kind.__name__} has no {', '.join(sorted(unknown))}")
     TypeAdapter(kind).validate_python(value)
     checked += 1
+
+
+def checked_all(value, shape):
+    """Checks that a structure has no names that its service does not know: the validator ignores them."""
+    global checked
+    checked += 1
+    if shape.type_name == "list":
+        for item in value:
+            checked_all(item, shape.member)
+    elif shape.type_name == "structure" and not getattr(shape, "is_document_type", False):
+        for name, member in value.items():
+            if name not in shape.members:
+                sys.exit(f"{shape.name} has no {name}")
+            checked_all(member, shape.members[name])
 
 
 def post(base, path, body, token=None):
@@ -78,6 +95,13 @@ def main(base):
     roles = [turn["role"] for turn in anthropic["messages"]]
     if roles != ["user", "assistant"] * (len(roles) // 2) + ["user"]:
         sys.exit(f"the roles do not alternate: {roles}")
+    converse = form("bedrock-converse", "bedrockConverse")
+    runtime = botocore.loaders.Loader().load_service_model("bedrock-runtime", "service-2")
+    shape = botocore.model.ServiceModel(runtime).operation_model("Converse").input_shape
+    report = botocore.validate.ParamValidator().validate({"modelId": "m", **converse}, shape)
+    if report.has_errors():
+        sys.exit(report.generate_report())
+    checked_all(converse, shape)
     print(checked)
 
 

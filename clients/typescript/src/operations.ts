@@ -83,8 +83,13 @@ export type ProviderAnthropic = components['schemas']['ProviderAnthropic'];
 export type ProviderAnthropicTool = components['schemas']['ProviderAnthropicTool'];
 export type ProviderBlock = components['schemas']['ProviderBlock'];
 export type ProviderCacheControl = components['schemas']['ProviderCacheControl'];
+export type ProviderCachePoint = components['schemas']['ProviderCachePoint'];
 export type ProviderChat = components['schemas']['ProviderChat'];
 export type ProviderChatTool = components['schemas']['ProviderChatTool'];
+export type ProviderConverse = components['schemas']['ProviderConverse'];
+export type ProviderConverseBlock = components['schemas']['ProviderConverseBlock'];
+export type ProviderConverseTool = components['schemas']['ProviderConverseTool'];
+export type ProviderConverseTurn = components['schemas']['ProviderConverseTurn'];
 export type ProviderFunction = components['schemas']['ProviderFunction'];
 export type ProviderMessage = components['schemas']['ProviderMessage'];
 export type ProviderPart = components['schemas']['ProviderPart'];
@@ -92,6 +97,9 @@ export type ProviderPartMessage = components['schemas']['ProviderPartMessage'];
 export type ProviderParts = components['schemas']['ProviderParts'];
 export type ProviderResponseTool = components['schemas']['ProviderResponseTool'];
 export type ProviderResponses = components['schemas']['ProviderResponses'];
+export type ProviderToolConfig = components['schemas']['ProviderToolConfig'];
+export type ProviderToolInput = components['schemas']['ProviderToolInput'];
+export type ProviderToolSpec = components['schemas']['ProviderToolSpec'];
 export type ProviderTurn = components['schemas']['ProviderTurn'];
 export type QueueDoc = components['schemas']['QueueDoc'];
 export type Quotes = components['schemas']['Quotes'];
@@ -223,9 +231,9 @@ export interface Operations {
    * turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
    * invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
    * and why. With a format the answer also has the property of that format, which a provider's library takes as it
-   * is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
-   * system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's
-   * next message. */
+   * is: openaiChat, openaiResponses, anthropic, bedrockConverse or parts. They have no empty lists. Where a
+   * provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the
+   * beginning of the user's next message. */
   buildPrompt(body: PromptBody, options?: Options): Promise<Prompt>;
   /** Change a goal. */
   changeGoal(id: string, body: ChangedGoal, options?: Options): Promise<Goal>;

@@ -422,7 +422,7 @@ export interface paths {
         put?: never;
         /**
          * Build a prompt
-         * @description Scoping says which of the session's messages are used. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message, once: a message that is appended already is named by messageId. In unified a system message with what changes each turn is in front of it once the session has messages; what comes before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why. With a format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.
+         * @description Scoping says which of the session's messages are used. Its filter by agent runs over the session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current message, once: a message that is appended already is named by messageId. In unified a system message with what changes each turn is in front of it once the session has messages; what comes before is kept the same from turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is invalid, and the error names the budget and the need. The manifest says for every item whether it is included, and why. With a format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, openaiResponses, anthropic, bedrockConverse or parts. They have no empty lists. Where a provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.
          */
         post: operations["buildPrompt"];
         delete?: never;
@@ -2290,6 +2290,7 @@ export interface components {
         };
         Prompt: {
             anthropic?: components["schemas"]["ProviderAnthropic"];
+            bedrockConverse?: components["schemas"]["ProviderConverse"];
             manifest: components["schemas"]["PromptManifest"];
             /** @description The messages, oldest first. */
             messages: components["schemas"]["RenderMessage"][];
@@ -2356,7 +2357,7 @@ export interface components {
              * @example openai-chat
              * @enum {string|null}
              */
-            format?: "openai-chat" | "openai-responses" | "anthropic" | "parts" | null;
+            format?: "openai-chat" | "openai-responses" | "anthropic" | "bedrock-converse" | "parts" | null;
             /** @description The current message, at most 256 KiB. */
             message: string;
             /** @description Its id, if it is stored. */
@@ -2490,13 +2491,26 @@ export interface components {
             cache_control?: components["schemas"]["ProviderCacheControl"];
             /** @description The text. A text of white space is written as (blank). */
             text: string;
-            /** @description Always text. */
-            type: string;
+            /**
+             * @description Always text.
+             * @enum {string}
+             */
+            type: "text";
         };
         /** @description Asks for what ends here to be cached; absent elsewhere. */
         ProviderCacheControl: {
-            /** @description Always ephemeral. */
-            type: string;
+            /**
+             * @description Always ephemeral.
+             * @enum {string}
+             */
+            type: "ephemeral";
+        };
+        ProviderCachePoint: {
+            /**
+             * @description Always default.
+             * @enum {string}
+             */
+            type: "default";
         };
         /** @description The call for OpenAI's Chat Completions. Spread it into chat.completions.create beside model. */
         ProviderChat: {
@@ -2507,8 +2521,35 @@ export interface components {
         };
         ProviderChatTool: {
             function: components["schemas"]["ProviderFunction"];
-            /** @description Always function. */
-            type: string;
+            /**
+             * @description Always function.
+             * @enum {string}
+             */
+            type: "function";
+        };
+        ProviderConverse: {
+            /** @description The messages, oldest first. */
+            messages: components["schemas"]["ProviderConverseTurn"][];
+            /** @description The system text as blocks. */
+            system?: components["schemas"]["ProviderConverseBlock"][];
+            toolConfig?: components["schemas"]["ProviderToolConfig"];
+        };
+        ProviderConverseBlock: {
+            cachePoint?: components["schemas"]["ProviderCachePoint"];
+            /** @description The text. A text of white space is written as (blank). */
+            text?: string;
+        };
+        ProviderConverseTool: {
+            toolSpec: components["schemas"]["ProviderToolSpec"];
+        };
+        ProviderConverseTurn: {
+            /** @description What is said, as blocks. */
+            content: components["schemas"]["ProviderConverseBlock"][];
+            /**
+             * @description Whose turn it is.
+             * @enum {string}
+             */
+            role: "user" | "assistant";
         };
         /** @description What the tool does. */
         ProviderFunction: {
@@ -2524,20 +2565,29 @@ export interface components {
         ProviderMessage: {
             /** @description The text of the message. */
             content: string;
-            /** @description Whose message it is: system, developer, user or assistant. */
-            role: string;
+            /**
+             * @description Whose message it is.
+             * @enum {string}
+             */
+            role: "system" | "developer" | "user" | "assistant";
         };
         ProviderPart: {
             /** @description The text. A text of white space is written as (blank). */
             text: string;
-            /** @description Always text. */
-            type: string;
+            /**
+             * @description Always text.
+             * @enum {string}
+             */
+            type: "text";
         };
         ProviderPartMessage: {
             /** @description What is said, as parts. */
             content: components["schemas"]["ProviderPart"][];
-            /** @description Whose message it is: user or assistant. */
-            role: string;
+            /**
+             * @description Whose message it is.
+             * @enum {string}
+             */
+            role: "user" | "assistant";
         };
         /** @description The call for the AI SDK. Spread it into generateText or streamText beside model. */
         ProviderParts: {
@@ -2555,8 +2605,11 @@ export interface components {
             parameters: unknown;
             /** @description Always true: the model's arguments match the schema. */
             strict: boolean;
-            /** @description Always function. */
-            type: string;
+            /**
+             * @description Always function.
+             * @enum {string}
+             */
+            type: "function";
         };
         /** @description The call for OpenAI's Responses. Spread it into responses.create beside model. */
         ProviderResponses: {
@@ -2567,11 +2620,29 @@ export interface components {
             /** @description The tools that the model may call. */
             tools?: components["schemas"]["ProviderResponseTool"][];
         };
+        ProviderToolConfig: {
+            /** @description The tools that the model may call. */
+            tools: components["schemas"]["ProviderConverseTool"][];
+        };
+        ProviderToolInput: {
+            /** @description The JSON schema of the tool's arguments. */
+            json: unknown;
+        };
+        ProviderToolSpec: {
+            /** @description What the tool does, for the model. */
+            description: string;
+            inputSchema: components["schemas"]["ProviderToolInput"];
+            /** @description The name. */
+            name: string;
+        };
         ProviderTurn: {
             /** @description What is said, as blocks. */
             content: components["schemas"]["ProviderBlock"][];
-            /** @description Whose turn it is: user or assistant. */
-            role: string;
+            /**
+             * @description Whose turn it is.
+             * @enum {string}
+             */
+            role: "user" | "assistant";
         };
         QueueDoc: {
             /** @description There are more than were counted. */
@@ -2997,7 +3068,7 @@ export interface components {
              * @example openai-chat
              * @enum {string|null}
              */
-            format?: "openai-chat" | "openai-responses" | "anthropic" | "parts" | null;
+            format?: "openai-chat" | "openai-responses" | "anthropic" | "bedrock-converse" | "parts" | null;
             /** @description The user's message, at most 256 KiB. It or messages is needed. */
             message?: string | null;
             /** @description Messages to store; the last is the user's. */

@@ -18,20 +18,20 @@ type Anthropic struct {
 
 // Turn is what the user or the assistant says until the other one does.
 type Turn struct {
-	Role    string  `json:"role" doc:"Whose turn it is: user or assistant."`
+	Role    string  `json:"role" enum:"user,assistant" doc:"Whose turn it is."`
 	Content []Block `json:"content" doc:"What is said, as blocks."`
 }
 
 // Block is a text. Its Type is "text". CacheControl ends a part of the call that a later call begins with, too.
 type Block struct {
-	Type         string        `json:"type" doc:"Always text."`
+	Type         string        `json:"type" enum:"text" doc:"Always text."`
 	Text         string        `json:"text" doc:"The text. A text of white space is written as (blank)."`
 	CacheControl *CacheControl `json:"cache_control,omitempty"`
 }
 
 // CacheControl asks for what ends here to be cached. Its Type is "ephemeral".
 type CacheControl struct {
-	Type string `json:"type" doc:"Always ephemeral."`
+	Type string `json:"type" enum:"ephemeral" doc:"Always ephemeral."`
 }
 
 // AnthropicTool is a tool of Anthropic's Messages. InputSchema is a JSON schema.
@@ -112,13 +112,13 @@ type Parts struct {
 
 // PartMessage is a message of the AI SDK.
 type PartMessage struct {
-	Role    string `json:"role" doc:"Whose message it is: user or assistant."`
+	Role    string `json:"role" enum:"user,assistant" doc:"Whose message it is."`
 	Content []Part `json:"content" doc:"What is said, as parts."`
 }
 
 // Part is a text. Its Type is "text".
 type Part struct {
-	Type string `json:"type" doc:"Always text."`
+	Type string `json:"type" enum:"text" doc:"Always text."`
 	Text string `json:"text" doc:"The text. A text of white space is written as (blank)."`
 }
 

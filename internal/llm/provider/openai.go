@@ -15,7 +15,7 @@ type Chat struct {
 
 // ChatTool is a tool of Chat Completions. Its Type is "function".
 type ChatTool struct {
-	Type     string   `json:"type" doc:"Always function."`
+	Type     string   `json:"type" enum:"function" doc:"Always function."`
 	Function Function `json:"function"`
 }
 
@@ -49,7 +49,7 @@ type Responses struct {
 
 // ResponseTool is a tool of Responses. Its Type is "function".
 type ResponseTool struct {
-	Type string `json:"type" doc:"Always function."`
+	Type string `json:"type" enum:"function" doc:"Always function."`
 	Function
 }
 

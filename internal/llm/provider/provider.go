@@ -16,13 +16,15 @@ const (
 	FormatResponses = "openai-responses"
 	// FormatAnthropic is Anthropic's Messages.
 	FormatAnthropic = "anthropic"
+	// FormatConverse is Converse of Amazon Bedrock.
+	FormatConverse = "bedrock-converse"
 	// FormatParts are the messages of the AI SDK.
 	FormatParts = "parts"
 )
 
 // Formats returns the names of all formats.
 func Formats() []string {
-	return []string{FormatChat, FormatResponses, FormatAnthropic, FormatParts}
+	return []string{FormatChat, FormatResponses, FormatAnthropic, FormatConverse, FormatParts}
 }
 
 const (
@@ -37,6 +39,7 @@ type Forms struct {
 	OpenAIChat      *Chat      `json:"openaiChat,omitempty"`
 	OpenAIResponses *Responses `json:"openaiResponses,omitempty"`
 	Anthropic       *Anthropic `json:"anthropic,omitempty"`
+	BedrockConverse *Converse  `json:"bedrockConverse,omitempty"`
 	Parts           *Parts     `json:"parts,omitempty"`
 }
 
@@ -50,6 +53,8 @@ func New(format string, messages []llm.Message, tools []llm.Tool) Forms {
 		return Forms{OpenAIResponses: newResponses(messages, tools)}
 	case FormatAnthropic:
 		return Forms{Anthropic: newAnthropic(messages, tools)}
+	case FormatConverse:
+		return Forms{BedrockConverse: newConverse(messages, tools)}
 	case FormatParts:
 		return Forms{Parts: newParts(messages)}
 	}
@@ -58,7 +63,7 @@ func New(format string, messages []llm.Message, tools []llm.Tool) Forms {
 
 // Message is a message of OpenAI.
 type Message struct {
-	Role    string `json:"role" doc:"Whose message it is: system, developer, user or assistant."`
+	Role    string `json:"role" enum:"system,developer,user,assistant" doc:"Whose message it is."`
 	Content string `json:"content" doc:"The text of the message."`
 }
 

@@ -136,6 +136,20 @@ func TestAnthropic(t *testing.T) {
 	})
 }
 
+func TestConverse(t *testing.T) {
+	t.Parallel()
+	check(t, provider.FormatConverse, map[string]string{
+		session: `{"bedrockConverse":{"system":[{"text":"Be kind."},{"cachePoint":{"type":"default"}}],
+			"messages":[
+			{"role":"user","content":[{"text":"My knee hurts."},{"cachePoint":{"type":"default"}}]},
+			{"role":"assistant","content":[{"text":"I see."}]},
+			{"role":"user","content":[{"text":"<app-context>\n# NOW\nMonday\n</app-context>"},{"text":"And now?"}]}],
+			"toolConfig":{"tools":[{"toolSpec":{"name":"search","description":"Finds.",
+			"inputSchema":{"json":{"type":"object","additionalProperties":false}}}}]}}}`,
+		first: `{"bedrockConverse":{"system":[{"text":"Be kind."}],"messages":[{"role":"user","content":[{"text":"Hi"}]}]}}`,
+	})
+}
+
 func TestParts(t *testing.T) {
 	t.Parallel()
 	check(t, provider.FormatParts, map[string]string{

@@ -1028,6 +1028,7 @@ class ProgressDoc:
 @dataclass(kw_only=True)
 class Prompt:
     anthropic: ProviderAnthropic | None = None
+    bedrock_converse: ProviderConverse | None = None
     manifest: PromptManifest
     messages: list[RenderMessage]
     """The messages, oldest first."""
@@ -1077,7 +1078,7 @@ class PromptBody:
     """Default: the session's coach."""
     context: Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"]
     """The context that the user is in."""
-    format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None = None
+    format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None = None
     """The provider's format in which the answer has the prompt, too. Default: none."""
     message: str
     """The current message, at most 256 KiB."""
@@ -1192,14 +1193,20 @@ class ProviderBlock:
     cache_control: ProviderCacheControl | None = None
     text: str
     """The text. A text of white space is written as (blank)."""
-    type: str
+    type: Literal["text"]
     """Always text."""
 
 
 @dataclass(kw_only=True)
 class ProviderCacheControl:
-    type: str
+    type: Literal["ephemeral"]
     """Always ephemeral."""
+
+
+@dataclass(kw_only=True)
+class ProviderCachePoint:
+    type: Literal["default"]
+    """Always default."""
 
 
 @dataclass(kw_only=True)
@@ -1213,8 +1220,37 @@ class ProviderChat:
 @dataclass(kw_only=True)
 class ProviderChatTool:
     function: ProviderFunction
-    type: str
+    type: Literal["function"]
     """Always function."""
+
+
+@dataclass(kw_only=True)
+class ProviderConverse:
+    messages: list[ProviderConverseTurn]
+    """The messages, oldest first."""
+    system: list[ProviderConverseBlock] | None = None
+    """The system text as blocks."""
+    tool_config: ProviderToolConfig | None = None
+
+
+@dataclass(kw_only=True)
+class ProviderConverseBlock:
+    cache_point: ProviderCachePoint | None = None
+    text: str | None = None
+    """The text. A text of white space is written as (blank)."""
+
+
+@dataclass(kw_only=True)
+class ProviderConverseTool:
+    tool_spec: ProviderToolSpec
+
+
+@dataclass(kw_only=True)
+class ProviderConverseTurn:
+    content: list[ProviderConverseBlock]
+    """What is said, as blocks."""
+    role: Literal["user", "assistant"]
+    """Whose turn it is."""
 
 
 @dataclass(kw_only=True)
@@ -1233,15 +1269,15 @@ class ProviderFunction:
 class ProviderMessage:
     content: str
     """The text of the message."""
-    role: str
-    """Whose message it is: system, developer, user or assistant."""
+    role: Literal["system", "developer", "user", "assistant"]
+    """Whose message it is."""
 
 
 @dataclass(kw_only=True)
 class ProviderPart:
     text: str
     """The text. A text of white space is written as (blank)."""
-    type: str
+    type: Literal["text"]
     """Always text."""
 
 
@@ -1249,8 +1285,8 @@ class ProviderPart:
 class ProviderPartMessage:
     content: list[ProviderPart]
     """What is said, as parts."""
-    role: str
-    """Whose message it is: user or assistant."""
+    role: Literal["user", "assistant"]
+    """Whose message it is."""
 
 
 @dataclass(kw_only=True)
@@ -1271,7 +1307,7 @@ class ProviderResponseTool:
     """The JSON schema of the tool's arguments."""
     strict: bool
     """Always true: the model's arguments match the schema."""
-    type: str
+    type: Literal["function"]
     """Always function."""
 
 
@@ -1286,11 +1322,32 @@ class ProviderResponses:
 
 
 @dataclass(kw_only=True)
+class ProviderToolConfig:
+    tools: list[ProviderConverseTool]
+    """The tools that the model may call."""
+
+
+@dataclass(kw_only=True)
+class ProviderToolInput:
+    json: Any
+    """The JSON schema of the tool's arguments."""
+
+
+@dataclass(kw_only=True)
+class ProviderToolSpec:
+    description: str
+    """What the tool does, for the model."""
+    input_schema: ProviderToolInput
+    name: str
+    """The name."""
+
+
+@dataclass(kw_only=True)
 class ProviderTurn:
     content: list[ProviderBlock]
     """What is said, as blocks."""
-    role: str
-    """Whose turn it is: user or assistant."""
+    role: Literal["user", "assistant"]
+    """Whose turn it is."""
 
 
 @dataclass(kw_only=True)
@@ -1619,7 +1676,7 @@ class TurnBody:
     """The part that the model plays. Default: coach."""
     budget: dict[str, Any] | None = None
     """Default: the recipe's budget."""
-    format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None = None
+    format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None = None
     """The provider's format in which the answer has the prompt, too. Default: none."""
     message: str | None = None
     """The user's message, at most 256 KiB. It or messages is needed."""

@@ -33,7 +33,7 @@ class Operations(Calls):
         *,
         agent_id: Literal["coach", "goalArchitect", "patternAnalyst", "motivator", "accountabilityPartner"] | None | Unset = UNSET,
         budget: dict[str, Any] | None | Unset = UNSET,
-        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None | Unset = UNSET,
         message: str | None | Unset = UNSET,
         messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
@@ -58,7 +58,7 @@ class Operations(Calls):
         budget: dict[str, Any] | None | Unset = UNSET,
         coach_id: str | None | Unset = UNSET,
         context: Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"],
-        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None | Unset = UNSET,
         message: str,
         message_id: str | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
@@ -75,9 +75,9 @@ class Operations(Calls):
         turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
         invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
         and why. With a format the answer also has the property of that format, which a provider's library takes as it
-        is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
-        system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's
-        next message."""
+        is: openaiChat, openaiResponses, anthropic, bedrockConverse or parts. They have no empty lists. Where a
+        provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the
+        beginning of the user's next message."""
         return self._call(
             OPERATIONS["build_prompt"], [], {"agentId": agent_id, "budget": budget, "coachId": coach_id, "context": context, "format": format, "message": message, "messageId": message_id, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "systemRole": system_role, "timezone": timezone}, {}, timeout, None)
 
@@ -992,7 +992,7 @@ class AsyncOperations(Calls):
         *,
         agent_id: Literal["coach", "goalArchitect", "patternAnalyst", "motivator", "accountabilityPartner"] | None | Unset = UNSET,
         budget: dict[str, Any] | None | Unset = UNSET,
-        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None | Unset = UNSET,
         message: str | None | Unset = UNSET,
         messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
@@ -1017,7 +1017,7 @@ class AsyncOperations(Calls):
         budget: dict[str, Any] | None | Unset = UNSET,
         coach_id: str | None | Unset = UNSET,
         context: Literal["coach_conversation", "program_designer", "coach_creator", "training_program", "workout_log"],
-        format: Literal["openai-chat", "openai-responses", "anthropic", "parts"] | None | Unset = UNSET,
+        format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None | Unset = UNSET,
         message: str,
         message_id: str | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
@@ -1034,9 +1034,9 @@ class AsyncOperations(Calls):
         turn to turn, and the manifest marks those blocks as cacheable. A message that does not fit the budget is
         invalid, and the error names the budget and the need. The manifest says for every item whether it is included,
         and why. With a format the answer also has the property of that format, which a provider's library takes as it
-        is: openaiChat, openaiResponses, anthropic or parts. They have no empty lists. Where a provider takes no late
-        system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's
-        next message."""
+        is: openaiChat, openaiResponses, anthropic, bedrockConverse or parts. They have no empty lists. Where a
+        provider takes no late system message, it is a text between the tags <app-context> and </app-context> at the
+        beginning of the user's next message."""
         return self._call(
             OPERATIONS["build_prompt"], [], {"agentId": agent_id, "budget": budget, "coachId": coach_id, "context": context, "format": format, "message": message, "messageId": message_id, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "systemRole": system_role, "timezone": timezone}, {}, timeout, None)
 
