@@ -89,7 +89,8 @@ func (p prompts) register() {
 			"error names the budget and the need. The manifest says for every item whether it is included, and why. With a "+
 			"format the answer also has the property of that format, which a provider's library takes as it is: openaiChat, "+
 			"openaiResponses, anthropic, bedrockConverse or parts. They have no empty lists. Where a provider takes no late "+
-			"system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's next message.",
+			"system message, it is a text between the tags <app-context> and </app-context> at the beginning of the user's "+
+			"next message.",
 	).forApp().or(http.StatusNotFound), p.build)
 	registerDoc(p.server, op("GET /v1/prompts/{promptId}", "getPrompt", tag, "Get a prompt",
 		"With the rendered text, if it was stored.",
