@@ -200,7 +200,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	if err != nil {
 		return try, err
 	}
-	try.sessionPlace = try.tx.Update(k, a.askForSummary(u, write.Before(), after), isAsRead)
+	try.sessionPlace = try.tx.Update(k, a.db.askForSummary(u, write.Before(), after), isAsRead)
 	if after.IsMigrated() {
 		for _, m := range messages {
 			try.tx.Put(table.EncodeMessage(a.user, after, m), table.NotExists())
@@ -240,13 +240,13 @@ func newMessageID(db *DB, user conversation.UserID, at time.Time) string {
 // askForSummary marks a session whose messages since its summary reach their number with an append, and removes the
 // mark with the next one. The stream's filter passes the change that marks it. Another function may have stored a
 // summary since this one read the session: then the mark is early or late by fewer messages than that number.
-func (a *appender) askForSummary(u table.Update, before, after conversation.Session) table.Update {
+func (db *DB) askForSummary(u table.Update, before, after conversation.Session) table.Update {
 	if !after.IsMigrated() {
 		return u
 	}
-	times := func(s conversation.Session) int { return (s.LastSeq - before.Summarized.Seq) / a.db.summaryEvery }
+	times := func(s conversation.Session) int { return (s.LastSeq - s.Summarized.Seq) / db.summaryEvery }
 	if times(after) > times(before) {
-		return u.Set(table.AttrSummaryAskedAt, table.TimeAttr(a.now))
+		return u.Set(table.AttrSummaryAskedAt, table.TimeAttr(db.Now()))
 	}
 	return u.Remove(table.AttrSummaryAskedAt)
 }

@@ -199,8 +199,10 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 }
 
 // LeaveSession records that the user navigated away. The stream brings the change to the summarizer. The version stays
-// the same, because no append depends on it. Of a session that is not migrated nothing is recorded: the write would
-// cost what its array does, and the migration's action index makes it due for its summary in any case.
+// the same, because no append depends on it. The stream's filter lets a leave pass only where no time of one was there:
+// where an edit has left something to do since an earlier leave, the time of that one is removed first. Of a session
+// that is not migrated nothing is recorded: the write would cost what its array does, and the migration's action index
+// makes it due for its summary in any case.
 func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserID, id string, at time.Time) error {
 	session, err := s.Session(ctx, user, id)
 	if err != nil {
@@ -208,6 +210,11 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 	}
 	if !session.IsMigrated() {
 		return nil
+	}
+	if !session.LeftAt.IsZero() && session.Uncovered() {
+		if err := s.db.updateSession(ctx, "leave session", user, session, table.Remove(table.AttrLeftAt)); err != nil {
+			return err
+		}
 	}
 	u := table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin)
 	return s.db.updateSession(ctx, "leave session", user, session, u)

@@ -173,17 +173,23 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
 	after = s.replace(c, k, in, after, now)
-	u := table.SetCounters(c.user, after).Set(table.AttrDeletedSeqs, table.StringAttr(after.Deleted.String()))
-	switch {
-	case uncovered:
-		u = u.SetDue(k, now)
+	var u table.Update
+	switch dueAt := s.db.DueAfterIdle(); {
 	case len(in.Replacement) > 0:
-		u = u.SetDueIfNone(k, s.db.DueAfterIdle())
+		if uncovered {
+			dueAt = now
+		}
+		u, _, _ = PlainWrite(c.before).Update(c.user, after, nil, dueAt)
+		if !dropsSummary {
+			u = s.db.askForSummary(u, c.before, after)
+		}
+	case uncovered:
+		u = table.SetCounters(c.user, after).SetDue(k, now)
+	default:
+		u = table.SetCounters(c.user, after)
 	}
-	u = u.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized)
-	if after.Status != c.before.Status {
-		u = table.LayoutOf(after).SetOwn(u, c.before, after, table.AttrStatus, table.AttrSessionCompletedAt)
-	}
+	u = u.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized).
+		Apply(table.Encode(after), table.AttrDeletedSeqs)
 	if dropsSummary {
 		u = dropSummary(c.tx, &c.tombstone, c.before, u, now)
 	}
@@ -208,8 +214,8 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 	var added []conversation.Message
 	if len(in.Replacement) > 0 {
 		version := max(after.Version, c.before.Version+1)
-		after = after.Reopen(in.Replacement)
 		added, after = after.Extend(in.Replacement, now)
+		after = PlainWrite(c.before).After(after, in.Replacement)
 		after.Version = version
 	} else if after.Version == c.before.Version {
 		after.Version++

@@ -27,7 +27,7 @@ func (in input) isSameDay(a, b time.Time) bool { return conversation.CalendarDay
 // more already: a summary that covers less would not replace it. whole is then what it was cut from.
 func (in input) firstDay(session conversation.Session, messages []conversation.Message) input {
 	for i, m := range messages {
-		if m.Seq >= in.through.Seq {
+		if i == len(messages)-1 || m.Seq >= in.through.Seq {
 			break
 		}
 		if next := messages[i+1].Timestamp; !in.isKept(next) || in.isSameDay(m.Timestamp, next) {

@@ -82,6 +82,9 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 	size := 0
 	for i, m := range messages {
 		in.through = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
+		if i == len(messages)-1 && m.Timestamp.Equal(session.LastMessageAt) {
+			in.through.Seq = session.LastSeq // what followed is deleted
+		}
 		if isLine(m) {
 			in.lines = append(in.lines, Line{m.Role, m.Timestamp, m.Content, m.Seq})
 			size += len(m.Content)

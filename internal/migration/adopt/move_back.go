@@ -138,7 +138,7 @@ func (m *mover) adopt(ctx context.Context, it table.Item, s conversation.Session
 	k := table.KeyOf(it)
 	after.Version++
 	u := table.SetCounters(m.user, after).SetDueIfNone(k, m.db.DueAfterIdle()).
-		Set(table.AttrDeletedSeqs, table.StringAttr(after.Deleted.String()))
+		Apply(table.Encode(after), table.AttrDeletedSeqs)
 	t := m.db.Transaction()
 	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))
 	for _, message := range added {
