@@ -28,7 +28,7 @@ var workingContext = Recipe{
 		{Block: block.Role, Required: true, Style: render.Prose},
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
 		{Block: block.Instruction, Required: true, Style: render.Prose, Heading: "## About These Notes"},
-		{Block: block.Recent, Style: render.RoleMessage},
+		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Shorten: true}},
 		{
 			Block: block.Goals, Style: render.NumberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",
 			Cap: Cap{Items: MaxGoals}, When: choose.WithLongTerm,

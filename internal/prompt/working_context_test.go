@@ -202,3 +202,34 @@ func TestAgentWithoutModules(t *testing.T) {
 		t.Errorf("the prompt is\n%s", p.System)
 	}
 }
+
+// TestOneLongMessage has a message that is longer than the budget, anywhere in the window and at small budgets. It is
+// cut, and what is less valuable is told.
+func TestOneLongMessage(t *testing.T) {
+	t.Parallel()
+	for _, budget := range []int{256, 400, 700, 4000} {
+		for place := range 3 {
+			w := newFixture()
+			p := w.user("u")
+			p.snapshot.Goals = []longterm.Goal{
+				{ID: "g", Title: "Run far", Status: longterm.GoalActive, GoalType: longterm.Habit},
+			}
+			lines := []line{says(0, "first"), answers(minute, "second"), answers(2*minute, "third")}
+			lines[place].text = strings.Repeat("All work and no play. ", 60_000/22)
+			p.converse("s", "coach_conversation", "c", now.Add(-time.Hour), lines...)
+			got := build(t, w.service(now), "u", prompt.Request{
+				Recipe: prompt.WorkingContext, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "what next?",
+				Budget: &prompt.Budget{Tokens: budget}, SkipSave: true,
+			})
+			text := everything(got)
+			for i, l := range lines {
+				if i != place && !strings.Contains(text, l.text) {
+					t.Errorf("%d tokens: %q is not in the prompt beside a long message in place %d", budget, l.text, place)
+				}
+			}
+			if !strings.Contains(text, "All work") || budget > 256 && !strings.Contains(text, "Run far") {
+				t.Errorf("%d tokens, place %d: %s", budget, place, text)
+			}
+		}
+	}
+}

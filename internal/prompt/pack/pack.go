@@ -53,6 +53,8 @@ const (
 	reasonWhole       = "fits whole"
 	reasonCutToBlock  = "cut to what its block may take"
 	reasonCutToBudget = "cut to what the budget leaves"
+	reasonCutToShare  = "cut to a quarter of the budget"
+	reasonLong        = "longer than what is left for it, and than a quarter of the budget"
 	reasonLeftover    = "the budget left room for it"
 	reasonCovered     = "its messages are in the prompt whole"
 )
@@ -220,6 +222,11 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		}
 		return false // a shorter one may fit
 	}
+	isLong := p.isLong(price)
+	mayCut := b.Shorten && b.MaxTokens == 0 && (i.Kind == choose.KindMessage || i.Kind == choose.KindSummary)
+	if isLong && mayCut && p.shrink(b, i, p.Budget.Tokens/longShare, reasonCutToShare) {
+		return false
+	}
 	if b.MaxTokens > 0 && b.Cost.Add(price).Tokens > b.MaxTokens {
 		if !b.Shorten || !p.shrink(b, i, b.MaxTokens-b.Cost.Tokens, reasonCutToBlock) {
 			i.overCap = true
@@ -228,8 +235,13 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		return true
 	}
 	if !p.spent.Add(price).within(p.limit) {
-		reason := p.markFull(price)
-		if !b.Shorten || !p.shrink(b, i, p.limit.Tokens, reasonCutToBudget) {
+		switch reason := p.exceeded(price); {
+		case b.Shorten && p.shrink(b, i, p.limit.Tokens, reasonCutToBudget):
+			p.fullReason = reason
+		case isLong:
+			i.drop(reasonLong)
+		default:
+			p.fullReason = reason
 			i.drop(reason)
 		}
 		return false
@@ -238,10 +250,14 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 	return false
 }
 
-// markFull records which limit something of this cost exceeds, and returns that as a reason.
-func (p *packer) markFull(price Cost) string {
-	p.fullReason = p.exceeded(price)
-	return p.fullReason
+// longShare is which part of the budget a single item may have before it is long: a quarter. A long message or summary
+// is cut to it where its block is cut and has no cap. What is long and does not fit is left out, and what is less
+// valuable still comes.
+const longShare = 4
+
+// isLong reports whether something is long. A budget in characters fills up in order, whatever the length.
+func (p *packer) isLong(price Cost) bool {
+	return p.Budget.Chars == 0 && price.Tokens > p.Budget.Tokens/longShare
 }
 
 // exceeded says which limit something of this cost exceeds.
@@ -312,7 +328,7 @@ func (p *packer) addPlaceholder(b *Block) {
 	}
 	price := heading.Add(empty)
 	if !p.spent.Add(price).within(p.limit) {
-		p.markFull(price)
+		p.fullReason = p.exceeded(price)
 		return
 	}
 	b.Started = true

@@ -135,9 +135,20 @@ func TestPack(t *testing.T) {
 			[]string{"nothing\n"},
 		},
 		"nothing, in a full prompt": {
-			20,
-			[]packing{{layout{}, lines(long)}, {none, nil}},
-			[]string{"", ""},
+			46,
+			[]packing{{layout{}, lines(ten, ten, ten, ten, ten)}, {none, nil}},
+			[]string{line + line + line + line, ""},
+		},
+		"one long thing, and what is less valuable": {
+			99,
+			[]packing{{layout{}, lines(ten, long, ten)}, {layout{}, lines(ten)}},
+			[]string{line + line, line},
+		},
+		"a long message is cut to a quarter": {
+			120, []packing{
+				{layout{Slot: pack.Slot{Shorten: true}}, []choose.Candidate{{Text: long, Kind: choose.KindMessage}}},
+				{layout{}, lines(ten)},
+			}, []string{strings.Repeat("x", 24) + "…\n", line},
 		},
 		"nothing does not fit": {
 			8,
@@ -150,12 +161,12 @@ func TestPack(t *testing.T) {
 			[]string{line + line + line},
 		},
 		"no rest in a full prompt": {
-			99,
+			45,
 			[]packing{
 				{layout{Slot: pack.Slot{Tokens: 12, FillRest: true}}, lines(ten, ten)},
-				{layout{}, lines(long)},
+				{layout{}, lines(ten, ten, ten)},
 			},
-			[]string{line, ""},
+			[]string{line, line + line},
 		},
 		"a rest that says nothing": {
 			99,
