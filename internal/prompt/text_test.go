@@ -154,7 +154,7 @@ func TestDropNamesItsBudget(t *testing.T) {
 		},
 		"the caller's": {
 			prompt.WorkingContext, &prompt.Budget{Tokens: 300}, strings.Repeat("sets ", 400),
-			"the budget of 300 tokens was reached",
+			"longer than what the budget of 300 tokens leaves",
 		},
 		"without a message": {
 			prompt.Unified, &prompt.Budget{Tokens: 256}, strings.Repeat("sets ", 400),

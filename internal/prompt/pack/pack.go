@@ -54,7 +54,6 @@ const (
 	reasonCutToBlock  = "cut to what its block may take"
 	reasonCutToBudget = "cut to what the budget leaves"
 	reasonCutToShare  = "cut to a quarter of the budget"
-	reasonLong        = "longer than what is left for it, and than a quarter of the budget"
 	reasonLeftover    = "the budget left room for it"
 	reasonCovered     = "its messages are in the prompt whole"
 )
@@ -222,7 +221,7 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		}
 		return false // a shorter one may fit
 	}
-	isLong := p.isLong(price)
+	isLong := p.isLong(i.Cost)
 	mayCut := b.Shorten && b.MaxTokens == 0 && (i.Kind == choose.KindMessage || i.Kind == choose.KindSummary)
 	if isLong && mayCut && p.shrink(b, i, p.Budget.Tokens/longShare, reasonCutToShare) {
 		return false
@@ -239,7 +238,7 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		case b.Shorten && p.shrink(b, i, p.limit.Tokens, reasonCutToBudget):
 			p.fullReason = reason
 		case isLong:
-			i.drop(reasonLong)
+			i.drop(fmt.Sprintf("longer than what the budget of %d tokens leaves", p.Budget.Tokens))
 		default:
 			p.fullReason = reason
 			i.drop(reason)
@@ -256,8 +255,8 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 const longShare = 4
 
 // isLong reports whether something is long. A budget in characters fills up in order, whatever the length.
-func (p *packer) isLong(price Cost) bool {
-	return p.Budget.Chars == 0 && price.Tokens > p.Budget.Tokens/longShare
+func (p *packer) isLong(c Cost) bool {
+	return p.Budget.Chars == 0 && c.Tokens > p.Budget.Tokens/longShare
 }
 
 // exceeded says which limit something of this cost exceeds.
