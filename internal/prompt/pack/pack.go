@@ -249,16 +249,6 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 	return false
 }
 
-// longShare is which part of the budget a single item may have before it is long: a quarter. A long message or summary
-// is cut to it where its block is cut and has no cap. What is long and does not fit is left out, and what is less
-// valuable still comes.
-const longShare = 4
-
-// isLong reports whether something is long. A budget in characters fills up in order, whatever the length.
-func (p *packer) isLong(c Cost) bool {
-	return p.Budget.Chars == 0 && c.Tokens > p.Budget.Tokens/longShare
-}
-
 // exceeded says which limit something of this cost exceeds.
 func (p *packer) exceeded(price Cost) string {
 	switch {

@@ -40,8 +40,8 @@ func (q *Query) Passage(text string, n int) (from, to int) {
 }
 
 const (
-	// maxPassageBytes is how much of a text is searched for its passage.
-	maxPassageBytes = 32 << 10
+	// maxPassageBytes is how much of a text is searched for its passage: all that a message may have.
+	maxPassageBytes = 256 << 10
 	// leastGain is how much better a later part has to be.
 	leastGain = 1e-9
 )

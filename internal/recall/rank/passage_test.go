@@ -78,3 +78,14 @@ func TestBrief(t *testing.T) {
 		}
 	}
 }
+
+// TestPassageOfTheLongestMessage finds a sentence wherever it lies in the longest text that a message may have.
+func TestPassageOfTheLongestMessage(t *testing.T) {
+	t.Parallel()
+	filler := strings.Repeat("We talked about the weather. ", 4_500)
+	text := filler + "I am allergic to lychee. " + filler
+	from, _ := rank.NewQuery("What about lychee?", now).Passage(text, 60)
+	if from != len(filler) {
+		t.Errorf("%q", text[from:from+60])
+	}
+}
