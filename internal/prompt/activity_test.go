@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
@@ -227,45 +225,6 @@ func TestReferencePullsTheSession(t *testing.T) {
 	request.Message = "Keep the taper."
 	if items := blockOf(t, build(t, w.service(now), "u", request), "relevant_messages").Items; len(items) != 0 {
 		t.Errorf("without a reference: %+v", items)
-	}
-}
-
-// Of a session that is referred to the last six messages are in the prompt, in the order in which they were said. One
-// that the search finds less than half as near as another is not meant, however near this session's own messages are.
-// Of those that are at least half as near, the newest is meant.
-func TestReferenceIsBounded(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	var lines []line
-	for i := range 9 {
-		lines = append(lines, says(time.Duration(i)*minute, fmt.Sprintf("taper %d", i)))
-	}
-	p.converse("far", "training_program", "c", now.Add(-6*24*time.Hour), lines...)
-	p.converse("newer", "training_program", "c", now.Add(-5*24*time.Hour), says(0, "Something else entirely."))
-	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "The taper?"))
-	p.hits = []recall.Hit{
-		{ID: "0", Score: 2, Message: p.message(t, "msg_here_1")},
-		{ID: "1", Score: 0.8, Message: p.message(t, "msg_far_9")},
-		{ID: "2", Score: 0.3, Message: p.message(t, "msg_newer_1")},
-	}
-	r := prompt.Request{
-		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Keep the taper as we said.",
-	}
-	got := build(t, w.service(now), "u", r)
-	var shown []string
-	for line := range strings.SplitSeq(sectionOf(systemText(got), "# EARLIER MESSAGES THAT MAY MATTER NOW\n"), "\n") {
-		if text, begins := behindLabel(line); begins {
-			shown = append(shown, text)
-		}
-	}
-	want := []string{"taper 3", "taper 4", "taper 5", "taper 6", "taper 7", "taper 8", "Something else entirely."}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	p.hits[2].Score = 0.4
-	if got := referenced(t, w, build(t, w.service(now), "u", r)); got != "Something else entirely." {
-		t.Errorf("half as near: pulls %q", got)
 	}
 }
 

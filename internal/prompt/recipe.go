@@ -55,7 +55,7 @@ type Recipe struct {
 	// StablePrefix keeps what comes before the volatile suffix the same from one turn of a session to the next, as far as
 	// it can, so that the model's server finds it in its cache. See pack/prefix.go.
 	StablePrefix bool
-	// Standing is the percentage of the budget that the standing blocks may take together; 0 does not limit.
+	// Standing is the percentage of the budget that the standing blocks may take together.
 	Standing int
 	// Tools are the tools that the model is offered. The instruction block counts their tokens.
 	Tools []string

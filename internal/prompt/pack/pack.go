@@ -83,58 +83,6 @@ func (p *packer) pack(blocks []*Block) error {
 	return nil
 }
 
-// addRest adds the blocks that are neither required nor protected, first the session's messages. Of what these leave,
-// half is kept for what was found, so that nothing that stands in every prompt crowds out what this message asks for.
-// Otherwise the order of value decides.
-func (p *packer) addRest(blocks []*Block) {
-	p.addBlocks(filter(blocks, (*Block).isOfSession))
-	if p.Previous.Continues {
-		p.packPrefixFirst(blocks)
-		return
-	}
-	p.keep(p.forFound(blocks), reservedForRelevant, func() {
-		p.addBlocks(filter(blocks, func(b *Block) bool { return !b.Relevant }))
-	})
-	p.addBlocks(filter(blocks, func(b *Block) bool { return b.Relevant }))
-	p.addLeftovers(blocks)
-}
-
-func filter(blocks []*Block, keeps func(*Block) bool) []*Block {
-	return slices.DeleteFunc(slices.Clone(blocks), func(b *Block) bool { return !keeps(b) })
-}
-
-// keep adds blocks while some of the budget is kept for others.
-func (p *packer) keep(tokens int, what string, add func()) {
-	if tokens == 0 {
-		add()
-		return
-	}
-	whole, full := p.limit, p.fullReason
-	p.limit.Tokens, p.reserved = p.limit.Tokens-tokens, what
-	add()
-	p.limit, p.fullReason, p.reserved = whole, full, ""
-}
-
-const (
-	reservedForRelevant = "what was found for the message"
-	reservedForTurns    = "the session's messages and what changes with each turn"
-)
-
-// framePerItem is about what a candidate takes besides its text.
-const framePerItem = 8
-
-// forFound is what is kept for what was found: about what its candidates take, at most half of what is left.
-func (p *packer) forFound(blocks []*Block) (tokens int) {
-	for _, b := range blocks {
-		for i := range b.Items {
-			if item := &b.Items[i]; b.Relevant && item.Decision == "" && item.Deferred == "" {
-				tokens += cmp.Or(item.Tokens, len(item.Text)/4) + framePerItem
-			}
-		}
-	}
-	return min(tokens, (p.limit.Tokens-p.spent.Tokens)/2)
-}
-
 // addBlocks adds the blocks that are neither required nor protected.
 func (p *packer) addBlocks(blocks []*Block) {
 	for _, b := range blocks {
@@ -215,7 +163,7 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		return false
 	}
 	price := p.price(b, i)
-	if b.Standing && p.Standing > 0 && p.standing+price.Tokens > p.standingRoom() {
+	if b.Standing && p.standing+price.Tokens > p.standingRoom() {
 		if !b.Shorten || !p.shrink(b, i, p.standingRoom()-p.standing, reasonCutToBlock) {
 			i.drop(fmt.Sprintf("over the %d tokens that standing blocks share", p.standingRoom()))
 		}

@@ -9,6 +9,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/render"
@@ -33,14 +34,14 @@ type packing struct {
 	candidates []choose.Candidate
 }
 
-// packBlocks packs blocks within a budget of tokens. It returns the text of each block, empty if the prompt does not
-// have it.
+// packBlocks packs blocks within a budget of tokens, of which the standing ones may have half. It returns the text of
+// each block, empty if the prompt does not have it.
 func packBlocks(budget int, packings []packing) ([]string, error) {
-	plan := pack.Plan{Budget: pack.Cost{Tokens: budget}}
+	plan := pack.Plan{Budget: pack.Cost{Tokens: budget}, Standing: 50}
 	blocks := make([]choose.Block, len(packings))
 	slots := make([]render.Slot, len(packings))
 	for i, from := range packings {
-		name := fmt.Sprint("block ", i)
+		name := cmp.Or(from.layout.Block, fmt.Sprint("block ", i))
 		blocks[i].Name, from.layout.Block = name, name
 		plan.Slots = append(plan.Slots, from.layout.Slot)
 		slots[i] = render.Slot{Block: name, Style: cmp.Or(from.layout.style, render.Prose), Empty: from.layout.empty}
@@ -82,7 +83,39 @@ func TestPack(t *testing.T) {
 		want   []string
 	}{
 		"the budget just holds it": {12, []packing{{layout{}, lines(ten)}}, []string{line}},
-		"the budget lacks one":     {11, []packing{{layout{}, lines(ten)}}, []string{""}},
+		"the session's messages have their place in the order of value": {
+			12,
+			[]packing{{layout{}, lines(ten)}, {layout{Slot: pack.Slot{Block: block.Recent}}, lines(ten)}},
+			[]string{line, ""},
+		},
+		"half is kept for what was found": {
+			48,
+			[]packing{{layout{}, lines(ten, ten, ten, ten)}, {layout{Slot: pack.Slot{Relevant: true}}, lines(ten, ten)}},
+			[]string{line + line, line + line},
+		},
+		"half of what the session's messages leave": {
+			60,
+			[]packing{
+				{layout{Slot: pack.Slot{Block: block.Recent}}, lines(ten)},
+				{layout{}, lines(ten, ten, ten, ten)},
+				{layout{Slot: pack.Slot{Relevant: true}}, lines(ten, ten)},
+			},
+			[]string{line, line + line, line + line},
+		},
+		"no more is kept than was found": {
+			59,
+			[]packing{{layout{}, lines(ten, ten, ten, ten)}, {layout{Slot: pack.Slot{Relevant: true}}, lines("0")}},
+			[]string{line + line + line + line, "0\n"},
+		},
+		"standing blocks share their part": {
+			48,
+			[]packing{
+				{layout{Slot: pack.Slot{Standing: true}}, lines(ten, long)},
+				{layout{Slot: pack.Slot{Standing: true}}, lines(ten, "0")},
+			},
+			[]string{line, line},
+		},
+		"the budget lacks one": {11, []packing{{layout{}, lines(ten)}}, []string{""}},
 		"the cap just holds it": {
 			99,
 			[]packing{{layout{Slot: pack.Slot{Tokens: 12}}, lines(ten, ten)}},

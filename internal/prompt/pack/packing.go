@@ -66,7 +66,7 @@ type Plan struct {
 	// Order names the blocks in the order in which they are written; nil means the order of value.
 	Order  []string
 	Budget Cost
-	// Standing is the percentage of the budget that the standing blocks may take together; 0 does not limit.
+	// Standing is the percentage of the budget that the standing blocks may take together.
 	Standing int
 	// MessageExcluded leaves the current message out of the budget in tokens.
 	MessageExcluded bool
