@@ -81,5 +81,5 @@ var writtenTypes = map[types.ScalarAttributeType]string{
 		sessionId occurredAt subjectId model promptVersion recipe bodyHash sessionSk recordId state lease leaseUntil
 		answerSk deletedAt erasedAt name email joinedAt about lastUpdated persona goalType note type source validUntil
 		supersededBy completedAt timezone creation summaryIndexedAt extractedAt coveredTo stage
-		changedAt verifiedAt claimedAt reading`,
+		changedAt verifiedAt claimedAt reading askedAt`,
 }

@@ -21,8 +21,8 @@ type kind[T any] struct {
 	longterm.Kind[T]
 	encode func(T) table.Item
 	decode func(table.Item) T
-	// trace, if set, is what a deleted record leaves beside the hash of its content.
-	trace func(T) table.Item
+	// trace, if set, is what a record that is deleted at a time leaves beside the hash of its content.
+	trace func(v T, at time.Time) table.Item
 }
 
 // keys returns the keys at which the record of an id can be: live or past.

@@ -61,7 +61,7 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 	}
 	traces, err := s.traces(ctx, user, generation)
 	for _, it := range traces {
-		known.Forgotten = append(known.Forgotten, longterm.LikenessOf(it.Bytes(table.AttrLikeness)))
+		known.Forgotten = append(known.Forgotten, forgottenOf(it))
 	}
 	return known, err
 }
@@ -311,7 +311,8 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	moved := 0
 	for _, c := range all {
 		if c.from == nil {
-			w.forgotten[*k.ID(&c.to)] = w.tx.Check(s.forgottenKey(at.user, c.to), table.NotExists())
+			isNew := table.NotExists().Or(table.IsBelow(table.AttrAskedAt, table.TimeAttr(k.At(c.to))))
+			w.forgotten[*k.ID(&c.to)] = w.tx.Check(s.forgottenKey(at.user, c.to), isNew)
 		}
 		if !c.isWanted {
 			if c.live {

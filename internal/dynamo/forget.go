@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -28,23 +29,43 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		}, now.Add(erasure.FirstSweepAfter)))
 	}
 	if s.kind.Content != nil {
-		trace := s.forgottenKey(user, from.value).Attributes()
-		if s.kind.trace != nil {
-			trace = trace.With(s.kind.trace(from.value))
-		}
-		t.Replace(trace.With(table.Item{
+		trace := s.forgottenKey(user, from.value).Attributes().With(table.Item{
 			table.AttrGeneration: table.IntAttr(generation),
 			table.AttrDeletedAt:  table.TimeAttr(now),
-		}).With(more))
+			table.AttrAskedAt:    table.TimeAttr(now),
+		})
+		if s.kind.trace != nil {
+			trace = trace.With(s.kind.trace(from.value, now))
+		}
+		t.Replace(trace.With(more))
 	}
 }
 
-// traceOf is what a deleted memory leaves beside the hash of its content. It does not have the content.
-func traceOf(m longterm.Memory) table.Item {
-	it := table.Item{table.AttrMemoryID: table.StringAttr(m.ID)}
-	it.SetBytes(table.AttrLikeness, longterm.NewLikeness(m.Content).Bytes())
+// traceOf is what a memory leaves, beside the hash of its content, that is deleted at a time. It does not have the
+// content. Where a message has asked for it, the message's time counts.
+func traceOf(m longterm.Memory, at time.Time) table.Item {
+	if m.EndedReason == longterm.EndedForgotten {
+		at = m.ValidUntil
+	}
+	f := longterm.NewForgotten(m, at)
+	it := table.Item{table.AttrMemoryID: table.StringAttr(m.ID), table.AttrAskedAt: table.TimeAttr(at)}
+	it.SetBytes(table.AttrLikeness, f.Content.Bytes())
+	it.SetBytes(table.AttrAboutWords, f.About.Bytes())
 	it.SetStrings(table.AttrMessageIDs, m.MessageIDs)
 	return it
+}
+
+// forgottenOf is the inverse of traceOf. Traces of earlier versions have only the time of the deletion.
+func forgottenOf(it table.Item) longterm.Forgotten {
+	f := longterm.Forgotten{
+		Content: longterm.LikenessOf(it.Bytes(table.AttrLikeness)),
+		About:   longterm.LikenessOf(it.Bytes(table.AttrAboutWords)),
+		At:      it.Time(table.AttrAskedAt),
+	}
+	if f.At.IsZero() {
+		f.At = it.Time(table.AttrDeletedAt)
+	}
+	return f
 }
 
 // ForgottenDue reads the trace of a forgotten memory.

@@ -72,7 +72,8 @@ type Writer interface {
 	// SaveExtraction stores what follows from a batch, with the session's watermark, all or nothing. Its conditions are
 	// that the owner has the lease, that the session is still the same one, as far as it was read and has lost no message
 	// since, that the user allows memories, and that nobody has written the changed records since. Then it is a Conflict,
-	// or ErrLeaseLost. forgotten are the ids of new records that the user has deleted before; with them nothing is stored.
+	// or ErrLeaseLost. forgotten are the ids of new records that the user has deleted since they were said; with them
+	// nothing is stored.
 	SaveExtraction(ctx context.Context, user conversation.UserID, session conversation.Session, b Batch,
 	) (forgotten []string, err error)
 	// SkipExtraction raises the session's watermark to its end without reading the messages.
@@ -106,13 +107,13 @@ type Known struct {
 	Memories []longterm.Memory
 	Todos    []longterm.Todo
 	Versions map[string]int64
-	// Forgotten are the likenesses of the memories that the user has deleted.
-	Forgotten []longterm.Likeness
+	// Forgotten is what stays of the memories that the user has deleted.
+	Forgotten []longterm.Forgotten
 }
 
-// hasForgotten reports whether a text says what a deleted memory said, in other words.
-func (k Known) hasForgotten(content string) bool {
-	return slices.ContainsFunc(k.Forgotten, func(l longterm.Likeness) bool { return l.Resembles(content) })
+// hasForgotten reports whether a memory says again what the user has deleted since, in whatever words.
+func (k Known) hasForgotten(m longterm.Memory) bool {
+	return slices.ContainsFunc(k.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(m) })
 }
 
 // Batch is what follows from one batch of messages.

@@ -129,15 +129,15 @@ func (p *planner) addFact(f fact) {
 		return // the user has deleted what the fact repeats while the model worked
 	}
 	if !exists {
-		same = p.equalMemory(f.Content)
+		same = p.equalMemory(f)
 	}
-	switch {
-	case same != nil:
+	if same != nil {
 		p.repeat(same, f, until, ids, at)
-	case p.forgotten[forgottenKey(memoryKey, f.Content)], p.known.hasForgotten(f.Content):
-		return
-	default:
+	} else {
 		same = p.newMemory(f, until, ids, at)
+		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.known.hasForgotten(*same) {
+			return
+		}
 		p.newMemories = append(p.newMemories, same)
 	}
 	for _, name := range f.Supersedes {
@@ -200,12 +200,13 @@ func (p *planner) memoryOf(short string) (*longterm.Memory, bool) {
 	return nil, false
 }
 
-// equalMemory returns a valid memory with the same content, nil where there is none.
-func (p *planner) equalMemory(content string) *longterm.Memory {
-	want := longterm.Normalize(content)
+// equalMemory returns a valid memory with the content of a fact about the same person, nil where there is none.
+func (p *planner) equalMemory(f fact) *longterm.Memory {
+	want := longterm.Normalize(f.Content)
 	valid := slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.isComparable(m) })
 	for _, m := range slices.Concat(p.newMemories, valid) {
-		if longterm.Normalize(m.Content) == want {
+		isOther := m.About != "" && f.About != "" && !longterm.IsSameSubject(m.About, f.About)
+		if longterm.Normalize(m.Content) == want && !isOther {
 			return m
 		}
 	}
@@ -274,6 +275,7 @@ func (p *planner) endMemory(e ending) {
 	case longterm.EndedForgotten:
 		gone := *m
 		gone.MessageIDs = append(slices.Clone(m.MessageIDs), ids...)
+		gone.ValidUntil, gone.EndedReason = at, e.Reason
 		p.forget = append(p.forget, gone)
 		p.end(m, e.Reason, at)
 		delete(p.changed, m.ID)
@@ -294,7 +296,7 @@ func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
 	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || hasSecret(content) ||
-		p.forgotten[forgottenKey(todoKey, content)] {
+		p.forgotten[forgottenKey(todoKey, content, "")] {
 		return
 	}
 	for _, t := range slices.Concat(p.todos, p.newTodos) {
@@ -342,7 +344,7 @@ const (
 	todoKey   = "todo"
 )
 
-// forgottenKey is the key by which a deleted content is recognised.
-func forgottenKey(kind, content string) string {
-	return strings.Join([]string{kind, longterm.Normalize(content)}, "\n")
+// forgottenKey is the key by which a deleted content is recognised, about somebody.
+func forgottenKey(kind, content, about string) string {
+	return strings.Join([]string{kind, longterm.Normalize(content), longterm.Normalize(about)}, "\n")
 }

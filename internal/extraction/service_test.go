@@ -128,14 +128,15 @@ func TestTalkAboutNothing(t *testing.T) {
 	}
 }
 
-// TestDeletedStaysDeleted deletes a memory before the user says it again, and another while the model works. Neither
-// comes back, in whatever words; another fact is stored.
+// TestDeletedStaysDeleted deletes a memory after the user has said it again, and another while the model works. Neither
+// comes back, in whatever words, from what was said before; another fact is stored. What is said later is new.
 func TestDeletedStaysDeleted(t *testing.T) {
 	t.Parallel()
 	e := newEcho(t)
 	e.say(t, "a", "fact 1", "fact 2")
 	e.extract(t, "a")
 	remove := func(content string) {
+		e.advance(time.Second)
 		for _, m := range e.memories(t) {
 			if m.Content == content {
 				if err := e.stores.Memories.Delete(t.Context(), e.user, m.ID); err != nil {
@@ -144,12 +145,16 @@ func TestDeletedStaysDeleted(t *testing.T) {
 			}
 		}
 	}
+	e.more(t, "a", "Fact 1, a fact", "fact 1", "FACT 2 is a fact", "fact 2", "fact 3")
 	remove("fact 1")
 	e.while = func() { e.while = nil; remove("fact 2") }
-	e.more(t, "a", "Fact 1, a fact", "fact 1", "FACT 2 is a fact", "fact 2", "fact 3")
 	e.extract(t, "a")
 	e.wantValid(t, "fact 3")
 	e.wantCalls(t, 2)
+	e.advance(time.Second)
+	e.more(t, "a", "fact 1", "Fact 2, as a fact")
+	e.extract(t, "a")
+	e.wantValid(t, "Fact 2, as a fact", "fact 1", "fact 3")
 }
 
 // TestOptOut reads nothing while the user wants no memories, also not later, and stores nothing of a call that is under

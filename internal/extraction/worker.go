@@ -333,12 +333,12 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 func (b Batch) addForgotten(forgotten map[string]bool, ids []string) {
 	for _, m := range b.Memories.New {
 		if slices.Contains(ids, m.ID) {
-			forgotten[forgottenKey(memoryKey, m.Content)] = true
+			forgotten[forgottenKey(memoryKey, m.Content, m.About)] = true
 		}
 	}
 	for _, t := range b.Todos.New {
 		if slices.Contains(ids, t.ID) {
-			forgotten[forgottenKey(todoKey, t.Content)] = true
+			forgotten[forgottenKey(todoKey, t.Content, "")] = true
 		}
 	}
 }

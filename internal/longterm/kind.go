@@ -77,7 +77,7 @@ func MemoryKind() Kind[Memory] {
 		Needed: func(m Memory, now time.Time) bool { return m.Valid(InLastZone(now)) },
 		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory) bool { return m.Pinned },
 		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID)) },
-		Content: func(m Memory) string { return m.Content },
+		Content: func(m Memory) string { return m.Content + " " + m.About },
 		Indexed: true,
 	}
 }

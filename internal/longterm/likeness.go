@@ -38,6 +38,10 @@ var subjects = stemsOf(strings.Fields(`
 	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
 	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`))
 
+// articles are words that say nothing of whom a memory is about.
+var articles = stemsOf(strings.Fields(`
+	the of my der die das des den dem mein meine el la los las le les il lo de del di du mi mis mon ma mes`))
+
 func stemsOf(list []string) map[string]bool {
 	out := map[string]bool{}
 	for _, word := range list {
@@ -50,14 +54,21 @@ func stemsOf(list []string) map[string]bool {
 func NewLikeness(content string) Likeness {
 	var out Likeness
 	for _, s := range stems(content) {
-		h := fnv.New32a()
-		_, _ = h.Write([]byte(s))
-		if n := uint16(h.Sum32() >> (32 - likenessBits)); !slices.Contains(out, n) && len(out) < maxLikeWords {
-			out = append(out, n)
-		}
+		out = out.with(s)
 	}
-	slices.Sort(out)
 	return out
+}
+
+// with returns the likeness with one word more. It is sorted.
+func (l Likeness) with(word string) Likeness {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(word))
+	n := uint16(h.Sum32() >> (32 - likenessBits))
+	at, has := slices.BinarySearch(l, n)
+	if has || len(l) == maxLikeWords {
+		return l
+	}
+	return slices.Insert(l, at, n)
 }
 
 // Resembles reports whether a text says what the forgotten text said: it has seven tenths of its words. One word alone
@@ -74,6 +85,30 @@ func (l Likeness) Resembles(content string) bool {
 		return same > 0 && len(of) <= 2
 	}
 	return same >= 2 && same*100 >= len(l)*likeShare
+}
+
+// newSubject returns the likeness of the words that say whom a memory is about, the short ones among them. It is empty
+// for the user.
+func newSubject(about string) Likeness {
+	var out Likeness
+	for each := words.FromString(strings.ToLower(about)); each.Next(); {
+		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
+			out = out.with(s)
+		}
+	}
+	return out
+}
+
+// IsSameSubject reports whether two texts may name the same person: "Mia" and "Mia, the user's daughter". No text is the
+// user.
+func IsSameSubject(a, b string) bool { return newSubject(a).isSameSubject(newSubject(b)) }
+
+func (l Likeness) isSameSubject(other Likeness) bool {
+	if len(l) > len(other) {
+		l, other = other, l
+	}
+	isMissing := func(n uint16) bool { return !slices.Contains(other, n) }
+	return len(l) > 0 && !slices.ContainsFunc(l, isMissing) || len(other) == 0
 }
 
 // Bytes returns the likeness as it is stored, LikenessOf reads it.
@@ -99,10 +134,10 @@ func stems(content string) []string {
 	var out []string
 	for each := words.FromString(strings.ToLower(content)); each.Next(); {
 		word := each.Value()
-		first, _ := utf8.DecodeRuneInString(word)
-		if !unicode.IsLetter(first) && !unicode.IsDigit(first) {
+		if !isWord(word) {
 			continue
 		}
+		first, _ := utf8.DecodeRuneInString(word)
 		s := stem(word)
 		isShort := hasCase(first) && utf8.RuneCountInString(word) <= shortWord
 		if !isShort && !subjects[s] {
@@ -110,6 +145,12 @@ func stems(content string) []string {
 		}
 	}
 	return out
+}
+
+// isWord reports whether a part of a text is a word, and no space or mark.
+func isWord(text string) bool {
+	first, _ := utf8.DecodeRuneInString(text)
+	return unicode.IsLetter(first) || unicode.IsDigit(first)
 }
 
 // stem returns the beginning of a word.

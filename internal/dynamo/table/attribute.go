@@ -145,7 +145,9 @@ const (
 	AttrConfidence = "confidence"
 	AttrMessageIDs = "messageIds"
 	AttrMemoryID   = "memoryId"
-	AttrLikeness   = "likeness" // of what was deleted, as longterm.Likeness
+	AttrLikeness   = "likeness"   // of what was deleted, as longterm.Likeness
+	AttrAboutWords = "aboutWords" // the likeness of whom it was about
+	AttrAskedAt    = "askedAt"    // when the user asked to delete it
 	AttrUntil      = "until"
 	AttrDueOn      = "dueOn" // of a todo: the name dueAt is that of the due index
 	AttrMemory     = "memory"

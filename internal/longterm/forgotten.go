@@ -1,0 +1,22 @@
+package longterm
+
+import "time"
+
+// Forgotten is what stays of a memory that the user asked to forget, or deleted. It does not have the text.
+type Forgotten struct {
+	// Content and About are the likenesses of what it said and of whom it was about.
+	Content, About Likeness
+	// At is when the user asked for it. What is said later is a new statement.
+	At time.Time
+}
+
+// NewForgotten returns what stays of a memory that is forgotten at a time.
+func NewForgotten(m Memory, at time.Time) Forgotten {
+	return Forgotten{NewLikeness(m.Content), newSubject(m.About), at}
+}
+
+// Covers reports whether a memory says again what was forgotten: the same about the same subject, and said no later
+// than the user asked to forget it.
+func (f Forgotten) Covers(m Memory) bool {
+	return !m.SaidAt.After(f.At) && f.About.isSameSubject(newSubject(m.About)) && f.Content.Resembles(m.Content)
+}
