@@ -1586,13 +1586,15 @@ type TurnBody struct {
 	// The provider's format in which the answer has the prompt, too. Default: none. One of openai-chat,
 	// openai-responses, anthropic, bedrock-converse, parts.
 	Format string `json:"format,omitzero"`
-	// The user's message, at most 256 KiB. It or messages is needed.
+	// The user's message, at most 256 KiB. It or messages is needed, unless replaces keeps one.
 	Message string `json:"message,omitzero"`
 	// Messages to store; the last is the user's.
 	Messages []NewMessage `json:"messages,omitzero"`
 	// How the prompt is built. Default: unified. One of unified, working-context, context-format,
 	// context-format@0.5, tiered-history, block-map.
 	Recipe string `json:"recipe,omitzero"`
+	// What the turn takes the place of: regenerate, edit.
+	Replaces map[string]any `json:"replaces,omitzero"`
 	// Which of the session's messages are used. Default: by agent.
 	Scoping map[string]any `json:"scoping,omitzero"`
 	// A session of this user.

@@ -29,7 +29,10 @@ func (c *Client) AppendMessages(
 // the app's own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores
 // nothing. The app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the
 // same Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
-// afterwards.
+// afterwards. With replaces the turn takes the place of an earlier one, in one step. Without a message, or with
+// the same words, the user's message is kept and answered again; with another message it is edited. What
+// followed goes, with what was made of it, and the earlier turn can no longer be finished. 409 where the history
+// is another than replaces says.
 func (c *Client) BeginTurn(ctx context.Context, body TurnBody, options ...Option) (*BegunTurn, error) {
 	var begunTurn *BegunTurn
 	err := c.do(ctx, request{

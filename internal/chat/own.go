@@ -21,8 +21,10 @@ import (
 // OwnRequest begins a turn whose answer the app's own model generates.
 type OwnRequest struct {
 	SessionID string
-	// Messages are stored. The last one is the user's current message.
+	// Messages are stored. The last one is the user's current message. There may be none where Replaces keeps one.
 	Messages []conversation.NewMessage
+	// Replaces, if set, is what the turn takes the place of, in the step that stores its message.
+	Replaces *conversation.Replaces
 	AgentID  string
 	Recipe   string
 	Format   string
@@ -90,9 +92,9 @@ var isTurnID = regexp.MustCompile(`^turn_[0-9a-f]{32}$`).MatchString
 // chat. A repeat with the same key returns the same turn, with the same prompt while the turn's lease lasts and with a
 // new one afterwards.
 //
-// Errors: Invalid, NotFound for the session, Conflict for a message that is stored already, IdempotencyMismatch,
-// RateLimited with RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it
-// again.
+// Errors: Invalid, NotFound for the session, Conflict for a message that is stored already, for a history that is not
+// the one that Replaces names, and for a turn that another one has replaced, IdempotencyMismatch, RateLimited with
+// RetryAfter, Unavailable. A prompt that cannot be built releases the turn, and a repeat begins it again.
 func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnRequest) (begun OwnTurn, err error) {
 	ctx, span := s.startSpan(ctx, r.SessionID, r.AgentID)
 	defer func() {
@@ -104,11 +106,11 @@ func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnR
 		return OwnTurn{}, err
 	}
 	turn, err := s.Turns.BeginTurn(ctx, user, conversation.Append{
-		SessionID: r.SessionID, Messages: r.Messages, Idempotency: r.Idempotency,
+		SessionID: r.SessionID, Messages: r.Messages, Idempotency: r.Idempotency, Replaces: r.Replaces,
 	}, ownLease)
 	isRepeat := turn.Answer != nil
 	if fault.Is(err, fault.Conflict) {
-		if open, openErr := s.Keeper.OpenTurn(ctx, user, r.Idempotency); openErr == nil {
+		if open, openErr := s.Keeper.OpenTurn(ctx, user, r.Idempotency); openErr == nil && !open.Replaced {
 			turn, err, isRepeat = open, nil, true
 		}
 	}
@@ -130,6 +132,11 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 	if !conversation.ValidID(r.SessionID) {
 		return fault.InvalidField("sessionId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
 	}
+	sum := sha256.Sum256([]byte(r.Idempotency.Key))
+	r.Idempotency.Scope, r.Idempotency.Key = ownScope, "turn_"+hex.EncodeToString(sum[:16])
+	if len(r.Messages) == 0 && r.Replaces != nil {
+		return prompt.CheckTurn(r.Recipe, r.AgentID, 0)
+	}
 	if len(r.Messages) == 0 {
 		return fault.InvalidField("messages", "must have a message")
 	}
@@ -142,8 +149,6 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 		return fault.InvalidField("messages", "must end with a text of the user")
 	}
 	last.AwaitsAnswer = true
-	sum := sha256.Sum256([]byte(r.Idempotency.Key))
-	r.Idempotency.Scope, r.Idempotency.Key = ownScope, "turn_"+hex.EncodeToString(sum[:16])
 	return prompt.CheckTurn(r.Recipe, r.AgentID, last.Tokens)
 }
 
@@ -207,11 +212,15 @@ func decodePrompt(kept conversation.KeptPrompt, err error) (p prompt.Prompt, _ e
 // the user's day. An answer that comes after the lease has ended is stored too, while the session and the message are
 // there.
 //
-// Errors: Invalid, NotFound for a turn of nobody, another user or 24 hours ago, and Unavailable.
+// Errors: Invalid, NotFound for a turn of nobody, another user or 24 hours ago, Conflict for a turn that another one
+// has replaced, and Unavailable.
 func (s *Service) FinishOwn(ctx context.Context, user conversation.UserID, turnID string, a OwnAnswer) (OwnEnd, error) {
 	turn, err := s.openOwn(ctx, user, turnID)
 	if err != nil {
 		return OwnEnd{}, err
+	}
+	if turn.Replaced {
+		return OwnEnd{}, conversation.TurnReplaced()
 	}
 	if turn.Answer != nil {
 		return endOf(turn, *turn.Answer), nil

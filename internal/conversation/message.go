@@ -46,6 +46,8 @@ type Message struct {
 	Metadata  map[string]any `stored:"metadata,omitempty"`
 	// AwaitsAnswer marks a question of a chat, whose answer is being generated. It stays when the answer is stored.
 	AwaitsAnswer bool `stored:"awaitsAnswer,omitempty"`
+	// Turn is the store's name of the turn that the message began. It is empty for a message outside a turn.
+	Turn string `stored:"turnSk,omitempty"`
 	// Forgotten marks what the user asked to forget. It stays in the conversation. No summary, no memory and no other
 	// prompt is made of it, and no search finds it.
 	Forgotten bool `stored:"forgotten,omitempty"`

@@ -53,6 +53,11 @@ func TurnRuns(left time.Duration) error {
 // TurnTaken is the Conflict of a request whose turn another one has.
 func TurnTaken() error { return fault.New(fault.Conflict, "another request has taken this turn over") }
 
+// TurnReplaced is the Conflict of a turn whose place another turn has taken.
+func TurnReplaced() error {
+	return fault.New(fault.Conflict, "another turn has taken the place of this one: its answer is not stored")
+}
+
 // NextDay is when the day of a time ends, in UTC. A user has new tokens then.
 func NextDay(now time.Time) time.Time { return now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour) }
 

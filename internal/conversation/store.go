@@ -37,6 +37,8 @@ type Append struct {
 	SessionID   string
 	Messages    []NewMessage
 	Idempotency Idempotency
+	// Replaces, if set, is what a turn takes the place of. Only BeginTurn knows it.
+	Replaces *Replaces
 }
 
 // SessionStore stores sessions. A session of another user is NotFound.
@@ -83,6 +85,8 @@ type Turn struct {
 	Spent int
 	// SpentOnce says that all who finish the turn report the same tokens. Only the one whose answer is stored is charged.
 	SpentOnce bool
+	// Replaced says that another turn has taken the place of this one. Only OpenTurn sets it.
+	Replaced bool
 	// Until is when the lease ends. Only OpenTurn sets it. It is zero for a turn that was released.
 	Until time.Time
 }
@@ -121,7 +125,8 @@ type TurnStore interface {
 	// While another request holds the lease, it returns a Conflict with RetryAfter. If that request has finished, it
 	// returns the turn with its Answer. If the lease has expired, it takes the lease and returns the turn with the
 	// message already stored. For a user who has spent the day's tokens, or has as many answers under way as may be at
-	// once, it stores nothing and returns RateLimited with RetryAfter.
+	// once, it stores nothing and returns RateLimited with RetryAfter. A turn that Replaces deletes what it replaces in
+	// the same transaction, and ends the turn that was there: whoever finishes or renews that one gets a Conflict.
 	BeginTurn(ctx context.Context, user UserID, in Append, lease time.Duration) (Turn, error)
 	// FinishTurn stores the answer and ends the lease, in one transaction. The answer gets the turn's AnswerID, and the
 	// time in it, unless another message came between: then it gets a later time, and an id of that time. If another

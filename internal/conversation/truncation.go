@@ -63,12 +63,7 @@ func (t Truncation) Prepare(now time.Time) (Truncation, error) {
 
 // CheckCut checks the messages that a truncation would delete, which are in their order.
 func (t Truncation) CheckCut(cut []Message) error {
-	writes := len(cut) + len(t.Replacement)
-	for _, m := range t.Replacement {
-		if m.ClientMessageID != "" {
-			writes++
-		}
-	}
+	writes := len(cut) + writesOf(t.Replacement)
 	if len(cut) > MaxTruncated || writes > maxTruncationWrites {
 		return fault.InvalidField("afterSeq", fmt.Sprintf("would delete %d messages or more: one call deletes at most %d, "+
 			"and at most %d with the messages and ids that take their place; DELETE of the session's messages deletes all",
@@ -86,4 +81,15 @@ func (t Truncation) CheckCut(cut []Message) error {
 			"send what it ends with now")
 	}
 	return nil
+}
+
+// writesOf returns how many writes the messages and their ids take.
+func writesOf(messages []NewMessage) int {
+	n := len(messages)
+	for _, m := range messages {
+		if m.ClientMessageID != "" {
+			n++
+		}
+	}
+	return n
 }

@@ -191,6 +191,9 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	after = write.After(after, a.messages)
 	for i := range messages {
 		messages[i].ID = a.newID(messages[i].Timestamp)
+		if !after.IsMigrated() {
+			messages[i].Turn = "" // the app's own record has no place for it, and its turns cannot be replaced
+		}
 	}
 	try := appendAttempt{
 		tx: a.db.Transaction(), result: conversation.Appended{Messages: messages, Session: after}, recordPlace: -1,

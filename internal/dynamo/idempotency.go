@@ -12,10 +12,11 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// The states of an idempotency record. Only those of chat turns are ever running.
+// The states of an idempotency record. Only those of turns are ever running, or replaced by another turn.
 const (
-	stateDone    = "done"
-	stateRunning = "running"
+	stateDone     = "done"
+	stateRunning  = "running"
+	stateReplaced = "replaced"
 )
 
 // newIdempotencyRecord returns the record of a call with an idempotency key. It says what the call wrote, by keys and

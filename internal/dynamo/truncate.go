@@ -67,12 +67,17 @@ func (s *DeletionStore) replayRefused(ctx context.Context, user conversation.Use
 	return s.replayTruncation(ctx, user, in, existing)
 }
 
-// cut is the transaction of a truncation, with the places of its conditions and what it comes to.
+// cut is the transaction of a truncation, or of a turn that replaces another one, with the places of its conditions and
+// what it comes to.
 type cut struct {
-	tx           *table.Transaction
-	user         conversation.UserID
-	before       conversation.Session
-	seqs         []int
+	tx     *table.Transaction
+	user   conversation.UserID
+	before conversation.Session
+	seqs   []int
+	// kept is the user's message that a turn answers again.
+	kept *conversation.Message
+	// addRecord adds the idempotency record and returns its place. It is nil without a key.
+	addRecord    func(*table.Transaction, table.Key, conversation.Appended) int
 	result       conversation.Truncated
 	tombstone    erasure.Tombstone
 	recordPlace  int
@@ -96,16 +101,32 @@ func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in
 	if err := in.CheckCut(messages); err != nil {
 		return nil, err
 	}
-	after := before
-	if len(messages) > 0 {
-		if after, err = s.without(ctx, user, before, messages); err != nil {
-			return nil, err
+	c := &cut{user: user, before: before}
+	if in.Idempotency.Set() {
+		c.addRecord = func(tx *table.Transaction, k table.Key, done conversation.Appended) int {
+			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.Now())
+			recordAppend(record, k, done)
+			record.SetStrings(table.AttrDeletedIDs, c.result.Deleted)
+			return tx.Put(record, isFreeKey(done.Session.Generation, s.db.Now()))
 		}
 	}
-	c := &cut{tx: s.db.Transaction(), user: user, before: before, recordPlace: -1}
+	return c, c.add(ctx, s, in.Replacement, messages, vectors, due)
+}
+
+// add adds the writes of the cut to its transaction.
+func (c *cut) add(ctx context.Context, s *DeletionStore, replacement []conversation.NewMessage,
+	messages []conversation.Message, vectors func(conversation.Message) []string, due time.Time,
+) (err error) {
+	after := c.before
+	if len(messages) > 0 {
+		if after, err = s.without(ctx, c.user, c.before, messages); err != nil {
+			return err
+		}
+	}
+	c.tx, c.recordPlace = s.db.Transaction(), -1
 	c.deleteMessages(messages, vectors)
-	s.finishCut(c, in, after, messages, due)
-	return c, nil
+	s.finishCut(c, replacement, after, messages, due)
+	return nil
 }
 
 // suffix returns the messages that a truncation deletes, in their order, and one more than may be deleted at most.
@@ -165,17 +186,19 @@ func (c *cut) deleteMessages(messages []conversation.Message, vectors func(conve
 }
 
 // finishCut adds the writes of the session, of what takes the messages' place, and of the idempotency record.
-func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conversation.Session,
+func (s *DeletionStore) finishCut(c *cut, replacement []conversation.NewMessage, after conversation.Session,
 	messages []conversation.Message, due time.Time,
 ) {
 	now := s.db.Now()
 	k := table.KeyOfSession(c.user, after)
 	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
-	after = s.replace(c, k, in, after, now)
+	after = s.replace(c, k, replacement, after, now)
 	var u table.Update
 	switch dueAt := s.db.DueAfterIdle(); {
-	case len(in.Replacement) > 0:
+	case c.kept != nil:
+		u, _, _ = PlainWrite(c.before).Update(c.user, after, nil, dueAt)
+	case len(replacement) > 0:
 		if uncovered {
 			dueAt = now
 		}
@@ -208,18 +231,18 @@ func (s *DeletionStore) finishCut(c *cut, in conversation.Truncation, after conv
 }
 
 // replace adds the messages that take the place of the deleted ones, and the idempotency record.
-func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation, after conversation.Session,
+func (s *DeletionStore) replace(c *cut, k table.Key, replacement []conversation.NewMessage, after conversation.Session,
 	now time.Time,
 ) conversation.Session {
 	var added []conversation.Message
-	if len(in.Replacement) > 0 {
-		version := max(after.Version, c.before.Version+1)
-		added, after = after.Extend(in.Replacement, now)
-		after = PlainWrite(c.before).After(after, in.Replacement)
-		after.Version = version
-	} else if after.Version == c.before.Version {
-		after.Version++
+	version := max(after.Version, c.before.Version+1)
+	if len(replacement) > 0 {
+		added, after = after.Extend(replacement, now)
+		after = PlainWrite(c.before).After(after, replacement)
+	} else if c.kept != nil {
+		after = PlainWrite(c.before).After(after, []conversation.NewMessage{*c.kept})
 	}
+	after.Version = version
 	for i := range added {
 		added[i].ID = newMessageID(s.db, c.user, added[i].Timestamp)
 		c.tx.Put(table.EncodeMessage(c.user, after, added[i]), table.NotExists())
@@ -227,13 +250,13 @@ func (s *DeletionStore) replace(c *cut, k table.Key, in conversation.Truncation,
 	c.result.Messages, c.result.Session = added, after
 	c.result.Session.Summary = nil
 	done := conversation.Appended{Messages: added, Session: after}
-	a := appender{user: c.user, messages: in.Replacement}
+	a := appender{user: c.user, messages: replacement}
 	c.clientPlaces = a.addClientIDs(c.tx, k, done)
-	if in.Idempotency.Set() {
-		record := newIdempotencyRecord(c.user, in.Idempotency, after.Generation, now)
-		recordAppend(record, k, done)
-		record.SetStrings(table.AttrDeletedIDs, c.result.Deleted)
-		c.recordPlace = c.tx.Put(record, isFreeKey(after.Generation, now))
+	if c.kept != nil {
+		done.Messages = []conversation.Message{*c.kept}
+	}
+	if c.addRecord != nil {
+		c.recordPlace = c.addRecord(c.tx, k, done)
 	}
 	return after
 }

@@ -17,6 +17,7 @@ import (
 type TurnStore struct {
 	db       *DB
 	sessions *SessionReader
+	cuts     *DeletionStore
 }
 
 var (
@@ -27,36 +28,33 @@ var (
 )
 
 // NewTurnStore returns the turns of a DB.
-func NewTurnStore(db *DB) *TurnStore { return &TurnStore{db, NewSessionReader(db)} }
+func NewTurnStore(db *DB) *TurnStore {
+	return &TurnStore{db, NewSessionReader(db), NewDeletionStore(db)}
+}
 
 // BeginTurn stores the user's message and takes the lease in one transaction.
 func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in conversation.Append,
 	lease time.Duration,
 ) (conversation.Turn, error) {
 	now := s.db.Now()
+	if in.Replaces != nil {
+		return s.replaceTurn(ctx, user, in, lease)
+	}
 	in, err := in.Prepare(now)
 	if err != nil {
 		return conversation.Turn{}, err
 	}
 	turn := conversation.Turn{Idempotency: in.Idempotency}
-	a := newAppender(s.db, s.sessions, user, in, now)
-	a.refusesDuplicates = true
 	permit := newAnswerPermit(s.db, user, lease)
-	a.guards = []guard{newAnswerQuota(s.db, user, permit).guard(), permit.guard()}
 	if in.Idempotency.Set() {
 		turn.Lease = table.NewRandomDigits(s.db.Random)
-		a.addRecord = func(t *table.Transaction, k table.Key, done conversation.Appended) int {
-			record := newIdempotencyRecord(user, in.Idempotency, done.Session.Generation, s.db.Now())
-			recordAppend(record, k, done)
-			turn.AnswerID = s.planAnswer(user, done.Session.LastMessageAt)
-			record[table.AttrAnswerSK] = answerSK(user, turn)
-			record[table.AttrState] = table.StringAttr(stateRunning)
-			record[table.AttrLease] = table.StringAttr(turn.Lease)
-			record[table.AttrLeaseUntil] = table.TimeAttr(s.db.Now().Add(lease))
-			record.SetString(table.AttrPermit, permit.id())
-			t.Replace(newMark(user, turn, k.SK, done.Session.Generation, s.db.Now()))
-			return t.Put(record, isFreeKey(done.Session.Generation, s.db.Now()))
-		}
+		in.Messages[len(in.Messages)-1].Turn = table.IdempotencySK(in.Idempotency)
+	}
+	a := newAppender(s.db, s.sessions, user, in, now)
+	a.refusesDuplicates = true
+	a.guards = []guard{newAnswerQuota(s.db, user, permit).guard(), permit.guard()}
+	if in.Idempotency.Set() {
+		a.addRecord = s.recordTurn(user, &turn, permit, lease)
 	}
 	out, existing, err := a.append(ctx)
 	if err != nil {
@@ -70,6 +68,25 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 		turn.AnswerID = s.planAnswer(user, turn.Message.Timestamp)
 	}
 	return turn, nil
+}
+
+// recordTurn adds the idempotency record of a turn that begins, and the mark of its session. It sets the turn's
+// AnswerID.
+func (s *TurnStore) recordTurn(user conversation.UserID, turn *conversation.Turn, permit *permit, lease time.Duration,
+) func(*table.Transaction, table.Key, conversation.Appended) int {
+	return func(t *table.Transaction, k table.Key, done conversation.Appended) int {
+		now, generation := s.db.Now(), done.Session.Generation
+		record := newIdempotencyRecord(user, turn.Idempotency, generation, now)
+		recordAppend(record, k, done)
+		turn.AnswerID = s.planAnswer(user, done.Session.LastMessageAt)
+		record[table.AttrAnswerSK] = answerSK(user, *turn)
+		record[table.AttrState] = table.StringAttr(stateRunning)
+		record[table.AttrLease] = table.StringAttr(turn.Lease)
+		record[table.AttrLeaseUntil] = table.TimeAttr(now.Add(lease))
+		record.SetString(table.AttrPermit, permit.id())
+		t.Replace(newMark(user, *turn, k.SK, generation, now))
+		return t.Put(record, isFreeKey(generation, now))
+	}
 }
 
 // planAnswer returns a new id for the answer to a question of that time. The time in it is the current one, or else the
@@ -105,6 +122,9 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 		return conversation.Turn{}, err
 	}
 	turn.Permit = record.String(table.AttrPermit)
+	if record.String(table.AttrState) == stateReplaced {
+		return conversation.Turn{}, conversation.TurnReplaced()
+	}
 	if record.String(table.AttrState) == stateRunning && record.String(table.AttrLease) != turn.Lease {
 		if left := record.Time(table.AttrLeaseUntil).Sub(s.db.Now()); left > 0 {
 			return conversation.Turn{}, conversation.TurnRuns(left)
@@ -300,6 +320,9 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	}
 	if existing == nil {
 		return out.Messages[0], nil
+	}
+	if existing.String(table.AttrState) == stateReplaced {
+		return conversation.Message{}, conversation.TurnReplaced()
 	}
 	if !turn.SpentOnce {
 		if err := s.charge(ctx, user, turn); err != nil {

@@ -27,6 +27,7 @@ func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem
 		Idempotency: idem, Lease: record.String(table.AttrLease), Permit: record.String(table.AttrPermit),
 		AnswerID: idOfMessage(user, record.String(table.AttrAnswerSK)), Until: record.Time(table.AttrLeaseUntil),
 	}
+	turn.Replaced = record.String(table.AttrState) == stateReplaced
 	if turn.Lease == releasedLease {
 		turn.Lease, turn.Permit, turn.Until = "", "", time.Time{}
 	}

@@ -27,14 +27,20 @@ type TurnTaker interface {
 
 type turnBody struct {
 	SessionID id           `json:"sessionId" doc:"A session of this user."`
-	Message   string       `json:"message,omitempty" from:"-" doc:"The user's message, at most 256 KiB. It or messages is needed."`
+	Message   string       `json:"message,omitempty" from:"-" doc:"The user's message, at most 256 KiB. It or messages is needed, unless replaces keeps one."`
 	Messages  []newMessage `json:"messages,omitempty" from:"-" maxItems:"50" doc:"Messages to store; the last is the user's."`
+	Replaces  *replaces    `json:"replaces,omitempty" doc:"What the turn takes the place of: regenerate, edit."`
 	Recipe    recipeName   `json:"recipe,omitempty"`
 	AgentID   agentID      `json:"agentId,omitempty"`
 	Budget    *budget      `json:"budget,omitempty" doc:"Default: the recipe's budget."`
 	Scoping   *scoping     `json:"scoping,omitempty" doc:"Which of the session's messages are used. Default: by agent."`
 	Tools     []ownTool    `json:"tools,omitempty" from:"-" maxItems:"100" doc:"The app's own tools. They follow the prompt's."`
 	Format    formatName   `json:"format,omitempty"`
+}
+
+type replaces struct {
+	MessageID source `json:"messageId,omitempty" doc:"A message of the turn that is replaced, or the answer after which the new message comes."`
+	AfterSeq  *int   `json:"afterSeq,omitempty" minimum:"0" maximum:"9007199254740991" doc:"All messages after it are replaced."`
 }
 
 type ownTool struct {
@@ -102,7 +108,10 @@ func (s turns) register() {
 		"Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers "+
 			"at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by "+
 			"finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the "+
-			"same prompt while the ten minutes last, and with a new one afterwards.",
+			"same prompt while the ten minutes last, and with a new one afterwards. With replaces the turn takes the place "+
+			"of an earlier one, in one step. Without a message, or with the same words, the user's message is kept and "+
+			"answered again; with another message it is edited. What followed goes, with what was made of it, and the "+
+			"earlier turn can no longer be finished. 409 where the history is another than replaces says.",
 	).forApp().answers(http.StatusCreated).or(http.StatusNotFound, http.StatusConflict), s.begin)
 	registerDoc(s.server, op("POST /v1/turns/{turnId}/finish", "finishTurn", tag, "Finish a turn",
 		"Stores the answer, once: a repeat, with whatever body, gets the first answer. With an error the content "+
@@ -116,7 +125,7 @@ func (s turns) register() {
 
 func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWithoutPath[begunTurn], error) {
 	b := in.Body
-	if (b.Message == "") == (len(b.Messages) == 0) {
+	if b.Message != "" && len(b.Messages) > 0 || b.Message == "" && len(b.Messages) == 0 && b.Replaces == nil {
 		return nil, fault.InvalidField("message", "either it or messages is needed")
 	}
 	given := b.Messages

@@ -222,7 +222,10 @@ export interface Operations {
    * own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
    * app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
    * Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
-   * afterwards. */
+   * afterwards. With replaces the turn takes the place of an earlier one, in one step. Without a message, or with
+   * the same words, the user's message is kept and answered again; with another message it is edited. What
+   * followed goes, with what was made of it, and the earlier turn can no longer be finished. 409 where the history
+   * is another than replaces says. */
   beginTurn(body: TurnBody, options?: Options): Promise<BegunTurn>;
   /** Build a prompt. Scoping says which of the session's messages are used. Its filter by agent runs over the
    * session's last 1,000 messages before the last maxMessages of them are taken. The messages end with the current

@@ -761,7 +761,7 @@ export interface paths {
         put?: never;
         /**
          * Begin a turn that the app's own model answers
-         * @description Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one afterwards.
+         * @description Stores the user's message and returns the prompt for the app's own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one afterwards. With replaces the turn takes the place of an earlier one, in one step. Without a message, or with the same words, the user's message is kept and answered again; with another message it is edited. What followed goes, with what was made of it, and the earlier turn can no longer be finished. 409 where the history is another than replaces says.
          */
         post: operations["beginTurn"];
         delete?: never;
@@ -3069,7 +3069,7 @@ export interface components {
              * @enum {string|null}
              */
             format?: "openai-chat" | "openai-responses" | "anthropic" | "bedrock-converse" | "parts" | null;
-            /** @description The user's message, at most 256 KiB. It or messages is needed. */
+            /** @description The user's message, at most 256 KiB. It or messages is needed, unless replaces keeps one. */
             message?: string | null;
             /** @description Messages to store; the last is the user's. */
             messages?: components["schemas"]["NewMessage"][] | null;
@@ -3078,6 +3078,16 @@ export interface components {
              * @enum {string|null}
              */
             recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
+            /** @description What the turn takes the place of: regenerate, edit. */
+            replaces?: {
+                /**
+                 * Format: int64
+                 * @description All messages after it are replaced.
+                 */
+                afterSeq?: number | null;
+                /** @description A message of the turn that is replaced, or the answer after which the new message comes. */
+                messageId?: string | null;
+            } | null;
             /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */

@@ -1679,11 +1679,13 @@ class TurnBody:
     format: Literal["openai-chat", "openai-responses", "anthropic", "bedrock-converse", "parts"] | None = None
     """The provider's format in which the answer has the prompt, too. Default: none."""
     message: str | None = None
-    """The user's message, at most 256 KiB. It or messages is needed."""
+    """The user's message, at most 256 KiB. It or messages is needed, unless replaces keeps one."""
     messages: list[NewMessage] | None = None
     """Messages to store; the last is the user's."""
     recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None = None
     """How the prompt is built. Default: unified."""
+    replaces: dict[str, Any] | None = None
+    """What the turn takes the place of: regenerate, edit."""
     scoping: dict[str, Any] | None = None
     """Which of the session's messages are used. Default: by agent."""
     session_id: str

@@ -37,6 +37,7 @@ class Operations(Calls):
         message: str | None | Unset = UNSET,
         messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
+        replaces: dict[str, Any] | None | Unset = UNSET,
         scoping: dict[str, Any] | None | Unset = UNSET,
         session_id: str,
         tools: Sequence[m.OwnTool | Mapping[str, Any]] | None | Unset = UNSET,
@@ -47,9 +48,12 @@ class Operations(Calls):
         own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
         app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
         Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
-        afterwards."""
+        afterwards. With replaces the turn takes the place of an earlier one, in one step. Without a message, or with
+        the same words, the user's message is kept and answered again; with another message it is edited. What
+        followed goes, with what was made of it, and the earlier turn can no longer be finished. 409 where the history
+        is another than replaces says."""
         return self._call(
-            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
+            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "replaces": replaces, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
 
     def build_prompt(
         self,
@@ -996,6 +1000,7 @@ class AsyncOperations(Calls):
         message: str | None | Unset = UNSET,
         messages: Sequence[m.NewMessage | Mapping[str, Any]] | None | Unset = UNSET,
         recipe: Literal["unified", "working-context", "context-format", "context-format@0.5", "tiered-history", "block-map"] | None | Unset = UNSET,
+        replaces: dict[str, Any] | None | Unset = UNSET,
         scoping: dict[str, Any] | None | Unset = UNSET,
         session_id: str,
         tools: Sequence[m.OwnTool | Mapping[str, Any]] | None | Unset = UNSET,
@@ -1006,9 +1011,12 @@ class AsyncOperations(Calls):
         own model, in one call. Quota and answers at once are as in the chat: 429 with Retry-After stores nothing. The
         app ends the turn within ten minutes by finishing it, else it is interrupted. A repeat with the same
         Idempotency-Key gets the same turn, with the same prompt while the ten minutes last, and with a new one
-        afterwards."""
+        afterwards. With replaces the turn takes the place of an earlier one, in one step. Without a message, or with
+        the same words, the user's message is kept and answered again; with another message it is edited. What
+        followed goes, with what was made of it, and the earlier turn can no longer be finished. 409 where the history
+        is another than replaces says."""
         return self._call(
-            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
+            OPERATIONS["begin_turn"], [], {"agentId": agent_id, "budget": budget, "format": format, "message": message, "messages": messages, "recipe": recipe, "replaces": replaces, "scoping": scoping, "sessionId": session_id, "tools": tools}, {}, timeout, idempotency_key)
 
     def build_prompt(
         self,
