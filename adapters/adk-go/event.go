@@ -3,6 +3,8 @@ package adk
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 
 	"google.golang.org/adk/v2/session"
@@ -24,10 +26,7 @@ func toMessage(event *session.Event) (throughline.NewMessage, error) {
 	if err != nil {
 		return throughline.NewMessage{}, fmt.Errorf("event %s: %w", event.ID, err)
 	}
-	m := throughline.NewMessage{ClientMessageID: event.ID, Role: "assistant", Content: textOf(event.Content)}
-	if event.Author == authorUser {
-		m.Role = "user"
-	}
+	m := throughline.NewMessage{ClientMessageID: event.ID, Role: roleOf(event), Content: textOf(event.Content)}
 	if event.Content != nil {
 		for _, part := range event.Content.Parts {
 			switch {
@@ -38,7 +37,6 @@ func toMessage(event *session.Event) (throughline.NewMessage, error) {
 					Input: object(part.FunctionCall.Args),
 				})
 			case part.FunctionResponse != nil:
-				m.Role = "tool"
 				m.Parts = append(m.Parts, throughline.Part{
 					Type: "tool-result", ToolCallID: callID(part.FunctionResponse.ID),
 					ToolName: toolName(part.FunctionResponse.Name), Output: object(part.FunctionResponse.Response),
@@ -48,6 +46,19 @@ func toMessage(event *session.Event) (throughline.NewMessage, error) {
 	}
 	m.Parts = append(m.Parts, throughline.Part{Type: "data", Name: eventPart, Data: string(text)})
 	return m, nil
+}
+
+// roleOf returns the role of an event's message.
+func roleOf(event *session.Event) string {
+	if event.Content != nil && slices.ContainsFunc(event.Content.Parts, func(p *genai.Part) bool {
+		return p != nil && p.FunctionCall == nil && p.FunctionResponse != nil
+	}) {
+		return "tool"
+	}
+	if event.Author == authorUser {
+		return "user"
+	}
+	return "assistant"
 }
 
 // The API needs names of calls and tools, of at most 128 bytes.
@@ -69,18 +80,19 @@ func object(value map[string]any) any {
 	return value
 }
 
-// toEvent returns the event of a message. A message that another screen has stored is an event with its text.
-func toEvent(m *throughline.Message) (*session.Event, error) {
+// toEvent returns the event of a message. A message that another screen has stored is an event with its text. So is one
+// with an event of another role than its own: the message says whose an event is.
+func toEvent(m *throughline.Message) *session.Event {
 	for _, part := range m.Parts {
 		text, isText := part.Data.(string)
 		if part.Type != "data" || part.Name != eventPart || !isText {
 			continue
 		}
 		event := new(session.Event)
-		if err := json.Unmarshal([]byte(text), event); err != nil {
-			return nil, fmt.Errorf("message %s: %w", m.MessageID, err)
+		if json.Unmarshal([]byte(text), event) == nil && roleOf(event) == m.Role {
+			return event
 		}
-		return event, nil
+		slog.Warn("skip a part that is no event of its message", "message", m.MessageID)
 	}
 	event := &session.Event{ID: m.MessageID, Timestamp: m.Timestamp, Author: "model"}
 	role := genai.Role(genai.RoleModel)
@@ -90,7 +102,7 @@ func toEvent(m *throughline.Message) (*session.Event, error) {
 	if m.Content != "" {
 		event.Content = genai.NewContentFromText(m.Content, role)
 	}
-	return event, nil
+	return event
 }
 
 // textOf returns what a content says, without the model's thoughts.

@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 
 	"google.golang.org/adk/v2/platform"
@@ -31,13 +33,18 @@ type Options struct {
 	User func(appName, userID string) string
 }
 
+// appPrefix begins the names that the API lets only the app write, and the id of the one who is no user.
+const appPrefix = "app:"
+
 // as returns a client that acts for a user; for "", for the one who holds what all users share.
 func (o Options) as(appName, userID string) *throughline.Client {
 	switch {
 	case o.User != nil:
 		userID = o.User(appName, userID)
 	case userID == "":
-		userID = "adk-app-" + hashed(appName)
+		userID = appPrefix + "adk-" + hashed(appName)
+	case strings.HasPrefix(userID, appPrefix):
+		userID = "" // which the API refuses
 	}
 	return o.Client.As(userID)
 }
@@ -52,8 +59,8 @@ func NewSessions(o Options) *Sessions { return &Sessions{o} }
 
 // The attributes of a session: the app that created it, and the state that it was created with, as JSON.
 const (
-	appAttribute   = "adkApp"
-	stateAttribute = "adkState"
+	appAttribute   = appPrefix + "adkApp"
+	stateAttribute = appPrefix + "adkState"
 )
 
 // Create creates a session. One that exists is an error.
@@ -103,8 +110,9 @@ func (s *Sessions) open(ctx context.Context, app, user string, stored *throughli
 	if text, ok := stored.Attributes[stateAttribute].(string); ok {
 		own := map[string]any{}
 		if err := json.Unmarshal([]byte(text), &own); err != nil {
-			return nil, fmt.Errorf("session %s: attribute %s: %w", id, stateAttribute, err)
+			slog.Warn("skip the state of a session", "session", id, "error", err)
 		}
+		_, _, own = split(own)
 		maps.Copy(state, own)
 	}
 	out := &Session{id: id, app: app, user: user, state: state}
@@ -137,10 +145,7 @@ func (s *Sessions) Get(ctx context.Context, r *session.GetRequest) (*session.Get
 		if err != nil {
 			return nil, fmt.Errorf("get session %s: %w", r.SessionID, err)
 		}
-		event, err := toEvent(&message)
-		if err != nil {
-			return nil, fmt.Errorf("get session %s: %w", r.SessionID, err)
-		}
+		event := toEvent(&message)
 		_, _, own := split(event.Actions.StateDelta)
 		maps.Copy(out.state, own)
 		out.events = append(out.events, event)

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -17,8 +18,8 @@ import (
 
 // The namespaces of documents: the state of the app and of its users, by the app, and the users who have sessions.
 const (
-	stateNamespace = "adk-state/"
-	usersNamespace = "adk-users/"
+	stateNamespace = appPrefix + "adk-state/"
+	usersNamespace = appPrefix + "adk-users/"
 )
 
 // hashed returns a label or key of documents for any text.
@@ -66,20 +67,22 @@ func (s *Sessions) putShared(ctx context.Context, appName, userID string, app, u
 	return nil
 }
 
-// shared returns the state of the app and of the user.
+// shared returns the state of the app and of the user. The app's has keys of its scope only, and so has the user's.
+// Other keys, and what is no JSON, are skipped.
 func (s *Sessions) shared(ctx context.Context, appName, userID string) (map[string]any, error) {
 	state := map[string]any{}
-	for _, client := range []*throughline.Client{s.as(appName, ""), s.as(appName, userID)} {
+	for _, of := range []struct{ user, prefix string }{{"", session.KeyPrefixApp}, {userID, session.KeyPrefixUser}} {
 		query := throughline.ListDocumentsQuery{Namespace: stateNamespace + hashed(appName)}
-		for document, err := range client.ListDocuments(ctx, query).All() {
+		for document, err := range s.as(appName, of.user).ListDocuments(ctx, query).All() {
 			if err != nil {
 				return nil, fmt.Errorf("read state: %w", err)
 			}
 			key, _ := document.Value["key"].(string)
 			text, _ := document.Value["json"].(string)
 			var value any
-			if err := json.Unmarshal([]byte(text), &value); err != nil {
-				return nil, fmt.Errorf("read state %s: %w", key, err)
+			if !strings.HasPrefix(key, of.prefix) || json.Unmarshal([]byte(text), &value) != nil {
+				slog.Warn("skip a document that is no state", "namespace", document.Namespace, "key", document.Key)
+				continue
 			}
 			state[key] = value
 		}

@@ -29,6 +29,10 @@ func (u UserID) Validate() error {
 	return nil
 }
 
+// AppPrefix begins the names that only the app writes: names of attributes, the outermost labels of namespaces, and the
+// ids under which an app keeps what all its users share. No user has such an id.
+const AppPrefix = "app:"
+
 // TimeFormat is the form of times in keys and in the API: RFC 3339 in UTC with milliseconds. The strings sort in the
 // order of the times.
 const TimeFormat = "2006-01-02T15:04:05.000Z"

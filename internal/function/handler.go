@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
 )
 
@@ -86,14 +87,25 @@ func (b *measuredBody) Close() error {
 	return nil
 }
 
-// Direct passes direct invocations to a handler. Its errors become Lambda function errors.
+// maxAnswer is the most bytes that a Lambda answers in one piece.
+const maxAnswer = 6 << 20
+
+// Direct passes direct invocations to a handler. Its errors become Lambda function errors, and so does an answer that is
+// too large.
 func Direct(direct PayloadHandler) PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		out, err := direct(withRequestID(ctx), payload)
 		if err != nil {
 			return nil, invoke.Error(err)
 		}
-		return out, nil
+		encoded, err := json.Marshal(out)
+		if err != nil {
+			return nil, invoke.Error(err)
+		}
+		if len(encoded) > maxAnswer {
+			return nil, invoke.Error(fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less", maxAnswer))
+		}
+		return json.RawMessage(encoded), nil
 	}
 }
 

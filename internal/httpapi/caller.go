@@ -40,6 +40,9 @@ func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Cal
 		if len(named) > 0 {
 			return Caller{}, fault.Newf(fault.Forbidden, "%s needs the scope %s", UserHeader, ScopeOnBehalf)
 		}
+		if strings.HasPrefix(string(subject), conversation.AppPrefix) {
+			return Caller{}, fault.Newf(fault.Forbidden, "no user has an id that begins with %s", conversation.AppPrefix)
+		}
 		return Caller{User: subject, Scopes: scopes}, nil
 	}
 	if h.Get("Origin") != "" {
@@ -56,7 +59,18 @@ func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Cal
 			Field: UserHeader, Message: "must be 1 to 128 printable characters in UTF-8",
 		})
 	}
-	return Caller{User: user, Scopes: scopes, Server: string(subject)}, nil
+	c := Caller{User: user, Scopes: scopes, Server: string(subject)}
+	return c, c.checkNames(string(user))
+}
+
+// checkNames returns a Forbidden error if one of the names is the app's own and the caller is not the app.
+func (c Caller) checkNames(names ...string) error {
+	for _, name := range names {
+		if strings.HasPrefix(name, conversation.AppPrefix) && !c.isApp() {
+			return fault.Newf(fault.Forbidden, "names that begin with %s need the scope %s", conversation.AppPrefix, ScopeApp)
+		}
+	}
+	return nil
 }
 
 // isApp reports whether the caller may act as the app.

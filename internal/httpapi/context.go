@@ -71,7 +71,8 @@ type RecallAnswer struct {
 // Recalled returns the answer with the messages that were found.
 func Recalled(found recall.Records) RecallAnswer {
 	scored := func(r recall.Record) recalled { return recalled{shown[Message](*r.Message), r.Score} }
-	return RecallAnswer{Messages: converted(found.Records, scored), Degraded: found.Degraded}
+	messages, degraded := fittingFound(converted(found.Records, scored), found.Degraded)
+	return RecallAnswer{Messages: messages, Degraded: degraded}
 }
 
 type memorySearchBody struct {
@@ -139,5 +140,6 @@ func (s contexts) searchMemories(
 	q.AsOf = exactTime(in.Body.AsOf)
 	found, err := s.recaller.Memories(ctx, c.User, q)
 	scored := func(r recall.Record) foundMemory { return foundMemory{shown[Memory](*r.Memory), r.Score} }
-	return memorySearchAnswer{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
+	items, degraded := fittingFound(converted(found.Records, scored), found.Degraded)
+	return memorySearchAnswer{Items: items, Degraded: degraded}, err
 }

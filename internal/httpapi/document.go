@@ -150,6 +150,9 @@ func (s documents) put(ctx context.Context, c Caller, in *putDocumentInput) (*va
 	if err != nil {
 		return nil, err
 	}
+	if err := c.checkNames(n[0]); err != nil {
+		return nil, err
+	}
 	put := filled[document.Put](in.Body)
 	put.Namespace, put.Key = n, string(in.Key)
 	var sent struct{ Value json.RawMessage }
@@ -190,6 +193,9 @@ func (s documents) get(ctx context.Context, c Caller, in *DocumentPath) (Documen
 func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) error {
 	n, key, err := in.place()
 	if err != nil {
+		return err
+	}
+	if err := c.checkNames(n[0]); err != nil {
 		return err
 	}
 	return s.store.DeleteDocument(ctx, c.User, n, key)

@@ -68,5 +68,6 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 func (s documentLists) find(ctx context.Context, c Caller, q recall.DocumentQuery) (foundDocuments, error) {
 	found, err := s.search.Documents(ctx, c.User, q)
 	scored := func(r recall.Record) foundDocument { return foundDocument{shown[Document](*r.Document), &r.Score} }
-	return foundDocuments{Items: converted(found.Records, scored), Degraded: found.Degraded}, err
+	items, degraded := fittingFound(converted(found.Records, scored), found.Degraded)
+	return foundDocuments{Items: items, Degraded: degraded}, err
 }

@@ -107,6 +107,7 @@ type fakeRecaller struct {
 	messages recall.MessageQuery
 	memories recall.MemoryQuery
 	records  recall.RecordQuery
+	many     recall.Records // what the query "all" finds
 }
 
 // Records finds what the other methods do.
@@ -114,6 +115,9 @@ func (f *fakeRecaller) Records(
 	ctx context.Context, user conversation.UserID, q recall.RecordQuery,
 ) (recall.Records, error) {
 	f.records = q
+	if q.Query == "all" {
+		return f.many, nil
+	}
 	messages, _ := f.Messages(ctx, user, recall.MessageQuery{})
 	summaries, _ := f.Query(ctx, user, recall.ContextQuery{})
 	memories, _ := f.Memories(ctx, user, recall.MemoryQuery{})
@@ -172,6 +176,9 @@ func (f *fakeRecaller) Messages(
 	_ context.Context, _ conversation.UserID, q recall.MessageQuery,
 ) (recall.Records, error) {
 	f.messages = q
+	if q.Query == "all" {
+		return f.many, nil
+	}
 	return recall.Records{
 		Records: []recall.Record{{Message: &conversation.Message{
 			ID: "m1", Seq: 1, SessionID: "s1", Context: "coach_conversation", CoachID: "c1", Role: conversation.RoleUser,

@@ -13,14 +13,21 @@ import (
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/internal/fault"
 )
 
 // answerReserve is the part of the invocation's time that is left for sending the response.
 const answerReserve = 500 * time.Millisecond
 
-// maxPlainResponse is the size in bytes above which a response is compressed. Lambda limits the response to 6 MB after
-// encoding it as a JSON string. There a control character takes seven bytes, so a page of 1 MiB can exceed the limit.
-const maxPlainResponse = 2 << 20
+// Lambda limits a response to 6 MiB, after encoding it as a JSON string. There a quote takes four bytes. A response
+// above maxPlainResponse is therefore base64, and compressed where the client takes that. maxResponse is the largest
+// that fits then, and maxFound how much of it the found items may have, all in bytes.
+const (
+	maxPlainResponse = 2 << 20
+	maxResponse      = 4_400_000
+	maxFound         = 4 << 20
+)
 
 // GatewayHandler returns a Lambda handler that puts h behind an API Gateway HTTP API (payload format 2.0). The caller
 // comes from the token that the API's JWT authorizer has checked. The deadline of h is a little before the end of the
@@ -44,9 +51,16 @@ func GatewayHandler(
 		if acceptsGzip && w.body.Len() > maxPlainResponse {
 			w.compress()
 		}
+		if w.body.Len() > maxResponse {
+			w = &recorder{header: http.Header{RequestIDHeader: w.header[RequestIDHeader]}}
+			WriteProblem(w, errLargeAnswer)
+		}
 		return w.response(), nil
 	}
 }
+
+var errLargeAnswer = fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less, by a smaller limit or budget",
+	maxResponse)
 
 // newRequest returns the HTTP request of an event. It does not check the event: callerOf reports a token that is not
 // good, and reading the body reports bad base64.
@@ -148,7 +162,7 @@ func (w *recorder) compress() {
 }
 
 // response returns the response as API Gateway takes it: one value for each header, separate cookies, and a body that
-// is base64 unless it is UTF-8.
+// is base64 unless it is UTF-8 and small.
 func (w *recorder) response() events.APIGatewayV2HTTPResponse {
 	w.WriteHeader(http.StatusOK)
 	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: make(map[string]string, len(w.header))}
@@ -159,7 +173,7 @@ func (w *recorder) response() events.APIGatewayV2HTTPResponse {
 		}
 		out.Headers[name] = strings.Join(values, ",")
 	}
-	if utf8.Valid(w.body.Bytes()) {
+	if w.body.Len() <= maxPlainResponse && utf8.Valid(w.body.Bytes()) {
 		out.Body = w.body.String()
 		return out
 	}

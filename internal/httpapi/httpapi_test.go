@@ -143,7 +143,26 @@ func send(t testing.TB, h http.Handler, c call) reply {
 	for name, value := range out.Headers {
 		header.Set(name, value)
 	}
-	return reply{out.StatusCode, header, []byte(out.Body)}
+	return reply{out.StatusCode, header, bodyOf(t, out)}
+}
+
+// bodyOf returns the body of an answer, which has to be one that Lambda returns in one piece.
+func bodyOf(t testing.TB, out events.APIGatewayV2HTTPResponse) []byte {
+	t.Helper()
+	var payload bytes.Buffer
+	encoder := json.NewEncoder(&payload)
+	encoder.SetEscapeHTML(false) // as the Lambda runtime does
+	if err := encoder.Encode(out); err != nil || payload.Len() > 6<<20 {
+		t.Fatalf("an answer of %d bytes, %v", payload.Len(), err)
+	}
+	if !out.IsBase64Encoded {
+		return []byte(out.Body)
+	}
+	body, err := base64.StdEncoding.DecodeString(out.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
 }
 
 // unsignedToken returns a token with claims and a signature of nobody, as a function gets it after the authorizer.

@@ -6,14 +6,17 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // list is a page of a list.
@@ -71,6 +74,30 @@ func listed[T, V any](
 		return list[V]{}, err
 	}
 	return list[V]{Items: converted(found, convert), NextCursor: s.cursors.seal(in.scope, next)}, nil
+}
+
+// fitting returns as many of the first items as an answer has room for, at least one.
+func fitting[T any](items []T) []T {
+	size := 0
+	for i, item := range items {
+		text, err := json.Marshal(item)
+		if err != nil {
+			return items // the answer fails with the same error
+		}
+		if size += len(text); size > maxFound && i > 0 {
+			return items[:i]
+		}
+	}
+	return items
+}
+
+// fittingFound returns the first of the records that a search has found, and says so if there are more than fit.
+func fittingFound[T any](items []T, degraded []recall.Degradation) ([]T, []recall.Degradation) {
+	fits := fitting(items)
+	if len(fits) < len(items) {
+		degraded = append(slices.Clip(degraded), recall.Degradation{Source: "answer", Reason: "too_large"})
+	}
+	return fits, degraded
 }
 
 const (

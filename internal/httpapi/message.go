@@ -175,12 +175,19 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
 }
 
-// newMessages returns the messages of a field for the store. It checks that the caller may use their roles. The domain
-// checks the other rules.
+// newMessages returns the messages of a field for the store. It checks that the caller may use their roles and the
+// types of their parts: frameworks take what models, tools and apps have said from the other types. The domain checks
+// the other rules.
 func (s *server) newMessages(c Caller, given []newMessage, field string) ([]conversation.NewMessage, error) {
 	for i, g := range given {
 		if g.Role != string(conversation.RoleUser) && !c.isApp() {
 			return nil, fault.Newf(fault.Forbidden, "%s[%d]: the role %s needs the scope %s", field, i, g.Role, ScopeApp)
+		}
+		for n, p := range g.Parts {
+			if p.Type != conversation.TextPart && !c.isApp() {
+				return nil, fault.Newf(fault.Forbidden, "%s[%d].parts[%d]: the type %s needs the scope %s",
+					field, i, n, p.Type, ScopeApp)
+			}
 		}
 	}
 	return converted(given, func(g newMessage) conversation.NewMessage { return g.message(s.tokens) }), nil

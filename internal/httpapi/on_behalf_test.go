@@ -33,6 +33,7 @@ var onBehalfRules = map[string]struct {
 	"a user names nobody":       {"throughline/user", forUser(""), 403, "forbidden", ""},
 	"the app names a user":      {"throughline/user throughline/app", forUser("bob"), 403, "forbidden", ""},
 	"a user, without the other": {"throughline/user", nil, 200, "", "server"},
+	"the app's own, as a user":  {"throughline/on-behalf throughline/user", forUser("app:adk"), 403, "forbidden", ""},
 	"a page of a browser": {
 		serverScopes, map[string]string{"Throughline-User": "ann", "Origin": "https://app.example"}, 403, "forbidden", "",
 	},

@@ -58,7 +58,9 @@ func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes
 		return quotes{}, err
 	}
 	found, err := m.remove.Quotes(ctx, c.User, in.ID, in.MessageID)
-	return quotes{Items: converted(found.Messages, shown[Message]), Complete: found.Complete}, err
+	items := converted(found.Messages, shown[Message])
+	fits := fitting(items)
+	return quotes{Items: fits, Complete: found.Complete && len(fits) == len(items)}, err
 }
 
 func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) (*varied, error) {
@@ -90,7 +92,9 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 			return nil, err
 		}
 	}
+	quotedBy := converted(found.Messages, shown[Message])
+	fits := fitting(quotedBy)
 	return &varied{Status: http.StatusOK, Body: deletion{
-		Deleted: append(deleted, id), QuotedBy: converted(found.Messages, shown[Message]), Complete: found.Complete,
+		Deleted: append(deleted, id), QuotedBy: fits, Complete: found.Complete && len(fits) == len(quotedBy),
 	}}, nil
 }

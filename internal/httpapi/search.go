@@ -86,7 +86,8 @@ func (s contexts) search(ctx context.Context, c Caller, in *docInput[searchBody]
 		return searchAnswer{}, err
 	}
 	found, err := s.recaller.Records(ctx, c.User, recall.RecordQuery{MessageQuery: q, Kinds: toStrings(in.Body.Kinds)})
-	return searchAnswer{Items: converted(found.Records, toFound), Degraded: found.Degraded}, err
+	items, degraded := fittingFound(converted(found.Records, toFound), found.Degraded)
+	return searchAnswer{Items: items, Degraded: degraded}, err
 }
 
 // describeRecords adds the fields of the four kinds, with their descriptions, to the schema of an item of a search.

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -145,6 +147,9 @@ func (s sessions) register() {
 }
 
 func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*created[session], error) {
+	if err := c.checkNames(slices.Collect(maps.Keys(in.Body.Attributes))...); err != nil {
+		return nil, err
+	}
 	made, err := s.store.CreateSession(ctx, c.User, filled[conversation.NewSession](in.Body), in.idempotency(in.Body))
 	if err != nil {
 		return nil, err
@@ -156,7 +161,10 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*varied, error) {
 	wanted := filled[conversation.NewSession](in.Body)
 	wanted.ID = in.ID
-	var err error
+	err := c.checkNames(slices.Collect(maps.Keys(in.Body.Attributes))...)
+	if err != nil {
+		return nil, err
+	}
 	for range 2 {
 		var made conversation.Created
 		made, err = s.store.CreateSession(ctx, c.User, wanted, conversation.Idempotency{})
@@ -206,6 +214,9 @@ func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (session, 
 }
 
 func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (session, error) {
+	if err := c.checkNames(slices.Collect(maps.Keys(in.Body.Attributes))...); err != nil {
+		return session{}, err
+	}
 	change := filled[conversation.SessionChange](in.Body)
 	if in.Body.Title.set && change.Title == nil {
 		change.Title = new(string)

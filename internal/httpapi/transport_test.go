@@ -281,13 +281,13 @@ func TestGateway(t *testing.T) {
 
 func TestGatewayPacksWhatLambdaWouldNotTake(t *testing.T) {
 	t.Parallel()
-	body := strings.Repeat(`\u0000`, 1<<20)
+	body := strings.Repeat(`\u0000`, 1<<19)
 	h := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
 	for encoding, packed := range map[string]bool{"gzip, br": true, "": false} {
 		out, err := httpapi.GatewayHandler(h)(
 			t.Context(), events.APIGatewayV2HTTPRequest{Headers: map[string]string{"accept-encoding": encoding}},
 		)
-		if err != nil || out.IsBase64Encoded != packed || (out.Headers["Content-Encoding"] == "gzip") != packed {
+		if err != nil || !out.IsBase64Encoded || (out.Headers["Content-Encoding"] == "gzip") != packed {
 			t.Fatalf("%q: base64 %v, headers %v, %v", encoding, out.IsBase64Encoded, out.Headers, err)
 		}
 		if !packed {

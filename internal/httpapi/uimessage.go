@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -52,14 +54,7 @@ func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (list
 
 // toUIMessages returns the messages of a page as a chat page shows them, with the results of tools in their calls.
 func toUIMessages(page []conversation.Message) []uiMessage {
-	results := map[string]conversation.Part{}
-	for _, m := range page {
-		for _, p := range m.Parts {
-			if p.Type == conversation.ToolResultPart {
-				results[p.ToolCallID] = p
-			}
-		}
-	}
+	results := resultsOf(page)
 	shown := make([]uiMessage, 0, len(page))
 	for _, m := range page {
 		if m.Role == conversation.RoleTool {
@@ -72,7 +67,34 @@ func toUIMessages(page []conversation.Message) []uiMessage {
 	return shown
 }
 
-func uiParts(m conversation.Message, results map[string]conversation.Part) []uiPart {
+// callKey names a call of a tool: apps may give calls of different messages the same id.
+type callKey struct{ messageID, callID string }
+
+// resultsOf returns the results of the calls on a page. The result of a call is the first after it, in a message of the
+// assistant or a tool.
+func resultsOf(page []conversation.Message) map[callKey]conversation.Part {
+	results, open := map[callKey]conversation.Part{}, map[string]callKey{}
+	bySeq := func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) }
+	ordered := slices.SortedFunc(slices.Values(page), bySeq)
+	for _, m := range ordered {
+		if m.Role != conversation.RoleAssistant && m.Role != conversation.RoleTool {
+			continue
+		}
+		for _, p := range m.Parts {
+			call, isOpen := open[p.ToolCallID]
+			switch {
+			case p.Type == conversation.ToolCallPart:
+				open[p.ToolCallID] = callKey{m.ID, p.ToolCallID}
+			case p.Type == conversation.ToolResultPart && isOpen:
+				results[call] = p
+				delete(open, p.ToolCallID)
+			}
+		}
+	}
+	return results
+}
+
+func uiParts(m conversation.Message, results map[callKey]conversation.Part) []uiPart {
 	if len(m.Parts) == 0 {
 		return []uiPart{{Type: "text", Text: m.Content}}
 	}
@@ -84,7 +106,7 @@ func uiParts(m conversation.Message, results map[string]conversation.Part) []uiP
 		case conversation.DataPart:
 			parts = append(parts, uiPart{Type: "data-" + p.Name, Data: p.Data})
 		case conversation.ToolCallPart:
-			parts = append(parts, uiTool(p, results[p.ToolCallID]))
+			parts = append(parts, uiTool(p, results[callKey{m.ID, p.ToolCallID}]))
 		case conversation.ToolResultPart: // in the part of its call
 		}
 	}

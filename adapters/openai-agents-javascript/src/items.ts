@@ -70,10 +70,17 @@ export function appliedBy({ clientMessageId, parts = [] }: Stored): string[] {
   return [...noted?.type === 'data' ? noted.data as string[] : [], ...own];
 }
 
-/** Returns the item of a message, or undefined for one that is no item. A text of another screen is an item, too. */
-export function toItem({ role, content, parts = [] }: Stored): AgentInputItem | undefined {
-  const kept = (parts as Part[]).find((part) => part.type === 'data' && part.name === name);
-  if (kept?.type === 'data') return (typeof kept.data === 'string' ? JSON.parse(kept.data) : kept.data) as AgentInputItem;
+/**
+ * Returns the item of a message, or undefined for one that is no item. A text of another screen is an item, too. The message says
+ * whose an item is: a part with an item of another role is skipped.
+ */
+export function toItem({ messageId, role, content, parts = [] }: Stored): AgentInputItem | undefined {
+  for (const part of parts as Part[]) {
+    if (part.type !== 'data' || part.name !== name) continue;
+    const item = typeof part.data === 'string' ? parsed(part.data) : part.data;
+    if (isRecord(item) && roleOf(item as unknown as AgentInputItem) === role) return item as unknown as AgentInputItem;
+    console.warn(`throughline: skip a part that is no item of its message ${messageId}`);
+  }
   if (role === 'tool' || content === '') return undefined;
   const item = role === 'assistant'
     ? { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text: content }] }

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import logging
 from typing import Any
+
+_log = logging.getLogger(__name__)
 
 Item = dict[str, Any]
 
@@ -26,11 +29,17 @@ def to_message(item: Item) -> dict[str, Any]:
 
 
 def to_item(message: Any) -> Item | None:
-    """Return the item of a message, or None for one that is no item. A text of another screen is an item, too."""
+    """Return the item of a message, or None for one that is no item. A text of another screen is an item, too.
+
+    The message says whose an item is. A part with an item of another role is not taken.
+    """
     for part in message.parts or []:
-        if part.type == "data" and part.name == NAME:
-            item: Item = part.data
+        if part.type != "data" or part.name != NAME:
+            continue
+        item = part.data
+        if isinstance(item, dict) and to_message(item)["role"] == message.role:
             return item
+        _log.warning("skip a part that is no item of its message: %s", message.message_id)
     if message.role == "tool" or not message.content:
         return None
     return {"role": message.role, "content": message.content}
