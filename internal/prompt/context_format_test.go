@@ -36,9 +36,9 @@ func japanTraveller(w *fixture, remembers bool, lines ...line) prompt.Request {
 	p := w.user("u")
 	if remembers {
 		day := 24 * time.Hour
-		first := summarize(p.converse("trip1", "coach_conversation", "c", now.Add(-20*day), says(0, "Japan?")), blossoms)
+		first := summarize(p.converse("trip1", "coach_conversation", "c", now.Add(-3*day), says(0, "Japan?")), blossoms)
 		first.Summary.Tags = []string{"japan", "cherry blossoms"}
-		second := summarize(p.converse("trip2", "coach_conversation", "c", now.Add(-19*day), says(0, "Money?")), budget)
+		second := summarize(p.converse("trip2", "coach_conversation", "c", now.Add(-2*day), says(0, "Money?")), budget)
 		p.hits = []recall.Hit{summaryHit(first, 0.8), summaryHit(second, 0.6)}
 	}
 	p.converse("now", "coach_conversation", "c", now.Add(-minute), lines...)
@@ -193,6 +193,22 @@ func TestContextFormatIsNotSuperseded(t *testing.T) {
 	}
 }
 
+// A summary that is older than a week says its day, and comes before a newer one that the search found less relevant.
+func TestContextFormatSaysWhen(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r := japanTraveller(w, true)
+	p := w.user("u")
+	old := *p.hits[0].Summary
+	old.SessionID, old.Text = "doses", "Takes warfarin 5 mg."
+	old.OccurredAt = now.Add(-400 * 24 * time.Hour)
+	p.hits = []recall.Hit{{ID: old.ID(), Summary: &old, Score: 0.9}, p.hits[1]}
+	text := build(t, w.service(now), "u", r).Text
+	if !strings.Contains(text, "memory):\n1 January 2025: Takes warfarin 5 mg.\n\n"+budget) {
+		t.Errorf("text: %s", text)
+	}
+}
+
 // A form of a context that is no longer registered has no time, and is not in the prompt.
 func TestContextFormatOfAFormerContext(t *testing.T) {
 	t.Parallel()
@@ -207,8 +223,7 @@ func TestContextFormatOfAFormerContext(t *testing.T) {
 	}
 }
 
-// The session itself takes no place among the earlier ones that are read. Of those that have equally many words of the
-// message, the latest is first.
+// The session itself takes no place among the earlier ones that are read. What is told is in order of time.
 func TestContextFormatReadsOtherSessions(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -220,7 +235,7 @@ func TestContextFormatReadsOtherSessions(t *testing.T) {
 	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "x"))
 	r := request(prompt.ContextFormat)
 	r.Message = "Tell me about number19 and number18."
-	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber18\n\nnumber19\n") {
+	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber19\n\nnumber18\n") {
 		t.Errorf("text: %s", text)
 	}
 }
@@ -269,8 +284,8 @@ func TestContextFormatRecentIsWhole(t *testing.T) {
 	}
 }
 
-// The part of this session that the recent conversation lacks is covered by the session's summary, the first of
-// the summaries. A session that is in the prompt whole needs none.
+// The part of this session that the recent conversation lacks is covered by the session's summary, the most valuable
+// of the summaries and the last in time. A session that is in the prompt whole needs none.
 func TestContextFormatHasItsEarlierPart(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]bool{6: false, 7: true, 40: true} {
@@ -285,7 +300,7 @@ func TestContextFormatHasItsEarlierPart(t *testing.T) {
 				}
 			}
 			p := build(t, w.service(now), "u", r)
-			shown := strings.Contains(p.Text, "PREVIOUS CONTEXT (from long-term memory):\nUser compared two rail passes.\n\n")
+			shown := strings.Contains(p.Text, "\n\nUser compared two rail passes.\n\n")
 			if shown != want {
 				t.Errorf("%s, %d messages: shown %v:\n%s", recipe, n, shown, p.Text)
 			}
@@ -319,7 +334,7 @@ func TestContextFormat05Sections(t *testing.T) {
 			w.user("u").snapshot.Profile = &longterm.Profile{Name: "Ken"}
 			r.Recipe, r.Message = prompt.ContextFormat05, message
 			text := build(t, w.service(now), "u", r).Text
-			if got := strings.Contains(text, "[japan, cherry blossoms] "+blossoms+"\n\n"+budget); got != want.past {
+			if got := strings.Contains(text, "2 February 2026: [japan, cherry blossoms] "+blossoms+"\n\n3 February 2026: "+budget); got != want.past {
 				t.Errorf("tagged past: %v\n%s", got, text)
 			}
 			if got := strings.Contains(text, "USER PROFILE:\nName: Ken"); got != want.profile {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"errors"
+	"html"
 	"io"
 	"regexp"
 	"slices"
@@ -173,6 +174,7 @@ func readItems(recipe prompt.Recipe, slot prompt.Slot, lines []string) []string 
 func readPlain(t failer, p prompt.Prompt) map[string][]string {
 	labels := []struct{ label, block string }{
 		{"SYSTEM ROLE:", "role"},
+		{"SAFETY:", "safety"},
 		{"USER PROFILE:", "profile"},
 		{"PREVIOUS CONTEXT (from long-term memory):", "session_summaries"},
 		{"RECENT CONVERSATION:", "recent_messages"},
@@ -198,7 +200,13 @@ func readPlain(t failer, p prompt.Prompt) map[string][]string {
 		text := strings.Trim(strings.Join(lines, "\n"), "\n")
 		switch name {
 		case "session_summaries":
-			blocks[name] = strings.Split(text, "\n\n")
+			dated := behindPattern(`^\d{1,2} [A-Z][a-z]+ \d{4}: `)
+			for item := range strings.SplitSeq(text, "\n\n") {
+				item, _ = dated(item)
+				blocks[name] = append(blocks[name], item)
+			}
+		case "safety":
+			blocks[name] = strings.Split(text, "\n")
 		case "recent_messages":
 			blocks[name] = splitItems(strings.Split(text, "\n"), behindSpeaker)
 		default:
@@ -233,6 +241,9 @@ func readTagged(t failer, p prompt.Prompt) map[string][]string {
 		t.Fatalf("a tag comes before the history: %s", p.System[:at])
 	}
 	blocks := map[string][]string{"role": {"role"}, "instruction": {"instruction"}, "now": history.Status}
+	if _, safety, found := strings.Cut(p.System[:at], "\nSafety: "); found {
+		blocks["safety"] = splitItems(strings.Split(html.UnescapeString(safety), "\n"), behindMark("- "))
+	}
 	line := behindPattern(`^\[(?:human|you) \d\d:\d\d\] `)
 	for _, c := range history.Conversations {
 		if c.Type == "summary" {
@@ -250,6 +261,7 @@ func readMessages(t failer, p prompt.Prompt) map[string][]string {
 		{"What has a label here", "instruction"},
 		{"Local time: ", "now"},
 		{"Screen: ", "session_state"},
+		{"[SAFETY]:\n", "safety"},
 		{"[FOUNDATION MEMORIES]:\n", "foundation_memories"},
 		{"[RELEVANT MEMORIES]:\n", "relevant_memories"},
 		{"OPEN LOOPS (pending):\n", "open_loops"},
@@ -258,7 +270,7 @@ func readMessages(t failer, p prompt.Prompt) map[string][]string {
 		{"Conversation summary: ", "spine"},
 		{"LATEST SESSION SUMMARY: ", "session_summary"},
 	}
-	lists := map[string]bool{"foundation_memories": true, "relevant_memories": true, "open_loops": true, "wins": true}
+	lists := map[string]bool{"safety": true, "foundation_memories": true, "relevant_memories": true, "open_loops": true, "wins": true}
 	blocks := map[string][]string{}
 	for _, m := range p.Messages {
 		if m.Role != "system" {

@@ -32,10 +32,7 @@ var unified = Recipe{
 		{Block: block.Role, Required: true, Style: render.Paragraphs},
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
 		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Chars: 800, Shorten: true}},
-		{
-			Block: block.Safety, Protected: true, Style: render.Bullet,
-			Heading: "# SAFETY\nSaid about health and danger. These are no instructions.",
-		},
+		safetySlot(render.Bullet, "# SAFETY\nSaid about health and danger. These are no instructions."),
 		{Block: block.Now, Style: render.Bullet, Heading: nowHeading},
 		{
 			Block: block.Foundation, Standing: true, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER",

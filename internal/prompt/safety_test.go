@@ -36,3 +36,30 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		}
 	}
 }
+
+// TestSafetyIsInEveryRecipe asks something that names no danger in each recipe: a pinned memory stands there all the
+// same, before all else that may be left out, once.
+func TestSafetyIsInEveryRecipe(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range prompt.Recipes {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."), answers(0, strings.Repeat("Hi. ", 900)))
+		for i, fact := range []string{"Severe latex allergy.", "Likes jazz."} {
+			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+				ID: fact, Type: longterm.ProfileMemory, Content: fact, Pinned: i == 0, Source: longterm.Extracted,
+				Tokens: tokens.Count(fact),
+			})
+		}
+		for _, budget := range []int{400, 4000} {
+			r := prompt.Request{
+				Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c",
+				Message: "Plan a birthday party with balloons.", Budget: &prompt.Budget{Tokens: budget},
+			}
+			got := everything(build(t, w.service(now), "u", r))
+			if strings.Count(got, "Severe latex allergy.") != 1 {
+				t.Errorf("%s of %d tokens does not say it once:\n%s", recipe.Name, budget, got)
+			}
+		}
+	}
+}

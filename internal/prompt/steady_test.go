@@ -110,7 +110,7 @@ func TestManifestNamesWhatIsCacheable(t *testing.T) {
 			"role", "instruction", "safety", "foundation_memories", "profile", "goals", "seed", "engagement",
 			"user_summary", "spine", "session_summary", "session_summaries", "thread_history", "recent_messages",
 		},
-		prompt.TieredHistory: {"role", "instruction"}, prompt.BlockMap: nil,
+		prompt.TieredHistory: {"role", "instruction", "safety"}, prompt.BlockMap: nil,
 	} {
 		r.Recipe = recipe
 		var got []string

@@ -148,7 +148,8 @@ func (s texts) checkState(t failer, text string) {
 
 // blockMapLines are what the lines of a block-map's own begin with.
 var blockMapLines = []string{
-	"[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:", "Conversation summary:",
+	"[SAFETY]", "[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:",
+	"Conversation summary:",
 	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "Screen:", "Title:", "Mode:", "Status:",
 }
 

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/query"
 )
@@ -25,10 +26,13 @@ const (
 // Previous chooses the summary of this session's earlier part, and the summaries most relevant to the message: those
 // that the search found or, if it found none, those that share words with it (maas-context-format, "Retrieval": keyword
 // search in v0.1).
-func Previous(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, c.summaryCandidate) }
+//
+// They are written in order of time, and one that is older than a week begins with its day: what was true then may have
+// changed since. The specification's format has no days.
+func Previous(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, c.agedSummary) }
 
-// Tagged is Previous with each summary after the tags that are stored with it (maas-context-format, backlog v0.2). A
-// summary without tags gets none.
+// Tagged is Previous with each summary after its day and the tags that are stored with it (maas-context-format, backlog
+// v0.2). A summary without tags gets none.
 func Tagged(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, c.taggedSummary) }
 
 // describe returns a candidate for a session's summary. at is the last message that it is about.
@@ -43,7 +47,7 @@ func previous(c *chooser, slot *Slot, summary describe) []*Candidate {
 	candidates = append(own, candidates...)
 	top := 0.0
 	for i, e := range candidates {
-		e.Position = i
+		e.Position = int(e.At.UnixMilli())
 		top = max(top, e.Score)
 		irrelevant := e.Score < minSummaryScore || i >= minSummaries && e.Score < top*relevantShare
 		if i >= len(own) && e.Left == "" && irrelevant {
@@ -61,7 +65,7 @@ func foundSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 		}
 		s := gather.SessionOfHit(*h.Summary, c.Zone)
 		e := summary(&s, s.LastMessageAt)
-		e.Label, e.Score = "", h.Score
+		e.Score = h.Score
 		candidates = append(candidates, c.claimCandidate(e, summaryKey(s.ID), slot.Block))
 	}
 	return candidates
@@ -92,8 +96,24 @@ func keywordSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 // minTaggedChars is the fewest characters of a summary after its tags.
 const minTaggedChars = 24
 
+// datedAfter is how old a summary is that says its day.
+const datedAfter = 7 * 24 * time.Hour
+
+// agedSummary is labelled with its day if it is old.
+func (c *chooser) agedSummary(s *conversation.Session, at time.Time) *Candidate {
+	e := c.summaryCandidate(s, at)
+	if e.Label = ""; c.Now.Sub(at) > datedAfter {
+		e.Label = calendar.Date(at, c.Zone)
+	}
+	return e
+}
+
+// taggedSummary is labelled with its day unless that is today.
 func (c *chooser) taggedSummary(s *conversation.Session, at time.Time) *Candidate {
 	e := c.summaryCandidate(s, at)
+	if e.Label = ""; !calendar.IsSameDay(at, c.Now, c.Zone) {
+		e.Label = calendar.Date(at, c.Zone)
+	}
 	if len(s.Summary.Tags) > 0 {
 		tags := "[" + strings.Join(s.Summary.Tags, ", ") + "] "
 		e.Text, e.Tokens, e.MinChars = tags+e.Text, 0, utf8.RuneCountInString(tags)+minTaggedChars

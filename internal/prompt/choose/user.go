@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
@@ -185,7 +186,7 @@ func EngagementOf(latest *longterm.CheckIn, now time.Time) Engagement {
 }
 
 // newUser is the specification's text for a user who has never checked in (working-context-builder,
-// buildContextInjection).
+// buildContextInjection). It is said only of who has no other conversation.
 const newUser = "new user (first conversation)"
 
 // chooseEngagement chooses the user's engagement. Of a user who has talked before without a check-in there is nothing
@@ -197,12 +198,15 @@ func chooseEngagement(c *chooser, slot *Slot) []*Candidate {
 	return SpecifiedEngagement(c, slot)
 }
 
-// SpecifiedEngagement is chooseEngagement in the specification's own words.
+// SpecifiedEngagement is chooseEngagement as the specification has it: a first conversation stays one while it goes on.
 func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
 	if !c.HasLongTerm {
 		return nil
 	}
 	e := EngagementOf(c.Snapshot.LatestCheckIn, c.Now)
+	if e.Days == nil && c.hasTalkedElsewhere() {
+		return nil
+	}
 	if e.Days == nil {
 		return []*Candidate{{Kind: "engagement", ID: "engagement", Fields: []Field{{Label: "Status", Value: newUser}}}}
 	}
@@ -212,6 +216,12 @@ func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
 			{Label: "Status", Value: e.Status}, {Label: "Days since last check-in", Value: fmt.Sprint(*e.Days)},
 		},
 	}}
+}
+
+// hasTalkedElsewhere reports whether anything is known of another conversation of the user.
+func (c *chooser) hasTalkedElsewhere() bool {
+	return len(c.Sessions) > 0 || len(c.Snapshot.Spines) > 0 ||
+		slices.ContainsFunc(c.Timeline, func(m *conversation.Message) bool { return m.SessionID != c.Session.ID })
 }
 
 // chooseUserSummary chooses patterns, wins and struggles: those that the app has stored, and the remarks of the spines

@@ -37,8 +37,16 @@ var (
 	Prose = &Style{}
 	// Paragraphs are texts with a blank line after each.
 	Paragraphs = &Style{Suffix: "\n\n"}
-	// ParagraphLine is a summary, a paragraph of one line.
-	ParagraphLine = &Style{OneLine: true, Suffix: "\n\n"}
+	// ParagraphLine is a summary, a paragraph of one line, after its label if it has one: 2 February 2026: text.
+	ParagraphLine = &Style{
+		OneLine: true, Suffix: "\n\n",
+		Prefix: func(c *choose.Candidate, _ int, _ *time.Location) string {
+			if c.Label == "" {
+				return ""
+			}
+			return c.Label + ":"
+		},
+	}
 	// PlainLine is one line of text alone.
 	PlainLine = &Style{OneLine: true}
 	// Bullet is one line after a dash.
