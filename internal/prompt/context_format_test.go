@@ -334,7 +334,8 @@ func TestContextFormat05Sections(t *testing.T) {
 			w.user("u").snapshot.Profile = &longterm.Profile{Name: "Ken"}
 			r.Recipe, r.Message = prompt.ContextFormat05, message
 			text := build(t, w.service(now), "u", r).Text
-			if got := strings.Contains(text, "2 February 2026: [japan, cherry blossoms] "+blossoms+"\n\n3 February 2026: "+budget); got != want.past {
+			past := "2 February 2026: [japan, cherry blossoms] " + blossoms + "\n\n3 February 2026: " + budget
+			if got := strings.Contains(text, past); got != want.past {
 				t.Errorf("tagged past: %v\n%s", got, text)
 			}
 			if got := strings.Contains(text, "USER PROFILE:\nName: Ken"); got != want.profile {

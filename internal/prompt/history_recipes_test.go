@@ -54,9 +54,9 @@ func checkUnified(t *testing.T, c historyCase) {
 		c.checkDayWords(t, m.heading, c.byMark[m.id].Timestamp)
 	}
 	c.checkActivity(t, activity, inActivity)
-	_, latest := readShown(section(systemText(c.prompt), "# LATEST SESSION SUMMARY"))
+	_, latest := readShown(section(systemText(c.prompt), "# SESSION SUMMARY"))
 	others := slices.Concat(activity, latest)
-	if parts := sections(systemText(c.prompt), "# LATEST SESSION SUMMARY"); len(parts) > 1 { // the newer one is late
+	if parts := sections(systemText(c.prompt), "# SESSION SUMMARY"); len(parts) > 1 { // the newer one is late
 		latest = latest[1:2]
 	}
 	var earlier []shownSummary

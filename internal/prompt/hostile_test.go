@@ -126,7 +126,8 @@ func TestMarkdownIsGuarded(t *testing.T) {
 func TestBlockMapLabelsAreGuarded(t *testing.T) {
 	t.Parallel()
 	for _, label := range []string{
-		"[SAFETY]:", "[FOUNDATION MEMORIES]:", "[RELEVANT MEMORIES]:", "OPEN LOOPS (pending):", "Recent wins:", "User context:",
+		"[SAFETY]:", "[FOUNDATION MEMORIES]:", "[RELEVANT MEMORIES]:", "OPEN LOOPS (pending):", "Recent wins:",
+		"User context:",
 		"Conversation summary:", "LATEST SESSION SUMMARY:", "Local time:", "Last message:", "Thread:", "Screen:", "Title:",
 		"Mode:",
 	} {

@@ -270,7 +270,9 @@ func readMessages(t failer, p prompt.Prompt) map[string][]string {
 		{"Conversation summary: ", "spine"},
 		{"LATEST SESSION SUMMARY: ", "session_summary"},
 	}
-	lists := map[string]bool{"safety": true, "foundation_memories": true, "relevant_memories": true, "open_loops": true, "wins": true}
+	lists := map[string]bool{
+		"safety": true, "foundation_memories": true, "relevant_memories": true, "open_loops": true, "wins": true,
+	}
 	blocks := map[string][]string{}
 	for _, m := range p.Messages {
 		if m.Role != "system" {

@@ -24,8 +24,8 @@ var blockMap = Recipe{
 	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24, Records: []string{vector.MemoryRecord}},
 	Order: []string{
-		block.Now, block.State, block.Role, block.Instruction, block.Safety, block.Foundation, block.RelevantMemories, block.Loops,
-		block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent, block.Current,
+		block.Now, block.State, block.Role, block.Instruction, block.Safety, block.Foundation,
+		block.RelevantMemories, block.Loops, block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},
@@ -38,7 +38,10 @@ var blockMap = Recipe{
 		{Block: block.Loops, Style: render.PlainLine, Heading: "OPEN LOOPS (pending):", Cap: Cap{Items: 5}},
 		{Block: block.RelevantMemories, Style: render.PlainLine, Heading: "[RELEVANT MEMORIES]:", Cap: Cap{Items: 8}},
 		{Block: block.Wins, Style: render.PlainLine, Heading: "Recent wins:", Cap: Cap{Items: 3}},
-		{Block: block.Spine, Style: render.Prefixed("Conversation summary:"), Cap: Cap{Chars: 1200, NoEllipsis: true}},
+		{
+			Block: block.Spine, Style: render.PrefixedAndLabelled("Conversation summary:"),
+			Cap: Cap{Chars: 1200, NoEllipsis: true},
+		},
 		{
 			Block: block.SessionSummary, Style: render.Prefixed("LATEST SESSION SUMMARY:"),
 			Cap: Cap{Chars: 600, NoEllipsis: true}, Select: choose.LatestSummary,

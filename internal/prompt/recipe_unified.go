@@ -61,11 +61,11 @@ var unified = Recipe{
 		{Block: block.UserSummary, Standing: true, Style: render.Bullet, Heading: "# PATTERNS AND PROGRESS"},
 		{Block: block.Wins, Style: render.Bullet, Heading: "# RECENT WINS", Cap: Cap{Items: 3}},
 		{
-			Block: block.Spine, Standing: true, Style: render.Prose, Heading: "# YOUR STORY WITH THE USER SO FAR",
+			Block: block.Spine, Standing: true, Style: render.LabelledProse, Heading: "# YOUR STORY WITH THE USER SO FAR",
 			Cap: Cap{Chars: 1200, Shorten: true},
 		},
 		{
-			Block: block.SessionSummary, Standing: true, Style: render.Labelled, Heading: "# LATEST SESSION SUMMARY",
+			Block: block.SessionSummary, Standing: true, Style: render.Labelled, Heading: "# SESSION SUMMARY",
 			Cap: Cap{Chars: 600, Shorten: true},
 		},
 		{

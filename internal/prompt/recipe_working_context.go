@@ -21,8 +21,8 @@ var workingContext = Recipe{
 	NeedsProfile:  true, // finding F7
 	IncludeEmail:  true,
 	Order: []string{
-		block.Role, block.Safety, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary, block.Expertise,
-		block.Instruction, block.Recent, block.Current,
+		block.Role, block.Safety, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary,
+		block.Expertise, block.Instruction, block.Recent, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},

@@ -44,7 +44,8 @@ func TestSafetyIsInEveryRecipe(t *testing.T) {
 	for _, recipe := range prompt.Recipes {
 		w := newFixture()
 		p := w.user("u")
-		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."), answers(0, strings.Repeat("Hi. ", 900)))
+		p.converse("s", "coach_conversation", "c", now.Add(-30*minute),
+			says(0, "Hello."), answers(0, strings.Repeat("Hi. ", 900)))
 		for i, fact := range []string{"Severe latex allergy.", "Likes jazz."} {
 			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
 				ID: fact, Type: longterm.ProfileMemory, Content: fact, Pinned: i == 0, Source: longterm.Extracted,

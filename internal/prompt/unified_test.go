@@ -101,7 +101,7 @@ func TestUnifiedTable(t *testing.T) {
 	p := build(t, w.service(now), "u", abundant(w))
 	for heading, chars := range map[string]int{
 		"# YOUR STORY WITH THE USER SO FAR\n": 1200, "# NOTE ABOUT THE USER\n": 800,
-		"# LATEST SESSION SUMMARY\n[Coach - yesterday]: ": 600,
+		"# SESSION SUMMARY\n[Coach - yesterday]: ": 600,
 	} {
 		if got := len([]rune(sectionOf(systemText(p), heading))); got > chars || got < chars-5 {
 			t.Errorf("%s has %d characters", heading, got)

@@ -185,7 +185,7 @@ func (s Summary) Details(zone *time.Location) string {
 		return ""
 	}
 	text := strings.Join(details, "; ")
-	return upperFirst(truncate.Prose(text, maxDetails-1)) + "."
+	return strings.TrimSuffix(upperFirst(truncate.Prose(text, maxDetails-1)), ".") + "."
 }
 
 // maxDetails limits the details of a summary in prompts, in characters.

@@ -322,6 +322,13 @@ func chooseSpine(c *chooser, slot *Slot) []*Candidate {
 		return nil
 	}
 	e := &Candidate{Kind: "spine", ID: c.CoachID, At: spine.UpdatedAt, Text: spine.Text, Tokens: spine.Tokens}
+	until := spine.CoveredTo // what was said later is not in it
+	if until.IsZero() {
+		until = spine.UpdatedAt
+	}
+	if !until.IsZero() {
+		e.Label = "As of " + calendar.Date(until, c.Zone)
+	}
 	if why := spine.WithheldIn(c.Context, c.Access.Preferences); why != "" {
 		return []*Candidate{e.leave(why)}
 	}

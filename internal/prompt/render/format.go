@@ -67,7 +67,8 @@ var PlainText = &Format{
 }
 
 var plainTextLabels = startsWithLabel(
-	"SYSTEM ROLE", "SAFETY", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:", "Assistant:",
+	"SYSTEM ROLE", "SAFETY", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:",
+	"Assistant:",
 	"Please respond naturally",
 )
 
@@ -85,7 +86,8 @@ var SystemMessages = &Format{
 }
 
 var blockLabels = startsWithLabel(
-	"[SAFETY]", "[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:", "Conversation summary:",
+	"[SAFETY]", "[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:",
+	"Conversation summary:",
 	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "The messages before this one:", "Screen:",
 	"Title:", "Mode:", "Status:",
 )

@@ -3,6 +3,7 @@ package render
 import (
 	"cmp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -38,15 +39,9 @@ var (
 	// Paragraphs are texts with a blank line after each.
 	Paragraphs = &Style{Suffix: "\n\n"}
 	// ParagraphLine is a summary, a paragraph of one line, after its label if it has one: 2 February 2026: text.
-	ParagraphLine = &Style{
-		OneLine: true, Suffix: "\n\n",
-		Prefix: func(c *choose.Candidate, _ int, _ *time.Location) string {
-			if c.Label == "" {
-				return ""
-			}
-			return c.Label + ":"
-		},
-	}
+	ParagraphLine = &Style{OneLine: true, Suffix: "\n\n", Prefix: afterLabel("")}
+	// LabelledProse is text in lines of its own after its label.
+	LabelledProse = &Style{Prefix: afterLabel("")}
 	// PlainLine is one line of text alone.
 	PlainLine = &Style{OneLine: true}
 	// Bullet is one line after a dash.
@@ -97,6 +92,19 @@ var (
 
 // Prefixed is text after the block's name, all in one line.
 func Prefixed(name string) *Style { return &Style{OneLine: true, Prefix: constantPrefix(name)} }
+
+// PrefixedAndLabelled is text after the block's name and its label, all in one line.
+func PrefixedAndLabelled(name string) *Style { return &Style{OneLine: true, Prefix: afterLabel(name + " ")} }
+
+// afterLabel is the prefix of a label and a colon after a name. Without a label it is the name.
+func afterLabel(name string) func(*choose.Candidate, int, *time.Location) string {
+	return func(c *choose.Candidate, _ int, _ *time.Location) string {
+		if c.Label == "" {
+			return strings.TrimSuffix(name, " ")
+		}
+		return name + c.Label + ":"
+	}
+}
 
 func constantPrefix(prefix string) func(*choose.Candidate, int, *time.Location) string {
 	return func(*choose.Candidate, int, *time.Location) string { return prefix }
