@@ -129,6 +129,8 @@ type ChangedMemory struct {
 	Content Nullable[string] `json:"content,omitzero"`
 	// Why it ended; null removes it. One of false, over, forgotten, replaced.
 	EndedReason Nullable[string] `json:"endedReason,omitzero"`
+	// null removes it.
+	From Nullable[string] `json:"from,omitzero"`
 	// At most 16 KiB.
 	MessageIDs Nullable[[]string] `json:"messageIds,omitzero"`
 	// Whether it is a safety fact, which no prompt drops.
@@ -173,6 +175,8 @@ type ChangedTodo struct {
 	Content Nullable[string] `json:"content,omitzero"`
 	// null removes it.
 	DueAt Nullable[string] `json:"dueAt,omitzero"`
+	// How often it recurs; null is once. One of day, week, month.
+	Every Nullable[string] `json:"every,omitzero"`
 	// The state of the record. One of PENDING, COMPLETED, CANCELLED.
 	Status Nullable[string] `json:"status,omitzero"`
 }
@@ -392,6 +396,8 @@ type FoundMemory struct {
 	EndedReason string `json:"endedReason,omitzero"`
 	// When it is deleted by itself. Absent for never.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// The first day on which it holds, or the time of its beginning.
+	From string `json:"from,omitzero"`
 	// The id of the record.
 	ID string `json:"id"`
 	// The messages that it was drawn from.
@@ -452,6 +458,8 @@ type FoundRecord struct {
 	Fields map[string]any `json:"fields,omitzero"`
 	// The user asked to forget it: nothing is drawn from it.
 	Forgotten *bool `json:"forgotten,omitzero"`
+	// The first day on which it holds, or the time of its beginning.
+	From string `json:"from,omitzero"`
 	// The id of the record.
 	ID string `json:"id,omitzero"`
 	// Whether the session went on when it was summarised.
@@ -581,6 +589,8 @@ type Memory struct {
 	EndedReason string `json:"endedReason,omitzero"`
 	// When it is deleted by itself. Absent for never.
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// The first day on which it holds, or the time of its beginning.
+	From string `json:"from,omitzero"`
 	// The id of the record.
 	ID string `json:"id"`
 	// The messages that it was drawn from.
@@ -735,6 +745,8 @@ type NewMemory struct {
 	Content string `json:"content"`
 	// Why it ended. One of false, over, forgotten, replaced.
 	EndedReason string `json:"endedReason,omitzero"`
+	// The first day on which it holds, or the time of its beginning.
+	From string `json:"from,omitzero"`
 	// What it was drawn from, at most 16 KiB.
 	MessageIDs []string `json:"messageIds,omitzero"`
 	// Whether every prompt has it, as injuries and allergies.
@@ -816,6 +828,8 @@ type NewTodo struct {
 	Content string `json:"content"`
 	// The day or the time by which it is to be done.
 	DueAt string `json:"dueAt,omitzero"`
+	// How often it recurs. Absent for once. One of day, week, month.
+	Every string `json:"every,omitzero"`
 	// The state of the record. One of PENDING, COMPLETED, CANCELLED.
 	Status string `json:"status,omitzero"`
 }
@@ -1547,6 +1561,8 @@ type Todo struct {
 	CreatedAt time.Time `json:"createdAt,omitzero"`
 	// The day or the time by which it is to be done.
 	DueAt string `json:"dueAt,omitzero"`
+	// How often it recurs. Absent for once. One of day, week, month.
+	Every string `json:"every,omitzero"`
 	// The id of the record.
 	ID string `json:"id"`
 	// The state of the record. One of PENDING, COMPLETED, CANCELLED.

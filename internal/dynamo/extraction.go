@@ -162,10 +162,12 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 		return nil, err
 	}
 	k := table.KeyOfSession(user, session)
-	w.tx.DoneIf(func(r table.RecordSet) bool {
+	lease := extractionKey(user)
+	w.tx.DoneIf(func(r table.RecordSet) bool { // the watermark stays where more of the same answer follows
 		now, _ := s.db.DecodeSession(r[k])
-		return now.IsSame(session) && now.Extracted.Seq == b.Through.Seq
-	}, k)
+		isExtended := r[lease].Time(table.AttrLeaseUntil).Equal(conversation.Milliseconds(b.Lease.Until))
+		return now.IsSame(session) && now.Extracted.Seq == b.Through.Seq && (b.Last || isExtended)
+	}, k, lease)
 	failures, err := s.db.Commit(ctx, "save extraction", w.tx, s.db.Backoff())
 	if err != nil || failures == nil {
 		return nil, err
@@ -204,7 +206,8 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	}
 	w.tx.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
 	s.addSkipped(w.tx, user, session, k.SK, b.Reading)
-	if len(b.Memories.New)+len(b.Memories.Changed)+len(b.Todos.New)+len(b.Todos.Changed)+len(b.Forgotten) == 0 {
+	records := len(b.Memories.New) + len(b.Memories.Changed) + len(b.Todos.New) + len(b.Todos.Changed)
+	if records+len(b.Forgotten)+len(b.ForgottenMessages) == 0 {
 		return w, nil
 	}
 	w.tx.Check(preferencesKey(user), allowsMemory(session.Generation))
@@ -216,6 +219,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 		s.memories.addDelete(w.tx, user, from, session.Generation, s.dueForgetting(user, m))
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
+	s.addForgottenMessages(w.tx, at, b.ForgottenMessages)
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
@@ -273,6 +277,23 @@ func (s *ExtractionStore) dueForgetting(user conversation.UserID, m longterm.Mem
 		table.AttrDueShard: table.IntAttr(table.DueShard(s.memories.forgottenKey(user, m))),
 	}
 }
+
+// addForgottenMessages adds the trace by which the sweep forgets messages of which there is no memory.
+func (s *ExtractionStore) addForgottenMessages(t *table.Transaction, at recordsAt, ids []string) {
+	if len(ids) == 0 {
+		return
+	}
+	k := table.UserKey(at.user, table.ForgottenSK(messageTrace, strings.Join(ids, "\n")))
+	it := k.Attributes().With(table.Item{
+		table.AttrGeneration: table.IntAttr(at.generation), table.AttrDeletedAt: table.TimeAttr(s.db.Now()),
+		table.AttrDueAt: table.TimeAttr(s.db.Now()), table.AttrDueShard: table.IntAttr(table.DueShard(k)),
+	})
+	it.SetStrings(table.AttrMessageIDs, ids)
+	t.Replace(it)
+}
+
+// messageTrace is the kind of the traces of forgotten messages.
+const messageTrace = "message"
 
 // recordsAt says whose records are written.
 type recordsAt struct {

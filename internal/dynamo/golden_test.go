@@ -30,16 +30,17 @@ func TestStoredRecords(t *testing.T) {
 	at := start.Add(time.Hour)
 	memory := longterm.Memory{
 		Type: longterm.ProfileMemory, Content: "c", Pinned: true, Source: longterm.Extracted, Status: longterm.Reported,
-		About: "Tom", Until: longterm.Moment{Time: at}, SaidAt: at, Confidence: 0.25, Rated: true,
-		MessageIDs: []string{"m1", "m2"}, ValidUntil: at, SupersededBy: "other", EndedReason: longterm.EndedReplaced,
+		About: "Tom", From: longterm.Moment{Day: "2026-02-05"}, Until: longterm.Moment{Time: at}, SaidAt: at,
+		Confidence: 0.25, Rated: true,
+		MessageIDs: []string{"m1", "m2"}, ValidUntil: start, SupersededBy: "other", EndedReason: longterm.EndedReplaced,
 		ExpiresAt: at, Tokens: 7, Model: "gpt", PromptVersion: "v1",
 	}
 	create(t, s.Memories, memory)
 	create(t, s.Memories, longterm.Memory{Rated: true, MessageIDs: []string{}})
 	create(t, s.Todos, longterm.Todo{
 		CoachID: "c1", Content: "do", Status: longterm.TodoCompleted, By: longterm.ByAssistant,
-		Due: longterm.Moment{Day: "2026-11-20"}, CompletedAt: at, Tokens: 3, MessageIDs: []string{"m1"}, Model: "gpt",
-		PromptVersion: "v1",
+		Due: longterm.Moment{Day: "2026-11-20"}, Every: longterm.Weekly, CompletedAt: at, Tokens: 3,
+		MessageIDs: []string{"m1"}, Model: "gpt", PromptVersion: "v1",
 	})
 	create(t, s.Todos, longterm.Todo{})
 	create(t, s.Goals, longterm.Goal{Title: "g", Status: longterm.GoalCompleted, GoalType: longterm.Habit})

@@ -59,13 +59,15 @@ func encodeMemory(m longterm.Memory) table.Item {
 	if !m.Rated {
 		delete(it, table.AttrConfidence)
 	}
+	it.SetString(table.AttrFrom, m.From.String())
 	it.SetString(table.AttrUntil, m.Until.String())
 	return it
 }
 
 func decodeMemory(it table.Item) longterm.Memory {
 	m := table.Decode[longterm.Memory](it)
-	m.ID, m.Rated, m.Until = recordID(it), it.Has(table.AttrConfidence), momentIn(it, table.AttrUntil)
+	m.ID, m.Rated = recordID(it), it.Has(table.AttrConfidence)
+	m.From, m.Until = momentIn(it, table.AttrFrom), momentIn(it, table.AttrUntil)
 	return m
 }
 

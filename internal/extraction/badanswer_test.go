@@ -192,7 +192,7 @@ func TestSkippedMessagesAreAskedAgain(t *testing.T) {
 	p.wantValid(t, "fact 2", "fact 3", "fact 4")
 	session := p.session(t, "a")
 	want := []conversation.SkippedMessage{{
-		Seq: 1, MessageID: messages[0].ID, Prompt: "extraction/2+" + registry.Live().Version,
+		Seq: 1, MessageID: messages[0].ID, Prompt: "extraction/3+" + registry.Live().Version,
 	}}
 	if diff := cmp.Diff(want, session.Reading.Skipped); diff != "" || session.Reading.SkippedCount != 1 {
 		t.Errorf("skipped (-want +got):\n%s; count %d", diff, session.Reading.SkippedCount)

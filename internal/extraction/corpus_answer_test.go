@@ -8,9 +8,14 @@ import (
 
 // answerOf returns an answer of the model, from notes of a file (testdata/README.md).
 func answerOf(notes string) string {
-	lists := map[string][]any{"facts": {}, "ended": {}, "openLoops": {}, "closedLoops": {}}
+	lists := map[string][]any{"facts": {}, "ended": {}, "forgetMessages": {}, "openLoops": {}, "closedLoops": {}}
 	for line := range strings.Lines(notes) {
-		if line = strings.TrimSpace(line); line != "" {
+		line = strings.TrimSpace(line)
+		if ids, ok := strings.CutPrefix(line, "forget "); ok {
+			for id := range strings.SplitSeq(ids, ",") {
+				lists["forgetMessages"] = append(lists["forgetMessages"], id)
+			}
+		} else if line != "" {
 			list, item := parseNote(line)
 			lists[list] = append(lists[list], item)
 		}
@@ -30,14 +35,14 @@ func parseNote(line string) (list string, item map[string]any) {
 	switch words[0] {
 	case "fact":
 		list = "facts"
-		for _, name := range []string{"about", "until", "safety", "repeats"} {
+		for _, name := range []string{"about", "from", "until", "safety", "repeats"} {
 			item[name] = ""
 		}
 		item["status"], item["supersedes"] = "stated", []string{}
 	case "end":
 		list, item = "ended", map[string]any{"messageIds": []string{}}
 	case "open":
-		list, item["by"], item["due"] = "openLoops", "user", ""
+		list, item["by"], item["due"], item["every"] = "openLoops", "user", "", ""
 	case "close":
 		list, item = "closedLoops", map[string]any{"messageIds": []string{}}
 	default:

@@ -92,8 +92,25 @@ func (c *corpusCase) run(t *testing.T) {
 	before := messages[0].Timestamp.Add(-24 * time.Hour)
 	c.storeKnown(t, before)
 	c.storeLoops(t, before)
+	for _, e := range c.entries(t, "names", before) {
+		c.labels[e.text] = e.label
+	}
 	c.create(t, "s")
-	c.storeMessages(t, messages)
+	if _, atOnce := c.sections["at once"]; !atOnce {
+		c.storeMessages(t, messages)
+		c.read(t)
+		return
+	}
+	for _, m := range messages {
+		c.now = m.Timestamp.Add(time.Minute)
+		c.storeMessages(t, []conversation.NewMessage{m})
+		c.read(t)
+	}
+}
+
+// read extracts the session to its end.
+func (c *corpusCase) read(t *testing.T) {
+	t.Helper()
 	service := extraction.New(c.deps(c.stores.Extraction))
 	for s := c.session(t, "s"); s.NeedsExtraction(); s = c.session(t, "s") {
 		if _, err := service.Extract(t.Context(), c.user, s.Context, s.ID); err != nil {
@@ -331,6 +348,9 @@ func (c *corpusCase) records(t *testing.T) []string {
 		if !todo.Due.IsZero() {
 			words = append(words, "due="+todo.Due.String())
 		}
+		if todo.Every != "" {
+			words = append(words, "every="+string(todo.Every))
+		}
 		if todo.By != "" {
 			words = append(words, "by="+string(todo.By))
 		}
@@ -349,6 +369,9 @@ func (c *corpusCase) belief(m longterm.Memory) (words []string) {
 	}
 	if m.About != "" {
 		words = append(words, "about="+strings.ReplaceAll(m.About, " ", "_"))
+	}
+	if !m.From.IsZero() {
+		words = append(words, "from="+m.From.String())
 	}
 	if !m.Until.IsZero() {
 		words = append(words, "to="+m.Until.String())

@@ -130,8 +130,10 @@ type Batch struct {
 	Memories Changes[longterm.Memory]
 	Todos    Changes[longterm.Todo]
 	// Forgotten are memories of Known that the user asked to forget, with the messages that ask for it. They are deleted,
-	// as if the user had done it, and their messages are forgotten.
-	Forgotten []longterm.Memory
+	// as if the user had done it, and their messages are forgotten. ForgottenMessages are other messages that the user
+	// asked to forget.
+	Forgotten         []longterm.Memory
+	ForgottenMessages []string
 }
 
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.

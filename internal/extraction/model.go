@@ -21,12 +21,12 @@ import (
 
 // promptVersion names the rules and the app's registry, whose memory types are part of them. It is stored with what
 // follows from them, so that the prompt that a memory is from is known.
-func promptVersion() string { return "extraction/2+" + registry.Live().Version }
+func promptVersion() string { return "extraction/3+" + registry.Live().Version }
 
-//go:embed prompts/extraction-2.md
+//go:embed prompts/extraction-3.md
 var rulesText string
 
-//go:embed prompts/extraction-2.schema.json
+//go:embed prompts/extraction-3.schema.json
 var schemaText string
 
 // typesMark is where the app's memory types are in the rules and in the schema.
@@ -54,8 +54,10 @@ type answer struct {
 	ended  []ending
 	opened []openLoop
 	closed []closedLoop
-	bad    int
-	model  string
+	// forgetMessages are the lines that the user asks to forget.
+	forgetMessages []string
+	bad            int
+	model          string
 }
 
 type fact struct {
@@ -63,6 +65,7 @@ type fact struct {
 	Content    string                `json:"content"`
 	About      string                `json:"about"`
 	Status     longterm.MemoryStatus `json:"status"`
+	From       string                `json:"from"`
 	Until      string                `json:"until"`
 	Confidence float64               `json:"confidence"`
 	MessageIDs []string              `json:"messageIds"`
@@ -85,6 +88,7 @@ type openLoop struct {
 	Content    string             `json:"content"`
 	By         longterm.TodoOwner `json:"by"`
 	Due        string             `json:"due"`
+	Every      longterm.Period    `json:"every"`
 	Confidence float64            `json:"confidence"`
 	MessageIDs []string           `json:"messageIds"`
 }
@@ -98,9 +102,9 @@ type closedLoop struct {
 // outcomeDone is the outcome of a promise that was kept. Others were dropped, or moved to another day.
 const outcomeDone = "done"
 
-// rawAnswer is an answer whose items are not read yet. A list that is missing is nil.
+// rawAnswer is an answer whose items are not read yet. A list that is missing is nil. That of messages may be missing.
 type rawAnswer struct {
-	Facts, Ended, OpenLoops, ClosedLoops []json.RawMessage
+	Facts, Ended, ForgetMessages, OpenLoops, ClosedLoops []json.RawMessage
 }
 
 // errMissingList says that an answer lacks a list, which is a failure and not an empty list.
@@ -119,12 +123,21 @@ func (r rawAnswer) read() (answer, error) {
 	a.ended = readItems[ending](r.Ended, &a.bad)
 	a.opened = readItems[openLoop](r.OpenLoops, &a.bad)
 	a.closed = readItems[closedLoop](r.ClosedLoops, &a.bad)
+	a.forgetMessages = readItems[string](r.ForgetMessages, &a.bad)
 	return a, nil
 }
 
+// isEmpty reports whether nothing follows from an answer.
+func (a answer) isEmpty() bool {
+	return len(a.facts)+len(a.ended)+len(a.closed)+len(a.opened)+len(a.forgetMessages) == 0
+}
+
+// maxItems limits each list of an answer.
+const maxItems = 50
+
 func readItems[T any](raw []json.RawMessage, bad *int) []T {
 	var items []T
-	for _, text := range raw {
+	for _, text := range raw[:min(len(raw), maxItems)] {
 		var item T
 		if json.Unmarshal(text, &item) != nil {
 			*bad++
@@ -153,6 +166,10 @@ type question struct {
 	ids  map[string]string
 }
 
+// messageLetter begins the short ids of the user's messages. The new ones have the first numbers. Those of the earlier
+// lines can be forgotten, and are no evidence.
+const messageLetter = "m"
+
 // newQuestion writes the input: one line for each record and message. A message has the user's local time and the day
 // of the week, because words such as "on Friday" need a date.
 func (p *planner) newQuestion(w window) question {
@@ -174,20 +191,28 @@ func (p *planner) newQuestion(w window) question {
 		q.ids[name] = id
 		return name
 	}
+	fmt.Fprintf(&b, "Today: %s\n\n", p.now.Format("2006-01-02 Monday"))
 	memories, loops := newestKnown(p.validMemories()), p.pendingLoops()
 	loops = loops[max(0, len(loops)-windowLoops):]
 	section("Known memories", len(memories), func(i int) string {
 		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
 	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
-	section("Earlier lines", len(w.earlier), func(i int) string { return p.contextLine(w.earlier[i]) })
-	named := 0
-	section("New lines", len(w.lines), func(i int) string {
-		if w.lines[i].Role != conversation.RoleUser {
-			return p.contextLine(w.lines[i])
+	named := len(w.messages)
+	section("Earlier lines", len(w.earlier), func(i int) string {
+		if w.earlier[i].Role != conversation.RoleUser {
+			return p.messageLine("", w.earlier[i], contextRunes)
 		}
 		named++
-		return p.messageLine(short("m", named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
+		return p.messageLine(short(messageLetter, named-1, w.earlier[i].ID)+" ", w.earlier[i], contextRunes)
+	})
+	named = 0
+	section("New lines", len(w.lines), func(i int) string {
+		if w.lines[i].Role != conversation.RoleUser {
+			return p.messageLine("", w.lines[i], contextRunes)
+		}
+		named++
+		return p.messageLine(short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
 	})
 	q.text = b.String()
 	return q
@@ -196,8 +221,17 @@ func (p *planner) newQuestion(w window) question {
 // memoryLine is a known memory, with what is known of it besides its content.
 func (p *planner) memoryLine(name string, m longterm.Memory) string {
 	words := []string{name, "said " + m.Said().In(p.zone).Format(time.DateOnly)}
+	if m.Pinned {
+		words = append(words, "pinned")
+	}
 	if m.Status != "" && m.Status != longterm.Stated {
 		words = append(words, string(m.Status))
+	}
+	if m.About != "" {
+		words = append(words, "about "+brackets.Replace(safeLine(m.About, maxAboutRunes)))
+	}
+	if !m.From.IsZero() {
+		words = append(words, "from "+m.From.String())
 	}
 	if !m.Until.IsZero() {
 		words = append(words, "until "+m.Until.String())
@@ -205,10 +239,16 @@ func (p *planner) memoryLine(name string, m longterm.Memory) string {
 	return fmt.Sprintf("- [%s] %s: %s", strings.Join(words, ", "), m.Type, safeLine(m.Content, maxContentRunes))
 }
 
+// brackets are what would end the words about a record.
+var brackets = strings.NewReplacer("[", "(", "]", ")")
+
 func (p *planner) loopLine(name string, t longterm.Todo) string {
 	words := []string{name}
 	if !t.Due.IsZero() {
 		words = append(words, "due "+t.Due.String())
+	}
+	if t.Every != "" {
+		words = append(words, "every "+string(t.Every))
 	}
 	if t.CoachID != p.coachID {
 		words = append(words, "with another coach")
@@ -216,11 +256,7 @@ func (p *planner) loopLine(name string, t longterm.Todo) string {
 	return fmt.Sprintf("- [%s] %s", strings.Join(words, ", "), safeLine(t.Content, maxContentRunes))
 }
 
-// contextLine is a line without an id, which the model cannot name as evidence.
-func (p *planner) contextLine(m conversation.Message) string {
-	return p.messageLine("", m, contextRunes)
-}
-
+// messageLine is a line of the conversation. One of the assistant has no id, so that the model cannot name it.
 func (p *planner) messageLine(id string, m conversation.Message, limit int) string {
 	at := m.Timestamp.In(p.zone).Format("2006-01-02 15:04 Monday")
 	return fmt.Sprintf("[%s%s] %s: %s", id, at, m.Role, safeLine(m.Content, limit))

@@ -238,8 +238,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 		}
 	}
 	of.reading = afterRead(w.session.Reading, of)
-	stored, err := w.save(ctx, p, a, of, isLast)
-	counts := stored.counts()
+	counts, err := w.save(ctx, p, a, of, isLast)
 	counts.BadItems = a.bad
 	if len(of.messages) > 0 {
 		counts.Calls = 1
@@ -264,37 +263,55 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 	return err
 }
 
-// save stores what follows from an answer, and returns it. After a conflict it applies the answer to what is known by
-// then.
-func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) (Batch, error) {
+// save stores what follows from an answer, and returns what that came to. Where it is too much for one transaction, the
+// last of several raises the watermark.
+func (w *worker) save(ctx context.Context, p *planner, a answer, of window, isLast bool) (all Counts, err error) {
+	for {
+		stored, rest, err := w.savePart(ctx, p, a, of, isLast)
+		all = all.plus(stored.counts())
+		if err != nil || rest.isEmpty() {
+			return all, err
+		}
+		a = rest
+		if err := w.refresh(ctx, p, of); err != nil {
+			return all, err
+		}
+	}
+}
+
+// savePart stores as much of an answer as one transaction holds, and returns it with the rest. After a conflict it
+// applies the answer to what is known by then.
+func (w *worker) savePart(ctx context.Context, p *planner, a answer, of window, isLast bool) (Batch, answer, error) {
 	for range saveAttempts {
+		b, rest := p.plan(a)
 		w.lease.Until = w.Now().Add(leaseTime)
-		b := Batch{Lease: w.lease, Last: isLast, Through: of.through, Reading: of.reading, Known: p.known}
-		b.Memories, b.Todos = p.plan(a)
-		b.Forgotten = p.forget
+		b.Lease, b.Last, b.Through, b.Reading = w.lease, isLast, of.through, of.reading
+		if !rest.isEmpty() {
+			b.Last, b.Through, b.Reading = false, w.session.Extracted, w.session.Reading
+		}
 		deleted, err := w.Store.SaveExtraction(ctx, w.user, w.session, b)
 		switch {
 		case err == nil && len(deleted) == 0:
-			w.session.Extracted, w.session.Reading, w.released = of.through, of.reading, isLast
-			return b, nil
+			w.session.Extracted, w.session.Reading, w.released = b.Through, b.Reading, b.Last
+			return b, rest, nil
 		case err == nil:
 			b.addForgotten(p.forgotten, deleted)
 			continue
 		case !fault.Is(err, fault.Conflict):
-			return Batch{}, err
+			return Batch{}, answer{}, err
 		}
 		before := w.session.Extracted
 		if err := w.open(ctx); err != nil {
-			return Batch{}, err
+			return Batch{}, answer{}, err
 		}
 		if w.session.Extracted.Seq != before.Seq {
-			return Batch{}, ErrLeaseLost
+			return Batch{}, answer{}, ErrLeaseLost
 		}
 		if err := w.refresh(ctx, p, of); err != nil {
-			return Batch{}, err
+			return Batch{}, answer{}, err
 		}
 	}
-	return Batch{}, fault.New(fault.Conflict, "what is known changes all the time")
+	return Batch{}, answer{}, fault.New(fault.Conflict, "what is known changes all the time")
 }
 
 // visible returns the ids of the memories that may be compared with what the session says. A user may keep contexts or
@@ -327,35 +344,4 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 		visible[m.ID] = !isApart || m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
 	}
 	return visible, nil
-}
-
-// addForgotten adds the contents of the records that the user has deleted.
-func (b Batch) addForgotten(forgotten map[string]bool, ids []string) {
-	for _, m := range b.Memories.New {
-		if slices.Contains(ids, m.ID) {
-			forgotten[forgottenKey(memoryKey, m.Content, m.About)] = true
-		}
-	}
-	for _, t := range b.Todos.New {
-		if slices.Contains(ids, t.ID) {
-			forgotten[forgottenKey(todoKey, t.Content, "")] = true
-		}
-	}
-}
-
-// counts returns what a batch has stored.
-func (b Batch) counts() Counts {
-	c := Counts{
-		NewMemories: len(b.Memories.New), OpenedLoops: len(b.Todos.New), ClosedLoops: len(b.Todos.Changed),
-		Forgotten: len(b.Forgotten),
-	}
-	for _, m := range b.Memories.Changed {
-		switch {
-		case m.SupersededBy != "":
-			c.Superseded++
-		case m.EndedReason != "":
-			c.Ended++
-		}
-	}
-	return c
 }

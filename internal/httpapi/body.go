@@ -134,7 +134,11 @@ func allowNulls(registry huma.Registry, s *huma.Schema) {
 	}
 	for name, field := range s.Properties {
 		allowNulls(registry, field)
-		if slices.Contains(s.Required, name) || field.Nullable {
+		if slices.Contains(s.Required, name) {
+			continue
+		}
+		if field.Nullable {
+			field.Enum = withNull(field.Enum)
 			continue
 		}
 		if field.Ref != "" {
@@ -147,8 +151,14 @@ func allowNulls(registry huma.Registry, s *huma.Schema) {
 			s.Properties[name] = field
 		}
 		field.Nullable = true
-		if len(field.Enum) > 0 {
-			field.Enum = append(slices.Clone(field.Enum), nil)
-		}
+		field.Enum = withNull(field.Enum)
 	}
+}
+
+// withNull returns the values of an enumeration and null. Without values any is allowed.
+func withNull(values []any) []any {
+	if len(values) == 0 || slices.Contains(values, nil) {
+		return values
+	}
+	return append(slices.Clone(values), nil)
 }

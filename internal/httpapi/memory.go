@@ -23,6 +23,7 @@ type Memory struct {
 	Status       string     `json:"status" enum:"stated,planned,reported" doc:"How it is known."`
 	About        string     `json:"about,omitempty" doc:"Whom it concerns. Absent for the user."`
 	SaidAt       *timestamp `json:"saidAt,omitempty" from:"-" doc:"When it was last said."`
+	From         string     `json:"from,omitempty" doc:"The first day on which it holds, or the time of its beginning."`
 	Until        string     `json:"until,omitempty" doc:"The last day on which it holds, or the time of its end."`
 	ValidUntil   *timestamp `json:"validUntil,omitempty" doc:"The time from which no prompt has it."`
 	SupersededBy string     `json:"supersededBy,omitempty" doc:"The id of the memory that replaces it."`
@@ -42,6 +43,7 @@ type newMemory struct {
 	Status       string      `json:"status,omitempty" enum:"stated,planned,reported" default:"stated" doc:"The state of the record."`
 	About        string      `json:"about,omitempty" maxLength:"200" doc:"Whom it concerns. Default: the user."`
 	SaidAt       *timestamp  `json:"saidAt,omitempty" doc:"When it was said. Default: when it is created."`
+	From         *moment     `json:"from,omitempty" doc:"The first day on which it holds, or the time of its beginning."`
 	Until        *moment     `json:"until,omitempty" doc:"The last day on which it holds, or the time of its end."`
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
 	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024" doc:"The id of the memory that replaced this one."`
@@ -65,6 +67,7 @@ type changedMemory struct {
 	Status       *string              `json:"status,omitempty" enum:"stated,planned,reported" doc:"The state of the record."`
 	About        optional[string]     `json:"about,omitzero" maxLength:"200" doc:"null is the user."`
 	SaidAt       optional[timestamp]  `json:"saidAt,omitzero" doc:"null is when it was created."`
+	From         optional[moment]     `json:"from,omitzero" doc:"null removes it."`
 	Until        optional[moment]     `json:"until,omitzero" doc:"null removes it."`
 	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null makes it valid again."`
 	SupersededBy optional[string]     `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`

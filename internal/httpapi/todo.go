@@ -16,6 +16,7 @@ type todo struct {
 	Status      string     `json:"status" enum:"PENDING,COMPLETED,CANCELLED" doc:"The state of the record."`
 	By          string     `json:"by" enum:"user,assistant" doc:"Who does it."`
 	Due         string     `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
+	Every       string     `json:"every,omitempty" enum:"day,week,month" doc:"How often it recurs. Absent for once."`
 	CompletedAt *timestamp `json:"completedAt,omitempty"`
 	CreatedAt   *timestamp `json:"createdAt,omitempty"`
 	UpdatedAt   *timestamp `json:"updatedAt,omitempty"`
@@ -27,6 +28,7 @@ type newTodo struct {
 	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" default:"PENDING" doc:"The state of the record."`
 	By          string     `json:"by,omitempty" enum:"user,assistant" default:"user" doc:"Who does it."`
 	Due         *moment    `json:"dueAt,omitempty" doc:"The day or the time by which it is to be done."`
+	Every       string     `json:"every,omitempty" enum:"day,week,month" doc:"How often it recurs. Absent for once."`
 	CompletedAt *timestamp `json:"completedAt,omitempty" doc:"Only with COMPLETED. Default: now."`
 }
 
@@ -49,6 +51,7 @@ type changedTodo struct {
 	Status      *string             `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" doc:"The state of the record."`
 	By          *string             `json:"by,omitempty" enum:"user,assistant" doc:"Who does it."`
 	Due         optional[moment]    `json:"dueAt,omitzero" doc:"null removes it."`
+	Every       optional[string]    `json:"every,omitzero" enum:"day,week,month" doc:"How often it recurs; null is once."`
 	CompletedAt optional[timestamp] `json:"completedAt,omitzero" doc:"Only for a completed todo."`
 }
 

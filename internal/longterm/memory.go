@@ -57,8 +57,8 @@ type Memory struct {
 	Status MemoryStatus `stored:"status,omitempty"`
 	// About names whom the fact concerns. It is empty for the user.
 	About string `stored:"about,omitempty"`
-	// Until is when the fact ends to be true, as it was said: "until 1 December".
-	Until Moment
+	// From is when the fact begins to be true, and Until when it ends, as it was said: "from Monday", "until 1 December".
+	From, Until Moment
 	// SaidAt is when it was last said, zero where it was not said in a conversation.
 	SaidAt time.Time `stored:"saidAt,omitempty"`
 	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is
@@ -66,7 +66,8 @@ type Memory struct {
 	Confidence float64 `stored:"confidence"`
 	Rated      bool
 	MessageIDs []string `stored:"messageIds,omitempty"`
-	// ValidUntil is when the memory was ended, SupersededBy the one that replaces it, and EndedReason why.
+	// ValidUntil is when the memory was ended, SupersededBy the one that replaces it, and EndedReason why. Where the one
+	// that replaces it begins later, ValidUntil is still to come.
 	ValidUntil   time.Time   `stored:"validUntil,omitempty"`
 	SupersededBy string      `stored:"supersededBy,omitempty"`
 	EndedReason  EndedReason `stored:"endedReason,omitempty"`
@@ -91,11 +92,9 @@ func (m Memory) Created(at time.Time) Memory {
 	return m
 }
 
-// Valid reports whether a prompt may include the memory at that time. A day until which it holds ends in the zone of
-// the time.
-func (m Memory) Valid(now time.Time) bool {
-	return m.SupersededBy == "" && m.HeldAt(now)
-}
+// Valid reports whether a prompt may include the memory at that time, also as what is still to come. A day until which
+// it holds ends in the zone of the time.
+func (m Memory) Valid(now time.Time) bool { return m.HeldAt(now) }
 
 // KnownAt reports whether the memory was known at that time: said or stored before.
 func (m Memory) KnownAt(at time.Time) bool {

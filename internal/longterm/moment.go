@@ -56,6 +56,30 @@ func (m Moment) IsOver(now time.Time) bool {
 	return !m.Time.IsZero() && !now.Before(m.Time)
 }
 
+// IsAhead reports whether a moment is still to come at a time. A day has come when it begins in the zone of that time.
+func (m Moment) IsAhead(now time.Time) bool {
+	if m.Day != "" {
+		return now.Format(time.DateOnly) < m.Day
+	}
+	return now.Before(m.Time)
+}
+
+// Start is when a moment begins: of a day its midnight in a zone.
+func (m Moment) Start(zone *time.Location) time.Time {
+	if day, err := time.ParseInLocation(time.DateOnly, m.Day, zone); err == nil {
+		return day
+	}
+	return m.Time
+}
+
+// Before is the last moment before another one: of a day the day before.
+func (m Moment) Before() Moment {
+	if day, err := time.Parse(time.DateOnly, m.Day); err == nil {
+		return Moment{Day: day.AddDate(0, 0, -1).Format(time.DateOnly)}
+	}
+	return m
+}
+
 // lastZone is the zone where a day ends last.
 var lastZone = time.FixedZone("UTC-12", -12*60*60)
 

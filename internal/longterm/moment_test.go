@@ -41,3 +41,20 @@ func TestDaysEndInAZone(t *testing.T) {
 		t.Error("a time is over from itself on, and no moment never")
 	}
 }
+
+// TestMomentsBegin checks when a day begins and the day before it, across zones and the turn of a year.
+func TestMomentsBegin(t *testing.T) {
+	t.Parallel()
+	tokyo := time.FixedZone("", 9*3600)
+	day, midnight := longterm.Moment{Day: "2027-01-01"}, time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC)
+	if !day.Start(tokyo).Equal(midnight) || day.Before() != (longterm.Moment{Day: "2026-12-31"}) {
+		t.Errorf("begins at %v after %v", day.Start(tokyo), day.Before())
+	}
+	if day.IsAhead(midnight.In(tokyo)) || !day.IsAhead(midnight) || !day.IsAhead(midnight.Add(-time.Second).In(tokyo)) {
+		t.Error("the day has come in Tokyo only")
+	}
+	at := longterm.Moment{Time: midnight}
+	if !at.IsAhead(midnight.Add(-1)) || at.IsAhead(midnight) || (longterm.Moment{}).IsAhead(midnight) {
+		t.Error("a time has come when it is there, and no moment is ahead")
+	}
+}

@@ -26,6 +26,19 @@ const (
 	ByAssistant TodoOwner = "assistant"
 )
 
+// Period is how often a todo recurs.
+type Period string
+
+// The periods of a todo that recurs.
+const (
+	Daily   Period = "day"
+	Weekly  Period = "week"
+	Monthly Period = "month"
+)
+
+// IsKnown reports whether a period is one of these.
+func (p Period) IsKnown() bool { return p == Daily || p == Weekly || p == Monthly }
+
 // WinWindow is how long a completed todo counts as a win (prompt-assembly-map).
 const WinWindow = 48 * time.Hour
 
@@ -39,7 +52,9 @@ type Todo struct {
 	// By is who does it. Empty is ByUser.
 	By TodoOwner `stored:"by,omitempty"`
 	// Due is when it is to be done, the zero value where nothing was said.
-	Due         Moment
+	Due Moment
+	// Every is how often it is to be done. Empty is once. Being done does not complete it: it is due again.
+	Every       Period    `stored:"every,omitempty"`
 	CreatedAt   time.Time `stored:"createdAt,omitempty"`
 	UpdatedAt   time.Time `stored:"updatedAt,omitempty"`
 	CompletedAt time.Time `stored:"completedAt,omitempty"`
@@ -51,8 +66,32 @@ type Todo struct {
 	PromptVersion string   `stored:"promptVersion,omitempty"`
 }
 
-// IsOverdue reports whether a pending todo was to be done before that time. A day ends in the zone of the time.
-func (t Todo) IsOverdue(now time.Time) bool { return t.Status == Pending && t.Due.IsOver(now) }
+// IsOverdue reports whether a pending todo was to be done before that time. A day ends in the zone of the time. What
+// recurs comes again instead.
+func (t Todo) IsOverdue(now time.Time) bool {
+	return t.Status == Pending && t.Every == "" && t.Due.IsOver(now)
+}
+
+// DueAfter is when a todo is to be done next: when it is due, or, of one that recurs, the first of its days after that
+// of a time, in the time's zone. It is none for one without a day.
+func (t Todo) DueAfter(at time.Time) Moment {
+	first, err := time.Parse(time.DateOnly, t.Due.Day)
+	if err != nil || !t.Every.IsKnown() {
+		return t.Due
+	}
+	day := first
+	for n := 1; day.Format(time.DateOnly) <= at.Format(time.DateOnly); n++ {
+		switch t.Every {
+		case Daily:
+			day = first.AddDate(0, 0, n)
+		case Weekly:
+			day = first.AddDate(0, 0, 7*n)
+		case Monthly:
+			day = first.AddDate(0, n, 0)
+		}
+	}
+	return Moment{Day: day.Format(time.DateOnly)}
+}
 
 // Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if
 // they are set.

@@ -36,6 +36,8 @@ type memory struct {
 	Pinned      bool   `json:"pinned,omitempty" jsonschema:"Whether every prompt has it."`
 	Source      string `json:"source" jsonschema:"seeded or extracted."`
 	About       string `json:"about,omitempty" jsonschema:"Whom it concerns. Absent for the user."`
+	Status      string `json:"status,omitempty" jsonschema:"planned, or reported by somebody else. Absent for stated."`
+	From        string `json:"from,omitempty" jsonschema:"The first day on which it holds, or the time of its beginning."`
 	Until       string `json:"until,omitempty" jsonschema:"The last day on which it holds, or the time of its end."`
 	Valid       bool   `json:"valid" jsonschema:"Whether it holds now."`
 	EndedReason string `json:"endedReason,omitempty"`
@@ -49,7 +51,7 @@ type memories struct{ *handler }
 func (h memories) toMemory(m longterm.Memory) memory {
 	return memory{
 		ID: m.ID, Type: string(m.Type), Content: untrusted.Clean(m.Content), Pinned: m.Pinned, Source: string(m.Source),
-		About: m.About, Until: m.Until.String(), Valid: m.Valid(longterm.InLastZone(h.Now())),
+		About: m.About, Status: string(m.Status), From: m.From.String(), Until: m.Until.String(), Valid: m.Valid(longterm.InLastZone(h.Now())),
 		EndedReason: string(m.EndedReason), SaidAt: formatted(m.Said()), UpdatedAt: formatted(m.UpdatedAt),
 	}
 }
@@ -67,6 +69,7 @@ type rememberInput struct {
 	Type    string `json:"type,omitempty" jsonschema:"The kind of fact. Default: the first, facts about the user."`
 	Pinned  bool   `json:"pinned,omitempty" jsonschema:"Whether every prompt has it, as injuries and allergies."`
 	About   string `json:"about,omitempty" jsonschema:"Whom it concerns. Default: the user."`
+	From    string `json:"from,omitempty" jsonschema:"The first day on which it holds (2026-11-16), or an RFC 3339 time."`
 	Until   string `json:"until,omitempty" jsonschema:"The last day on which it holds (2026-11-20), or an RFC 3339 time."`
 }
 
@@ -81,6 +84,7 @@ type updateInput struct {
 	Content *string `json:"content,omitempty" jsonschema:"The fact as it is now."`
 	Type    string  `json:"type,omitempty" jsonschema:"The kind of fact."`
 	Pinned  *bool   `json:"pinned,omitempty"`
+	From    *string `json:"from,omitempty" jsonschema:"The first day on which it holds, or a time. Empty removes it."`
 	Until   *string `json:"until,omitempty" jsonschema:"The last day on which it holds, or a time. Empty removes it."`
 	Ended   string  `json:"ended,omitempty" jsonschema:"Ends it now: over, if it holds no longer; false, if it never did."`
 }
@@ -130,8 +134,8 @@ func (h memories) add(s *sdk.Server) {
 	}, h.remember)
 	add(h.handler, s, tool{
 		name: "update_memory", title: "Change a fact", hints: hints{destroys: true, repeatable: true},
-		does: "Change a fact by its exact id: its words, its kind, whether it is pinned, until when it holds, or that it " +
-			"has ended. A fact that the user wants gone is forgotten instead.",
+		does: "Change a fact by its exact id: its words, its kind, whether it is pinned, from and until when it holds, or " +
+			"that it has ended. A fact that the user wants gone is forgotten instead.",
 		limit: func(p map[string]*jsonschema.Schema) {
 			length(p["id"], 1, maxID)
 			length(p["content"], 1, maxContent)
@@ -191,16 +195,16 @@ func (h memories) remember(ctx context.Context, c Caller, in rememberInput) (rem
 }
 
 func (h memories) newMemory(in rememberInput) (longterm.Memory, error) {
-	until, err := longterm.ParseMoment(in.Until)
-	if err != nil {
-		return longterm.Memory{}, fault.InvalidField("until", err.Error())
+	var from, until longterm.Moment
+	if err := cmp.Or(setMoment(&from, "from", in.From), setMoment(&until, "until", in.Until)); err != nil {
+		return longterm.Memory{}, err
 	}
 	if longterm.Normalize(in.Content) == "" {
 		return longterm.Memory{}, fault.InvalidField("content", "must be a fact in words")
 	}
 	return longterm.Memory{
 		Type:    longterm.MemoryType(cmp.Or(in.Type, registry.Live().MemoryTypeNames()[0])),
-		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About, Until: until,
+		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About, From: from, Until: until,
 		Tokens: h.Tokens.Count(in.Content),
 	}, nil
 }
@@ -241,8 +245,9 @@ func sum(parts ...string) string {
 }
 
 func (h memories) update(ctx context.Context, c Caller, in updateInput) (updateOutput, error) {
-	if in.Content == nil && in.Type == "" && in.Pinned == nil && in.Until == nil && in.Ended == "" {
-		return updateOutput{}, fault.New(fault.Invalid, "give content, type, pinned, until or ended")
+	if in.Content == nil && in.Type == "" && in.Pinned == nil && in.From == nil && in.Until == nil &&
+		in.Ended == "" {
+		return updateOutput{}, fault.New(fault.Invalid, "give content, type, pinned, from, until or ended")
 	}
 	stored, err := h.Memories.Update(ctx, c.User, in.ID, func(m *longterm.Memory) error { return h.apply(in, m) })
 	if err != nil {
@@ -266,17 +271,28 @@ func (h memories) apply(in updateInput, m *longterm.Memory) error {
 	if in.Pinned != nil {
 		m.Pinned = *in.Pinned
 	}
-	if in.Until != nil {
-		until, err := longterm.ParseMoment(*in.Until)
-		if err != nil {
-			return fault.InvalidField("until", err.Error())
+	if in.From != nil {
+		if err := setMoment(&m.From, "from", *in.From); err != nil {
+			return err
 		}
-		m.Until = until
+	}
+	if in.Until != nil {
+		if err := setMoment(&m.Until, "until", *in.Until); err != nil {
+			return err
+		}
 	}
 	if in.Ended != "" && m.ValidUntil.IsZero() {
 		m.ValidUntil, m.EndedReason = now, longterm.EndedReason(in.Ended)
 	}
 	m.UpdatedAt = now
+	return nil
+}
+
+// setMoment sets a moment to a text. An empty one is none.
+func setMoment(m *longterm.Moment, field, text string) (err error) {
+	if *m, err = longterm.ParseMoment(text); err != nil {
+		return fault.InvalidField(field, err.Error())
+	}
 	return nil
 }
 

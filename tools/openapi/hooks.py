@@ -17,6 +17,7 @@ RULES = [
     ("to", "lies before from"),
     ("completedAt", "needs the status COMPLETED, and the todo is "),
     # No schema has the calendar: the 31st of February.
+    ("from", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("until", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("dueAt", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("messageId", "names "),

@@ -1023,6 +1023,11 @@ export interface components {
              * @enum {string|null}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced" | null;
+            /**
+             * @description null removes it.
+             * @example 2026-11-20
+             */
+            from?: string | null;
             /** @description At most 16 KiB. */
             messageIds?: string[] | null;
             /** @description Whether it is a safety fact, which no prompt drops. */
@@ -1098,6 +1103,11 @@ export interface components {
              * @example 2026-11-20
              */
             dueAt?: string | null;
+            /**
+             * @description How often it recurs; null is once.
+             * @enum {string|null}
+             */
+            every?: "day" | "week" | "month" | null;
             /**
              * @description The state of the record.
              * @enum {string|null}
@@ -1390,6 +1400,8 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             expiresAt?: string;
+            /** @description The first day on which it holds, or the time of its beginning. */
+            from?: string;
             /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
@@ -1490,6 +1502,8 @@ export interface components {
             };
             /** @description The user asked to forget it: nothing is drawn from it. */
             forgotten?: boolean;
+            /** @description The first day on which it holds, or the time of its beginning. */
+            from?: string;
             /** @description The id of the record. */
             id?: string;
             /** @description Whether the session went on when it was summarised. */
@@ -1756,6 +1770,8 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             expiresAt?: string;
+            /** @description The first day on which it holds, or the time of its beginning. */
+            from?: string;
             /** @description The id of the record. */
             id: string;
             /** @description The messages that it was drawn from. */
@@ -1965,6 +1981,11 @@ export interface components {
              * @enum {string|null}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced" | null;
+            /**
+             * @description The first day on which it holds, or the time of its beginning.
+             * @example 2026-11-20
+             */
+            from?: string | null;
             /** @description What it was drawn from, at most 16 KiB. */
             messageIds?: string[] | null;
             /** @description Whether every prompt has it, as injuries and allergies. */
@@ -2094,6 +2115,11 @@ export interface components {
              * @example 2026-11-20
              */
             dueAt?: string | null;
+            /**
+             * @description How often it recurs. Absent for once.
+             * @enum {string|null}
+             */
+            every?: "day" | "week" | "month" | null;
             /**
              * @description The state of the record.
              * @default PENDING
@@ -3015,6 +3041,11 @@ export interface components {
             createdAt?: string;
             /** @description The day or the time by which it is to be done. */
             dueAt?: string;
+            /**
+             * @description How often it recurs. Absent for once.
+             * @enum {string}
+             */
+            every?: "day" | "week" | "month";
             /** @description The id of the record. */
             id: string;
             /**

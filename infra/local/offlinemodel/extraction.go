@@ -28,6 +28,8 @@ type extraction struct {
 	closed  []map[string]any
 	ended   []map[string]any
 	lookups int
+	// forgotten are the messages that ask to forget what is not known.
+	forgotten []string
 }
 
 // finding is a fact, or an open loop.
@@ -58,16 +60,18 @@ func (m *model) extract(t transcript) map[string]any {
 	for _, f := range e.facts {
 		facts = append(facts, map[string]any{
 			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages, "about": "",
-			"status": "stated", "until": f.until, "safety": f.safety, "repeats": orNull(f.repeats),
+			"status": "stated", "from": "", "until": f.until, "safety": f.safety, "repeats": orNull(f.repeats),
 			"supersedes": idList(f.supersedes),
 		})
 	}
 	for _, o := range e.opened {
 		opened = append(opened, map[string]any{
-			"content": o.content, "by": "user", "due": "", "confidence": 0.8, "messageIds": o.messages,
+			"content": o.content, "by": "user", "due": "", "every": "", "confidence": 0.8, "messageIds": o.messages,
 		})
 	}
-	return map[string]any{"facts": facts, "ended": e.ended, "openLoops": opened, "closedLoops": e.closed}
+	return map[string]any{
+		"facts": facts, "ended": e.ended, "forgetMessages": e.forgotten, "openLoops": opened, "closedLoops": e.closed,
+	}
 }
 
 // idList is a list of one id, or of none.
@@ -139,6 +143,8 @@ func (e *extraction) clause(statement string, from turn) {
 	if what, asked := e.forms.apply("forget", statement); asked {
 		if old := e.nearest(e.from.memories, what, sameEnd); old != nil {
 			e.ended = append(e.ended, map[string]any{"id": old.id, "reason": "forgotten", "messageIds": idList(from.id)})
+		} else {
+			e.forgotten = append(e.forgotten, from.id)
 		}
 		return
 	}

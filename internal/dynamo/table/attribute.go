@@ -148,6 +148,7 @@ const (
 	AttrLikeness   = "likeness"   // of what was deleted, as longterm.Likeness
 	AttrAboutWords = "aboutWords" // the likeness of whom it was about
 	AttrAskedAt    = "askedAt"    // when the user asked to delete it
+	AttrFrom       = "from"
 	AttrUntil      = "until"
 	AttrDueOn      = "dueOn" // of a todo: the name dueAt is that of the due index
 	AttrMemory     = "memory"

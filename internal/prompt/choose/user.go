@@ -23,11 +23,18 @@ func (c *chooser) memoryCandidate(m longterm.Memory) *Candidate {
 }
 
 // memoryNote says of a memory that was said in a conversation on which day, and of each that is no plain statement how
-// it is known and until when it holds.
+// it is known, from when it will hold and until when it does.
 func (c *chooser) memoryNote(m longterm.Memory) string {
 	var words []string
-	if m.Status == longterm.Planned || m.Status == longterm.Reported {
+	isPlanned := m.Status == longterm.Planned || !m.From.IsZero() && m.From.IsAhead(c.Now.In(c.Zone))
+	switch {
+	case isPlanned:
+		words = append(words, string(longterm.Planned))
+	case m.Status == longterm.Reported:
 		words = append(words, string(m.Status))
+	}
+	if isPlanned && !m.From.IsZero() {
+		words = append(words, "from "+c.momentText(m.From))
 	}
 	if !m.Until.IsZero() {
 		words = append(words, "until "+c.momentText(m.Until))

@@ -131,6 +131,8 @@ class ChangedMemory:
     """The text, as it was stored."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
     """Why it ended; null removes it."""
+    from_: str | None = None
+    """null removes it."""
     message_ids: list[str] | None = None
     """At most 16 KiB."""
     pinned: bool | None = None
@@ -175,6 +177,8 @@ class ChangedTodo:
     """The text, as it was stored."""
     due_at: str | None = None
     """null removes it."""
+    every: Literal["day", "week", "month"] | None = None
+    """How often it recurs; null is once."""
     status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None = None
     """The state of the record."""
 
@@ -401,6 +405,8 @@ class FoundMemory:
     """Why it ended."""
     expires_at: datetime | None = None
     """When it is deleted by itself. Absent for never."""
+    from_: str | None = None
+    """The first day on which it holds, or the time of its beginning."""
     id: str
     """The id of the record."""
     message_ids: list[str] | None = None
@@ -461,6 +467,8 @@ class FoundRecord:
     """The record type's own fields."""
     forgotten: bool | None = None
     """The user asked to forget it: nothing is drawn from it."""
+    from_: str | None = None
+    """The first day on which it holds, or the time of its beginning."""
     id: str | None = None
     """The id of the record."""
     in_progress: bool | None = None
@@ -670,6 +678,8 @@ class Memory:
     """Why it ended."""
     expires_at: datetime | None = None
     """When it is deleted by itself. Absent for never."""
+    from_: str | None = None
+    """The first day on which it holds, or the time of its beginning."""
     id: str
     """The id of the record."""
     message_ids: list[str] | None = None
@@ -823,6 +833,8 @@ class NewMemory:
     """The text, as it was stored."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
     """Why it ended."""
+    from_: str | None = None
+    """The first day on which it holds, or the time of its beginning."""
     message_ids: list[str] | None = None
     """What it was drawn from, at most 16 KiB."""
     pinned: bool | None = None
@@ -903,6 +915,8 @@ class NewTodo:
     """The text, as it was stored."""
     due_at: str | None = None
     """The day or the time by which it is to be done."""
+    every: Literal["day", "week", "month"] | None = None
+    """How often it recurs. Absent for once."""
     status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None = None
     """The state of the record."""
 
@@ -1641,6 +1655,8 @@ class Todo:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     due_at: str | None = None
     """The day or the time by which it is to be done."""
+    every: Literal["day", "week", "month"] | None = None
+    """How often it recurs. Absent for once."""
     id: str
     """The id of the record."""
     status: Literal["PENDING", "COMPLETED", "CANCELLED"]

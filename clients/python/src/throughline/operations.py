@@ -108,6 +108,7 @@ class Operations(Calls):
         confidence: float | None | Unset = UNSET,
         content: str | None | Unset = UNSET,
         ended_reason: Literal["false", "over", "forgotten", "replaced"] | None | Unset = UNSET,
+        from_: str | None | Unset = UNSET,
         message_ids: Sequence[str] | None | Unset = UNSET,
         pinned: bool | None | Unset = UNSET,
         said_at: datetime | None | Unset = UNSET,
@@ -121,7 +122,7 @@ class Operations(Calls):
     ) -> m.Memory:
         """Change a memory."""
         return self._call(
-            OPERATIONS["change_memory"], [id], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, None)
+            OPERATIONS["change_memory"], [id], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "from": from_, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, None)
 
     def change_session(
         self,
@@ -149,12 +150,13 @@ class Operations(Calls):
         completed_at: datetime | None | Unset = UNSET,
         content: str | None | Unset = UNSET,
         due_at: str | None | Unset = UNSET,
+        every: Literal["day", "week", "month"] | None | Unset = UNSET,
         status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> m.Todo:
         """Change a todo."""
         return self._call(
-            OPERATIONS["change_todo"], [id], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "status": status}, {}, timeout, None)
+            OPERATIONS["change_todo"], [id], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "every": every, "status": status}, {}, timeout, None)
 
     def chat(
         self,
@@ -220,6 +222,7 @@ class Operations(Calls):
         confidence: float | None | Unset = UNSET,
         content: str,
         ended_reason: Literal["false", "over", "forgotten", "replaced"] | None | Unset = UNSET,
+        from_: str | None | Unset = UNSET,
         message_ids: Sequence[str] | None | Unset = UNSET,
         pinned: bool | None | Unset = UNSET,
         said_at: datetime | None | Unset = UNSET,
@@ -235,7 +238,7 @@ class Operations(Calls):
     ) -> m.Memory:
         """Create a memory."""
         return self._call(
-            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
+            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "from": from_, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
 
     def create_session(
         self,
@@ -262,13 +265,14 @@ class Operations(Calls):
         completed_at: datetime | None | Unset = UNSET,
         content: str,
         due_at: str | None | Unset = UNSET,
+        every: Literal["day", "week", "month"] | None | Unset = UNSET,
         status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None | Unset = UNSET,
         timeout: float | None = None,
         idempotency_key: str | None = None,
     ) -> m.Todo:
         """Create a todo."""
         return self._call(
-            OPERATIONS["create_todo"], [], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "status": status}, {}, timeout, idempotency_key)
+            OPERATIONS["create_todo"], [], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "every": every, "status": status}, {}, timeout, idempotency_key)
 
     def delete_coach(
         self,
@@ -1071,6 +1075,7 @@ class AsyncOperations(Calls):
         confidence: float | None | Unset = UNSET,
         content: str | None | Unset = UNSET,
         ended_reason: Literal["false", "over", "forgotten", "replaced"] | None | Unset = UNSET,
+        from_: str | None | Unset = UNSET,
         message_ids: Sequence[str] | None | Unset = UNSET,
         pinned: bool | None | Unset = UNSET,
         said_at: datetime | None | Unset = UNSET,
@@ -1084,7 +1089,7 @@ class AsyncOperations(Calls):
     ) -> Awaitable[m.Memory]:
         """Change a memory."""
         return self._call(
-            OPERATIONS["change_memory"], [id], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, None)
+            OPERATIONS["change_memory"], [id], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "from": from_, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, None)
 
     def change_session(
         self,
@@ -1112,12 +1117,13 @@ class AsyncOperations(Calls):
         completed_at: datetime | None | Unset = UNSET,
         content: str | None | Unset = UNSET,
         due_at: str | None | Unset = UNSET,
+        every: Literal["day", "week", "month"] | None | Unset = UNSET,
         status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Awaitable[m.Todo]:
         """Change a todo."""
         return self._call(
-            OPERATIONS["change_todo"], [id], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "status": status}, {}, timeout, None)
+            OPERATIONS["change_todo"], [id], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "every": every, "status": status}, {}, timeout, None)
 
     def chat(
         self,
@@ -1183,6 +1189,7 @@ class AsyncOperations(Calls):
         confidence: float | None | Unset = UNSET,
         content: str,
         ended_reason: Literal["false", "over", "forgotten", "replaced"] | None | Unset = UNSET,
+        from_: str | None | Unset = UNSET,
         message_ids: Sequence[str] | None | Unset = UNSET,
         pinned: bool | None | Unset = UNSET,
         said_at: datetime | None | Unset = UNSET,
@@ -1198,7 +1205,7 @@ class AsyncOperations(Calls):
     ) -> Awaitable[m.Memory]:
         """Create a memory."""
         return self._call(
-            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
+            OPERATIONS["create_memory"], [], {"about": about, "confidence": confidence, "content": content, "endedReason": ended_reason, "from": from_, "messageIds": message_ids, "pinned": pinned, "saidAt": said_at, "source": source, "status": status, "supersededBy": superseded_by, "ttlSeconds": ttl_seconds, "type": type, "until": until, "validUntil": valid_until}, {}, timeout, idempotency_key)
 
     def create_session(
         self,
@@ -1225,13 +1232,14 @@ class AsyncOperations(Calls):
         completed_at: datetime | None | Unset = UNSET,
         content: str,
         due_at: str | None | Unset = UNSET,
+        every: Literal["day", "week", "month"] | None | Unset = UNSET,
         status: Literal["PENDING", "COMPLETED", "CANCELLED"] | None | Unset = UNSET,
         timeout: float | None = None,
         idempotency_key: str | None = None,
     ) -> Awaitable[m.Todo]:
         """Create a todo."""
         return self._call(
-            OPERATIONS["create_todo"], [], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "status": status}, {}, timeout, idempotency_key)
+            OPERATIONS["create_todo"], [], {"by": by, "coachId": coach_id, "completedAt": completed_at, "content": content, "dueAt": due_at, "every": every, "status": status}, {}, timeout, idempotency_key)
 
     def delete_coach(
         self,

@@ -1,0 +1,291 @@
+package extraction
+
+import (
+	"slices"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
+)
+
+// statement is a fact as it was said at a time.
+type statement struct {
+	fact
+	from, until longterm.Moment
+	ids         []string
+	at          time.Time
+}
+
+// newStatement reads a fact. ok is false for one that is not kept: it is not sure, nothing shows that the user has said
+// it, or it has a secret. A plan of which the user speaks when its day has come is no plan any more.
+func (p *planner) newStatement(f fact) (s statement, ok bool) {
+	s = statement{fact: f}
+	s.ids, s.at = p.evidence(f.MessageIDs)
+	s.Content = truncate.Ellipsis(untrusted.OneLine(f.Content), maxContentRunes)
+	s.About = truncate.Ellipsis(untrusted.OneLine(f.About), maxAboutRunes)
+	s.Supersedes = f.Supersedes[:min(len(f.Supersedes), maxSuperseded)]
+	s.from, _ = longterm.ParseMoment(f.From) // a text that is no day says nothing
+	s.until, _ = longterm.ParseMoment(f.Until)
+	if f.Status == longterm.Planned && !s.from.IsZero() && !s.from.IsAhead(s.at.In(p.zone)) {
+		s.Status = longterm.Stated
+	}
+	return s, f.Confidence >= minConfidence && s.Content != "" && len(s.ids) > 0 && !hasSecret(s.Content)
+}
+
+// addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the
+// place of. One that is over by now only ends others.
+func (p *planner) addFact(f fact) {
+	s, ok := p.newStatement(f)
+	if !ok {
+		return
+	}
+	same, exists := p.memoryOf(s.Repeats)
+	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !p.wasForgottenBefore(p.ids[s.Repeats], s.at) {
+		return // the user has deleted what the fact repeats while the model worked
+	}
+	if !exists {
+		same = p.equalMemory(s.fact)
+	}
+	switch {
+	case same != nil:
+		p.repeat(same, s)
+	case s.until.IsOver(p.now):
+		for _, name := range s.Supersedes {
+			if old, ok := p.memoryOf(name); ok && !old.Said().After(s.at) && !isAppPinned(old) {
+				p.end(old, longterm.EndedOver, s.at)
+			}
+		}
+		return
+	default:
+		same = p.newMemory(s)
+		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.isForgotten(*same) {
+			return
+		}
+		p.newMemories = append(p.newMemories, same)
+	}
+	for _, name := range s.Supersedes {
+		if old, ok := p.memoryOf(name); ok {
+			p.supersede(old, same, s.at)
+		}
+	}
+}
+
+func (p *planner) newMemory(s statement) *longterm.Memory {
+	m := &longterm.Memory{
+		ID: longterm.NewMemoryID(s.at, p.random), Type: s.Type, Content: s.Content, Pinned: p.pins(s),
+		Source: longterm.Extracted, About: s.About, From: s.from, Until: s.until,
+		Confidence: min(s.Confidence, 1), Rated: true, MessageIDs: s.ids, SaidAt: s.at, CreatedAt: s.at, UpdatedAt: s.at,
+		Tokens: p.tokens.Count(s.Content), Model: p.model, PromptVersion: promptVersion(),
+	}
+	if s.Status == longterm.Planned || s.Status == longterm.Reported {
+		m.Status = s.Status
+	}
+	return m
+}
+
+// pins reports whether every prompt has a fact: it is about safety, as the model says or by its type, and sure enough.
+// A plan has to have its day, with which prompts tell it beside what holds until then.
+func (p *planner) pins(s statement) bool {
+	isSafety := s.isSafety() || registry.Live().IsSafetyType(string(s.Type))
+	isFirm := s.Status != longterm.Planned || !s.from.IsZero()
+	return isSafety && isFirm && s.Confidence >= minPinned && p.mayPin()
+}
+
+func (p *planner) mayPin() bool {
+	n := 0
+	for _, m := range slices.Concat(p.memories, p.newMemories) {
+		if m.Pinned {
+			n++
+		}
+	}
+	return n < maxPinned
+}
+
+// isAppPinned reports whether the app has pinned a memory, which then only the app or a wish to forget ends.
+func isAppPinned(m *longterm.Memory) bool { return m.Pinned && m.Source != longterm.Extracted }
+
+// wasForgottenBefore reports whether a message before that time asked to forget a memory.
+func (p *planner) wasForgottenBefore(id string, at time.Time) bool {
+	return slices.ContainsFunc(p.forget, func(m longterm.Memory) bool { return m.ID == id && at.After(m.ValidUntil) })
+}
+
+// isForgotten reports whether a memory says again what the user has asked to forget since, now or before.
+func (p *planner) isForgotten(m longterm.Memory) bool {
+	return p.known.hasForgotten(m) || slices.ContainsFunc(p.forget, func(gone longterm.Memory) bool {
+		return longterm.NewForgotten(gone, gone.ValidUntil).Covers(m)
+	})
+}
+
+// memoryOf returns the known memory of a short id, if it may be compared and is valid.
+func (p *planner) memoryOf(short string) (*longterm.Memory, bool) {
+	for _, m := range p.memories {
+		if m.ID == p.ids[short] && p.isComparable(m) {
+			return m, true
+		}
+	}
+	return nil, false
+}
+
+// equalMemory returns a valid memory with the content of a fact about the same person, nil where there is none.
+func (p *planner) equalMemory(f fact) *longterm.Memory {
+	want := longterm.Normalize(f.Content)
+	valid := slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.isComparable(m) })
+	for _, m := range slices.Concat(p.newMemories, valid) {
+		isOther := m.About != "" && f.About != "" && !longterm.IsSameSubject(m.About, f.About)
+		if longterm.Normalize(m.Content) == want && !isOther {
+			return m
+		}
+	}
+	return nil
+}
+
+// repeat adds evidence to a memory, and what was said last of its beginning, its end, and whether it is still a plan.
+// The app's own memories stay as they are.
+func (p *planner) repeat(m *longterm.Memory, s statement) {
+	if m.Source != longterm.Extracted {
+		return
+	}
+	for _, id := range s.ids {
+		if slices.Contains(m.MessageIDs, id) {
+			continue
+		}
+		if m.MessageIDs = append(slices.Clone(m.MessageIDs), id); len(m.MessageIDs) > maxEvidence {
+			m.MessageIDs = slices.Delete(m.MessageIDs, 1, 2)
+		}
+		p.changed[m.ID] = true
+	}
+	if m.Rated && s.Confidence > m.Confidence {
+		m.Confidence, p.changed[m.ID] = min(s.Confidence, 1), true
+	}
+	if !m.Pinned && p.pins(s) {
+		m.Pinned, p.changed[m.ID] = true, true
+	}
+	if !s.at.After(m.Said()) {
+		return
+	}
+	m.SaidAt, m.UpdatedAt, p.changed[m.ID] = s.at, s.at, true
+	if !s.until.IsZero() {
+		m.Until = s.until
+	}
+	if !s.from.IsZero() {
+		m.From = s.from
+	}
+	hasBegun := !m.From.IsZero() && !m.From.IsAhead(s.at.In(p.zone))
+	if m.Status == longterm.Planned && (hasBegun || s.Status != longterm.Planned && !m.From.IsAhead(p.now)) ||
+		m.Status == longterm.Reported && s.Status == longterm.Stated {
+		m.Status = ""
+	}
+	p.moveStart(m, s.at)
+}
+
+// supersede ends an old memory in favour of another, which was said at that time. Sessions may be read in another order
+// than that in which the user spoke: of the two the one that was said last stays. What the app has pinned stays beside
+// the other. Before a change that is still to come the old memory holds on: until the day before, or until the user
+// says that a plan without a day has come true.
+func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
+	if old == by {
+		return
+	}
+	said, replaced := old.Said(), by.Said()
+	if at.After(replaced) {
+		replaced = at
+	}
+	if said.After(replaced) {
+		old, by, replaced = by, old, said
+	}
+	isVague := by.Status == longterm.Planned && by.From.IsZero() && old.Status != longterm.Planned
+	if isAppPinned(old) || isVague {
+		return
+	}
+	if p.isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" && by.From.IsZero() {
+		by.Until, by.ValidUntil, by.EndedReason, by.SupersededBy = old.Until, old.ValidUntil, old.EndedReason, old.SupersededBy
+		p.changed[by.ID] = true
+	}
+	p.inherit(old, by, replaced)
+	p.replace(old, by, replaced)
+}
+
+// replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun ends
+// at once.
+func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
+	at = p.notLater(at)
+	start := by.From.Start(p.zone)
+	isHeld := !old.From.IsAhead(p.now) && (old.Status != longterm.Planned || !old.From.IsZero())
+	if isHeld && start.After(at) {
+		at = start
+	}
+	if isHeld && by.From.IsAhead(p.now) && (old.SupersededBy == by.ID || !old.Until.IsOver(start)) {
+		old.Until = by.From.Before()
+	}
+	old.ValidUntil, old.EndedReason, old.SupersededBy, p.changed[old.ID] = at, longterm.EndedReplaced, by.ID, true
+}
+
+// notLater returns a time that is not in the future. A message from a clock that is ahead ends what it ends now.
+func (p *planner) notLater(at time.Time) time.Time {
+	if at.After(p.now) {
+		return p.now.UTC()
+	}
+	return at
+}
+
+// isReplacedLater reports whether another memory takes the place of one after that time.
+func (p *planner) isReplacedLater(m *longterm.Memory, at time.Time) bool {
+	return m.SupersededBy != "" && m.ValidUntil.After(at)
+}
+
+// inherit gives what an ended memory was to take the place of later to the one that takes its own place, or, without
+// one, back to itself: a plan that was given up replaces nothing.
+func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
+	for _, m := range slices.Concat(p.memories, p.newMemories) {
+		if m.SupersededBy != ended.ID || !m.ValidUntil.After(at) {
+			continue
+		}
+		if m.Until == ended.From.Before() {
+			m.Until = longterm.Moment{}
+		}
+		m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = time.Time{}, "", "", true
+		if by != nil && m != by {
+			p.replace(m, by, at)
+		}
+	}
+}
+
+// moveStart moves the end of what a memory takes the place of to its beginning, which was said at that time.
+func (p *planner) moveStart(m *longterm.Memory, at time.Time) {
+	for _, old := range p.memories {
+		if old.SupersededBy == m.ID && old.ValidUntil.After(at) {
+			p.replace(old, m, at)
+		}
+	}
+}
+
+// endMemory ends a memory that no fact takes the place of, where a message that is newer than the memory says so. What
+// the user asks to forget is deleted, also what the app has pinned.
+func (p *planner) endMemory(e ending) {
+	ids, at := p.evidence(e.MessageIDs)
+	m, ok := p.memoryOf(e.ID)
+	if !ok || len(ids) == 0 || m.Said().After(at) {
+		return
+	}
+	switch e.Reason {
+	case longterm.EndedForgotten:
+		gone := *m
+		gone.MessageIDs = append(slices.Clone(m.MessageIDs), ids...)
+		gone.ValidUntil, gone.EndedReason = at, e.Reason
+		p.forget = append(p.forget, gone)
+		p.end(m, e.Reason, at)
+		delete(p.changed, m.ID)
+	case longterm.EndedOver, longterm.EndedFalse:
+		if !isAppPinned(m) {
+			p.end(m, e.Reason, at)
+		}
+	}
+}
+
+func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
+	at = p.notLater(at)
+	p.inherit(m, nil, at)
+	m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = at, reason, "", true
+}

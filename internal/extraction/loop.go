@@ -1,0 +1,64 @@
+package extraction
+
+import (
+	"slices"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
+)
+
+// openLoop stores a promise as a todo of the session's coach, unless there is one with the same content.
+func (p *planner) openLoop(l openLoop) {
+	ids, at := p.evidence(l.MessageIDs)
+	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
+	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || hasSecret(content) ||
+		p.forgotten[forgottenKey(todoKey, content, "")] {
+		return
+	}
+	for _, t := range slices.Concat(p.todos, p.newTodos) {
+		if p.isOpen(t) && longterm.Normalize(t.Content) == longterm.Normalize(content) {
+			return
+		}
+	}
+	due, _ := longterm.ParseMoment(l.Due) // a text that is no day says nothing
+	todo := &longterm.Todo{
+		ID: longterm.NewTodoID(at, p.random), CoachID: p.coachID, Content: content, Status: longterm.Pending, Due: due,
+		CreatedAt: at, UpdatedAt: at, Tokens: p.tokens.Count(content), MessageIDs: ids,
+		Model: p.model, PromptVersion: promptVersion(),
+	}
+	if l.Every.IsKnown() {
+		todo.Every = l.Every
+	}
+	if l.By == longterm.ByAssistant {
+		todo.By = l.By
+	}
+	p.newTodos = append(p.newTodos, todo)
+}
+
+// closeLoop ends a todo at the time of the message that says so: it is done, or it was dropped or moved and is no win.
+// A message from before the todo ends nothing. What recurs and was done is due again.
+func (p *planner) closeLoop(l closedLoop) {
+	ids, at := p.evidence(l.MessageIDs)
+	for _, t := range p.todos {
+		if t.ID != p.ids[l.ID] || !p.isOpen(t) || len(ids) == 0 || at.Before(t.CreatedAt) {
+			continue
+		}
+		t.UpdatedAt = at
+		switch {
+		case l.Outcome != outcomeDone:
+			t.Status = longterm.TodoCancelled
+		case t.Every != "":
+			t.Due = t.DueAfter(at.In(p.zone))
+		default:
+			t.Status, t.CompletedAt = longterm.TodoCompleted, at
+		}
+		p.changed[t.ID] = true
+	}
+}
+
+// isOpen reports whether a todo is an open loop that the session may speak of: one of its coach, or of another one
+// unless the user keeps contexts apart.
+func (p *planner) isOpen(t *longterm.Todo) bool {
+	return t.Status == longterm.Pending && (t.CoachID == p.coachID || !p.isApart)
+}
