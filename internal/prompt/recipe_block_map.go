@@ -25,7 +25,8 @@ var blockMap = Recipe{
 	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24, Records: []string{vector.MemoryRecord}},
 	Order: []string{
 		block.Now, block.State, block.Role, block.Instruction, block.Safety, block.Foundation,
-		block.RelevantMemories, block.Loops, block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent, block.Current,
+		block.RelevantMemories, block.Loops, block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent,
+		block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},

@@ -29,14 +29,14 @@ const (
 //
 // They are written in order of time, and one that is older than a week begins with its day: what was true then may have
 // changed since. The specification's format has no days.
-func Previous(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, c.agedSummary) }
+func Previous(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, agedSummary) }
 
 // Tagged is Previous with each summary after its day and the tags that are stored with it (maas-context-format, backlog
 // v0.2). A summary without tags gets none.
-func Tagged(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, c.taggedSummary) }
+func Tagged(c *chooser, slot *Slot) []*Candidate { return previous(c, slot, taggedSummary) }
 
 // describe returns a candidate for a session's summary. at is the last message that it is about.
-type describe func(s *conversation.Session, at time.Time) *Candidate
+type describe func(c *chooser, s *conversation.Session, at time.Time) *Candidate
 
 func previous(c *chooser, slot *Slot, summary describe) []*Candidate {
 	candidates := foundSummaries(c, slot, summary)
@@ -64,7 +64,7 @@ func foundSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 			continue
 		}
 		s := gather.SessionOfHit(*h.Summary, c.Zone)
-		e := summary(&s, s.LastMessageAt)
+		e := summary(c, &s, s.LastMessageAt)
 		e.Score = h.Score
 		candidates = append(candidates, c.claimCandidate(e, summaryKey(s.ID), slot.Block))
 	}
@@ -85,7 +85,7 @@ func keywordSummaries(c *chooser, slot *Slot, summary describe) []*Candidate {
 		if share == 0 {
 			continue
 		}
-		e := summary(other, other.LastMessageAt)
+		e := summary(c, other, other.LastMessageAt)
 		e.Score = share
 		candidates = append(candidates, c.claimCandidate(e, summaryKey(other.ID), slot.Block))
 	}
@@ -100,7 +100,7 @@ const minTaggedChars = 24
 const datedAfter = 7 * 24 * time.Hour
 
 // agedSummary is labelled with its day if it is old.
-func (c *chooser) agedSummary(s *conversation.Session, at time.Time) *Candidate {
+func agedSummary(c *chooser, s *conversation.Session, at time.Time) *Candidate {
 	e := c.summaryCandidate(s, at)
 	if e.Label = ""; c.Now.Sub(at) > datedAfter {
 		e.Label = calendar.Date(at, c.Zone)
@@ -109,7 +109,7 @@ func (c *chooser) agedSummary(s *conversation.Session, at time.Time) *Candidate 
 }
 
 // taggedSummary is labelled with its day unless that is today.
-func (c *chooser) taggedSummary(s *conversation.Session, at time.Time) *Candidate {
+func taggedSummary(c *chooser, s *conversation.Session, at time.Time) *Candidate {
 	e := c.summaryCandidate(s, at)
 	if e.Label = ""; !calendar.IsSameDay(at, c.Now, c.Zone) {
 		e.Label = calendar.Date(at, c.Zone)
@@ -178,7 +178,7 @@ func ownEarlierPart(c *chooser, slot *Slot, summary describe) []*Candidate {
 	if isFirstMessage(c, exchanges[0][0]) && tokens <= RecentTokens {
 		return nil
 	}
-	e := summary(&c.Session, c.Session.Summary.UpdatedAt)
+	e := summary(c, &c.Session, c.Session.Summary.UpdatedAt)
 	e.Why = "it covers the earlier part of this conversation"
 	return []*Candidate{c.claimCandidate(e, summaryKey(c.Session.ID), slot.Block)}
 }

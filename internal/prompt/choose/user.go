@@ -211,7 +211,7 @@ func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
 		return nil
 	}
 	e := EngagementOf(c.Snapshot.LatestCheckIn, c.Now)
-	if e.Days == nil && c.hasTalkedElsewhere() {
+	if e.Days == nil && hasTalkedElsewhere(c) {
 		return nil
 	}
 	if e.Days == nil {
@@ -226,7 +226,7 @@ func SpecifiedEngagement(c *chooser, _ *Slot) []*Candidate {
 }
 
 // hasTalkedElsewhere reports whether anything is known of another conversation of the user.
-func (c *chooser) hasTalkedElsewhere() bool {
+func hasTalkedElsewhere(c *chooser) bool {
 	return len(c.Sessions) > 0 || len(c.Snapshot.Spines) > 0 ||
 		slices.ContainsFunc(c.Timeline, func(m *conversation.Message) bool { return m.SessionID != c.Session.ID })
 }

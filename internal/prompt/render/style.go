@@ -94,7 +94,9 @@ var (
 func Prefixed(name string) *Style { return &Style{OneLine: true, Prefix: constantPrefix(name)} }
 
 // PrefixedAndLabelled is text after the block's name and its label, all in one line.
-func PrefixedAndLabelled(name string) *Style { return &Style{OneLine: true, Prefix: afterLabel(name + " ")} }
+func PrefixedAndLabelled(name string) *Style {
+	return &Style{OneLine: true, Prefix: afterLabel(name + " ")}
+}
 
 // afterLabel is the prefix of a label and a colon after a name. Without a label it is the name.
 func afterLabel(name string) func(*choose.Candidate, int, *time.Location) string {
