@@ -68,7 +68,9 @@ var importRules = map[string]importRule{
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/quote":        {layer: domain},
 	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
-	"internal/vector":       {layer: domain, modules: []string{"github.com/kljensen/snowball"}},
+	"internal/vector":       {layer: domain},
+
+	"internal/word": {layer: domain, modules: []string{"github.com/blevesearch/snowballstem", "golang.org/x/text"}},
 
 	"internal/config": {layer: base, modules: []string{"github.com/caarlos0/env"}},
 	"internal/metric": {layer: base},

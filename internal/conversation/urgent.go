@@ -4,24 +4,26 @@ import (
 	_ "embed"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/word"
 )
 
 //go:embed urgent.txt
 var urgentText string
 
-// urgentPhrases are the lines of urgent.txt.
-var urgentPhrases = readPhrases(urgentText)
+// urgentPhrases are the lines of urgent.txt, folded.
+var urgentPhrases = sync.OnceValue(func() []string { return readPhrases(urgentText) })
 
 //go:embed forget.txt
 var forgetText string
 
-// forgetPhrases are the lines of forget.txt.
-var forgetPhrases = readPhrases(forgetText)
+// forgetPhrases are the lines of forget.txt, folded.
+var forgetPhrases = sync.OnceValue(func() []string { return readPhrases(forgetText) })
 
 // urgentBytes is how much of a message is searched for the phrases.
 const urgentBytes = 4_000
@@ -30,7 +32,7 @@ func readPhrases(text string) []string {
 	var phrases []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
-			phrases = append(phrases, line)
+			phrases = append(phrases, word.Fold(line))
 		}
 	}
 	return phrases
@@ -39,20 +41,24 @@ func readPhrases(text string) []string {
 // IsUrgent reports whether a message of the user plainly states something that has to be remembered at once, as an
 // allergy is. It decides when the message is read for memories, and never whether.
 func IsUrgent(content string) bool {
-	return hasPhrase(content, urgentPhrases, registry.Live().UrgentPhrases)
+	var own []string
+	for _, phrase := range registry.Live().UrgentPhrases {
+		own = append(own, word.Fold(phrase))
+	}
+	return hasPhrase(content, urgentPhrases(), own)
 }
 
 // AsksToForget reports whether a message of the user may ask to forget something.
-func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases) }
+func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases()) }
 
 // hasPhrase reports whether the beginning of a message has one of the phrases.
 func hasPhrase(content string, lists ...[]string) bool {
-	text := strings.ReplaceAll(strings.ToLower(truncate.Bytes(content, urgentBytes)), "’", "'")
+	text := word.Fold(truncate.Bytes(content, urgentBytes))
 	return slices.ContainsFunc(slices.Concat(lists...), func(phrase string) bool { return containsPhrase(text, phrase) })
 }
 
-// containsPhrase reports whether a text has a phrase at the beginning of a word, or as whole words if the phrase ends
-// in "~". In a script without spaces, every character may begin a word.
+// containsPhrase reports whether a folded text has a phrase at the beginning of a word, or as whole words if the phrase
+// ends in "~". In a script without spaces, every character may begin a word.
 func containsPhrase(text, phrase string) bool {
 	phrase, whole := strings.CutSuffix(phrase, "~")
 	first, _ := utf8.DecodeRuneInString(phrase)

@@ -13,6 +13,8 @@ func TestIsUrgent(t *testing.T) {
 	for text, want := range map[string]bool{
 		"By the way, I'm ALLERGIC to peanuts.": true, "Ich habe eine Allergie gegen Nüsse.": true,
 		"Je m’appelle Anne": true, "Me llamo Ana": true, "My name is Ann.": true, "please call me Al": true,
+		"soy alergica a las nueces": true, "Je m\u02bcappelle Anne": true, "I'm aller\u00adgic": true, "我對花生過敏": true,
+		"ﾋﾟｰﾅｯﾂｱﾚﾙｷﾞｰ": true, "Sou ale\u0301rgica": true, "HEISSE ich Anna? ICH HEISSE Anna": true,
 		"Remember that I train at six": true, "I tore my ACL": true, "tengo asma": true, "Sou alérgica a camarão": true,
 		"": false, "What should I do tomorrow?": false, "call men": false, "nonallergic": false, "un asmatico": false,
 		"My left shoulder clicks, so no overhead presses.": false, "We lift. " + strings.Repeat("We lift. ", 40): false,

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // recorder is an embedder and an index that record their input. Writes for the user in fail fail, and the index has no
@@ -90,7 +91,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	want := map[string]any{
 		"recordType": "message", "coachId": "coach", "sourceContext": "program_designer", "sourceId": "chat",
 		"sessionId": "chat", "timestamp": 1770316200.0, "text": strings.Repeat("é", 1000), "role": "assistant", "seq": 2.0,
-		"embedding": "model-1",
+		"embedding": "model-1", "wordForm": word.Form,
 	}
 	got := r.records["ann.3"]
 	if len(got) != 1 || got[0].ID != m.ID || len(got[0].Sparse.Indices) == 0 {
@@ -203,6 +204,7 @@ func TestRecordOfASummary(t *testing.T) {
 	want := map[string]any{
 		"recordType": "workout_summary", "coachId": "c", "sourceContext": "workout_log", "sourceId": "s",
 		"sessionId": "s", "timestamp": 1770316200.0, "text": "Built.", "inProgress": false, "kind": "model",
+		"wordForm":    word.Form,
 		"workoutName": long[:400], "totalDays": 28.0, "adherenceRate": 0.5, "deload": true,
 		"phaseNames": []string{"base", "peak"}, "mixed": []string{"a", "1.5", "true", "b"},
 		"mixed#least": 1.5, "mixed#greatest": 1.5,

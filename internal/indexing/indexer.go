@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // parallelUpserts is how many users' vectors the indexer writes at once. An index takes those of one user in a call, so
@@ -22,7 +23,8 @@ type Indexer struct{ indexes []vector.Held }
 var _ summary.Indexer = (*Indexer)(nil)
 
 // NewIndexer builds an Indexer that writes to each of the indexes, in their order, with the index's own model. The
-// version of a model is stored with each record, so that records of another version can be found.
+// version of a model is stored with each record, and so is the form of its words, so that records of others can be
+// found.
 func NewIndexer(indexes ...vector.Held) *Indexer { return &Indexer{indexes} }
 
 // Batch is a set of messages of one user and one generation.
@@ -183,6 +185,7 @@ func vectorRecords(m vector.Model, documents []document, dense [][]float32) []ve
 	out := make([]vector.Record, len(documents))
 	for i, d := range documents {
 		metadata := maps.Clone(d.metadata) // another index gets the document, too
+		metadata["wordForm"] = word.Form
 		if m.Version != "" {
 			metadata["embedding"] = m.Version
 		}

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/words"
+
+	"github.com/throughline/throughline/internal/word"
 )
 
 // Likeness is what stays of a forgotten text: enough to know the same fact again in other words, and too little to read
@@ -91,7 +93,7 @@ func (l Likeness) Resembles(content string) bool {
 // for the user.
 func newSubject(about string) Likeness {
 	var out Likeness
-	for each := words.FromString(strings.ToLower(about)); each.Next(); {
+	for each := words.FromString(word.Normal(about)); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
 			out = out.with(s)
 		}
@@ -132,14 +134,14 @@ func LikenessOf(b []byte) Likeness {
 // stems returns the beginnings of the words of a text that distinguish it (Unicode Standard Annex 29).
 func stems(content string) []string {
 	var out []string
-	for each := words.FromString(strings.ToLower(content)); each.Next(); {
-		word := each.Value()
-		if !isWord(word) {
+	for each := words.FromString(word.Normal(content)); each.Next(); {
+		w := each.Value()
+		if !isWord(w) {
 			continue
 		}
-		first, _ := utf8.DecodeRuneInString(word)
-		s := stem(word)
-		isShort := hasCase(first) && utf8.RuneCountInString(word) <= shortWord
+		first, _ := utf8.DecodeRuneInString(w)
+		s := stem(w)
+		isShort := hasCase(first) && utf8.RuneCountInString(w) <= shortWord
 		if !isShort && !subjects[s] {
 			out = append(out, s)
 		}

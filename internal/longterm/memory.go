@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // MemoryType is the kind of a memory (prompt-assembly-map, "Block Map Table").
@@ -131,11 +132,11 @@ func NewestFirst(memories []Memory) []Memory {
 	return sorted
 }
 
-// Normalize returns the form by which contents are compared for deduplication: lower case, with single spaces and
-// without punctuation at the end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
+// Normalize returns the form by which contents are compared for deduplication: their normal form (word.Normal), with
+// single spaces and without punctuation at the end (prompt-assembly-map, "selectRelevantMemories" and improvement 2).
 func Normalize(content string) string {
-	folded := strings.ToLower(strings.Join(strings.Fields(content), " "))
-	if bare := strings.TrimRight(folded, " .,;:!?…。、，！？"); bare != "" {
+	folded := strings.Join(strings.Fields(word.Normal(content)), " ")
+	if bare := strings.TrimRight(folded, " .,;:!?。、"); bare != "" {
 		return bare
 	}
 	return folded

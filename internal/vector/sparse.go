@@ -5,29 +5,21 @@ import (
 	"hash/fnv"
 	"math"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
-
-	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // MaxTerms is how many different terms a sparse vector has at most. It keeps the heaviest. Indexes have limits of their
 // own, such as 2,048 values.
 const MaxTerms = 1000
 
-// maxTermLength is the longest term, in bytes. Longer ones are not words, such as encoded data, and are cut.
-const maxTermLength = 64
-
-// Encode returns the sparse vector of a text. It has one index for each term of the text (see Terms), with the value 1
-// + log(frequency), and is normalised to length 1. The dot product of two such vectors is their cosine, as it is for
-// normalised dense vectors, so the two can be added (see Hybrid). Encode is deterministic. A text without terms gives
-// an empty vector.
+// Encode returns the sparse vector of a text. It has one index for each term of the text (see word.Terms), with the
+// value 1 + log(frequency), and is normalised to length 1. The dot product of two such vectors is their cosine, as it
+// is for normalised dense vectors, so the two can be added (see Hybrid). Encode is deterministic. A text without terms
+// gives an empty vector.
 func Encode(text string) Sparse {
 	counts := make(map[uint32]int)
-	for _, term := range Terms(text) {
+	for _, term := range word.Terms(text) {
 		counts[index(term)]++
 	}
 	weights := make([]weight, 0, len(counts))
@@ -35,56 +27,6 @@ func Encode(text string) Sparse {
 		weights = append(weights, weight{i, 1 + math.Log(float64(n))})
 	}
 	return normalised(heaviest(weights))
-}
-
-// Terms splits a text into the terms by which texts are compared: runs of letters, digits and marks, in lower case,
-// stemmed as English, without stop words, in their order. Stemming leaves most words of other languages unchanged.
-// Scripts without spaces give one term for each character.
-func Terms(text string) []string {
-	var terms []string
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), isSeparator) {
-		if word = strings.Trim(word, "'"); ideographic(word) {
-			terms = append(terms, strings.Split(word, "")...)
-			continue
-		}
-		if word, ok := significant(word); ok {
-			terms = append(terms, stem(word))
-		}
-	}
-	return terms
-}
-
-func isSeparator(r rune) bool {
-	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '\''
-}
-
-// significant returns the part of a word that is compared. It is false for a stop word.
-func significant(word string) (string, bool) {
-	word, _, _ = strings.Cut(word, "'")
-	return word, word != "" && !english.IsStopWord(word)
-}
-
-func stem(word string) string {
-	return english.Stem(truncate.Bytes(word, maxTermLength), false)
-}
-
-// ideographic reports whether a run of text has no spaces between its words.
-func ideographic(word string) bool {
-	if isASCII(word) {
-		return false
-	}
-	return strings.ContainsFunc(word, func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai)
-	})
-}
-
-func isASCII(word string) bool {
-	for i := range len(word) {
-		if word[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // index returns a 32-bit hash of a term. Two terms with the same hash count as one. Among 100,000 terms, about one pair

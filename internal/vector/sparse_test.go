@@ -12,34 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-func TestTerms(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		text string
-		want []string
-	}{
-		"stems and drops stop words": {
-			"We were swapping the hip thrusts for glute bridges", []string{"swap", "hip", "thrust", "glute", "bridg"},
-		},
-		"case and punctuation": {"PRs: 3x5 @ 100kg!", []string{"prs", "3x5", "100kg"}},
-		"possessive and contraction": {
-			"Anna's knee doesn't hurt, 'really'", []string{"anna", "knee", "doesn", "hurt", "realli"},
-		},
-		"no spaces between words": {"膝が痛い", []string{"膝", "が", "痛", "い"}},
-		"other scripts":           {"колено болит", []string{"колено", "болит"}},
-		"cut between characters":  {"x" + strings.Repeat("é", 40), []string{"x" + strings.Repeat("é", 31)}},
-		"only stop words":         {"what was that about", nil},
-		"nothing":                 {" \x00 \u200b ", nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if diff := cmp.Diff(tt.want, vector.Terms(tt.text)); diff != "" {
-				t.Errorf("Terms(%q) (-want +got)\n%s", tt.text, diff)
-			}
-		})
-	}
-}
-
 func TestEncodeIsACosine(t *testing.T) {
 	t.Parallel()
 	query := vector.Encode("hip thrust alternatives")
@@ -105,31 +77,4 @@ func TestHybrid(t *testing.T) {
 	if diff := cmp.Diff([]float32{1, 0}, alone); diff != "" || len(none.Indices) != 0 {
 		t.Errorf("a query without terms was scaled: %v %v", alone, none)
 	}
-}
-
-// A finder counts the same terms as Terms returns.
-func TestFinder(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		word := rapid.OneOf(rapid.StringMatching(`[a-z]{0,4}(y|ed|ing|ies)`), rapid.SampledFrom([]string{
-			"squat", "Squats", "squatting", "the", "dying", "dies", "skis", "knee's", "東京", "東", "'", "don't", "2026",
-			"Kniebeuge", "naïve", "e\u0301t\u00e9", "x", "aing", "cry", "cried", "my-knees",
-		}))
-		query := strings.Join(rapid.SliceOf(word).Draw(t, "query"), " ")
-		text := strings.Join(rapid.SliceOf(word).Draw(t, "text"), " ") + " " + query
-		asked := slices.Compact(slices.Sorted(slices.Values(vector.Terms(query))))
-		want := make([]int, len(asked))
-		all := vector.Terms(text)
-		for i, term := range asked {
-			for _, other := range all {
-				if other == term {
-					want[i]++
-				}
-			}
-		}
-		got := make([]int, len(asked))
-		if n := vector.NewFinder(asked).Count(text, got); !slices.Equal(got, want) || n < len(all) {
-			t.Fatalf("%q in %q: %v of %d, want %v of %d", asked, text, got, n, want, len(all))
-		}
-	})
 }

@@ -8,7 +8,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/kljensen/snowball/english"
+	"github.com/blevesearch/snowballstem"
+	"github.com/blevesearch/snowballstem/english"
+
+	segment "github.com/throughline/throughline/internal/word"
 )
 
 var (
@@ -81,7 +84,9 @@ func (lex *Lexicon) stem(word string) string {
 	if base, ok := lex.forms[word]; ok {
 		word = base
 	}
-	return english.Stem(word, true)
+	env := snowballstem.NewEnv(word)
+	english.Stem(env)
+	return env.Current()
 }
 
 // Weight says how much a shared stem counts: little for an everyday word, slightly more than 1 for a long one.
@@ -157,18 +162,24 @@ func splitWords(text string) []word {
 func scanWords(text string) []word {
 	var words []word
 	start := -1
+	add := func(end int) {
+		for _, lower := range segment.Split(text[start:end]) {
+			words = append(words, word{lower: lower, start: start, end: end})
+			start = end
+		}
+		start = -1
+	}
 	for i, r := range text {
 		inWord := unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 		switch {
 		case inWord && start < 0:
 			start = i
 		case !inWord && start >= 0:
-			words = append(words, word{lower: strings.ToLower(text[start:i]), start: start, end: i})
-			start = -1
+			add(i)
 		}
 	}
 	if start >= 0 {
-		words = append(words, word{lower: strings.ToLower(text[start:]), start: start, end: len(text)})
+		add(len(text))
 	}
 	return words
 }

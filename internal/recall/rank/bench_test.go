@@ -5,9 +5,42 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/recall/rank"
 )
+
+// BenchmarkRankChinese ranks 400 messages of 280 characters in Chinese, beside as many in English, and prints the ratio
+// of their times. A third of the text of each is what few others have.
+func BenchmarkRankChinese(b *testing.B) {
+	english, chinese := benchmarkPool(46, 1), benchmarkPool(46, 1)
+	common := []rune("教练今天说先停深蹲一周换成臀桥因为我的膝盖从星期一又开始疼了昨天和李娜去公园散步以后好多了")
+	const rare, first = 3000, '一'
+	for i := range chinese {
+		text := make([]rune, utf8.RuneCountInString(english[i].Text))
+		for j := range text {
+			switch {
+			case j%20 == 19:
+				text[j] = '，'
+			case j%3 == 0:
+				text[j] = first + rune((i*31+j*j*17)%rare)
+			default:
+				text[j] = common[(i*7+j*j)%len(common)]
+			}
+		}
+		chinese[i].Text = string(text)
+	}
+	asked := [2]string{"When did Ann swap the hip thrusts because of my back?", "教练为什么说先停深蹲换成臀桥？"}
+	var took [2]time.Duration
+	for b.Loop() {
+		for n, pool := range [][]rank.Candidate{english, chinese} {
+			began := time.Now()
+			rank.Default().Rank(rank.NewQuery(asked[n], now), pool)
+			took[n] += time.Since(began)
+		}
+	}
+	b.ReportMetric(float64(took[1])/float64(took[0]), "chinese/english")
+}
 
 // BenchmarkRank ranks 400 matches, of whose words a third are words that few others have: short messages of 280
 // characters, and parts of 1,000 characters of messages that an assistant wrote. It does so beside the floor: reading

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // courtesies are words of greeting, thanks, assent and of talking as such. A query of nothing else asks for nothing.
@@ -39,7 +39,7 @@ explain clear try need bit thing stuff guess idea point sure course true wrong b
 fair enough whatever rock hmm hm uh um oh ah aha yay ugh oops hehe brb ttyl omg joke funny fun amazing excellent
 brilliant wonderful lovely super appreciate catch repeat hope wish nothing anything something really actually maybe new
 year weekend bitte dank vielen schön tschüss genau prima adios vale por favor`
-	for _, term := range vector.Terms(words) {
+	for _, term := range word.Terms(words) {
 		out[term] = true
 	}
 	return out

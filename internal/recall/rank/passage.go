@@ -1,10 +1,11 @@
 package rank
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/truncate"
-	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // Passage returns the part of a text of at most n characters that has most of the query's words: whole sentences one
@@ -54,14 +55,13 @@ type sentence struct {
 
 // sentences reads the sentences of a text.
 func (q *Query) sentences(text string) []sentence {
-	finder := vector.NewFinder(q.terms)
+	finder := word.NewFinder(q.asked)
 	var out []sentence
 	for from, s := range truncate.SentencesAt(text) {
-		counts := make([]int, len(q.terms))
-		finder.Count(s, counts)
+		hits, _ := finder.Append(nil, s, 0)
 		one := sentence{from: from, chars: utf8.RuneCountInString(s)}
-		for term, n := range counts {
-			if n > 0 {
+		for _, h := range hits {
+			if term := int(h.Term); !slices.Contains(one.terms, term) {
 				one.terms = append(one.terms, term)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
-	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // maxQueryBytes is how much of a query is read.
@@ -21,6 +21,7 @@ type Query struct {
 	// terms are the words that are compared, each once. There are none if the query is small talk, or all its words are
 	// of courtesy.
 	terms      []string
+	asked      word.Query
 	courtesy   bool
 	normalized string
 	// when, number and name say what it asks for.
@@ -75,8 +76,8 @@ func NewQuery(text string, now time.Time) *Query {
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
-	if terms := unique(vector.Terms(text)); !q.courtesy && !q.isSmallTalk(terms) {
-		q.terms = terms
+	if asked := word.NewQuery(text); !q.courtesy && !q.isSmallTalk(asked.Terms()) {
+		q.asked, q.terms = asked, asked.Terms()
 	}
 	return q
 }
@@ -97,16 +98,6 @@ func capitalised(s string) []string {
 		}
 	}
 	return names
-}
-
-// unique drops repeated words and keeps their order.
-func unique(words []string) []string {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(words, func(w string) bool {
-		again := seen[w]
-		seen[w] = true
-		return again
-	})
 }
 
 // dates are the days that a query names.

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/truncate"
-	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // maxTextBytes is how much of a text is read.
@@ -19,7 +19,7 @@ type text struct {
 	counts []int
 	words  int
 	// hits are where the terms are, in their order.
-	hits []hit
+	hits []word.Hit
 	// hasTime, hasNumber and hasName are set only where the query asks for such words.
 	hasTime, hasNumber, hasName bool
 	// asks reports whether it ends with a question.
@@ -28,26 +28,21 @@ type text struct {
 	head string
 }
 
-// hit is a word of a text that is one of the query's terms: the number of the term, and the number of the word in its
-// text, from 1.
-type hit struct{ term, at int32 }
-
 // scanner reads texts for one query.
 type scanner struct {
 	query  *Query
-	finder *vector.Finder
+	finder *word.Finder
 	kinds  bool // the query asks for words of time, numbers or names
 	// queryWords is how many words the query has.
 	queryWords int
 	bounds     bounds
-	// hits has the hits of all texts that were read, seen is room for the counts of a word.
-	hits []hit
-	seen []int
+	// hits has the hits of all texts that were read.
+	hits []word.Hit
 }
 
 func newScanner(q *Query) *scanner {
 	s := &scanner{
-		query: q, finder: vector.NewFinder(q.terms), kinds: q.when || q.number || q.name, seen: make([]int, len(q.terms)),
+		query: q, finder: word.NewFinder(q.asked), kinds: q.when || q.number || q.name,
 	}
 	s.queryWords = s.scan(q.normalized, make([]int, len(q.terms))).words
 	return s
@@ -84,34 +79,22 @@ func (s *scanner) scan(full string, counts []int) text {
 	return t
 }
 
-// count counts a word. An odd one has an apostrophe or bytes beyond ASCII.
-func (s *scanner) count(t *text, word string, odd bool) {
+// count counts a word. An odd one has an apostrophe or bytes beyond ASCII, and may be several words.
+func (s *scanner) count(t *text, run string, odd bool) {
 	if odd {
-		if strings.ContainsFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) {
-			s.countSeveral(t, word)
-			return
+		var n int
+		from := len(s.hits)
+		s.hits, n = s.finder.Append(s.hits, run, t.words)
+		t.words += n
+		for _, h := range s.hits[from:] {
+			t.counts[h.Term]++
 		}
-		word, _, _ = strings.Cut(strings.Trim(word, "'"), "'")
-	}
-	if word == "" {
 		return
 	}
 	t.words++
-	if place := s.finder.Place(word); place >= 0 {
+	if place := s.finder.Place(run); place != word.None {
 		t.counts[place]++
-		s.hits = append(s.hits, hit{int32(place), int32(t.words)})
-	}
-}
-
-// countSeveral counts what may be several words, in a script that writes them without spaces. They are at one place.
-func (s *scanner) countSeveral(t *text, word string) {
-	clear(s.seen)
-	t.words += s.finder.Count(word, s.seen)
-	for term, n := range s.seen {
-		if n > 0 {
-			t.counts[term] += n
-			s.hits = append(s.hits, hit{int32(term), int32(t.words)})
-		}
+		s.hits = append(s.hits, word.Hit{Term: place, At: int32(t.words)})
 	}
 }
 

@@ -106,15 +106,15 @@ func (s *wordScorer) findClose(parts []part) {
 	clear(s.close)
 	for _, p := range parts {
 		for i, h := range p.hits {
-			place := s.places[h.term]
+			place := s.places[h.Term]
 			if place < 0 {
 				continue
 			}
 			for _, next := range p.hits[i+1:] {
-				if next.at-h.at > closeWords {
+				if next.At-h.At > closeWords {
 					break
 				}
-				if other := s.places[next.term]; other >= 0 && other != place {
+				if other := s.places[next.Term]; other >= 0 && other != place {
 					s.close[place], s.close[other] = true, true
 				}
 			}

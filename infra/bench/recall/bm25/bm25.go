@@ -1,4 +1,5 @@
-// Package bm25 ranks whole messages by BM25, the ranking that others are compared with.
+// Package bm25 ranks whole messages by BM25, the ranking that others are compared with. Its terms are those of package
+// word: stems of words, of Chinese each two characters that stand together.
 package bm25
 
 import (
@@ -6,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/throughline/throughline/internal/vector"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // The parameters of BM25, as they are usually set.
@@ -28,7 +29,7 @@ func New(texts []string) *Index {
 	x := &Index{has: map[string]float64{}}
 	for _, text := range texts {
 		counts := map[string]float64{}
-		terms := vector.Terms(text)
+		terms := word.Terms(text)
 		for _, term := range terms {
 			if counts[term]++; counts[term] == 1 {
 				x.has[term]++
@@ -44,7 +45,7 @@ func New(texts []string) *Index {
 // the newest to the oldest.
 func (x *Index) Search(query string) []int {
 	scores := make([]float64, len(x.counts))
-	for _, term := range vector.Terms(query) {
+	for _, term := range word.Terms(query) {
 		all, has := float64(len(x.counts)), x.has[term]
 		rarity := math.Log1p((all - has + 0.5) / (has + 0.5))
 		for i, counts := range x.counts {

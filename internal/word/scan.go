@@ -1,0 +1,170 @@
+package word
+
+import "unicode/utf8"
+
+// maxRun is the longest run whose hits are kept, in bytes.
+const maxRun = 64
+
+// Append appends the hits in a text that may be of any script, and returns how many words it has, with stop words. Two
+// characters of a script without spaces count as a word. Before is how many words stand in front of the text.
+func (f *Finder) Append(hits []Hit, text string, before int) ([]Hit, int) {
+	if all, n, done := f.appendPlain(hits, text, before); done {
+		return all, n
+	}
+	if len(text) > maxRun {
+		return f.appendFolded(hits, Fold(text), before)
+	}
+	seen, known := f.runs[text]
+	if !known {
+		seen.hits, seen.words = f.appendFolded(nil, Fold(text), 0)
+		f.runs[text] = seen
+	}
+	for _, h := range seen.hits {
+		hits = append(hits, Hit{h.Term, h.At + int32(before)})
+	}
+	return hits, seen.words
+}
+
+// appendFolded appends the hits in a folded text.
+func (f *Finder) appendFolded(hits []Hit, folded string, before int) ([]Hit, int) {
+	n := before
+	for r := range runs(folded) {
+		if r.pairs {
+			hits = f.appendPairs(hits, r.text, n)
+			n += wordsOf(utf8.RuneCountInString(r.text))
+			continue
+		}
+		w := significant(r.text)
+		if w == "" {
+			continue
+		}
+		n++
+		if at := f.find(w); at != None {
+			hits = append(hits, Hit{at, int32(n)})
+		}
+	}
+	return hits, n - before
+}
+
+// appendPairs appends the hits in folded characters of one script.
+func (f *Finder) appendPairs(hits []Hit, chars string, before int) []Hit {
+	if len(f.pairs) == 0 {
+		return hits
+	}
+	for term, at := range pairs(chars) {
+		if place, found := f.pairs[term]; found {
+			hits = append(hits, Hit{place, int32(before + 1 + at/2)})
+		}
+	}
+	return hits
+}
+
+// wordsOf is about how many words so many characters are.
+func wordsOf(characters int) int { return (characters + 1) / 2 }
+
+// appendPlain appends the hits in a text that needs no folding but that of single characters: it has ASCII, Han, kana,
+// Hangul and their punctuation. It reads each character once. It is not done if the text has others.
+func (f *Finder) appendPlain(hits []Hit, text string, before int) (all []Hit, words int, done bool) {
+	all, n := hits, before
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+		}
+		switch of := plainKind(r); of {
+		case separator:
+			i += size
+		case letter:
+			end := i + 1
+			for end < len(text) && text[end] < utf8.RuneSelf && kindOf(rune(text[end])) == letter {
+				end++
+			}
+			if w := significant(text[i:end]); w != "" {
+				n++
+				if at := f.Place(w); at != None {
+					all = append(all, Hit{at, int32(n)})
+				}
+			}
+			i = end
+		case han, kana, hangul:
+			var chars int
+			all, size, chars = f.appendRun(all, text[i:], of, n)
+			i, n = i+size, n+wordsOf(chars)
+		default:
+			return hits, 0, false
+		}
+	}
+	return all, n - before, true
+}
+
+// plainKind returns the kind of a rune that needs no folding with others, or else mark.
+func plainKind(r rune) kind {
+	switch {
+	case r < utf8.RuneSelf:
+		return kindOf(r)
+	case r >= firstHan && r <= lastHan:
+		return han
+	case isKana(r):
+		return kana
+	case isHangul(r):
+		return hangul
+	case r >= '、' && r <= '〃', r >= '〈' && r <= '〟', r >= '！' && r <= '／' && r != '＇', r >= '：' && r <= '＠', r == '　',
+		r >= '‐' && r <= '‘', r >= '‚' && r <= '…':
+		return separator
+	}
+	return mark
+}
+
+// appendRun appends the hits in the characters of a kind with which a text begins. It returns how many bytes and
+// characters they are.
+func (f *Finder) appendRun(hits []Hit, text string, of kind, before int) (all []Hit, size, chars int) {
+	hasPairs := f.pairs != nil
+	var first, last rune
+	for mayFollow := false; ; chars++ { // a pair begins with the last character, for all that firsts knows
+		r := denseAt(text, size)
+		if of == han && (r < firstHan || r > lastHan) || of != han && (r == 0 || plainKind(r) != of) {
+			break
+		}
+		switch {
+		case chars == 0:
+			first = r
+		case mayFollow && f.seconds.has(r):
+			hits = f.appendPair(hits, [2]rune{last, r}, before+(chars+1)/2)
+		}
+		last, mayFollow = r, hasPairs && f.firsts.has(r)
+		size += denseBytes
+	}
+	if hasPairs && isAlone(first, chars) && f.firsts.has(first) {
+		hits = f.appendPair(hits, [2]rune{first}, before+1)
+	}
+	return hits, size, chars
+}
+
+// denseBytes is how many bytes a character of Han, kana or Hangul has.
+const denseBytes = 3
+
+// denseAt decodes the character at a place, or returns 0 if it does not have three bytes. It costs half as much as
+// decoding any character.
+func denseAt(text string, at int) rune {
+	if len(text)-at < denseBytes {
+		return 0
+	}
+	a, b, c := text[at], text[at+1], text[at+2]
+	if a>>4 != 0xE || b>>6 != 2 || c>>6 != 2 {
+		return 0
+	}
+	return rune(a&0xF)<<12 | rune(b&0x3F)<<6 | rune(c&0x3F)
+}
+
+// appendPair appends the hit of a pair of characters that are not folded, or of a single one.
+func (f *Finder) appendPair(hits []Hit, chars [2]rune, at int) []Hit {
+	var key [2 * utf8.UTFMax]byte
+	n := utf8.EncodeRune(key[:], simplest(chars[0]))
+	if chars[1] != 0 {
+		n += utf8.EncodeRune(key[n:], simplest(chars[1]))
+	}
+	if place, found := f.pairs[string(key[:n])]; found {
+		hits = append(hits, Hit{place, int32(at)})
+	}
+	return hits
+}

@@ -1,0 +1,116 @@
+package word
+
+import (
+	"iter"
+	"strings"
+	"unicode/utf8"
+)
+
+// Terms returns the terms by which a text is compared with others, in their order.
+func Terms(text string) []string {
+	folded := Fold(text)
+	l, _ := languageOf(folded)
+	var terms []string
+	for r := range words(folded) {
+		if r.pairs {
+			terms = appendPairs(terms, r.text)
+			continue
+		}
+		w := significant(r.text)
+		if of := l.of(w); w != "" && !of.isStop(w) {
+			terms = append(terms, of.stem(w))
+		}
+	}
+	return terms
+}
+
+// Split returns the words of a text, folded and not stemmed, with stop words, and the pairs of characters of scripts
+// without spaces.
+func Split(text string) []string {
+	if isASCII(text) && !strings.ContainsFunc(text, isSeparator) {
+		return []string{strings.ToLower(text)}
+	}
+	var out []string
+	for r := range runs(Fold(text)) {
+		if r.pairs {
+			out = appendPairs(out, r.text)
+		} else if w := significant(r.text); w != "" {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func isSeparator(r rune) bool { return kindOf(r) == separator }
+
+// dataBytes is how much ASCII without a space is no text.
+const dataBytes = 200
+
+// words iterates over the words of a folded text, without encoded data.
+func words(folded string) iter.Seq[run] {
+	return func(yield func(run) bool) {
+		for field := range strings.FieldsSeq(folded) {
+			if len(field) >= dataBytes && isASCII(field) {
+				continue
+			}
+			for r := range runs(field) {
+				if !yield(r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// shortEnding is the longest ending behind an apostrophe: "we're".
+const shortEnding = 2
+
+// significant returns the part of a word that is compared: without an ending behind an apostrophe, or without an
+// article in front of it.
+func significant(folded string) string {
+	folded = strings.Trim(folded, "'")
+	for {
+		before, after, found := strings.Cut(folded, "'")
+		if !found {
+			return folded
+		}
+		if utf8.RuneCountInString(after) <= shortEnding {
+			return before
+		}
+		folded = strings.TrimLeft(after, "'")
+	}
+}
+
+// appendPairs appends the terms of characters that are compared by pairs.
+func appendPairs(terms []string, chars string) []string {
+	for term := range pairs(chars) {
+		terms = append(terms, term)
+	}
+	return terms
+}
+
+// pairs iterates over the terms of characters of one script, each with the number of its first character.
+func pairs(chars string) iter.Seq2[string, int] {
+	return func(yield func(term string, at int) bool) {
+		first, n, before, begin := rune(0), 0, 0, 0
+		for i, r := range chars {
+			if n == 0 {
+				first = r
+			}
+			if n > 1 && !yield(chars[before:i], n-2) {
+				return
+			}
+			before, begin = begin, i
+			n++
+		}
+		if n > 1 && !yield(chars[before:], n-2) {
+			return
+		}
+		if isAlone(first, n) {
+			yield(chars[:utf8.RuneLen(first)], 0)
+		}
+	}
+}
+
+// isAlone reports whether the first of n characters is a term.
+func isAlone(first rune, n int) bool { return n == 1 && !isKana(first) || n == 2 && isHangul(first) }
