@@ -846,12 +846,20 @@ type OwnTool struct {
 
 // Part is a part of FinishBody.
 type Part struct {
+	// Of a file part: what it shows, which is indexed, summarised and told in prompts. Default: the filename.
+	Alt string `json:"alt,omitzero"`
 	// Of a data part: any JSON value, kept as it is sent.
 	Data any `json:"data,omitzero"`
+	// Of a file part: the app's own name of the bytes.
+	DataRef string `json:"dataRef,omitzero"`
+	// Of a file part.
+	Filename string `json:"filename,omitzero"`
 	// Of a tool-call part: any JSON value, kept as it is sent.
 	Input any `json:"input,omitzero"`
 	// Of a tool-result part: the tool failed.
 	IsError *bool `json:"isError,omitzero"`
+	// Of a file part, as in image/png.
+	MediaType string `json:"mediaType,omitzero"`
 	// Of a data part.
 	Name string `json:"name,omitzero"`
 	// Of a tool-result part: any JSON value, kept as it is sent.
@@ -862,8 +870,10 @@ type Part struct {
 	ToolCallID string `json:"toolCallId,omitzero"`
 	// Of a tool-call or tool-result part.
 	ToolName string `json:"toolName,omitzero"`
-	// What the memory is about. One of text, tool-call, tool-result, reasoning, data.
+	// What the part is. One of text, tool-call, tool-result, reasoning, data, file.
 	Type string `json:"type"`
+	// Of a file part: where the app keeps the bytes, by https. It or dataRef is needed.
+	URL string `json:"url,omitzero"`
 }
 
 // PreferencesDoc is the answer of GetPreferences.
@@ -1675,7 +1685,11 @@ type UiPart struct {
 	Data any `json:"data,omitzero"`
 	// The output of a tool that failed.
 	ErrorText string `json:"errorText,omitzero"`
-	Input     any    `json:"input,omitzero"`
+	// Of a file.
+	Filename string `json:"filename,omitzero"`
+	Input    any    `json:"input,omitzero"`
+	// Of a file.
+	MediaType string `json:"mediaType,omitzero"`
 	Output    any    `json:"output,omitzero"`
 	// Of a dynamic-tool: input-available, output-available, output-error.
 	State string `json:"state,omitzero"`
@@ -1685,8 +1699,10 @@ type UiPart struct {
 	ToolCallID string `json:"toolCallId,omitzero"`
 	// Of a dynamic-tool.
 	ToolName string `json:"toolName,omitzero"`
-	// text, reasoning, dynamic-tool, or data- and a name.
+	// text, reasoning, dynamic-tool, file, or data- and a name.
 	Type string `json:"type"`
+	// Of a file: its address, or the app's own name of it.
+	URL string `json:"url,omitzero"`
 }
 
 // UiPrompt is a value of the API.

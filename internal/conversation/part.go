@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,11 +22,13 @@ const (
 	ToolResultPart PartType = "tool-result"
 	ReasoningPart  PartType = "reasoning"
 	DataPart       PartType = "data"
+	FilePart       PartType = "file"
 )
 
 // PartTypes are all kinds of parts.
 var PartTypes = []string{
 	string(TextPart), string(ToolCallPart), string(ToolResultPart), string(ReasoningPart), string(DataPart),
+	string(FilePart),
 }
 
 // Limits of the parts of a message. MaxContentBytes bounds its content and its parts together.
@@ -34,11 +37,11 @@ const (
 	MaxPartNameChars = 256
 )
 
-// Part is one part of a message: a text, a call of a tool, its result, reasoning, or data of the app. Which fields it
-// has depends on its type. Input, Output and Data are JSON values as they were sent, with the order of their names and
+// Part is one part of a message: a text, a call of a tool, its result, reasoning, data of the app, or a file in the
+// app's own store. Which fields it has depends on its type. Input, Output and Data are JSON values as they were sent, with the order of their names and
 // the digits of their numbers.
 type Part struct {
-	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data" doc:"What the memory is about."`
+	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data,file" doc:"What the part is."`
 	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
 	ToolCallID string          `json:"toolCallId,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`
 	ToolName   string          `json:"toolName,omitempty" maxLength:"256" doc:"Of a tool-call or tool-result part."`
@@ -47,6 +50,11 @@ type Part struct {
 	IsError    bool            `json:"isError,omitempty" doc:"Of a tool-result part: the tool failed."`
 	Name       string          `json:"name,omitempty" maxLength:"256" doc:"Of a data part."`
 	Data       json.RawMessage `json:"data,omitempty" doc:"Of a data part: any JSON value, kept as it is sent."`
+	MediaType  string          `json:"mediaType,omitempty" maxLength:"256" doc:"Of a file part, as in image/png."`
+	Filename   string          `json:"filename,omitempty" maxLength:"256" doc:"Of a file part."`
+	URL        string          `json:"url,omitempty" maxLength:"4096" doc:"Of a file part: where the app keeps the bytes, by https. It or dataRef is needed."`
+	DataRef    string          `json:"dataRef,omitempty" maxLength:"1024" doc:"Of a file part: the app's own name of the bytes."`
+	Alt        string          `json:"alt,omitempty" maxLength:"4096" doc:"Of a file part: what it shows, which is indexed, summarised and told in prompts. Default: the filename."`
 }
 
 // problem says what is wrong with a part, with the name of its field; both are empty for a valid part.
@@ -54,10 +62,13 @@ func (p Part) problem() (field, message string) {
 	has := map[string]bool{
 		"text": p.Text != "", "toolCallId": p.ToolCallID != "", "toolName": p.ToolName != "", "input": p.Input != nil,
 		"output": p.Output != nil, "isError": p.IsError, "name": p.Name != "", "data": p.Data != nil,
+		"mediaType": p.MediaType != "", "filename": p.Filename != "", "url": p.URL != "", "dataRef": p.DataRef != "",
+		"alt": p.Alt != "",
 	}
 	required, ok := map[PartType][]string{
 		TextPart: {"text"}, ReasoningPart: {"text"}, DataPart: {"name", "data"},
 		ToolCallPart: {"toolCallId", "toolName", "input"}, ToolResultPart: {"toolCallId", "toolName", "output"},
+		FilePart: {"mediaType"},
 	}[p.Type]
 	if !ok {
 		return "type", "must be one of " + strings.Join(PartTypes, ", ")
@@ -68,10 +79,10 @@ func (p Part) problem() (field, message string) {
 		}
 		delete(has, name)
 	}
-	if p.Type == ToolResultPart {
-		delete(has, "isError")
+	for _, name := range optionalOf[p.Type] {
+		delete(has, name)
 	}
-	for _, name := range []string{"text", "toolCallId", "toolName", "input", "output", "isError", "name", "data"} {
+	for _, name := range slices.Sorted(maps.Keys(has)) {
 		if has[name] {
 			return name, fmt.Sprintf("is no field of a part of the type %s", p.Type)
 		}
@@ -89,7 +100,12 @@ func (p Part) problem() (field, message string) {
 	if !utf8.ValidString(p.Text) {
 		return "text", "must be valid UTF-8"
 	}
-	return "", ""
+	return p.fileProblem()
+}
+
+// optionalOf are the fields that a part of a type may have beside the required ones.
+var optionalOf = map[PartType][]string{
+	ToolResultPart: {"isError"}, FilePart: {"filename", "url", "dataRef", "alt"},
 }
 
 // preparedParts checks the parts of a message and returns them as they are stored, with JSON values without spaces
@@ -122,12 +138,16 @@ func compact(value json.RawMessage) json.RawMessage {
 	return out.Bytes()
 }
 
-// TextOf joins the text parts of a message, which are its content where it has none of its own.
+// TextOf joins the texts of the parts of a message, and what stands for its files. They are its content where it has
+// none of its own.
 func TextOf(parts []Part) string {
 	var texts []string
 	for _, p := range parts {
 		if p.Type == TextPart {
 			texts = append(texts, p.Text)
+		}
+		if p.Type == FilePart {
+			texts = append(texts, p.fileText())
 		}
 	}
 	return strings.Join(texts, "\n")

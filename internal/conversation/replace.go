@@ -106,7 +106,5 @@ func isAskedAgain(m Message, given []NewMessage) bool {
 	if m.Role != RoleUser || len(given) == 0 {
 		return m.Role == RoleUser
 	}
-	then, err := EncodeParts(m.Parts)
-	now, nowErr := EncodeParts(given[0].Parts)
-	return len(given) == 1 && given[0].Content == m.Content && err == nil && nowErr == nil && then == now
+	return len(given) == 1 && given[0].Content == m.Content && EqualParts(m.Parts, given[0].Parts)
 }

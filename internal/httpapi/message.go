@@ -184,7 +184,7 @@ func (s *server) newMessages(c Caller, given []newMessage, field string) ([]conv
 			return nil, fault.Newf(fault.Forbidden, "%s[%d]: the role %s needs the scope %s", field, i, g.Role, ScopeApp)
 		}
 		for n, p := range g.Parts {
-			if p.Type != conversation.TextPart && !c.isApp() {
+			if p.Type != conversation.TextPart && p.Type != conversation.FilePart && !c.isApp() {
 				return nil, fault.Newf(fault.Forbidden, "%s[%d].parts[%d]: the type %s needs the scope %s",
 					field, i, n, p.Type, ScopeApp)
 			}

@@ -18,9 +18,9 @@ type uiMessage struct {
 	Parts    []uiPart `json:"parts" doc:"The parts, or one with the content. A tool's result is in the part of its call."`
 }
 
-// uiPart is a part of a UI message: text, reasoning, dynamic-tool, or data- and the name of a data part.
+// uiPart is a part of a UI message: text, reasoning, dynamic-tool, file, or data- and the name of a data part.
 type uiPart struct {
-	Type       string          `json:"type" doc:"text, reasoning, dynamic-tool, or data- and a name."`
+	Type       string          `json:"type" doc:"text, reasoning, dynamic-tool, file, or data- and a name."`
 	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
 	ToolName   string          `json:"toolName,omitempty" doc:"Of a dynamic-tool."`
 	ToolCallID string          `json:"toolCallId,omitempty" doc:"Of a dynamic-tool."`
@@ -29,6 +29,9 @@ type uiPart struct {
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty" doc:"The output of a tool that failed."`
 	Data       json.RawMessage `json:"data,omitempty"`
+	MediaType  string          `json:"mediaType,omitempty" doc:"Of a file."`
+	Filename   string          `json:"filename,omitempty" doc:"Of a file."`
+	URL        string          `json:"url,omitempty" doc:"Of a file: its address, or the app's own name of it."`
 }
 
 // The states of a tool's call in a UI message.
@@ -105,6 +108,10 @@ func uiParts(m conversation.Message, results map[callKey]conversation.Part) []ui
 			parts = append(parts, uiPart{Type: string(p.Type), Text: p.Text})
 		case conversation.DataPart:
 			parts = append(parts, uiPart{Type: "data-" + p.Name, Data: p.Data})
+		case conversation.FilePart:
+			parts = append(parts, uiPart{
+				Type: string(p.Type), MediaType: p.MediaType, Filename: p.Filename, URL: cmp.Or(p.URL, p.DataRef),
+			})
 		case conversation.ToolCallPart:
 			parts = append(parts, uiTool(p, results[callKey{m.ID, p.ToolCallID}]))
 		case conversation.ToolResultPart: // in the part of its call

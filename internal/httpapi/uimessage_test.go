@@ -37,3 +37,29 @@ func TestUIMessages(t *testing.T) {
 	}
 	expectProblem(t, h, 404, "not_found", "", as("bob", "GET", path))
 }
+
+// A user's own token may send files. A page gets each as the AI SDK has it, with its address or the app's name of it.
+func TestUIFiles(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	newSession(t, h, "s")
+	address := "https://files.example/knee.png"
+	answer(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": []any{
+		object{"role": "user", "parts": []any{
+			object{"type": "file", "mediaType": "image/png", "url": address, "alt": "my knee"},
+			object{"type": "file", "mediaType": "text/csv", "dataRef": "f1", "filename": "log.csv"},
+		}},
+	}}))
+	shown := answer(t, h, 200, as("ann", "GET", "/v1/sessions/s/ui-messages"))["items"].([]any)[0].(object)["parts"]
+	want := []any{
+		object{"type": "file", "mediaType": "image/png", "url": address},
+		object{"type": "file", "mediaType": "text/csv", "filename": "log.csv", "url": "f1"},
+	}
+	if diff := cmp.Diff(want, shown); diff != "" {
+		t.Errorf("parts (-want +got):\n%s", diff)
+	}
+	stored := answer(t, h, 200, as("ann", "GET", "/v1/sessions/s/messages"))["items"].([]any)[0].(object)
+	if stored["content"] != "[image: my knee]\n[file: log.csv]" || len(stored["parts"].([]any)) != 2 {
+		t.Errorf("stored: %v", stored)
+	}
+}

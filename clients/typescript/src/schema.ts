@@ -2143,12 +2143,20 @@ export interface components {
             } | null;
         };
         Part: {
+            /** @description Of a file part: what it shows, which is indexed, summarised and told in prompts. Default: the filename. */
+            alt?: string | null;
             /** @description Of a data part: any JSON value, kept as it is sent. */
             data?: components["schemas"]["Value"];
+            /** @description Of a file part: the app's own name of the bytes. */
+            dataRef?: string | null;
+            /** @description Of a file part. */
+            filename?: string | null;
             /** @description Of a tool-call part: any JSON value, kept as it is sent. */
             input?: components["schemas"]["Value"];
             /** @description Of a tool-result part: the tool failed. */
             isError?: boolean | null;
+            /** @description Of a file part, as in image/png. */
+            mediaType?: string | null;
             /** @description Of a data part. */
             name?: string | null;
             /** @description Of a tool-result part: any JSON value, kept as it is sent. */
@@ -2160,10 +2168,12 @@ export interface components {
             /** @description Of a tool-call or tool-result part. */
             toolName?: string | null;
             /**
-             * @description What the memory is about.
+             * @description What the part is.
              * @enum {string}
              */
-            type: "text" | "tool-call" | "tool-result" | "reasoning" | "data";
+            type: "text" | "tool-call" | "tool-result" | "reasoning" | "data" | "file";
+            /** @description Of a file part: where the app keeps the bytes, by https. It or dataRef is needed. */
+            url?: string | null;
         };
         PreferencesDoc: {
             /** @description What each context shares with the others. */
@@ -3200,7 +3210,11 @@ export interface components {
             data?: components["schemas"]["Value"];
             /** @description The output of a tool that failed. */
             errorText?: string;
+            /** @description Of a file. */
+            filename?: string;
             input?: components["schemas"]["Value"];
+            /** @description Of a file. */
+            mediaType?: string;
             output?: components["schemas"]["Value"];
             /** @description Of a dynamic-tool: input-available, output-available, output-error. */
             state?: string;
@@ -3210,8 +3224,10 @@ export interface components {
             toolCallId?: string;
             /** @description Of a dynamic-tool. */
             toolName?: string;
-            /** @description text, reasoning, dynamic-tool, or data- and a name. */
+            /** @description text, reasoning, dynamic-tool, file, or data- and a name. */
             type: string;
+            /** @description Of a file: its address, or the app's own name of it. */
+            url?: string;
         };
         UiPrompt: {
             data: components["schemas"]["ChatBuilt"];

@@ -933,12 +933,20 @@ class OwnTool:
 
 @dataclass(kw_only=True)
 class Part:
+    alt: str | None = None
+    """Of a file part: what it shows, which is indexed, summarised and told in prompts. Default: the filename."""
     data: Any = None
     """Of a data part: any JSON value, kept as it is sent."""
+    data_ref: str | None = None
+    """Of a file part: the app's own name of the bytes."""
+    filename: str | None = None
+    """Of a file part."""
     input: Any = None
     """Of a tool-call part: any JSON value, kept as it is sent."""
     is_error: bool | None = None
     """Of a tool-result part: the tool failed."""
+    media_type: str | None = None
+    """Of a file part, as in image/png."""
     name: str | None = None
     """Of a data part."""
     output: Any = None
@@ -949,8 +957,10 @@ class Part:
     """Of a tool-call or tool-result part."""
     tool_name: str | None = None
     """Of a tool-call or tool-result part."""
-    type: Literal["text", "tool-call", "tool-result", "reasoning", "data"]
-    """What the memory is about."""
+    type: Literal["text", "tool-call", "tool-result", "reasoning", "data", "file"]
+    """What the part is."""
+    url: str | None = None
+    """Of a file part: where the app keeps the bytes, by https. It or dataRef is needed."""
 
 
 @dataclass(kw_only=True)
@@ -1765,7 +1775,11 @@ class UiPart:
     data: Any = None
     error_text: str | None = None
     """The output of a tool that failed."""
+    filename: str | None = None
+    """Of a file."""
     input: Any = None
+    media_type: str | None = None
+    """Of a file."""
     output: Any = None
     state: str | None = None
     """Of a dynamic-tool: input-available, output-available, output-error."""
@@ -1776,7 +1790,9 @@ class UiPart:
     tool_name: str | None = None
     """Of a dynamic-tool."""
     type: str
-    """text, reasoning, dynamic-tool, or data- and a name."""
+    """text, reasoning, dynamic-tool, file, or data- and a name."""
+    url: str | None = None
+    """Of a file: its address, or the app's own name of it."""
 
 
 @dataclass(kw_only=True)

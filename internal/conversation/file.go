@@ -1,0 +1,78 @@
+package conversation
+
+import (
+	"cmp"
+	"fmt"
+	"mime"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// A file's bytes stay in the app's own store. The message has where they are, and a text that stands for them.
+
+// The most characters that the fields of a file have.
+const (
+	maxURLChars = 4096
+	maxRefChars = 1024
+	maxAltChars = 4096
+)
+
+// fileProblem says what is wrong with the fields of a file. It is empty for other parts.
+func (p Part) fileProblem() (field, message string) {
+	if p.Type != FilePart {
+		return "", ""
+	}
+	for _, f := range []struct {
+		name, value string
+		most        int
+	}{
+		{"mediaType", p.MediaType, MaxPartNameChars}, {"filename", p.Filename, MaxPartNameChars},
+		{"url", p.URL, maxURLChars}, {"dataRef", p.DataRef, maxRefChars}, {"alt", p.Alt, maxAltChars},
+	} {
+		if strings.HasPrefix(strings.ToLower(f.value), "data:") && f.name != "alt" {
+			return f.name, "must not hold the file itself: keep the bytes in the app's own store, and send their address " +
+				"as url or their name as dataRef"
+		}
+		if utf8.RuneCountInString(f.value) > f.most || !utf8.ValidString(f.value) {
+			return f.name, fmt.Sprintf("must be at most %d characters of valid UTF-8", f.most)
+		}
+	}
+	kind, _, err := mime.ParseMediaType(p.MediaType)
+	if err != nil || !strings.Contains(kind, "/") {
+		return "mediaType", "must be a media type, as in image/png"
+	}
+	if (p.URL == "") == (p.DataRef == "") {
+		return "url", "is needed, or else dataRef: one of the two"
+	}
+	if u, err := url.Parse(p.URL); p.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+		return "url", "must be an address by https"
+	}
+	return "", ""
+}
+
+// fileText is what stands for a file where only text is read, as in [image: knee X-ray, left].
+func (p Part) fileText() string {
+	kind, _, _ := strings.Cut(strings.ToLower(p.MediaType), "/")
+	switch kind {
+	case "image", "audio", "video":
+	default:
+		kind = "file"
+	}
+	return "[" + kind + ": " + cmp.Or(p.Alt, p.Filename, p.MediaType) + "]"
+}
+
+// FilesOf returns the names by which the app knows the files of messages: their urls, without a signature, and their
+// dataRefs. Whoever deletes the messages deletes the files.
+func FilesOf(messages ...Message) (refs []string) {
+	for _, m := range messages {
+		for _, p := range m.Parts {
+			if p.Type != FilePart {
+				continue
+			}
+			address, _, _ := strings.Cut(p.URL, "?")
+			refs = append(refs, cmp.Or(p.DataRef, address))
+		}
+	}
+	return refs
+}
