@@ -9,6 +9,8 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
+	"strings"
 	"time"
 )
 
@@ -80,7 +82,7 @@ func (c *call) setHeaders(h http.Header) {
 		h.Set("Content-Type", "application/json")
 	}
 	if c.client.user != "" {
-		h.Set("Throughline-User", c.client.user)
+		h.Set("Throughline-User", strings.ReplaceAll(url.QueryEscape(c.client.user), "+", "%20"))
 	}
 	if c.p.key != "" {
 		h.Set("Idempotency-Key", c.p.key)

@@ -343,7 +343,7 @@ type FieldProblem struct {
 type FinishBody struct {
 	// At most 256 KiB. With parts, the default is their texts.
 	Content string `json:"content,omitzero"`
-	// Why the answer is not whole.
+	// Why the answer is not whole. It is not stored.
 	Error string `json:"error,omitzero"`
 	// Default: stop.
 	FinishReason string `json:"finishReason,omitzero"`
@@ -785,7 +785,7 @@ type NewMessage struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// Default: the session's mode.
 	Mode string `json:"mode,omitzero"`
-	// At most 256 KiB together with the content.
+	// At most 256 KiB together with the content. All but text need throughline/app.
 	Parts []Part `json:"parts,omitzero"`
 	// All but user need throughline/app. One of user, assistant, system, tool.
 	Role string `json:"role"`

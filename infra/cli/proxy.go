@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -123,7 +124,7 @@ func (r *remote) forward(ctx context.Context, request *jsonrpc.Request, token st
 	}
 	header := http.Header{"Accept": {"application/json, text/event-stream"}, "Authorization": {"Bearer " + token}}
 	if r.user != "" && !r.minted {
-		header.Set("Throughline-User", r.user)
+		header.Set("Throughline-User", url.PathEscape(r.user))
 	}
 	r.setProtocolHeaders(header, request)
 	return r.post(ctx, "/mcp", message, header)

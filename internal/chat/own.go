@@ -52,7 +52,8 @@ type OwnAnswer struct {
 	Usage        llm.Usage
 	FinishReason string
 	Model        string
-	// Failure says why the answer is not whole, or why there is none.
+	// Failure says why the answer is not whole, or why there is none. It marks the answer as interrupted. It is not
+	// stored, because the user may read the message and an error of the app's model is the app's.
 	Failure string
 }
 
@@ -294,7 +295,7 @@ func (s *Service) ownTokens(a OwnAnswer, kept conversation.KeptPrompt) int {
 
 func ownMetadata(a OwnAnswer, promptID string) map[string]any {
 	data := answerData{
-		PromptID: promptID, FinishReason: cmp.Or(a.FinishReason, llm.FinishStop), Model: a.Model, Error: a.Failure,
+		PromptID: promptID, FinishReason: cmp.Or(a.FinishReason, llm.FinishStop), Model: a.Model,
 	}
 	if a.Usage != (llm.Usage{}) {
 		data.Usage = &a.Usage

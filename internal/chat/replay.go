@@ -15,7 +15,6 @@ type answerData struct {
 	Usage        *llm.Usage `json:"usage,omitempty"`
 	Model        string     `json:"model,omitempty"`
 	Interrupted  bool       `json:"interrupted,omitempty"`
-	Error        string     `json:"error,omitempty"`
 }
 
 func (d answerData) metadata() map[string]any { return encoded[map[string]any](d) }

@@ -3,6 +3,7 @@
 package conversation
 
 import (
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -10,21 +11,19 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// UserID is the person that records belong to: the sub of the token, 1 to 128 printable characters. Every method of a
+// UserID is the person that records belong to: the sub of the token, 1 to 128 printable characters, compared as bytes. Every method of a
 // store takes it as an argument, so that no read can leave out whose records it wants.
 type UserID string
 
-// Validate returns an Invalid error unless the id is 1 to 128 printable characters. U+FFFD is not allowed: a decoder
-// writes it for what it cannot read, so that the ids of two users could become one.
+// Validate returns an Invalid error unless the id is 1 to 128 printable characters without a blank at either end, which
+// headers lose. U+FFFD is not allowed: a decoder writes it for what it cannot read, so that the ids of two users could
+// become one.
 func (u UserID) Validate() error {
 	n := utf8.RuneCountInString(string(u))
-	if !utf8.ValidString(string(u)) || n < 1 || n > 128 {
-		return fault.InvalidField("userId", "must be 1 to 128 printable characters")
-	}
-	for _, r := range string(u) {
-		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
-			return fault.InvalidField("userId", "must be 1 to 128 printable characters")
-		}
+	isPrintable := func(r rune) bool { return unicode.IsPrint(r) && r != unicode.ReplacementChar }
+	if !utf8.ValidString(string(u)) || n < 1 || n > 128 || strings.TrimSpace(string(u)) != string(u) ||
+		strings.ContainsFunc(string(u), func(r rune) bool { return !isPrintable(r) }) {
+		return fault.InvalidField("userId", "must be 1 to 128 printable characters, without a blank at either end")
 	}
 	return nil
 }

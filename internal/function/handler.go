@@ -103,7 +103,8 @@ func Direct(direct PayloadHandler) PayloadHandler {
 			return nil, invoke.Error(err)
 		}
 		if len(encoded) > maxAnswer {
-			return nil, invoke.Error(fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less", maxAnswer))
+			large := fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less", maxAnswer)
+			return nil, invoke.Error(large)
 		}
 		return json.RawMessage(encoded), nil
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -18,7 +19,7 @@ const (
 	ScopeOnBehalf = claims.ScopeOnBehalf
 )
 
-// UserHeader is the header in which a server names the user for whom it calls.
+// UserHeader is the header in which a server names the user for whom it calls, percent-encoded.
 const UserHeader = "Throughline-User"
 
 // Caller is who a request comes from: the token's user and scopes. The context carries it to the handlers of this
@@ -53,14 +54,25 @@ func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Cal
 			Field: UserHeader, Message: "is needed once: this token is a server's, and the header names the user",
 		})
 	}
-	user := conversation.UserID(named[0])
-	if user.Validate() != nil {
+	user, ok := userOf(named[0])
+	if !ok {
 		return Caller{}, fault.InvalidFields(fault.Field{
-			Field: UserHeader, Message: "must be 1 to 128 printable characters in UTF-8",
+			Field: UserHeader, Message: "must be 1 to 128 printable characters, percent-encoded as in a path, without a blank at either end",
 		})
 	}
 	c := Caller{User: user, Scopes: scopes, Server: string(subject)}
 	return c, c.checkNames(string(user))
+}
+
+// userOf returns the user that a header names, percent-encoded. Letters outside ASCII have to be encoded, because clients
+// and gateways read their bytes in different ways. So has a comma, because gateways join repeated headers with one.
+func userOf(header string) (conversation.UserID, bool) {
+	if strings.ContainsFunc(header, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ',' }) {
+		return "", false
+	}
+	text, err := url.PathUnescape(header)
+	user := conversation.UserID(text)
+	return user, err == nil && user.Validate() == nil
 }
 
 // checkNames returns a Forbidden error if one of the names is the app's own and the caller is not the app.

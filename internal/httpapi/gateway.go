@@ -59,8 +59,8 @@ func GatewayHandler(
 	}
 }
 
-var errLargeAnswer = fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less, by a smaller limit or budget",
-	maxResponse)
+var errLargeAnswer = fault.Newf(fault.TooLarge,
+	"the answer has more than %d bytes: ask for less, by a smaller limit or budget", maxResponse)
 
 // newRequest returns the HTTP request of an event. It does not check the event: callerOf reports a token that is not
 // good, and reading the body reports bad base64.

@@ -2,11 +2,15 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/httpapi"
 )
@@ -23,7 +27,23 @@ var onBehalfRules = map[string]struct {
 	user string
 }{
 	"a server names a user":     {serverScopes, forUser("ann"), 200, "", "ann"},
-	"an id with other letters":  {serverScopes, forUser("auth0|änn"), 200, "", "auth0|änn"},
+	"an id with other letters":  {serverScopes, forUser("auth0%7C%C3%A4nn"), 200, "", "auth0|änn"},
+	"an id with a percent sign": {serverScopes, forUser("50%2541"), 200, "", "50%41"},
+	"an id with a comma":        {serverScopes, forUser("ann%2Cbob"), 200, "", "ann,bob"},
+	"an id with a blank":        {serverScopes, forUser("ann%20b+c"), 200, "", "ann b+c"},
+	"letters that are encoded":  {serverScopes, forUser("%61nn"), 200, "", "ann"},
+	"two users":                 {serverScopes, forUser("ann,bob"), 422, "invalid", ""},
+	"two users and a blank":     {serverScopes, forUser("ann, bob"), 422, "invalid", ""},
+	"letters not encoded":       {serverScopes, forUser("änn"), 422, "invalid", ""},
+	"letters in Latin-1":        {serverScopes, forUser("\xe9nn"), 422, "invalid", ""},
+	"a blank at the end":        {serverScopes, forUser("ann%20"), 422, "invalid", ""},
+	"a blank at the beginning":  {serverScopes, forUser("%20ann"), 422, "invalid", ""},
+	"a control character":       {serverScopes, forUser("ann%00"), 422, "invalid", ""},
+	"a tab":                     {serverScopes, forUser("ann%09"), 422, "invalid", ""},
+	"half an escape":            {serverScopes, forUser("ann%4"), 422, "invalid", ""},
+	"no escape":                 {serverScopes, forUser("ann%zz"), 422, "invalid", ""},
+	"escapes that are no UTF-8": {serverScopes, forUser("a%FF"), 422, "invalid", ""},
+	"a mended escape":           {serverScopes, forUser("a%EF%BF%BD"), 422, "invalid", ""},
 	"a server names nobody":     {serverScopes, nil, 422, "invalid", ""},
 	"a server names no text":    {serverScopes, forUser(""), 422, "invalid", ""},
 	"a long id":                 {serverScopes, forUser(strings.Repeat("x", 129)), 422, "invalid", ""},
@@ -125,4 +145,33 @@ func TestUserIsNamedOnce(t *testing.T) {
 	if w.Code != 422 {
 		t.Errorf("status %d %s", w.Code, w.Body)
 	}
+}
+
+// TestOneUserOneName takes any text as a token's sub and, percent-encoded, as the user that a server names. Both are
+// the same user, or both are refused.
+func TestOneUserOneName(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	n := 0
+	characters := rapid.OneOf(rapid.Rune(), rapid.SampledFrom([]rune(" ,%+é|/\x00\u200b\u202e\ufffda1")))
+	rapid.Check(t, func(r *rapid.T) {
+		id := string(rapid.SliceOfN(characters, 0, 8).Draw(r, "id"))
+		if strings.HasPrefix(id, "app:") {
+			return
+		}
+		n++
+		session := fmt.Sprint("s", n)
+		named := send(t, h, call{
+			method: "POST", path: "/v1/sessions", user: "server", scopes: serverScopes,
+			headers: forUser(strings.ReplaceAll(url.QueryEscape(id), "+", "%20")),
+			body:    object{"context": "coach_conversation", "coachId": "c", "sessionId": session},
+		})
+		own := send(t, h, call{method: "GET", path: "/v1/sessions/" + session, user: id})
+		if id == "" {
+			own.status = 401 // without a user the call has no token
+		}
+		if taken, refused := named.status == 201 && own.status == 200, named.status == 422 && own.status == 401; !taken && !refused {
+			r.Fatalf("%q: %d as the user that a server names, %d as a token's", id, named.status, own.status)
+		}
+	})
 }

@@ -31,3 +31,22 @@ func TestMessageIDsOfEveryUser(t *testing.T) {
 		})
 	}
 }
+
+// TestPathsAreUTF8 sends escapes that are no UTF-8, which gateways mend in different ways. Two of them could name one
+// document.
+func TestPathsAreUTF8(t *testing.T) {
+	t.Parallel()
+	h := newDocuments(t, newMemory(t, noon).documents)
+	for _, name := range []string{"%C0%AE", "%C1%BF", "%FF", "a%ED%A0%80", "%EF%BF%BD"} {
+		for _, path := range []string{"/v1/documents/n/" + name, "/v1/documents/" + name + "/k"} {
+			for _, method := range []string{"GET", "PUT", "DELETE"} {
+				c := as("ann", method, path)
+				if method == "PUT" {
+					c.body = object{"value": object{}}
+				}
+				expectProblem(t, h, 422, "invalid", "", c)
+			}
+		}
+	}
+	expect(t, h, 201, as("ann", "PUT", "/v1/documents/n%C3%A9/%F0%9F%99%82", object{"value": object{}}))
+}

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -208,6 +209,10 @@ func (s *server) storedNow() time.Time { return conversation.Milliseconds(s.Now(
 // route passes a request to its operation. It answers 404 and 405 itself, so that these are problems too.
 func (s *server) route() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.ContainsRune(r.URL.Path, utf8.RuneError) { // invalid, or as gateways mend it
+			WriteProblem(w, fault.New(fault.Invalid, "the path is not UTF-8"))
+			return
+		}
 		if escaped := r.URL.EscapedPath(); path.Clean(escaped) != escaped {
 			WriteProblem(w, fault.New(fault.NotFound, "there is nothing at this path"))
 			return

@@ -55,7 +55,7 @@ type finishBody struct {
 	Usage        *ownUsage           `json:"usage,omitempty" doc:"Default: the lengths of the prompt and of the answer are charged."`
 	FinishReason string              `json:"finishReason,omitempty" minLength:"1" maxLength:"64" doc:"Default: stop."`
 	Model        string              `json:"model,omitempty" minLength:"1" maxLength:"200" doc:"The model that answered."`
-	Failure      string              `json:"error,omitempty" minLength:"1" maxLength:"2000" doc:"Why the answer is not whole."`
+	Failure      string              `json:"error,omitempty" minLength:"1" maxLength:"2000" doc:"Why the answer is not whole. It is not stored."`
 }
 
 type ownUsage struct {

@@ -123,7 +123,7 @@ export class Client {
     const options = (given.shift() ?? {}) as Options;
     const headers: Record<string, string> = {};
     if (body !== undefined) headers['Content-Type'] = 'application/json';
-    if (this.#user !== undefined) headers['Throughline-User'] = this.#user;
+    if (this.#user !== undefined) headers['Throughline-User'] = percentEncoded(this.#user);
     if (words.includes('key')) headers['Idempotency-Key'] = options.idempotencyKey ?? newKey();
     const kind = words.at(-1);
     const stream = kind === 'events' || kind === 'lines';
@@ -224,6 +224,11 @@ async function readJson(answer: Response): Promise<unknown> {
 function search(query: Record<string, unknown>): string {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
+}
+
+/** Returns a text with all but the unreserved characters of RFC 3986 percent-encoded. */
+function percentEncoded(text: string): string {
+  return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Returns 128 random bits in hexadecimal. crypto.randomUUID is missing from pages without https. */

@@ -1305,7 +1305,7 @@ export interface components {
         FinishBody: {
             /** @description At most 256 KiB. With parts, the default is their texts. */
             content?: string | null;
-            /** @description Why the answer is not whole. */
+            /** @description Why the answer is not whole. It is not stored. */
             error?: string | null;
             /** @description Default: stop. */
             finishReason?: string | null;
@@ -2055,7 +2055,7 @@ export interface components {
             } | null;
             /** @description Default: the session's mode. */
             mode?: string | null;
-            /** @description At most 256 KiB together with the content. */
+            /** @description At most 256 KiB together with the content. All but text need throughline/app. */
             parts?: components["schemas"]["Part"][] | null;
             /**
              * @description All but user need throughline/app.

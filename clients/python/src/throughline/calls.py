@@ -164,7 +164,7 @@ def new_call(
         content = json.dumps(given, ensure_ascii=False, allow_nan=False).encode()
         headers["Content-Type"] = "application/json"
     if user is not None:
-        headers["Throughline-User"] = user
+        headers["Throughline-User"] = urllib.parse.quote(user, safe="")
     if operation.keyed:
         headers["Idempotency-Key"] = key or secrets.token_hex(16)
     return Call(operation, base.rstrip("/") + filled, query, content, headers, timeout or 30, attempts)

@@ -343,7 +343,7 @@ class FinishBody:
     content: str | None = None
     """At most 256 KiB. With parts, the default is their texts."""
     error: str | None = None
-    """Why the answer is not whole."""
+    """Why the answer is not whole. It is not stored."""
     finish_reason: str | None = None
     """Default: stop."""
     model: str | None = None
@@ -874,7 +874,7 @@ class NewMessage:
     mode: str | None = None
     """Default: the session's mode."""
     parts: list[Part] | None = None
-    """At most 256 KiB together with the content."""
+    """At most 256 KiB together with the content. All but text need throughline/app."""
     role: Literal["user", "assistant", "system", "tool"]
     """All but user need throughline/app."""
     timestamp: datetime | None = None

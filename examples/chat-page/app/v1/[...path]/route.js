@@ -26,7 +26,7 @@ async function handle(request) {
   const user = signedIn(request);
   if (!user) return new Response(null, { status: 401 });
   if (!allowed.some((call) => call.test(`${request.method} ${pathname}`))) return new Response(null, { status: 404 });
-  const headers = { Authorization: `Bearer ${await credential()}`, 'Throughline-User': user };
+  const headers = { Authorization: `Bearer ${await credential()}`, 'Throughline-User': encodeURIComponent(user) };
   for (const name of ['Content-Type', 'Idempotency-Key']) {
     if (request.headers.has(name)) headers[name] = request.headers.get(name);
   }
