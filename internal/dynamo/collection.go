@@ -184,14 +184,14 @@ func (s *CollectionStore[T]) Delete(ctx context.Context, user conversation.UserI
 		if err != nil {
 			return false, err
 		}
-		return s.deleteStored(ctx, op, user, from, generation, nil, b)
+		return s.deleteStored(ctx, op, user, from, generation, b)
 	})
 }
 
 // deleteStored deletes a record that was read. It reports false when another writer came first. A record with a vector
-// leaves a tombstone, one that extraction may bring back a hash of its content, with what makes that due.
+// leaves a tombstone, one that extraction may bring back a hash of its content.
 func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user conversation.UserID, from stored[T],
-	generation int64, due table.Item, b *table.Backoff,
+	generation int64, b *table.Backoff,
 ) (deleted bool, err error) {
 	if !s.kind.Indexed && s.kind.Content == nil {
 		err := s.db.DeleteItem(ctx, from.key, isVersion(from.version))
@@ -199,7 +199,7 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 		return !conflict, table.Failed(op, table.IgnoreConditionFailed(err))
 	}
 	t := s.db.Transaction()
-	s.addDelete(t, user, from, generation, due)
+	s.addDelete(t, user, from, generation)
 	t.Check(table.GenerationKey(user), table.IsGeneration(generation))
 	t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, from.key)
 	failures, err := s.db.Commit(ctx, op, t, b)

@@ -216,7 +216,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	for _, m := range b.Forgotten {
 		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
 		from := stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: true, version: b.Known.Versions[m.ID]}
-		s.memories.addDelete(w.tx, user, from, session.Generation, s.dueForgetting(user, m))
+		s.memories.addDelete(w.tx, user, from, session.Generation)
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
 	s.addForgottenMessages(w.tx, at, b.ForgottenMessages)
@@ -269,15 +269,6 @@ func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) 
 	return extraction.SkippedDue{Context: context, SessionID: id, Seq: seq}, ok
 }
 
-// dueForgetting makes the trace of a forgotten memory due, by which the sweep takes its messages out of what was made
-// of them.
-func (s *ExtractionStore) dueForgetting(user conversation.UserID, m longterm.Memory) table.Item {
-	return table.Item{
-		table.AttrDueAt:    table.TimeAttr(s.db.Now()),
-		table.AttrDueShard: table.IntAttr(table.DueShard(s.memories.forgottenKey(user, m))),
-	}
-}
-
 // addForgottenMessages adds the trace by which the sweep forgets messages of which there is no memory.
 func (s *ExtractionStore) addForgottenMessages(t *table.Transaction, at recordsAt, ids []string) {
 	if len(ids) == 0 {
@@ -286,8 +277,7 @@ func (s *ExtractionStore) addForgottenMessages(t *table.Transaction, at recordsA
 	k := table.UserKey(at.user, table.ForgottenSK(messageTrace, strings.Join(ids, "\n")))
 	it := k.Attributes().With(table.Item{
 		table.AttrGeneration: table.IntAttr(at.generation), table.AttrDeletedAt: table.TimeAttr(s.db.Now()),
-		table.AttrDueAt: table.TimeAttr(s.db.Now()), table.AttrDueShard: table.IntAttr(table.DueShard(k)),
-	})
+	}).With(s.db.dueNow(k))
 	it.SetStrings(table.AttrMessageIDs, ids)
 	t.Replace(it)
 }

@@ -15,9 +15,8 @@ import (
 
 var _ erasure.ForgettingStore = (*DeletionStore)(nil)
 
-// addDelete adds the deletion of a record that was read, and what it leaves, with more attributes of that.
+// addDelete adds the deletion of a record that was read, and what it leaves.
 func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.UserID, from stored[T], generation int64,
-	more table.Item,
 ) {
 	now := s.db.Now()
 	t.Delete(from.key, isVersion(from.version))
@@ -29,7 +28,8 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		}, now.Add(erasure.FirstSweepAfter)))
 	}
 	if s.kind.Content != nil {
-		trace := s.forgottenKey(user, from.value).Attributes().With(table.Item{
+		k := s.forgottenKey(user, from.value)
+		trace := k.Attributes().With(table.Item{
 			table.AttrGeneration: table.IntAttr(generation),
 			table.AttrDeletedAt:  table.TimeAttr(now),
 			table.AttrAskedAt:    table.TimeAttr(now),
@@ -37,7 +37,17 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		if s.kind.trace != nil {
 			trace = trace.With(s.kind.trace(from.value, now))
 		}
-		t.Replace(trace.With(more))
+		if len(trace.Strings(table.AttrMessageIDs)) > 0 {
+			trace = trace.With(s.db.dueNow(k))
+		}
+		t.Replace(trace)
+	}
+}
+
+// dueNow makes the trace of what is forgotten due, by which the sweep takes its messages out of what was made of them.
+func (db *DB) dueNow(k table.Key) table.Item {
+	return table.Item{
+		table.AttrDueAt: table.TimeAttr(db.Now()), table.AttrDueShard: table.IntAttr(table.DueShard(k)),
 	}
 }
 
@@ -68,27 +78,30 @@ func forgottenOf(it table.Item) longterm.Forgotten {
 	return f
 }
 
-// ForgottenDue reads the trace of a forgotten memory.
-func (s *DeletionStore) ForgottenDue(ctx context.Context, d sweep.Due) ([]string, bool, error) {
+// ForgottenDue reads the trace of a forgotten memory, or of forgotten messages.
+func (s *DeletionStore) ForgottenDue(ctx context.Context, d sweep.Due) (erasure.Forgetting, bool, error) {
 	if !strings.HasPrefix(d.ID, table.ForgottenPrefix) {
-		return nil, false, nil
+		return erasure.Forgetting{}, false, nil
 	}
 	records, err := s.db.ReadCurrent(ctx, "read what is forgotten", d.User, dueKey(d))
 	if err != nil {
-		return nil, false, err
+		return erasure.Forgetting{}, false, err
 	}
 	it, _ := records.Current(d.User, dueKey(d))
-	return it.Strings(table.AttrMessageIDs), true, nil
+	return erasure.Forgetting{
+		MessageIDs: it.Strings(table.AttrMessageIDs), AskedAt: it.Time(table.AttrAskedAt),
+		DeletedAt: it.Time(table.AttrDeletedAt),
+	}, true, nil
 }
 
 // ForgetMessage marks a message and removes what was made of it, on condition that its session is as it was read. It
 // tries again when another writer came first.
 func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.UserID, messageID string,
-) (t erasure.Tombstone, done bool, err error) {
+) (t erasure.Tombstone, err error) {
 	const op = "forget message"
 	sk, ok := table.ParseMessageID(user, messageID)
 	if !ok {
-		return t, false, fault.Missing("message")
+		return t, fault.Missing("message")
 	}
 	k := table.UserKey(user, sk)
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
@@ -105,11 +118,11 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 		if err != nil {
 			return false, err
 		}
-		t, done = d.tombstone, m.Forgotten
+		t = d.tombstone
 		failures, err := s.db.Commit(ctx, op, d.tx, b)
 		return failures == nil, err
 	})
-	return t, done, err
+	return t, err
 }
 
 // newForgetting returns the transaction that marks a message. A summary that covers the message is deleted, and the

@@ -25,8 +25,7 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 		changed := false
 		for _, from := range chosen {
 			from.value.MessageIDs = append(slices.Clone(from.value.MessageIDs), messageID)
-			due := s.dueForgetting(user, from.value)
-			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, due, b)
+			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, b)
 			if err != nil {
 				return false, err
 			}

@@ -50,12 +50,12 @@ type MessageStore interface {
 
 // ForgettingStore takes messages that the user asked to forget out of what was made of them.
 type ForgettingStore interface {
-	// ForgottenDue returns the messages of a forgotten memory whose record is due. ok is false for other records.
-	ForgottenDue(ctx context.Context, d sweep.Due) (messageIDs []string, ok bool, err error)
-	// ForgetMessage marks a message as forgotten, and deletes the session's summary if that covers it, in one
-	// transaction. The answer has the message, and the vectors to delete but for those of the message. done says that the
-	// message was marked before. It is NotFound where the message has no record of its own.
-	ForgetMessage(ctx context.Context, user conversation.UserID, messageID string) (t Tombstone, done bool, err error)
+	// ForgottenDue returns the forgetting whose record is due. ok is false for other records.
+	ForgottenDue(ctx context.Context, d sweep.Due) (f Forgetting, ok bool, err error)
+	// ForgetMessage marks a message as forgotten, and deletes the session's summary if that covers it, with the coach's
+	// spine, in one transaction. The answer has the message, and the vectors to delete but for those of the message. It is
+	// NotFound where the message has no record of its own.
+	ForgetMessage(ctx context.Context, user conversation.UserID, messageID string) (Tombstone, error)
 }
 
 // PromptStore deletes what stored prompts quote.

@@ -2,44 +2,187 @@ package erasure
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/quote"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-// forgetAgainAfter is when messages are forgotten once more: a worker that read them before may have written a summary
-// or a vector since.
-const forgetAgainAfter = 5 * time.Minute
+const (
+	// forgetAnswersAfter is when messages are forgotten once more, with the answer to the request, which may not have been
+	// there. forgetAgainAfter is when it is done a last time: a worker that read them before may have written a summary or
+	// a vector since.
+	forgetAnswersAfter = 30 * time.Second
+	forgetAgainAfter   = 5 * time.Minute
+	// answerWithin is how long after a message the answer to it may come.
+	answerWithin = time.Hour
+)
 
-// forget takes the messages of a forgotten memory out of summaries, the index and stored prompts. The messages stay in
-// their conversations. Messages in the array of an app that has not migrated have no record to mark, so they are left.
-func (s *Sweeper) forget(ctx context.Context, user conversation.UserID, messageIDs []string) (sweep.Outcome, error) {
-	isFirst := false
-	for _, id := range messageIDs {
-		t, done, err := s.Forgetting.ForgetMessage(ctx, user, id)
-		if fault.Is(err, fault.NotFound) {
-			continue // it was deleted
+// Forgetting is what the user asked to forget: messages, up to a moment.
+type Forgetting struct {
+	MessageIDs []string
+	// AskedAt is when the user asked for it, zero where it is the time of the newest of the messages. DeletedAt is when it
+	// was begun.
+	AskedAt, DeletedAt time.Time
+}
+
+// ForgetMessages takes messages out of summaries, spines, the index and stored prompts, with what repeats them: the
+// answers to them, and messages that quote them and were said before the user asked for it. They stay in their
+// conversations, marked. It returns them. Messages in the array of an app that has not migrated have no record to mark,
+// so they are left.
+func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, f Forgetting,
+) ([]conversation.Message, error) {
+	var all []conversation.Message
+	forget := func(id string) error {
+		m, err := s.forgetMessage(ctx, user, id)
+		if err == nil {
+			all = append(all, m)
 		}
+		return fault.IgnoreNotFound(err) // it was deleted
+	}
+	for _, id := range f.MessageIDs {
+		if err := forget(id); err != nil {
+			return all, err
+		}
+	}
+	repeats, err := s.repeats(ctx, user, slices.Clone(all), f.AskedAt)
+	if err != nil {
+		return all, err
+	}
+	for _, m := range repeats {
+		if err := forget(m.ID); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// forgetMessage marks one message and deletes what was made of it.
+func (s *Service) forgetMessage(ctx context.Context, user conversation.UserID, id string,
+) (conversation.Message, error) {
+	t, err := s.Forgetting.ForgetMessage(ctx, user, id)
+	if err != nil {
+		return conversation.Message{}, err
+	}
+	vectors := append(t.Vectors, indexing.MessageVectorIDs(*t.Message)...)
+	if err := s.Index.Delete(ctx, user, t.Generation, vectors); err != nil {
+		return conversation.Message{}, err
+	}
+	return *t.Message, s.deletePrompts(ctx, t)
+}
+
+// repeats returns the messages that repeat forgotten ones: the assistant's lines between one of them and the user's
+// next message, and those that quote one of them and came before the user asked to forget it. At most 2,000 messages
+// are read, from the first of the forgotten ones on.
+func (s *Service) repeats(ctx context.Context, user conversation.UserID, of []conversation.Message, asked time.Time,
+) (found []conversation.Message, err error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	r := repeatFinder{ids: map[string]bool{}, answered: map[string]bool{}, asked: asked}
+	slices.SortFunc(of, func(a, b conversation.Message) int { return a.Timestamp.Compare(b.Timestamp) })
+	for _, m := range of {
+		if r.ids[m.ID] = true; m.Timestamp.After(r.asked) {
+			r.asked = m.Timestamp
+		}
+		if m.Role == conversation.RoleUser {
+			r.quotes = append(r.quotes, quote.New(m.Content))
+		}
+	}
+	last := conversation.Range{From: of[0].Timestamp, To: r.asked.Add(answerWithin)}
+	page := conversation.Page{Limit: quotePage}
+	for read := 0; read < maxQuoteMessages; {
+		newer, next, err := s.Timeline.Timeline(ctx, user, last, page)
 		if err != nil {
-			return sweep.Kept, err
+			return nil, err
 		}
-		isFirst = isFirst || !done
-		vectors := append(t.Vectors, indexing.MessageVectorIDs(*t.Message)...)
-		if err := s.Index.Delete(ctx, user, t.Generation, vectors); err != nil {
-			return sweep.Kept, err
+		for _, m := range newer {
+			if r.isRepeat(m) {
+				found = append(found, m)
+			}
 		}
-		if err := s.reindexer.ReindexNext(ctx, user, *t.Message); err != nil {
-			return sweep.Kept, err
+		read += len(newer)
+		if page.After = next; next == "" {
+			break
 		}
-		if err := s.deletePrompts(ctx, t); err != nil {
+	}
+	return found, nil
+}
+
+// repeatFinder finds what repeats forgotten messages in a user's messages, which it sees in the order of their times.
+type repeatFinder struct {
+	ids    map[string]bool
+	quotes []*quote.Matcher
+	asked  time.Time
+	// answered has the sessions whose last message of the user is forgotten.
+	answered map[string]bool
+}
+
+func (r *repeatFinder) isRepeat(m conversation.Message) bool {
+	isAnswer := m.Role == conversation.RoleAssistant
+	switch {
+	case !isAnswer && m.Role != conversation.RoleUser:
+		return false
+	case r.ids[m.ID]:
+		r.answered[m.SessionID] = !isAnswer
+		return false
+	case isAnswer && r.answered[m.SessionID]:
+		return true
+	}
+	quotes := func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
+	isQuote := !m.Timestamp.After(r.asked) && slices.ContainsFunc(r.quotes, quotes)
+	if !isAnswer {
+		r.answered[m.SessionID] = isQuote
+	}
+	return isQuote
+}
+
+// forget goes on with a forgetting, and indexes anew what follows the messages. It comes back twice.
+func (s *Sweeper) forget(ctx context.Context, user conversation.UserID, f Forgetting) (sweep.Outcome, error) {
+	messages, err := s.ForgetMessages(ctx, user, f)
+	if err != nil {
+		return sweep.Kept, err
+	}
+	for _, m := range messages {
+		if err := s.reindexer.ReindexNext(ctx, user, m); err != nil {
 			return sweep.Kept, err
 		}
 	}
-	if isFirst {
-		return sweep.Again(s.Now().Add(forgetAgainAfter)), nil
+	for _, again := range []time.Duration{forgetAnswersAfter, forgetAgainAfter} {
+		if at := f.DeletedAt.Add(again); s.Now().Before(at) && len(f.MessageIDs) > 0 {
+			return sweep.Again(at), nil
+		}
 	}
 	return sweep.Removed, nil
+}
+
+// Memories are the memories of a store. Deleting one forgets it: what the service makes of its messages is gone, too.
+type Memories struct {
+	longterm.Collection[longterm.Memory]
+	service *Service
+}
+
+// NewMemories returns the memories of a store with a service that forgets their messages.
+func NewMemories(store longterm.Collection[longterm.Memory], s *Service) Memories {
+	return Memories{store, s}
+}
+
+// Delete deletes a memory, and then forgets the messages that it was drawn from. Where that fails, the sweep goes on
+// with it, and a repeat is NotFound.
+func (m Memories) Delete(ctx context.Context, user conversation.UserID, id string) error {
+	gone, err := m.Get(ctx, user, id)
+	if err != nil {
+		return err
+	}
+	if err := m.Collection.Delete(ctx, user, id); err != nil {
+		return err
+	}
+	now := m.service.Now()
+	_, err = m.service.ForgetMessages(ctx, user, Forgetting{MessageIDs: gone.MessageIDs, AskedAt: now, DeletedAt: now})
+	return err
 }

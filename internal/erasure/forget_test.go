@@ -2,6 +2,7 @@ package erasure_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,7 +10,9 @@ import (
 
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -31,7 +34,11 @@ func (s *fixture) forget(sessionID string, fact longterm.Memory) {
 	}
 	b := extraction.Batch{
 		Lease: lease, Last: true, Through: conversation.Watermark{Seq: session.LastSeq}, Known: known,
-		Forgotten: []longterm.Memory{fact},
+	}
+	if fact.ID == "" {
+		b.ForgottenMessages = fact.MessageIDs
+	} else {
+		b.Forgotten = []longterm.Memory{fact}
 	}
 	if deleted, err := s.store.Extraction.SaveExtraction(ctx, ann, session, b); len(deleted) > 0 || err != nil {
 		s.t.Fatal(deleted, err)
@@ -93,6 +100,8 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	if n := count(s.keys(ann), "prompt#"); n != 0 {
 		t.Errorf("%d prompts quote it", n)
 	}
+	s.advance(30 * time.Second)
+	s.checkForgotten([]bool{false, true, false}, "old")
 	s.summarize(ann, "old")
 	s.advance(5 * time.Minute)
 	s.checkForgotten([]bool{false, true, false}, "old")
@@ -120,5 +129,94 @@ func (s *fixture) checkForgotten(want []bool, id string) {
 	}
 	if session.Summary != nil || session.Summarized.Seq != 0 || session.DueAt.After(s.clock()) {
 		s.t.Errorf("%s: after it was forgotten: %+v", id, session)
+	}
+}
+
+// say appends lines to a session. Those of the assistant begin with "> ". It returns their ids.
+func (s *fixture) say(session string, lines ...string) (ids []string) {
+	s.t.Helper()
+	s.addMessages(ann, session)
+	for _, line := range lines {
+		s.advance(time.Second)
+		m := conversation.NewMessage{Role: conversation.RoleUser, Content: line}
+		if rest, isAnswer := strings.CutPrefix(line, "> "); isAnswer {
+			m.Role, m.Content = conversation.RoleAssistant, rest
+		}
+		a, err := s.store.Messages.Append(s.t.Context(), ann, conversation.Append{
+			SessionID: session, Messages: []conversation.NewMessage{m},
+		})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		ids = append(ids, a.Messages[0].ID)
+		s.indexed(ann, 0, indexing.MessageVectorIDs(a.Messages[0])...)
+	}
+	return ids
+}
+
+// TestForgetWhatRepeats forgets by each way: the answers to the messages and what quotes them are gone, in every
+// session, and nothing that was said after the wish. The history keeps all.
+func TestForgetWhatRepeats(t *testing.T) {
+	for name, forget := range map[string]func(s *fixture, said, asked []string){
+		"a memory, in words": func(s *fixture, said, asked []string) {
+			fact := s.remember(longterm.Extracted, conversation.Message{ID: said[2]})
+			fact.MessageIDs = []string{said[2], asked[0]}
+			s.forget("new", fact)
+		},
+		"messages without a memory": func(s *fixture, said, asked []string) {
+			s.forget("new", longterm.Memory{MessageIDs: []string{said[2], asked[0]}})
+		},
+		"a memory, by a call": func(s *fixture, said, _ []string) {
+			fact := s.remember(longterm.Extracted, conversation.Message{ID: said[2]})
+			memories := erasure.NewMemories(s.store.Memories, s.Service)
+			if err := memories.Delete(s.t.Context(), ann, fact.ID); err != nil {
+				s.t.Fatal(err)
+			}
+			s.checkSaid("old", "..FF.", false) // at once, without the sweep
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(t)
+			said := s.say("old", "Hello", "> Hi, what is the number?", "It is 4929 1234 5678 9015", "> Thank you, I have it.",
+				"What's next?")
+			s.say("other", "Is 9015 the end of it?", "> It ends in 9015.", "How is the weather?", "> Sunny.")
+			s.summarize(ann, "old")
+			s.summarize(ann, "other")
+			asked := s.say("new", "Please forget the card's number")
+			s.advance(time.Second)
+			forget(s, said, asked)
+			s.advance(time.Second)
+			answer := s.say("new", "> Done: it is gone.", "My new one ends in 9015, note it.", "> Noted: 9015.")
+			if _, err := s.sweep(); err != nil {
+				t.Fatal(err)
+			}
+			s.checkSaid("old", "..FF.", true)
+			s.checkSaid("other", "FF..", true)
+			if name == "a memory, by a call" {
+				s.checkSaid("new", "....", true)
+				return
+			}
+			s.checkSaid("new", "FF..", true)
+			if s.vectors(ann, 0)[answer[0]] {
+				t.Error("the answer to the request is in the index")
+			}
+		})
+	}
+}
+
+// checkSaid checks which lines of a session are forgotten, and that its summary is gone where there was one.
+func (s *fixture) checkSaid(id, want string, hasSwept bool) {
+	s.t.Helper()
+	session, messages := s.read(id)
+	got := ""
+	for _, m := range messages {
+		if m.Forgotten {
+			got += "F"
+		} else {
+			got += "."
+		}
+	}
+	if got != want || session.Summary != nil && hasSwept {
+		s.t.Errorf("%s: forgotten are %s, want %s; the summary is %v", id, got, want, session.Summary)
 	}
 }

@@ -21,8 +21,8 @@ func (s script) Complete(context.Context, llm.Request) (llm.Completion, error) {
 	return llm.Completion{Text: string(s), Model: "m"}, nil
 }
 
-// TestLargestAnswer stores all of an answer that one transaction, of at most 100 writes, does not hold: the watermark is
-// raised with the last part. Nothing is lost, and the wishes to forget come first.
+// TestLargestAnswer stores all of an answer that one transaction, of at most 100 writes, does not hold: the watermark
+// is raised with the last part. Nothing is lost, and the wishes to forget come first.
 func TestLargestAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, "ann")

@@ -42,7 +42,8 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !p.wasForgottenBefore(p.ids[s.Repeats], s.at) {
+	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
+	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !slices.ContainsFunc(p.forget, isAnew) {
 		return // the user has deleted what the fact repeats while the model worked
 	}
 	if !exists {
@@ -90,10 +91,9 @@ func (p *planner) newMemory(s statement) *longterm.Memory {
 func (p *planner) pins(s statement) bool {
 	isSafety := s.isSafety() || registry.Live().IsSafetyType(string(s.Type))
 	isFirm := s.Status != longterm.Planned || !s.from.IsZero()
-	return isSafety && isFirm && s.Confidence >= minPinned && p.mayPin()
-}
-
-func (p *planner) mayPin() bool {
+	if !isSafety || !isFirm || s.Confidence < minPinned {
+		return false
+	}
 	n := 0
 	for _, m := range slices.Concat(p.memories, p.newMemories) {
 		if m.Pinned {
@@ -105,11 +105,6 @@ func (p *planner) mayPin() bool {
 
 // isAppPinned reports whether the app has pinned a memory, which then only the app or a wish to forget ends.
 func isAppPinned(m *longterm.Memory) bool { return m.Pinned && m.Source != longterm.Extracted }
-
-// wasForgottenBefore reports whether a message before that time asked to forget a memory.
-func (p *planner) wasForgottenBefore(id string, at time.Time) bool {
-	return slices.ContainsFunc(p.forget, func(m longterm.Memory) bool { return m.ID == id && at.After(m.ValidUntil) })
-}
 
 // isForgotten reports whether a memory says again what the user has asked to forget since, now or before.
 func (p *planner) isForgotten(m longterm.Memory) bool {
@@ -165,6 +160,7 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if !s.at.After(m.Said()) {
 		return
 	}
+	before := *m
 	m.SaidAt, m.UpdatedAt, p.changed[m.ID] = s.at, s.at, true
 	if !s.until.IsZero() {
 		m.Until = s.until
@@ -177,7 +173,7 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 		m.Status == longterm.Reported && s.Status == longterm.Stated {
 		m.Status = ""
 	}
-	p.moveStart(m, s.at)
+	p.inherit(&before, m, s.at)
 }
 
 // supersede ends an old memory in favour of another, which was said at that time. Sessions may be read in another order
@@ -199,44 +195,46 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if isAppPinned(old) || isVague {
 		return
 	}
-	if p.isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" && by.From.IsZero() {
-		by.Until, by.ValidUntil, by.EndedReason, by.SupersededBy = old.Until, old.ValidUntil, old.EndedReason, old.SupersededBy
+	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" && by.From.IsZero() {
+		by.Until, by.ValidUntil = old.Until, old.ValidUntil
+		by.EndedReason, by.SupersededBy = old.EndedReason, old.SupersededBy
 		p.changed[by.ID] = true
 	}
 	p.inherit(old, by, replaced)
 	p.replace(old, by, replaced)
 }
 
-// replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun ends
-// at once.
+// replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun
+// ends at once.
 func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
-	at = p.notLater(at)
+	at = notLater(at, p.now)
 	start := by.From.Start(p.zone)
 	isHeld := !old.From.IsAhead(p.now) && (old.Status != longterm.Planned || !old.From.IsZero())
 	if isHeld && start.After(at) {
 		at = start
 	}
-	if isHeld && by.From.IsAhead(p.now) && (old.SupersededBy == by.ID || !old.Until.IsOver(start)) {
+	if isHeld && by.From.IsAhead(p.now) && !old.Until.IsOver(start) {
 		old.Until = by.From.Before()
 	}
-	old.ValidUntil, old.EndedReason, old.SupersededBy, p.changed[old.ID] = at, longterm.EndedReplaced, by.ID, true
+	old.ValidUntil, old.EndedReason, old.SupersededBy = at, longterm.EndedReplaced, by.ID
+	p.changed[old.ID] = true
 }
 
-// notLater returns a time that is not in the future. A message from a clock that is ahead ends what it ends now.
-func (p *planner) notLater(at time.Time) time.Time {
-	if at.After(p.now) {
-		return p.now.UTC()
+// notLater returns a time that is not after another one, now. A message from a clock that is ahead ends what it ends now.
+func notLater(at, now time.Time) time.Time {
+	if at.After(now) {
+		return now.UTC()
 	}
 	return at
 }
 
 // isReplacedLater reports whether another memory takes the place of one after that time.
-func (p *planner) isReplacedLater(m *longterm.Memory, at time.Time) bool {
+func isReplacedLater(m *longterm.Memory, at time.Time) bool {
 	return m.SupersededBy != "" && m.ValidUntil.After(at)
 }
 
-// inherit gives what an ended memory was to take the place of later to the one that takes its own place, or, without
-// one, back to itself: a plan that was given up replaces nothing.
+// inherit gives what a memory was to take the place of later to the one that takes its own place, or that it has become
+// itself. Without one it gives it back: a plan that was given up replaces nothing.
 func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
 	for _, m := range slices.Concat(p.memories, p.newMemories) {
 		if m.SupersededBy != ended.ID || !m.ValidUntil.After(at) {
@@ -248,15 +246,6 @@ func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
 		m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = time.Time{}, "", "", true
 		if by != nil && m != by {
 			p.replace(m, by, at)
-		}
-	}
-}
-
-// moveStart moves the end of what a memory takes the place of to its beginning, which was said at that time.
-func (p *planner) moveStart(m *longterm.Memory, at time.Time) {
-	for _, old := range p.memories {
-		if old.SupersededBy == m.ID && old.ValidUntil.After(at) {
-			p.replace(old, m, at)
 		}
 	}
 }
@@ -285,7 +274,7 @@ func (p *planner) endMemory(e ending) {
 }
 
 func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
-	at = p.notLater(at)
+	at = notLater(at, p.now)
 	p.inherit(m, nil, at)
 	m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = at, reason, "", true
 }

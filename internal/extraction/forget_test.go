@@ -1,11 +1,16 @@
 package extraction_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // TestForgottenMessagesAreNotRead has a message that the user asked to forget before it was read, and one before the
@@ -15,8 +20,8 @@ func TestForgottenMessagesAreNotRead(t *testing.T) {
 	e := newEcho(t)
 	forget := func(m conversation.Message) {
 		t.Helper()
-		if _, done, err := e.stores.Forgetting.ForgetMessage(t.Context(), e.user, m.ID); done || err != nil {
-			t.Fatal(done, err)
+		if _, err := e.stores.Forgetting.ForgetMessage(t.Context(), e.user, m.ID); err != nil {
+			t.Fatal(err)
 		}
 	}
 	forget(e.say(t, "a", "fact 1", "fact 2")[0])
@@ -47,4 +52,56 @@ func TestMessagesThatAreNotRead(t *testing.T) {
 	if strings.Contains(e.inputs[0], "fact 1") {
 		t.Errorf("the model reads:\n%s", e.inputs[0])
 	}
+}
+
+// TestForgetMessages has the user ask to forget a line that was read before, and of which nothing is known. The answers
+// to it and to the request go with it, and no later request has any of them.
+func TestForgetMessages(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	f.model = script(emptyAnswer)
+	f.create(t, "a")
+	say := func(texts ...string) {
+		var all []conversation.NewMessage
+		for i, text := range texts {
+			role := []conversation.Role{conversation.RoleUser, conversation.RoleAssistant}[i%2]
+			all = append(all, conversation.NewMessage{Role: role, Content: text})
+		}
+		f.append(t, "a", all...)
+		f.advance(time.Minute)
+	}
+	say("Hi there", "Hello", "STRIPE_KEY=sk_live_51HabcDEF", "The key begins with sk_live_51HabcDEF.")
+	f.extract(t, "a")
+	f.model = script(`{"facts":[],"ended":[],"openLoops":[],"closedLoops":[],"forgetMessages":["m3","m1","m9"]}`)
+	say("Forget that key", "Forgotten.")
+	f.extract(t, "a")
+	service := erasure.NewSweeper(f.stores.Erasure(noIndex{}, f.clock), noIndex{})
+	if _, err := f.stores.Sweep(t.Context(), sweep.Deletions, service, f.clock); err != nil {
+		t.Fatal(err)
+	}
+	session := f.session(t, "a")
+	all, err := f.stores.Extraction.MessagesAfter(t.Context(), f.user, session, conversation.Watermark{}, 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, m := range all {
+		if !m.Forgotten {
+			kept = append(kept, m.Content)
+		}
+	}
+	if diff := cmp.Diff([]string{"Hi there", "Hello"}, kept); diff != "" || len(all) != 6 {
+		t.Errorf("of %d messages not forgotten (-want +got):\n%s", len(all), diff)
+	}
+}
+
+// noIndex has no vectors.
+type noIndex struct{}
+
+func (noIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
+
+func (noIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
+
+func (noIndex) ReindexNext(context.Context, conversation.UserID, conversation.Message) error {
+	return nil
 }

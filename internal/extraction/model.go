@@ -201,18 +201,18 @@ func (p *planner) newQuestion(w window) question {
 	named := len(w.messages)
 	section("Earlier lines", len(w.earlier), func(i int) string {
 		if w.earlier[i].Role != conversation.RoleUser {
-			return p.messageLine("", w.earlier[i], contextRunes)
+			return messageLine(p.zone, "", w.earlier[i], contextRunes)
 		}
 		named++
-		return p.messageLine(short(messageLetter, named-1, w.earlier[i].ID)+" ", w.earlier[i], contextRunes)
+		return messageLine(p.zone, short(messageLetter, named-1, w.earlier[i].ID)+" ", w.earlier[i], contextRunes)
 	})
 	named = 0
 	section("New lines", len(w.lines), func(i int) string {
 		if w.lines[i].Role != conversation.RoleUser {
-			return p.messageLine("", w.lines[i], contextRunes)
+			return messageLine(p.zone, "", w.lines[i], contextRunes)
 		}
 		named++
-		return p.messageLine(short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
+		return messageLine(p.zone, short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
 	})
 	q.text = b.String()
 	return q
@@ -257,8 +257,8 @@ func (p *planner) loopLine(name string, t longterm.Todo) string {
 }
 
 // messageLine is a line of the conversation. One of the assistant has no id, so that the model cannot name it.
-func (p *planner) messageLine(id string, m conversation.Message, limit int) string {
-	at := m.Timestamp.In(p.zone).Format("2006-01-02 15:04 Monday")
+func messageLine(zone *time.Location, id string, m conversation.Message, limit int) string {
+	at := m.Timestamp.In(zone).Format("2006-01-02 15:04 Monday")
 	return fmt.Sprintf("[%s%s] %s: %s", id, at, m.Role, safeLine(m.Content, limit))
 }
 

@@ -10,13 +10,15 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	create := as("ann", "POST", "/v1/memories", object{
-		"type": "PEOPLE", "content": "Mia visits.", "status": "planned", "about": "Mia", "from": "2026-11-16", "until": "2026-11-20",
+		"type": "PEOPLE", "content": "Mia visits.", "status": "planned", "about": "Mia", "from": "2026-11-16",
+		"until":  "2026-11-20",
 		"saidAt": "2026-01-30T10:00:00Z",
 	})
 	made := answer(t, h, 201, create)
 	at := "/v1/memories/" + made["id"].(string)
 	for name, want := range map[string]string{
-		"status": "planned", "about": "Mia", "from": "2026-11-16", "until": "2026-11-20", "saidAt": "2026-01-30T10:00:00.000Z",
+		"status": "planned", "about": "Mia", "from": "2026-11-16", "until": "2026-11-20",
+		"saidAt": "2026-01-30T10:00:00.000Z",
 	} {
 		if made[name] != want {
 			t.Errorf("%s is %v, want %s", name, made[name], want)
@@ -34,7 +36,8 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		t.Errorf("%v, valid: %s", over, valid())
 	}
 	again := patch(object{"from": nil, "until": nil, "endedReason": nil, "saidAt": nil})
-	if again["from"] != nil || again["saidAt"] != again["createdAt"] || again["until"] != nil || again["endedReason"] != nil || valid() == "" {
+	if again["from"] != nil ||
+		again["saidAt"] != again["createdAt"] || again["until"] != nil || again["endedReason"] != nil || valid() == "" {
 		t.Errorf("changed to %v", again)
 	}
 	for _, wrong := range []string{"2026-02-30", "2026-02-03T25:00:00Z"} {

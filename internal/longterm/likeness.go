@@ -101,8 +101,8 @@ func newSubject(about string) Likeness {
 	return out
 }
 
-// IsSameSubject reports whether two texts may name the same person: "Mia" and "Mia, the user's daughter". No text is the
-// user.
+// IsSameSubject reports whether two texts may name the same person: "Mia" and "Mia, the user's daughter". No text is
+// the user.
 func IsSameSubject(a, b string) bool { return newSubject(a).isSameSubject(newSubject(b)) }
 
 func (l Likeness) isSameSubject(other Likeness) bool {

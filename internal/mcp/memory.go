@@ -51,7 +51,8 @@ type memories struct{ *handler }
 func (h memories) toMemory(m longterm.Memory) memory {
 	return memory{
 		ID: m.ID, Type: string(m.Type), Content: untrusted.Clean(m.Content), Pinned: m.Pinned, Source: string(m.Source),
-		About: m.About, Status: string(m.Status), From: m.From.String(), Until: m.Until.String(), Valid: m.Valid(longterm.InLastZone(h.Now())),
+		About: m.About, Status: string(m.Status), From: m.From.String(), Until: m.Until.String(),
+		Valid:       m.Valid(longterm.InLastZone(h.Now())),
 		EndedReason: string(m.EndedReason), SaidAt: formatted(m.Said()), UpdatedAt: formatted(m.UpdatedAt),
 	}
 }
@@ -145,8 +146,8 @@ func (h memories) add(s *sdk.Server) {
 	}, h.update)
 	add(h.handler, s, tool{
 		name: "forget", title: "Forget a fact", hints: hints{destroys: true, repeatable: true},
-		does: "Delete one fact for good, by its exact id. It cannot be undone: call it only after the user asked for it. " +
-			"Returns a receipt.",
+		does: "Delete one fact for good, by its exact id, and forget the messages that it was drawn from. It cannot be " +
+			"undone: call it only after the user asked for it. Returns a receipt.",
 		limit: func(p map[string]*jsonschema.Schema) { length(p["id"], 1, maxID) },
 	}, h.forget)
 	add(h.handler, s, tool{
@@ -296,7 +297,7 @@ func setMoment(m *longterm.Moment, field, text string) (err error) {
 	return nil
 }
 
-// forget deletes a memory. A repeat finds none.
+// forget deletes a memory and forgets what it was drawn from. A repeat finds none.
 func (h memories) forget(ctx context.Context, c Caller, in forgetInput) (receipt, error) {
 	m, err := h.Memories.Get(ctx, c.User, in.ID)
 	if err != nil {
@@ -308,7 +309,8 @@ func (h memories) forget(ctx context.Context, c Caller, in forgetInput) (receipt
 	return receipt{
 		Forgotten: true, ID: m.ID, Type: string(m.Type),
 		ForgottenAt: conversation.FormatTime(conversation.Milliseconds(h.Now())),
-		Effect:      "No prompt, search or list has it any more. It is not drawn again from what was said before.",
+		Effect: "No prompt, search, summary or list has it any more, nor the messages that it was drawn from, which stay " +
+			"in the history, marked. It is not drawn again from what was said before.",
 	}, nil
 }
 

@@ -236,7 +236,7 @@ func TestForgottenMessagesAreNotFound(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("%d messages are found", len(found))
 	}
-	if _, _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID); err != nil {
+	if _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID); err != nil {
 		t.Fatal(err)
 	}
 	if again := s.recall("ann", query).Records; len(again) != 1 || again[0].Message.ID != found[1].Message.ID {

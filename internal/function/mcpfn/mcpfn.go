@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/auth"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/function/tokencheck"
@@ -40,9 +41,13 @@ func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (
 	if err != nil {
 		return nil, err
 	}
+	eraser, err := function.Eraser(cfg, rt, db)
+	if err != nil {
+		return nil, err
+	}
 	checked := httpapi.NewDoor(function.Base(cfg, rt, db), verifier)
 	return checked.Handler(mcp.New(mcp.Deps{
-		Door: door{checked}, Search: search, Memories: dynamo.NewMemoryStore(db),
+		Door: door{checked}, Search: search, Memories: erasure.NewMemories(dynamo.NewMemoryStore(db), eraser),
 		Facts:    dynamo.NewRecallSource(db),
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Summary: dynamo.NewUserSummaryStore(db),
 		Prompts: caller.NewPrompts(lambdaclient.Traced(lambdaclient.New(cfg)), cfg.PromptFunction()),

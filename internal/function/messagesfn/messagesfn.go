@@ -37,11 +37,13 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
+	longTerm := function.LongTerm(rt, db)
+	longTerm.Memories = erasure.NewMemories(longTerm.Memories, eraser)
 	handler := httpapi.Messages(httpapi.MessagesDeps{
 		Base:     function.Base(cfg, rt, db),
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
 		Messages:       dynamo.NewMessageStore(db),
-		MessageRemover: eraser, SessionCutter: eraser, LongTerm: function.LongTerm(rt, db),
+		MessageRemover: eraser, SessionCutter: eraser, LongTerm: longTerm,
 		Documents: dynamo.NewDocumentStore(db),
 		Spines:    dynamo.NewSpineStore(db), Usage: dynamo.NewQuotaStore(db), Health: healthOf(cfg, rt, db),
 		Eraser: userEraser{eraser, function.Report(rt.Log)}, Tokens: tokens, Cursors: cursors,
