@@ -220,7 +220,8 @@ func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
 	p.changed[old.ID] = true
 }
 
-// notLater returns a time that is not after another one, now. A message from a clock that is ahead ends what it ends now.
+// notLater returns a time that is not after another one, now. A message from a clock that is ahead ends what it ends
+// now.
 func notLater(at, now time.Time) time.Time {
 	if at.After(now) {
 		return now.UTC()
