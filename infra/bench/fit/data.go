@@ -3,6 +3,9 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/internal/conversation"
@@ -51,10 +54,26 @@ func samplesOf(set dataset.Set) []sample {
 	return samples
 }
 
-// The groups that questions are reported and weights are left out by.
-func bySet(p pool) string          { return p.set }
-func byConversation(p pool) string { return p.set + "/" + p.conversation }
-func byCategory(p pool) string     { return p.set + " " + p.category }
+// The groups that questions are reported by.
+func bySet(p pool) string      { return p.set }
+func byCategory(p pool) string { return p.set + " " + p.category }
+
+// byKind groups data sets of one kind: "lifebench-en" and "lifebench-zh" have the same lives in two languages. Weights
+// that have not seen one must not have seen the other.
+func byKind(p pool) string {
+	kind, _, _ := strings.Cut(p.set, "-")
+	return kind
+}
+
+// byPerson groups the conversations of one person: those whose ids differ in a number or a language only, such as
+// "lifebench_en_ann" and "lifebench_zh_ann", or "realmem_ann_1" and "realmem_ann_2".
+func byPerson(p pool) string {
+	parts := strings.Split(p.conversation, "_")
+	return byKind(p) + "/" + strings.Join(slices.DeleteFunc(parts, func(part string) bool {
+		_, err := strconv.Atoi(part)
+		return err == nil || part == "en" || part == "zh"
+	}), "_")
+}
 
 // grouped returns the pools of questions by their group, and the names of the groups in the order of the data.
 func grouped(pools []pool, group func(p pool) string) (names []string, groups map[string][]pool) {

@@ -53,15 +53,19 @@ func (m model) scores(p pool) []float64 {
 	return out
 }
 
-// weightsOf returns how much each pool counts: each data set as much as another one, whatever its number of questions.
+// weightsOf returns how much each pool counts: each kind of data as much as another one, and each data set of a kind,
+// whatever its number of questions.
 func weightsOf(pools []pool) []float64 {
-	counts := map[string]float64{}
+	kinds, counts := map[string]map[string]bool{}, map[string]float64{}
 	for _, p := range pools {
-		counts[p.set]++
+		if counts[p.set]++; kinds[byKind(p)] == nil {
+			kinds[byKind(p)] = map[string]bool{}
+		}
+		kinds[byKind(p)][p.set] = true
 	}
 	weights := make([]float64, len(pools))
 	for n, p := range pools {
-		weights[n] = 1 / (counts[p.set] * float64(len(counts)))
+		weights[n] = 1 / (counts[p.set] * float64(len(kinds)*len(kinds[byKind(p)])))
 	}
 	return weights
 }

@@ -130,7 +130,7 @@ func TestLeftOut(t *testing.T) {
 		drawPools(random, "b", "cleo", 60, map[string]float64{"speaker": 6}),
 	)
 	weight := func(f fitted, name string) float64 { return f.weights[column(name)] }
-	conversations := leaveOut(pools, byConversation)
+	conversations := leaveOut(pools, byPerson)
 	if len(conversations.weights) != 3 {
 		t.Fatalf("%d models for 3 conversations", len(conversations.weights))
 	}

@@ -20,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,9 +84,9 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.leaveOneOut != "" {
 		return o.writeLeaveOneOut(pools)
 	}
-	unseen := []part{{"other conversations", leaveOut(pools, byConversation).probabilities}}
-	if sets, _ := grouped(pools, bySet); len(sets) > 1 {
-		unseen = append(unseen, part{"other data sets", leaveOut(pools, bySet).probabilities})
+	unseen := []part{{"other conversations", leaveOut(pools, byPerson).probabilities}}
+	if kinds, _ := grouped(pools, byKind); len(kinds) > 1 {
+		unseen = append(unseen, part{"other data sets", leaveOut(pools, byKind).probabilities})
 	}
 	reportAll(out, pools, unseen)
 	for _, u := range unseen {
@@ -181,9 +180,16 @@ func (o options) writeLeaveOneOut(pools []pool) error {
 		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
 	}
 	index := indexShares(pools)
-	without := leaveOut(pools, func(p pool) string { return p.conversation }).weights
-	if len(index) > 1 {
-		maps.Copy(without, leaveOut(pools, func(p pool) string { return "set-" + p.set }).weights)
+	without := map[string]fitted{}
+	people, kinds := leaveOut(pools, byPerson), leftOut{}
+	if names, _ := grouped(pools, byKind); len(names) > 1 {
+		kinds = leaveOut(pools, byKind)
+	}
+	for _, p := range pools {
+		without[p.conversation] = people.weights[byPerson(p)]
+		if w, known := kinds.weights[byKind(p)]; known {
+			without["set-"+p.set] = w
+		}
 	}
 	for name, weights := range without {
 		text, err := o.encode(weights, " without "+name)

@@ -52,7 +52,7 @@ func newScanner(q *Query) *scanner {
 func (s *scanner) scan(full string, counts []int) text {
 	full = truncate.Bytes(full, maxTextBytes)
 	t := text{counts: counts}
-	t.asks = strings.HasSuffix(strings.TrimRight(full, " \t\n\"'"), "?")
+	t.asks = isQuestion(strings.TrimRight(full, " \t\n\"'”」"))
 	if len(s.query.names) > 0 {
 		t.head = head(full)
 	}
@@ -79,6 +79,12 @@ func (s *scanner) scan(full string, counts []int) text {
 	return t
 }
 
+// isQuestion reports whether a text ends with a question mark of any script.
+func isQuestion(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(s)
+	return last == '?' || last == '？' || last == '؟'
+}
+
 // count counts a word. An odd one has an apostrophe or bytes beyond ASCII, and may be several words.
 func (s *scanner) count(t *text, run string, odd bool) {
 	if odd {
@@ -89,6 +95,8 @@ func (s *scanner) count(t *text, run string, odd bool) {
 		for _, h := range s.hits[from:] {
 			t.counts[h.Term]++
 		}
+		t.hasTime = t.hasTime || s.query.when && strings.ContainsAny(run, "年月日号號周週星点點时時昨今明년월일")
+		t.hasNumber = t.hasNumber || s.query.number && strings.ContainsAny(run, "0123456789")
 		return
 	}
 	t.words++
