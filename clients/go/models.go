@@ -131,7 +131,7 @@ type ChangedMemory struct {
 	EndedReason Nullable[string] `json:"endedReason,omitzero"`
 	// null removes it.
 	From Nullable[string] `json:"from,omitzero"`
-	// At most 16 KiB.
+	// At most 16 KiB. Needs throughline/app.
 	MessageIDs Nullable[[]string] `json:"messageIds,omitzero"`
 	// Whether it is a safety fact, which no prompt drops.
 	Pinned Nullable[bool] `json:"pinned,omitzero"`
@@ -747,7 +747,7 @@ type NewMemory struct {
 	EndedReason string `json:"endedReason,omitzero"`
 	// The first day on which it holds, or the time of its beginning.
 	From string `json:"from,omitzero"`
-	// What it was drawn from, at most 16 KiB.
+	// What it was drawn from, at most 16 KiB. Needs throughline/app.
 	MessageIDs []string `json:"messageIds,omitzero"`
 	// Whether every prompt has it, as injuries and allergies.
 	Pinned *bool `json:"pinned,omitzero"`

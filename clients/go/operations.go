@@ -511,7 +511,8 @@ type ListDocumentNamespacesQuery struct {
 }
 
 // ListDocumentNamespaces lists the namespaces of documents. Each that has a document, as the list of its labels.
-// With maxDepth they are cut to so many labels. A page may be short, with a nextCursor.
+// With maxDepth they are cut to so many labels. A page may be short, with a nextCursor. It counts as ten
+// requests.
 func (c *Client) ListDocumentNamespaces(
 	ctx context.Context,
 	query ListDocumentNamespacesQuery,

@@ -44,8 +44,12 @@ func checkPaths(paths []string) error {
 	}
 	var wrong []fault.Field
 	for i, path := range paths {
+		field := fmt.Sprintf("index[%d]", i)
 		if _, ok := parsePath(path); !ok {
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("index[%d]", i), Message: "must be " + pathRule})
+			wrong = append(wrong, fault.Field{Field: field, Message: "must be " + pathRule})
+		}
+		if slices.Contains(paths[:i], path) {
+			wrong = append(wrong, fault.Field{Field: field, Message: "is given more than once"})
 		}
 	}
 	if len(wrong) > 0 {

@@ -194,7 +194,7 @@ func (s *DocumentStore) Documents(ctx context.Context, user conversation.UserID,
 
 // A page of namespaces ends after so many queries, or so many records of expired or erased documents.
 const (
-	maxNamespaceQueries = 400
+	maxNamespaceQueries = 100
 	maxPassedOver       = 2000
 	passedOverPage      = 100
 )

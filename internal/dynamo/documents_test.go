@@ -216,6 +216,24 @@ func TestNamespacesPassOverMany(t *testing.T) {
 	}
 }
 
+// TestPagesOfNamespacesAreBounded lists what 105 namespaces do not have. The first page ends after a hundred queries,
+// whatever its limit.
+func TestPagesOfNamespacesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	for i := range 105 {
+		s.put(t, alice, fmt.Sprintf("n%03d", i), "k", `{}`)
+	}
+	q, page := document.NamespaceQuery{Suffix: document.Namespace{"no"}}, conversation.Page{Limit: 200}
+	for _, isLast := range []bool{false, true} {
+		found, next, err := s.Documents.Namespaces(t.Context(), alice, q, page)
+		if err != nil || len(found) > 0 || (next == "") != isLast {
+			t.Errorf("%d namespaces, next %q, want the end %t, %v", len(found), next, isLast, err)
+		}
+		page.After = next
+	}
+}
+
 // TestNamesOfEveryKind checks that names come back exactly, and that no two of them are one.
 func TestNamesOfEveryKind(t *testing.T) {
 	t.Parallel()

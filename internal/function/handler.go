@@ -90,8 +90,8 @@ func (b *measuredBody) Close() error {
 // maxAnswer is the most bytes that a Lambda answers in one piece.
 const maxAnswer = 6 << 20
 
-// Direct passes direct invocations to a handler. Its errors become Lambda function errors, and so does an answer that is
-// too large.
+// Direct passes direct invocations to a handler. Its errors become Lambda function errors. An answer that is too large
+// is one.
 func Direct(direct PayloadHandler) PayloadHandler {
 	return func(ctx context.Context, payload json.RawMessage) (any, error) {
 		out, err := direct(withRequestID(ctx), payload)
@@ -103,8 +103,7 @@ func Direct(direct PayloadHandler) PayloadHandler {
 			return nil, invoke.Error(err)
 		}
 		if len(encoded) > maxAnswer {
-			large := fault.Newf(fault.TooLarge, "the answer has more than %d bytes: ask for less", maxAnswer)
-			return nil, invoke.Error(large)
+			return nil, invoke.Error(fault.Newf(fault.TooLarge, "the answer has more than %d bytes", maxAnswer))
 		}
 		return json.RawMessage(encoded), nil
 	}

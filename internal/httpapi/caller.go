@@ -57,15 +57,16 @@ func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Cal
 	user, ok := userOf(named[0])
 	if !ok {
 		return Caller{}, fault.InvalidFields(fault.Field{
-			Field: UserHeader, Message: "must be 1 to 128 printable characters, percent-encoded as in a path, without a blank at either end",
+			Field:   UserHeader,
+			Message: "must be 1 to 128 printable characters, percent-encoded, without a blank at either end",
 		})
 	}
 	c := Caller{User: user, Scopes: scopes, Server: string(subject)}
 	return c, c.checkNames(string(user))
 }
 
-// userOf returns the user that a header names, percent-encoded. Letters outside ASCII have to be encoded, because clients
-// and gateways read their bytes in different ways. So has a comma, because gateways join repeated headers with one.
+// userOf returns the user that a header names, percent-encoded. Letters outside ASCII have to be encoded, because
+// clients and gateways read their bytes in different ways. So has a comma, because gateways join repeated headers.
 func userOf(header string) (conversation.UserID, bool) {
 	if strings.ContainsFunc(header, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == ',' }) {
 		return "", false
@@ -87,6 +88,17 @@ func (c Caller) checkNames(names ...string) error {
 
 // isApp reports whether the caller may act as the app.
 func (c Caller) isApp() bool { return slices.Contains(c.Scopes, ScopeApp) }
+
+// ofApp is a body with fields that only the app sets. appField returns the name of one that is set, or "".
+type ofApp interface{ appField() string }
+
+// checkFields returns a Forbidden error for a body with a field of the app, unless the caller is the app.
+func (c Caller) checkFields(body any) error {
+	if b, ok := body.(ofApp); ok && !c.isApp() && b.appField() != "" {
+		return fault.Newf(fault.Forbidden, "%s needs the scope %s", b.appField(), ScopeApp)
+	}
+	return nil
+}
 
 // checkScope returns a Forbidden error unless the caller may use an operation that needs the scope.
 func (c Caller) checkScope(scope string) error {

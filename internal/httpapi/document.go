@@ -132,7 +132,7 @@ func (s documents) register() {
 	registerDoc(s.server, op("GET /v1/document-namespaces", "listDocumentNamespaces", documentTag,
 		"List the namespaces of documents",
 		"Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page "+
-			"may be short, with a nextCursor.",
+			"may be short, with a nextCursor. It counts as ten requests.",
 	), s.namespaces)
 }
 
@@ -201,9 +201,15 @@ func (s documents) delete(ctx context.Context, c Caller, in *DocumentPath) error
 	return s.store.DeleteDocument(ctx, c.User, n, key)
 }
 
+// namespacesWeight is how many requests a page of namespaces counts as. It makes up to a hundred queries of one record.
+const namespacesWeight = 10
+
 func (s documents) namespaces(
 	ctx context.Context, c Caller, in *namespacesInput,
 ) (list[document.Namespace], error) {
+	if err := s.charge(ctx, c, namespacesWeight-1); err != nil {
+		return list[document.Namespace]{}, err
+	}
 	return listed(s.server, c, in.ListInput, false, asIs,
 		func(page conversation.Page) (_ []document.Namespace, _ conversation.Position, err error) {
 			q := document.NamespaceQuery{MaxDepth: in.MaxDepth}

@@ -101,3 +101,31 @@ func TestNamesOfTheApp(t *testing.T) {
 		method: "GET", path: "/v1/sessions", user: "server", scopes: serverScopes, headers: forUser("app:adk"),
 	})
 }
+
+// TestProvenanceIsTheApps stores memories that say they were read from messages, with the user's own token and with the
+// app's scope.
+func TestProvenanceIsTheApps(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	of := func(more object) object {
+		body := object{"type": "PROFILE", "content": "Swims."}
+		maps.Copy(body, more)
+		return body
+	}
+	id := answer(t, h, 201, as("ann", "POST", "/v1/memories", of(nil)))["id"].(string)
+	for _, more := range []object{{"source": "extracted"}, {"messageIds": []any{"msg_bob_1_abc"}}} {
+		for _, c := range []call{
+			as("ann", "POST", "/v1/memories", of(more)), as("ann", "PATCH", "/v1/memories/"+id, more),
+		} {
+			c.scopes = userScope
+			expectProblem(t, h, 403, "forbidden", "", c)
+			c.scopes = ""
+			if r := send(t, h, c); r.status/100 != 2 {
+				t.Errorf("%s with the app's scope: %d %s", c.method, r.status, r.body)
+			}
+		}
+	}
+	own := as("ann", "POST", "/v1/memories", of(object{"source": "seeded", "pinned": true}))
+	own.scopes = userScope
+	expect(t, h, 201, own)
+}

@@ -182,6 +182,9 @@ func (k collection[T, New, Patch, View]) createWithoutPath(
 func (k collection[T, New, Patch, View]) add(
 	ctx context.Context, c Caller, in *newInput[New],
 ) (stored T, replayed bool, err error) {
+	if err := c.checkFields(in.Body); err != nil {
+		return stored, false, err
+	}
 	var record T
 	if err := fill(k.server, &record, in.Body); err != nil {
 		return stored, false, err
@@ -196,6 +199,9 @@ func (k collection[T, New, Patch, View]) get(ctx context.Context, c Caller, in *
 func (k collection[T, New, Patch, View]) change(
 	ctx context.Context, c Caller, in *patchInput[Patch],
 ) (View, error) {
+	if err := c.checkFields(in.Body); err != nil {
+		return *new(View), err
+	}
 	return show[View](k.store.Update(ctx, c.User, in.ID, func(record *T) error { return fill(k.server, record, in.Body) }))
 }
 

@@ -39,7 +39,7 @@ type newMemory struct {
 	Pinned       bool        `json:"pinned,omitempty" doc:"Whether every prompt has it, as injuries and allergies."`
 	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   *confidence `json:"confidence,omitempty" doc:"How certain it is."`
-	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"What it was drawn from, at most 16 KiB."`
+	MessageIDs   []source    `json:"messageIds,omitempty" maxItems:"100" doc:"What it was drawn from, at most 16 KiB. Needs throughline/app."`
 	Status       string      `json:"status,omitempty" enum:"stated,planned,reported" default:"stated" doc:"The state of the record."`
 	About        string      `json:"about,omitempty" maxLength:"200" doc:"Whom it concerns. Default: the user."`
 	SaidAt       *timestamp  `json:"saidAt,omitempty" doc:"When it was said. Default: when it is created."`
@@ -63,7 +63,7 @@ type changedMemory struct {
 	Pinned       *bool                `json:"pinned,omitempty" doc:"Whether it is a safety fact, which no prompt drops."`
 	Source       *string              `json:"source,omitempty" enum:"seeded,extracted" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   optional[confidence] `json:"confidence,omitzero" doc:"null removes it."`
-	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100" doc:"At most 16 KiB."`
+	MessageIDs   *[]source            `json:"messageIds,omitempty" maxItems:"100" doc:"At most 16 KiB. Needs throughline/app."`
 	Status       *string              `json:"status,omitempty" enum:"stated,planned,reported" doc:"The state of the record."`
 	About        optional[string]     `json:"about,omitzero" maxLength:"200" doc:"null is the user."`
 	SaidAt       optional[timestamp]  `json:"saidAt,omitzero" doc:"null is when it was created."`
@@ -79,6 +79,27 @@ func (m *Memory) complete(of longterm.Memory) {
 	if of.Rated {
 		m.Confidence = &of.Confidence
 	}
+}
+
+func (n newMemory) appField() string { return provenance(n.Source, n.MessageIDs != nil) }
+
+func (p changedMemory) appField() string {
+	if p.Source == nil {
+		p.Source = new(string)
+	}
+	return provenance(*p.Source, p.MessageIDs != nil)
+}
+
+// provenance returns the name of a field that says from where the app has a memory. A user's own token cannot say that
+// it was read from messages.
+func provenance(source string, hasMessages bool) string {
+	switch {
+	case source == string(longterm.Extracted):
+		return "source " + source
+	case hasMessages:
+		return "messageIds"
+	}
+	return ""
 }
 
 func (n newMemory) complete(s *server, m *longterm.Memory) error {

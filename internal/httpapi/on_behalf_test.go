@@ -170,7 +170,8 @@ func TestOneUserOneName(t *testing.T) {
 		if id == "" {
 			own.status = 401 // without a user the call has no token
 		}
-		if taken, refused := named.status == 201 && own.status == 200, named.status == 422 && own.status == 401; !taken && !refused {
+		taken, refused := named.status == 201 && own.status == 200, named.status == 422 && own.status == 401
+		if !taken && !refused {
 			r.Fatalf("%q: %d as the user that a server names, %d as a token's", id, named.status, own.status)
 		}
 	})

@@ -89,6 +89,7 @@ func TestWeights(t *testing.T) {
 		"fifty of 4 KiB":     {append(50, strings.Repeat("x", 4<<10)), 5 + 12},
 		"a refused scope":    {call{method: "GET", path: "/v1/prompts", user: "ann", scopes: "throughline/user"}, 0},
 		"a chat of 33 KiB":   {as("ann", "POST", "/v1/chat", strings.Repeat(" ", 33<<10)), 3},
+		"namespaces":         {as("ann", "GET", "/v1/document-namespaces?limit=1"), 10},
 		"an export":          {as("ann", "GET", "/v1/export"), 1},
 		"a body beside JSON": {as("ann", "PUT", "/v1/profile", "nonsense"), 1},
 	} {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/claims"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/strictjson"
 )
 
 const (
@@ -56,8 +57,9 @@ func (h *handler) serveProtocol(w http.ResponseWriter, r *http.Request) {
 	h.protocol.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 }
 
-// readBody reads the body of a request, and puts it back. It refuses a list: the oldest revisions of the protocol let
-// one request hold any number of calls, which would count as one.
+// readBody reads the body of a request, and puts it back. It refuses what the HTTP API refuses: of two equal names, who
+// approves a call and the library could read different ones. It refuses a list: the oldest revisions of the protocol
+// let one request hold any number of calls, which would count as one.
 func readBody(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, isLarge := errors.AsType[*http.MaxBytesError](err); isLarge {
@@ -70,7 +72,10 @@ func readBody(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.NotJSON, "a request is one JSON-RPC message, not a list")
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return nil
+	if r.Method != http.MethodPost { // which the library refuses
+		return nil
+	}
+	return strictjson.Check(body)
 }
 
 // checkOrigin refuses the pages of origins that are not configured, with whatever token, because a page may reach a

@@ -18,6 +18,8 @@ func TestRefusals(t *testing.T) {
 	const ann = "Bearer ann"
 	metadata := `resource_metadata="` + strings.Replace(s.url, "http:", "https:", 1) +
 		`/.well-known/oauth-protected-resource/mcp", scope="throughline/user"`
+	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
+	with := func(value string) string { return strings.Replace(list, `{}`, `{"x":`+value+`}`, 1) }
 	for name, tt := range map[string]struct {
 		body      string
 		headers   map[string]string
@@ -32,6 +34,10 @@ func TestRefusals(t *testing.T) {
 		"a page, no token":   {list, map[string]string{"Origin": "null"}, 403, ""},
 		"a list of messages": {"[" + list + "]", map[string]string{"Authorization": ann}, 400, ""},
 		"a list after space": {" \n[" + list + "]", map[string]string{"Authorization": ann}, 400, ""},
+		"repeated names":     {strings.Replace(list, "{", `{"id":2,`, 1), map[string]string{"Authorization": ann}, 422, ""},
+		"half a surrogate":   {with(`"\ud800"`), map[string]string{"Authorization": ann}, 422, ""},
+		"not UTF-8":          {with("\"\xff\""), map[string]string{"Authorization": ann}, 422, ""},
+		"very deep":          {with(deep), map[string]string{"Authorization": ann}, 422, ""},
 		"too large":          {strings.Repeat(" ", 1<<20+1) + list, map[string]string{"Authorization": ann}, 413, ""},
 		"no JSON":            {"{", map[string]string{"Authorization": ann}, 400, ""},
 		"an old revision": {

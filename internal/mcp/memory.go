@@ -51,7 +51,7 @@ type memories struct{ *handler }
 func (h memories) toMemory(m longterm.Memory) memory {
 	return memory{
 		ID: m.ID, Type: string(m.Type), Content: untrusted.Clean(m.Content), Pinned: m.Pinned, Source: string(m.Source),
-		About: m.About, Status: string(m.Status), From: m.From.String(), Until: m.Until.String(),
+		About: untrusted.OneLine(m.About), Status: string(m.Status), From: m.From.String(), Until: m.Until.String(),
 		Valid:       m.Valid(longterm.InLastZone(h.Now())),
 		EndedReason: string(m.EndedReason), SaidAt: formatted(m.Said()), UpdatedAt: formatted(m.UpdatedAt),
 	}

@@ -216,12 +216,14 @@ func TestStoredTextsAreCleaned(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	ann := s.connect(t, "ann")
-	got := mustCall[remembered](t, ann, "remember", arguments{"content": "Likes\u202e tea\u0000."})
+	got := mustCall[remembered](t, ann, "remember", arguments{
+		"content": "Likes\u202e tea\u0000.", "about": "\u202eUlf\U000E0041",
+	})
 	stored, err := s.stores.Memories.Get(t.Context(), conversation.UserID("ann"), got.Memory.ID)
 	if err != nil || stored.Content != "Likes\u202e tea\u0000." {
 		t.Errorf("stored %q, %v", stored.Content, err)
 	}
-	if got.Memory.Content != "Likes tea." {
-		t.Errorf("shown %q", got.Memory.Content)
+	if got.Memory.Content != "Likes tea." || got.Memory.About != "Ulf" {
+		t.Errorf("shown %q about %q", got.Memory.Content, got.Memory.About)
 	}
 }

@@ -146,7 +146,8 @@ func toFound(r recall.Record) found {
 		out.Text, out.Truncated = shown(m.Content)
 	case r.Document != nil:
 		d := r.Document
-		out.Kind, out.ID = recall.DocumentKind, strings.Join(append(slices.Clone([]string(d.Namespace)), d.Key), "/")
+		place := append(slices.Clone([]string(d.Namespace)), d.Key)
+		out.Kind, out.ID = recall.DocumentKind, untrusted.OneLine(strings.Join(place, "/"))
 		out.OccurredAt = conversation.FormatTime(d.UpdatedAt)
 		out.Text, out.Truncated = shown(string(d.Value))
 	}

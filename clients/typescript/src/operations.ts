@@ -356,7 +356,7 @@ export interface Operations {
   /** List coaches. The persona is the app's text for the model: it is absent without the scope throughline/app. */
   listCoaches(query?: shapes['listCoaches']['parameters']['query'], options?: Options): Pages<ListCoach['items'][number]>;
   /** List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
-   * cut to so many labels. A page may be short, with a nextCursor. */
+   * cut to so many labels. A page may be short, with a nextCursor. It counts as ten requests. */
   listDocumentNamespaces(query?: shapes['listDocumentNamespaces']['parameters']['query'], options?: Options): Pages<ListNamespace['items'][number]>;
   /** List documents. Documents are the app's data and no part of a conversation: prompts do not have them, and
    * preferences about memory and contexts do not hide them. Those of a namespace and below it, by namespace and

@@ -152,7 +152,7 @@ export interface paths {
         };
         /**
          * List the namespaces of documents
-         * @description Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page may be short, with a nextCursor.
+         * @description Each that has a document, as the list of its labels. With maxDepth they are cut to so many labels. A page may be short, with a nextCursor. It counts as ten requests.
          */
         get: operations["listDocumentNamespaces"];
         put?: never;
@@ -1028,7 +1028,7 @@ export interface components {
              * @example 2026-11-20
              */
             from?: string | null;
-            /** @description At most 16 KiB. */
+            /** @description At most 16 KiB. Needs throughline/app. */
             messageIds?: string[] | null;
             /** @description Whether it is a safety fact, which no prompt drops. */
             pinned?: boolean | null;
@@ -1986,7 +1986,7 @@ export interface components {
              * @example 2026-11-20
              */
             from?: string | null;
-            /** @description What it was drawn from, at most 16 KiB. */
+            /** @description What it was drawn from, at most 16 KiB. Needs throughline/app. */
             messageIds?: string[] | null;
             /** @description Whether every prompt has it, as injuries and allergies. */
             pinned?: boolean | null;

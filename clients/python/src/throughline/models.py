@@ -134,7 +134,7 @@ class ChangedMemory:
     from_: str | None = None
     """null removes it."""
     message_ids: list[str] | None = None
-    """At most 16 KiB."""
+    """At most 16 KiB. Needs throughline/app."""
     pinned: bool | None = None
     """Whether it is a safety fact, which no prompt drops."""
     said_at: datetime | None = None
@@ -836,7 +836,7 @@ class NewMemory:
     from_: str | None = None
     """The first day on which it holds, or the time of its beginning."""
     message_ids: list[str] | None = None
-    """What it was drawn from, at most 16 KiB."""
+    """What it was drawn from, at most 16 KiB. Needs throughline/app."""
     pinned: bool | None = None
     """Whether every prompt has it, as injuries and allergies."""
     said_at: datetime | None = None

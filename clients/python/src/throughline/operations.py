@@ -645,7 +645,7 @@ class Operations(Calls):
         timeout: float | None = None,
     ) -> Pages[list[str]]:
         """List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
-        cut to so many labels. A page may be short, with a nextCursor."""
+        cut to so many labels. A page may be short, with a nextCursor. It counts as ten requests."""
         return self._call(
             OPERATIONS["list_document_namespaces"], [], None, {"limit": limit, "cursor": cursor, "prefix": prefix, "suffix": suffix, "maxDepth": max_depth}, timeout, None)
 
@@ -1612,7 +1612,7 @@ class AsyncOperations(Calls):
         timeout: float | None = None,
     ) -> AsyncPages[list[str]]:
         """List the namespaces of documents. Each that has a document, as the list of its labels. With maxDepth they are
-        cut to so many labels. A page may be short, with a nextCursor."""
+        cut to so many labels. A page may be short, with a nextCursor. It counts as ten requests."""
         return self._call(
             OPERATIONS["list_document_namespaces"], [], None, {"limit": limit, "cursor": cursor, "prefix": prefix, "suffix": suffix, "maxDepth": max_depth}, timeout, None)
 
