@@ -19,7 +19,7 @@ import (
 )
 
 // spinePromptVersion names the prompt of spine_rules.txt. It is stored with each spine.
-const spinePromptVersion = "spine/5"
+const spinePromptVersion = "spine/6"
 
 //go:embed spine_rules.txt
 var spineRules string

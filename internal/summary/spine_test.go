@@ -29,7 +29,7 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 	want := longterm.Spine{
 		CoachID: "mia", Text: "spine 1", Tokens: 2, Patterns: []string{"pattern 1"}, Struggles: []string{"s 1"},
 		Contexts:  []string{"coach_conversation", "program_designer"},
-		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/5", Version: 1,
+		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/6", Version: 1,
 	}
 	if diff := cmp.Diff(want, f.due.Spine); diff != "" {
 		t.Errorf("spine (-want +got):\n%s", diff)

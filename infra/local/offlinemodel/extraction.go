@@ -90,15 +90,19 @@ func orNull(id string) any {
 	return id
 }
 
-// message reads one message: not what it quotes, and nothing of a joke. What looks like an instruction to a model ends
-// it.
-func (e *extraction) message(t turn) {
-	text := strings.ReplaceAll(t.text, "’", "'")
-	for _, f := range e.forms["injected"] {
+// meant returns a text up to what looks like an instruction to a model or claims a right.
+func (m *model) meant(text string) string {
+	for _, f := range m.forms["injected"] {
 		if at := f.match.FindStringIndex(text); at != nil {
 			text = text[:at[0]]
 		}
 	}
+	return text
+}
+
+// message reads one message: what it means, not what it quotes, and nothing of a joke.
+func (e *extraction) message(t turn) {
+	text := e.meant(strings.ReplaceAll(t.text, "’", "'"))
 	if e.forms.has("joke", text) {
 		return
 	}

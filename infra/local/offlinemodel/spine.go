@@ -70,7 +70,7 @@ func (m writer) chapter(line string) (lead string, sentences []string) {
 			lead = "On " + day.Format("2 January 2006") + " in " + found[2] + ": "
 		}
 	}
-	line, _, _ = strings.Cut(line, openLead)
+	line, _, _ = strings.Cut(m.meant(line), openLead)
 	var units []unit
 	for _, sentence := range splitSentences(line) {
 		units = append(units, m.unit(sentence, 1, -1))

@@ -107,7 +107,7 @@ func (m writer) said(turns []turn) string {
 		if turn.role != "user" {
 			continue
 		}
-		text := clip(quoteMarks.Replace(oneLine(turn.text)), unitBytes)
+		text := clip(quoteMarks.Replace(oneLine(m.meant(turn.text))), unitBytes)
 		last, _ := utf8.DecodeLastRuneInString(text)
 		switch {
 		case m.unit(text, 1, 0).weight < enough || strings.Contains(text, ownMark):
@@ -129,6 +129,9 @@ func (m writer) turnUnits(turns []turn, i int) (units []unit) {
 		return nil
 	}
 	text := quoteMarks.Replace(oneLine(from.text))
+	if from.role == "user" {
+		text = m.meant(text)
+	}
 	for _, sentence := range splitSentences(text) {
 		switch sentence = clip(sentence, unitBytes); from.role {
 		case "assistant":
@@ -248,7 +251,7 @@ func (m writer) openLoops(open []string, turns []turn) []string {
 		if turn.role != "user" || strings.Contains(turn.text, ownMark) {
 			continue
 		}
-		for _, sentence := range splitSentences(quoteMarks.Replace(turn.text)) {
+		for _, sentence := range splitSentences(m.meant(quoteMarks.Replace(turn.text))) {
 			for _, clause := range splitClauses(oneLine(sentence)) {
 				clause = strings.TrimRight(m.bare(clause), "?")
 				todo, ok := m.forms.apply("loop", clause)
