@@ -67,6 +67,7 @@ var importRules = map[string]importRule{
 	"internal/health":       {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/quote":        {layer: domain},
+	"internal/secret":       {layer: domain},
 	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"internal/vector":       {layer: domain},
 

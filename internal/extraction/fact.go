@@ -6,6 +6,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -31,7 +32,7 @@ func (p *planner) newStatement(f fact) (s statement, ok bool) {
 	if f.Status == longterm.Planned && !s.from.IsZero() && !s.from.IsAhead(s.at.In(p.zone)) {
 		s.Status = longterm.Stated
 	}
-	return s, f.Confidence >= minConfidence && s.Content != "" && len(s.ids) > 0 && !hasSecret(s.Content)
+	return s, f.Confidence >= minConfidence && s.Content != "" && len(s.ids) > 0 && !secret.Has(s.Content)
 }
 
 // addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the

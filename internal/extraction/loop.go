@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -12,7 +13,7 @@ import (
 func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
-	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || hasSecret(content) ||
+	if l.Confidence < minConfidence || content == "" || len(ids) == 0 || secret.Has(content) ||
 		p.forgotten[forgottenKey(todoKey, content, "")] {
 		return
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
-// TestForgottenMessages has messages that the user asked to forget, or that the app keeps out of the index: in an older
-// conversation, in another one of today, among the hits, and in the session itself. No recipe has them, but those of
-// the session itself. What was forgotten is in the prompt only as the last messages of their own conversation.
+// TestForgottenMessages has messages that the user asked to forget, that the app keeps out of the index, or that have a
+// password: in an older conversation, in another one of today, among the hits, and in the session itself. No recipe has
+// them, but those of the session itself. What was forgotten is in the prompt only as the last messages of their own
+// conversation.
 func TestForgottenMessages(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range prompt.Recipes {
@@ -20,6 +21,7 @@ func TestForgottenMessages(t *testing.T) {
 			t.Parallel()
 			checkHidden(t, recipe.Name, func(m *conversation.Message) { m.Forgotten = true }, false)
 			checkHidden(t, recipe.Name, func(m *conversation.Message) { m.NoIndex = true }, true)
+			checkHidden(t, recipe.Name, func(m *conversation.Message) { m.Content += ": my password is swordfish99" }, true)
 		})
 	}
 }

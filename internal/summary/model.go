@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -30,6 +31,9 @@ details that the app recorded of it. Write the summary that stands for all of it
 - Say only what was said. Keep names, places, numbers, dates and the user's own reasons.
 - Say who wants what, what was agreed, and what is open. A change that was discussed is not a change that was made:
   never say that something was done unless the user says so.
+- Leave out what the user asks to forget or not to remember, with the answer to it, and passwords, keys and the numbers
+  of cards, accounts and documents. A joke, a role play and a quotation say nothing of the user: leave them out, or say
+  what they were.
 - Each message begins with the user's local time. Turn "today", "tomorrow" and the like into dates where the day
   matters.
 - Write plain prose in the third person, in the language of the conversation, at most 600 characters.
@@ -105,11 +109,12 @@ func newInput(session conversation.Session, messages []conversation.Message, in 
 func isLine(m conversation.Message) bool { return m.Role != conversation.RoleSystem && m.IsRead() }
 
 // shortened returns a message with as much of its text as the model reads, none if it is not part of the conversation.
+// Secrets are struck from it, so that no summary has them.
 // The text is a copy, because a part would keep the whole message in memory while the model works.
 func shortened(m conversation.Message) conversation.Message {
 	text := ""
 	if isLine(m) {
-		text = strings.Clone(truncate.Middle(untrusted.OneLine(m.Content), lineChars))
+		text = strings.Clone(truncate.Middle(secret.Redact(untrusted.OneLine(m.Content)), lineChars))
 	}
 	m.Content, m.Metadata = text, nil
 	return m

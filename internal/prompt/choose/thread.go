@@ -63,7 +63,7 @@ const earlierLabel = "Earlier in this conversation"
 func transcript(c *chooser, s *history.Sitting, rank int, slot *Slot) []*Candidate {
 	covered := activityCoversThrough(c, s.Session.ID)
 	spoken := slices.DeleteFunc(slices.Clone(s.Messages), func(m *conversation.Message) bool {
-		return !gather.IsConversational(m.Role) || m.Forgotten || m.NoIndex && m.SessionID != c.Session.ID
+		return !gather.IsConversational(m.Role) || !c.MayHear(m)
 	})
 	candidates := make([]*Candidate, 0, len(spoken))
 	for to := len(spoken); to > 0; {

@@ -6,6 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/secret"
 )
 
 // IsConversational reports whether prompts include messages of a role. Stored system messages never enter them.
@@ -58,7 +59,8 @@ func (src *Sources) allowsTodo(t longterm.Todo) bool {
 func (src *Sources) allowsHit(h recall.Hit) bool {
 	switch {
 	case h.Message != nil:
-		return IsConversational(h.Message.Role) && h.Message.IsSearched() && h.Message.ID != src.MessageID &&
+		return IsConversational(h.Message.Role) && h.Message.IsSearched() && src.MayHear(h.Message) &&
+			h.Message.ID != src.MessageID &&
 			src.allowsSession(h.Message.SessionID, h.Message.Context)
 	case h.Summary != nil:
 		return h.Summary.CoachID == src.CoachID && h.Summary.SessionID != src.Session.ID &&
@@ -66,7 +68,7 @@ func (src *Sources) allowsHit(h recall.Hit) bool {
 	case h.Memory != nil:
 		return src.allowsMemory(*h.Memory)
 	}
-	return h.CheckIn != nil
+	return h.CheckIn != nil && !secret.Has(h.CheckIn.Note)
 }
 
 // Reads reports whether this context reads what another one writes. It reads its own, and those that its registry

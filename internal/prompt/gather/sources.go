@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/history"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/secret"
 )
 
 // Sources is what was read for one prompt, without what the user's preferences, the coach's scope and the messages'
@@ -138,12 +139,13 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 
 // mayShow reports whether a stored message may be in the prompt.
 func (src *Sources) mayShow(m *conversation.Message) bool {
-	return IsConversational(m.Role) && src.mayHear(m) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
+	return IsConversational(m.Role) && src.MayHear(m) && src.isBefore(m) && src.allowsSession(m.SessionID, m.Context)
 }
 
-// mayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own.
-func (src *Sources) mayHear(m *conversation.Message) bool {
-	return !m.Forgotten && (!m.NoIndex || m.SessionID == src.Session.ID)
+// MayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own, and so
+// does one with a secret, such as a password or the number of a card.
+func (src *Sources) MayHear(m *conversation.Message) bool {
+	return !m.Forgotten && (m.SessionID == src.Session.ID || !m.NoIndex && !secret.Has(m.Content))
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.

@@ -1,0 +1,127 @@
+package secret_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/secret"
+)
+
+var update = flag.Bool("update", false, "write the figures into docs/security.md")
+
+// line is a line of the corpus.
+type line struct {
+	isSecret       bool
+	language, text string
+}
+
+var random = regexp.MustCompile(`\{([aAbhd])(\d+)\}`)
+
+// alphabets are the letters of what a line has in braces.
+var alphabets = map[string]string{
+	"a": "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", "A": "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
+	"b": "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_", "h": "0123456789abcdef", "d": "0123456789",
+}
+
+func corpus(t *testing.T) (lines []line) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/corpus.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	letters := rand.New(rand.NewPCG(1, 2))
+	_, body, _ := strings.Cut(string(data), "\n\n")
+	for raw := range strings.Lines(body) {
+		head, text, _ := strings.Cut(strings.TrimSpace(raw), " | ")
+		text = random.ReplaceAllStringFunc(text, func(mark string) string {
+			m := random.FindStringSubmatch(mark)
+			n, _ := strconv.Atoi(m[2])
+			var b strings.Builder
+			for range n {
+				b.WriteByte(alphabets[m[1]][letters.IntN(len(alphabets[m[1]]))])
+			}
+			return b.String()
+		})
+		lines = append(lines, line{head[0] == '+', head[2:], text})
+	}
+	return lines
+}
+
+// TestCorpus finds the secrets of the corpus and nothing that only looks like one. docs/security.md has its figures.
+func TestCorpus(t *testing.T) {
+	t.Parallel()
+	var found, missed, wrong int
+	languages := map[string]int{}
+	for _, l := range corpus(t) {
+		languages[l.language]++
+		got := secret.Has(l.text)
+		switch {
+		case got && l.isSecret:
+			found++
+		case l.isSecret:
+			missed++
+			t.Logf("missed: %s", l.text)
+		case got:
+			wrong++
+			t.Logf("taken for a secret: %s", l.text)
+		}
+		if redacted := secret.Redact(l.text); (redacted != l.text) != got || secret.Has(redacted) {
+			t.Errorf("%q is redacted to %q", l.text, redacted)
+		}
+	}
+	precision, recall := float64(found)/float64(found+wrong), float64(found)/float64(found+missed)
+	if len(languages) < 5 || found+missed < 100 || precision < 0.98 || recall < 0.98 {
+		t.Errorf("%d languages, %d secrets: precision %.3f, recall %.3f", len(languages), found+missed, precision, recall)
+	}
+	figures := fmt.Sprintf("On the corpus (`internal/secret/testdata/corpus.txt`, %d secrets and as many lookalikes in "+
+		"%d languages): precision %.0f%%, recall %.0f%%.", found+missed, len(languages), 100*precision, 100*recall)
+	checkDocument(t, figures)
+}
+
+// checkDocument compares the sentence with the figures in docs/security.md.
+func checkDocument(t *testing.T, want string) {
+	t.Helper()
+	const file = "../../docs/security.md"
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sentence := regexp.MustCompile("On the corpus \\(`internal/secret/[^%]*%, recall \\d+%\\.")
+	if *update {
+		data = sentence.ReplaceAll(data, []byte(want))
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := sentence.Find(data); string(got) != want {
+		t.Errorf("%s has %q, want %q", file, got, want)
+	}
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"My password is hunter22, and the card is 4111 1111 1111 1111.": "My password is [secret], and the card is [secret].",
+		"Passwort: geheim1": "Passwort: [secret]",
+		"nothing":           "nothing",
+		"":                  "",
+	} {
+		if got := secret.Redact(text); got != want {
+			t.Errorf("%q is redacted to %q, want %q", text, got, want)
+		}
+	}
+}
+
+// BenchmarkHas is about a message without a secret, of which a prompt may have two hundred.
+func BenchmarkHas(b *testing.B) {
+	text := strings.Repeat("Yesterday I ran 12 km along the river with my sister, and my knee was fine. ", 8)
+	for b.Loop() {
+		secret.Has(text)
+	}
+}
