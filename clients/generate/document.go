@@ -12,7 +12,8 @@ import (
 // repeatable are the operations by POST that take no Idempotency-Key and may still be sent twice: they read, or say
 // what may be said again.
 var repeatable = []string{
-	"buildPrompt", "finishTurn", "leaveSession", "queryContext", "recall", "search", "searchMemories",
+	"buildPrompt", "finishTurn", "leaveSession", "queryContext", "recall", "restoreMemory", "reviewMemory", "search",
+	"searchMemories",
 }
 
 // schema is the part of a JSON schema that the clients are generated from.

@@ -331,6 +331,16 @@ type ErasureProgress struct {
 	Vectors int `json:"vectors"`
 }
 
+// Evidence is a part of PastMemory.
+type Evidence struct {
+	// The message's id.
+	MessageID string `json:"messageId"`
+	// Its session.
+	SessionID string `json:"sessionId"`
+	// When it was said.
+	Timestamp time.Time `json:"timestamp"`
+}
+
 // FieldProblem is a part of Problem.
 type FieldProblem struct {
 	// The path of the part, or the name of the parameter.
@@ -410,7 +420,7 @@ type FoundMemory struct {
 	Score float64 `json:"score"`
 	// Whether the app stored it (seeded) or it was read from messages (extracted). One of seeded, extracted.
 	Source string `json:"source"`
-	// How it is known. One of stated, planned, reported.
+	// How it is known; waiting until it is reviewed. One of stated, planned, reported, waiting.
 	Status string `json:"status"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
@@ -501,7 +511,7 @@ type FoundRecord struct {
 	SessionID string `json:"sessionId,omitzero"`
 	// Whether the app stored it (seeded) or it was read from messages (extracted). One of seeded, extracted.
 	Source string `json:"source,omitzero"`
-	// How it is known. One of stated, planned, reported.
+	// How it is known; waiting until it is reviewed. One of stated, planned, reported, waiting.
 	Status string `json:"status,omitzero"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
@@ -601,7 +611,7 @@ type Memory struct {
 	SaidAt time.Time `json:"saidAt,omitzero"`
 	// Whether the app stored it (seeded) or it was read from messages (extracted). One of seeded, extracted.
 	Source string `json:"source"`
-	// How it is known. One of stated, planned, reported.
+	// How it is known; waiting until it is reviewed. One of stated, planned, reported, waiting.
 	Status string `json:"status"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
@@ -613,6 +623,12 @@ type Memory struct {
 	UpdatedAt time.Time `json:"updatedAt,omitzero"`
 	// The time from which no prompt has it.
 	ValidUntil time.Time `json:"validUntil,omitzero"`
+}
+
+// MemoryPast is the answer of GetMemoryHistory.
+type MemoryPast struct {
+	// What it replaced, itself, and what replaced it, oldest first.
+	Items []PastMemory `json:"items"`
 }
 
 // MemorySearchAnswer is the answer of SearchMemories.
@@ -876,6 +892,48 @@ type Part struct {
 	URL string `json:"url,omitzero"`
 }
 
+// PastMemory is a part of MemoryPast.
+type PastMemory struct {
+	// Whom it concerns. Absent for the user.
+	About string `json:"about,omitzero"`
+	// Absent if not known.
+	Confidence *float64 `json:"confidence,omitzero"`
+	// The text, as it was stored.
+	Content string `json:"content"`
+	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+	CreatedAt time.Time `json:"createdAt,omitzero"`
+	// Why it ended. One of false, over, forgotten, replaced.
+	EndedReason string `json:"endedReason,omitzero"`
+	// When it is deleted by itself. Absent for never.
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+	// The first day on which it holds, or the time of its beginning.
+	From string `json:"from,omitzero"`
+	// The id of the record.
+	ID string `json:"id"`
+	// The messages that it was drawn from.
+	MessageIDs []string `json:"messageIds,omitzero"`
+	// The messages that it was drawn from and that are still there.
+	Messages []Evidence `json:"messages"`
+	// Whether every prompt has it, as injuries and allergies.
+	Pinned bool `json:"pinned"`
+	// When it was last said.
+	SaidAt time.Time `json:"saidAt,omitzero"`
+	// Whether the app stored it (seeded) or it was read from messages (extracted). One of seeded, extracted.
+	Source string `json:"source"`
+	// How it is known; waiting until it is reviewed. One of stated, planned, reported, waiting.
+	Status string `json:"status"`
+	// The id of the memory that replaces it.
+	SupersededBy string `json:"supersededBy,omitzero"`
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	Type string `json:"type"`
+	// The last day on which it holds, or the time of its end.
+	Until string `json:"until,omitzero"`
+	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+	UpdatedAt time.Time `json:"updatedAt,omitzero"`
+	// The time from which no prompt has it.
+	ValidUntil time.Time `json:"validUntil,omitzero"`
+}
+
 // PreferencesDoc is the answer of GetPreferences.
 type PreferencesDoc struct {
 	// What each context shares with the others.
@@ -884,6 +942,8 @@ type PreferencesDoc struct {
 	CrossContext bool `json:"crossContext"`
 	// false: no memories are extracted, and prompts have none of them.
 	Memory bool `json:"memory"`
+	// true: extracted memories wait until they are reviewed, but for those about safety.
+	ReviewMemories bool `json:"reviewMemories"`
 	// The IANA name of a time zone.
 	Timezone string `json:"timezone"`
 }
@@ -896,6 +956,8 @@ type PreferencesInput struct {
 	CrossContext *bool `json:"crossContext,omitzero"`
 	// Default: true.
 	Memory *bool `json:"memory,omitzero"`
+	// Default: false.
+	ReviewMemories *bool `json:"reviewMemories,omitzero"`
 	// Default: UTC.
 	Timezone string `json:"timezone,omitzero"`
 }
@@ -1445,6 +1507,12 @@ type RenderMessage struct {
 	Content string `json:"content"`
 	// Who said it.
 	Role string `json:"role"`
+}
+
+// ReviewInputBody is the body of ReviewMemory.
+type ReviewInputBody struct {
+	// Whether prompts may have it. One that is rejected is not noted again. One of confirm, reject.
+	Verdict string `json:"verdict"`
 }
 
 // SearchAnswer is the answer of Search.

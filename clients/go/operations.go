@@ -346,6 +346,16 @@ func (c *Client) GetMemory(ctx context.Context, id string, options ...Option) (*
 	return memory, err
 }
 
+// GetMemoryHistory gets how a memory came about. What it replaced, itself, and what replaced it, each with its
+// messages. 409 after it was forgotten.
+func (c *Client) GetMemoryHistory(ctx context.Context, id string, options ...Option) (*MemoryPast, error) {
+	var memoryPast *MemoryPast
+	err := c.do(ctx, request{
+		method: "GET", path: "/v1/memories/{id}/history", in: []string{id},
+	}, options, map[int]any{200: &memoryPast})
+	return memoryPast, err
+}
+
 // GetOrCreateSession gets a session, or create it. Creates the session, 201, or returns the one that has the id,
 // 200, as it is: its mode, title and attributes stay. A session of another context or coach is a conflict. The
 // call may be repeated without a key.
@@ -838,6 +848,32 @@ func (c *Client) Recall(ctx context.Context, body RecallBody, options ...Option)
 		method: "POST", path: "/v1/recall", body: body,
 	}, options, map[int]any{200: &recallAnswer})
 	return recallAnswer, err
+}
+
+// RestoreMemory takes the end of a memory back. The memory holds again, and the one that took its place ends
+// (endedReason false), in one step. One that holds stays as it is. 409 after it was forgotten.
+func (c *Client) RestoreMemory(ctx context.Context, id string, options ...Option) (*Memory, error) {
+	var memory *Memory
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/memories/{id}/restore", in: []string{id},
+	}, options, map[int]any{200: &memory})
+	return memory, err
+}
+
+// ReviewMemory reviews a memory that waits. With the preference reviewMemories an extracted memory has the
+// status waiting and is in no prompt, unless it is about safety. Confirmed, it takes the place of what it
+// replaces. Rejected, it is deleted, and what says the same is not noted again.
+func (c *Client) ReviewMemory(
+	ctx context.Context,
+	id string,
+	body ReviewInputBody,
+	options ...Option,
+) (*Memory, error) {
+	var memory *Memory
+	err := c.do(ctx, request{
+		method: "POST", path: "/v1/memories/{id}/review", in: []string{id}, body: body,
+	}, options, map[int]any{200: &memory})
+	return memory, err
 }
 
 // Search searches everything. Messages, summaries and memories in one order, the most relevant to the query

@@ -11,8 +11,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// UserID is the person that records belong to: the sub of the token, 1 to 128 printable characters, compared as bytes. Every method of a
-// store takes it as an argument, so that no read can leave out whose records it wants.
+// UserID is the person that records belong to: the sub of the token, 1 to 128 printable characters, compared as bytes.
+// Every method of a store takes it as an argument, so that no read can leave out whose records it wants.
 type UserID string
 
 // Validate returns an Invalid error unless the id is 1 to 128 printable characters without a blank at either end, which

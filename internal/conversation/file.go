@@ -27,8 +27,11 @@ func (p Part) fileProblem() (field, message string) {
 		name, value string
 		most        int
 	}{
-		{"mediaType", p.MediaType, MaxPartNameChars}, {"filename", p.Filename, MaxPartNameChars},
-		{"url", p.URL, maxURLChars}, {"dataRef", p.DataRef, maxRefChars}, {"alt", p.Alt, maxAltChars},
+		{"mediaType", p.MediaType, MaxPartNameChars},
+		{"filename", p.Filename, MaxPartNameChars},
+		{"url", p.URL, maxURLChars},
+		{"dataRef", p.DataRef, maxRefChars},
+		{"alt", p.Alt, maxAltChars},
 	} {
 		if strings.HasPrefix(strings.ToLower(f.value), "data:") && f.name != "alt" {
 			return f.name, "must not hold the file itself: keep the bytes in the app's own store, and send their address " +
@@ -45,10 +48,15 @@ func (p Part) fileProblem() (field, message string) {
 	if (p.URL == "") == (p.DataRef == "") {
 		return "url", "is needed, or else dataRef: one of the two"
 	}
-	if u, err := url.Parse(p.URL); p.URL != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+	if p.URL != "" && !isWebAddress(p.URL) {
 		return "url", "must be an address by https"
 	}
 	return "", ""
+}
+
+func isWebAddress(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
 // fileText is what stands for a file where only text is read, as in [image: knee X-ray, left].

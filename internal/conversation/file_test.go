@@ -21,12 +21,16 @@ func TestFileParts(t *testing.T) {
 		want  string
 		field string
 	}{
-		{name: "an image", part: conversation.Part{MediaType: "image/png", URL: address, Alt: "knee X-ray, left"},
-			want: "look\n[image: knee X-ray, left]"},
-		{name: "a name for a text", part: conversation.Part{MediaType: "application/pdf", DataRef: "f1", Filename: "plan.pdf"},
-			want: "look\n[file: plan.pdf]"},
+		{
+			name: "an image", part: conversation.Part{MediaType: "image/png", URL: address, Alt: "knee X-ray, left"},
+			want: "look\n[image: knee X-ray, left]",
+		},
+		{
+			name: "a name for a text", part: conversation.Part{MediaType: "text/csv", DataRef: "f1", Filename: "plan.csv"},
+			want: "look\n[file: plan.csv]",
+		},
 		{name: "neither", part: conversation.Part{MediaType: "audio/ogg", DataRef: "f1"}, want: "look\n[audio: audio/ogg]"},
-		{name: "bytes", part: conversation.Part{MediaType: "image/png", URL: "data:image/png;base64,iVBORw0KGgo="}, field: "url"},
+		{name: "bytes", part: conversation.Part{MediaType: "image/png", URL: "data:image/png;base64,iVBO"}, field: "url"},
 		{name: "bytes as a name", part: conversation.Part{MediaType: "image/png", DataRef: "DATA:,x"}, field: "dataRef"},
 		{name: "no place", part: conversation.Part{MediaType: "image/png"}, field: "url"},
 		{name: "two places", part: conversation.Part{MediaType: "image/png", URL: address, DataRef: "f1"}, field: "url"},

@@ -38,8 +38,8 @@ const (
 )
 
 // Part is one part of a message: a text, a call of a tool, its result, reasoning, data of the app, or a file in the
-// app's own store. Which fields it has depends on its type. Input, Output and Data are JSON values as they were sent, with the order of their names and
-// the digits of their numbers.
+// app's own store. Which fields it has depends on its type. Input, Output and Data are JSON values as they were sent,
+// with the order of their names and the digits of their numbers.
 type Part struct {
 	Type       PartType        `json:"type" enum:"text,tool-call,tool-result,reasoning,data,file" doc:"What the part is."`
 	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`

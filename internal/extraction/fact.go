@@ -68,8 +68,14 @@ func (p *planner) addFact(f fact) {
 		p.newMemories = append(p.newMemories, same)
 	}
 	for _, name := range s.Supersedes {
-		if old, ok := p.memoryOf(name); ok {
+		old, ok := p.memoryOf(name)
+		switch {
+		case !ok:
+		case same.Status != longterm.Waiting:
 			p.supersede(old, same, s.at)
+		case old != same && !slices.Contains(same.Supersedes, old.ID): // once it is confirmed
+			same.Supersedes = append(slices.Clone(same.Supersedes), old.ID)
+			p.changed[same.ID] = true
 		}
 	}
 }
@@ -84,15 +90,17 @@ func (p *planner) newMemory(s statement) *longterm.Memory {
 	if s.Status == longterm.Planned || s.Status == longterm.Reported {
 		m.Status = s.Status
 	}
+	if p.reviews && !concernsSafety(s) {
+		m.Status, m.WaitingAs = longterm.Waiting, m.Status
+	}
 	return m
 }
 
 // pins reports whether every prompt has a fact: it is about safety, as the model says or by its type, and sure enough.
 // A plan has to have its day, with which prompts tell it beside what holds until then.
 func (p *planner) pins(s statement) bool {
-	isSafety := s.isSafety() || registry.Live().IsSafetyType(string(s.Type))
 	isFirm := s.Status != longterm.Planned || !s.from.IsZero()
-	if !isSafety || !isFirm || s.Confidence < minPinned {
+	if !concernsSafety(s) || !isFirm || s.Confidence < minPinned {
 		return false
 	}
 	n := 0
@@ -102,6 +110,11 @@ func (p *planner) pins(s statement) bool {
 		}
 	}
 	return n < maxPinned
+}
+
+// concernsSafety reports whether a fact is about safety, as the model says or by its type.
+func concernsSafety(s statement) bool {
+	return s.isSafety() || registry.Live().IsSafetyType(string(s.Type))
 }
 
 // isAppPinned reports whether the app has pinned a memory, which then only the app or a wish to forget ends.
@@ -170,9 +183,13 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 		m.From = s.from
 	}
 	hasBegun := !m.From.IsZero() && !m.From.IsAhead(s.at.In(p.zone))
-	if m.Status == longterm.Planned && (hasBegun || s.Status != longterm.Planned && !m.From.IsAhead(p.now)) ||
-		m.Status == longterm.Reported && s.Status == longterm.Stated {
-		m.Status = ""
+	status := &m.Status
+	if m.Status == longterm.Waiting {
+		status = &m.WaitingAs
+	}
+	if *status == longterm.Planned && (hasBegun || s.Status != longterm.Planned && !m.From.IsAhead(p.now)) ||
+		*status == longterm.Reported && s.Status == longterm.Stated {
+		*status = ""
 	}
 	p.inherit(&before, m, s.at)
 }

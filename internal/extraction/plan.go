@@ -48,6 +48,8 @@ type planner struct {
 	zone      *time.Location
 	tokens    llm.Counter
 	random    io.Reader
+	// reviews says that new memories wait for the user, but for those about safety.
+	reviews bool
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
 
@@ -145,7 +147,8 @@ func (p *planner) linesOf(short []string) (ids []string) {
 }
 
 // isComparable reports whether a known memory is valid and may be compared with what the session says.
-func (p *planner) isComparable(m *longterm.Memory) bool { return p.visible[m.ID] && m.Valid(p.now) }
+// One that waits is compared, too, so that it is not noted twice.
+func (p *planner) isComparable(m *longterm.Memory) bool { return p.visible[m.ID] && m.HeldAt(p.now) }
 
 // validMemories returns the memories that the model may compare with the messages.
 func (p *planner) validMemories() []longterm.Memory {

@@ -253,7 +253,7 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 		return err
 	}
 	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
-	p.isApart = w.prefs.SeparatesContexts()
+	p.isApart, p.reviews = w.prefs.SeparatesContexts(), w.prefs.ReviewMemories
 	for _, m := range of.messages {
 		if !w.session.Deleted.Contains(m.Seq) {
 			p.messages[m.ID] = m

@@ -142,6 +142,6 @@ func LongTerm(rt Runtime, db *dynamo.DB) httpapi.LongTerm {
 		Profile: dynamo.NewProfileStore(db), Seed: dynamo.NewSeedStore(db),
 		UserSummary: dynamo.NewUserSummaryStore(db), Preferences: dynamo.NewPreferencesStore(db),
 		Coaches: dynamo.NewCoachStore(db), Goals: dynamo.NewGoalStore(db), CheckIns: dynamo.NewCheckInStore(db),
-		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db),
+		Memories: dynamo.NewMemoryStore(db), Todos: dynamo.NewTodoStore(db), Corrector: dynamo.NewMemoryHistory(db),
 	}
 }

@@ -235,6 +235,12 @@ func callEveryOperation(t *testing.T, h http.Handler) {
 		location := do(201, "POST", path, bodies[0]).header.Get("Location")
 		do(200, "PATCH", location, bodies[1])
 		do(200, "GET", location, nil)
+		if path == "/v1/memories" {
+			do(200, "GET", location+"/history", nil)
+			do(200, "POST", location+"/restore", nil)
+			do(200, "POST", location+"/review", object{"verdict": "confirm"})
+			do(409, "POST", location+"/review", object{"verdict": "reject"})
+		}
 		do(200, "GET", path, nil)
 		do(204, "DELETE", location, nil)
 		do(404, "DELETE", location, nil)

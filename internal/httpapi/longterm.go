@@ -21,6 +21,7 @@ type LongTerm struct {
 	CheckIns    longterm.Collection[longterm.CheckIn]
 	Memories    longterm.Collection[longterm.Memory]
 	Todos       longterm.Collection[longterm.Todo]
+	Corrector   MemoryCorrector
 }
 
 // longTermTag groups the operations on long-term records in the document.
@@ -48,6 +49,7 @@ func (l LongTerm) register(s *server) {
 		s, l.Memories, "memories", "Memory", "memory",
 	}
 	registerFiltered(memories, s.filterMemories)
+	memoryHistory{s, l.Corrector}.register()
 	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
 	registerFiltered(todos, func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
 		if in.Status == "" {

@@ -335,3 +335,41 @@ func TestFilteredLists(t *testing.T) {
 		}
 	}
 }
+
+// A memory shows how it came about, can be taken back, and waits where the user wants to review it.
+func TestMemoriesAreCorrected(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	create := func(m object) string {
+		return answer(t, h, 201, as("ann", "POST", "/v1/memories", m))["id"].(string)
+	}
+	rome := create(object{"type": "PROFILE", "content": "Lives in Rome"})
+	oslo := create(object{
+		"type": "PROFILE", "content": "Lives in Oslo", "supersededBy": rome, "endedReason": "replaced",
+		"validUntil": "2026-01-01T00:00:00.000Z",
+	})
+	path := "/v1/memories/" + oslo
+	items := answer(t, h, 200, as("ann", "GET", path+"/history"))["items"].([]any)
+	if len(items) != 2 || items[1].(object)["messages"] == nil {
+		t.Errorf("history: %v", items)
+	}
+	if m := answer(t, h, 200, as("ann", "POST", path+"/restore")); m["endedReason"] != nil || m["validUntil"] != nil {
+		t.Errorf("restored: %v", m)
+	}
+	if m := answer(t, h, 200, as("ann", "GET", "/v1/memories/"+rome)); m["endedReason"] != "false" {
+		t.Errorf("its successor: %v", m)
+	}
+	expectProblem(t, h, 404, "not_found", "", as("bob", "POST", path+"/restore"))
+	expectProblem(t, h, 422, "invalid", "verdict", as("ann", "POST", path+"/review", object{"verdict": "maybe"}))
+	expectProblem(t, h, 409, "conflict", "", as("ann", "POST", path+"/review", object{"verdict": "reject"}))
+	expect(t, h, 204, as("ann", "DELETE", path))
+	expectProblem(t, h, 409, "conflict", "", as("ann", "POST", path+"/restore"))
+
+	if p := answer(t, h, 200, as("ann", "GET", "/v1/preferences")); p["reviewMemories"] != false {
+		t.Errorf("preferences: %v", p)
+	}
+	p := answer(t, h, 200, as("ann", "PUT", "/v1/preferences", object{"reviewMemories": true}))
+	if p["reviewMemories"] != true || p["memory"] != true {
+		t.Errorf("preferences: %v", p)
+	}
+}

@@ -20,7 +20,7 @@ type Memory struct {
 	Source       string     `json:"source" enum:"seeded,extracted" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   *float64   `json:"confidence,omitempty" from:"-" minimum:"0" maximum:"1" doc:"Absent if not known."`
 	MessageIDs   []string   `json:"messageIds,omitempty" doc:"The messages that it was drawn from."`
-	Status       string     `json:"status" enum:"stated,planned,reported" doc:"How it is known."`
+	Status       string     `json:"status" enum:"stated,planned,reported,waiting" doc:"How it is known; waiting until it is reviewed."`
 	About        string     `json:"about,omitempty" doc:"Whom it concerns. Absent for the user."`
 	SaidAt       *timestamp `json:"saidAt,omitempty" from:"-" doc:"When it was last said."`
 	From         string     `json:"from,omitempty" doc:"The first day on which it holds, or the time of its beginning."`

@@ -64,6 +64,7 @@ func longTermOf(all dynamotest.Stores) httpapi.LongTerm {
 	return httpapi.LongTerm{
 		Profile: all.Profiles, Seed: all.Seeds, UserSummary: all.UserSummaries, Preferences: all.Preferences,
 		Coaches: all.Coaches, Goals: all.Goals, CheckIns: all.CheckIns, Memories: all.Memories, Todos: all.Todos,
+		Corrector: all.Corrector,
 	}
 }
 

@@ -63,10 +63,11 @@ func checkRemarks(field string, remarks []remark) []fault.Field {
 }
 
 type preferencesDoc struct {
-	CrossContext bool         `json:"crossContext" doc:"false: prompts and queries use the own session only."`
-	Memory       bool         `json:"memory" doc:"false: no memories are extracted, and prompts have none of them."`
-	Contexts     sharedByName `json:"contexts" from:"-" doc:"What each context shares with the others."`
-	Timezone     zoneName     `json:"timezone"`
+	CrossContext   bool         `json:"crossContext" doc:"false: prompts and queries use the own session only."`
+	Memory         bool         `json:"memory" doc:"false: no memories are extracted, and prompts have none of them."`
+	ReviewMemories bool         `json:"reviewMemories" doc:"true: extracted memories wait until they are reviewed, but for those about safety."`
+	Contexts       sharedByName `json:"contexts" from:"-" doc:"What each context shares with the others."`
+	Timezone       zoneName     `json:"timezone"`
 }
 
 type sharedDoc struct {
@@ -80,10 +81,11 @@ type sharedByName map[string]sharedDoc
 func (sharedByName) Schema(r huma.Registry) *huma.Schema { return contextsSchema[sharedDoc](r) }
 
 type preferencesInput struct {
-	CrossContext *bool             `json:"crossContext,omitempty" from:"-" doc:"Default: true."`
-	Memory       *bool             `json:"memory,omitempty" from:"-" doc:"Default: true."`
-	Contexts     sharedInputByName `json:"contexts,omitempty" from:"-" doc:"What each context shares with the others."`
-	Timezone     zoneName          `json:"timezone,omitempty" from:"-" doc:"Default: UTC."`
+	CrossContext   *bool             `json:"crossContext,omitempty" from:"-" doc:"Default: true."`
+	Memory         *bool             `json:"memory,omitempty" from:"-" doc:"Default: true."`
+	ReviewMemories bool              `json:"reviewMemories,omitempty" doc:"Default: false."`
+	Contexts       sharedInputByName `json:"contexts,omitempty" from:"-" doc:"What each context shares with the others."`
+	Timezone       zoneName          `json:"timezone,omitempty" from:"-" doc:"Default: UTC."`
 }
 
 type sharedInput struct {
@@ -105,7 +107,9 @@ func contextsSchema[T any](r huma.Registry) *huma.Schema {
 }
 
 func (d preferencesInput) complete(_ *server, p *longterm.Preferences) error {
+	reviews := p.ReviewMemories
 	*p = longterm.DefaultPreferences()
+	p.ReviewMemories = reviews
 	if d.CrossContext != nil {
 		p.CrossContext = *d.CrossContext
 	}

@@ -74,7 +74,7 @@ func MemoryKind() Kind[Memory] {
 	return Kind[Memory]{
 		Name: "memory", ID: func(m *Memory) *string { return &m.ID }, Created: Memory.Created,
 		At:     func(m Memory) time.Time { return m.CreatedAt },
-		Needed: func(m Memory, now time.Time) bool { return m.Valid(InLastZone(now)) },
+		Needed: func(m Memory, now time.Time) bool { return m.HeldAt(InLastZone(now)) },
 		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory) bool { return m.Pinned },
 		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID)) },
 		Content: func(m Memory) string { return m.Content + " " + m.About },

@@ -135,6 +135,8 @@ func (c CheckIn) Created(at time.Time) CheckIn {
 type Preferences struct {
 	CrossContext bool `stored:"crossContext"`
 	Memory       bool `stored:"memory"`
+	// ReviewMemories keeps extracted memories out of prompts until the app confirms them, but for those about safety.
+	ReviewMemories bool `stored:"reviewMemories,omitempty"`
 	// Unshared has the contexts that share nothing with the others.
 	Unshared map[string]bool
 	// Timezone is an IANA name.

@@ -33,12 +33,14 @@ type (
 	EndedReason  string
 )
 
-// A fact was stated by the user, is planned by the user, or was reported by others. A memory ended because it was
-// false, because what it says is over, because the user asked to forget it, or because a newer one replaces it.
+// A fact was stated by the user, is planned by the user, or was reported by others. One that waits is in no prompt
+// until it is confirmed. A memory ended because it was false, because what it says is over, because the user asked to
+// forget it, or because a newer one replaces it.
 const (
 	Stated   MemoryStatus = "stated"
 	Planned  MemoryStatus = "planned"
 	Reported MemoryStatus = "reported"
+	Waiting  MemoryStatus = "waiting"
 
 	EndedFalse     EndedReason = "false"
 	EndedOver      EndedReason = "over"
@@ -56,6 +58,10 @@ type Memory struct {
 	Source  MemorySource `stored:"source"`
 	// Status is how the fact is known. Empty is Stated.
 	Status MemoryStatus `stored:"status,omitempty"`
+	// WaitingAs is the status of a memory that waits, once it is confirmed. Supersedes has the ids of those that it takes
+	// the place of then.
+	WaitingAs  MemoryStatus `stored:"waitingAs,omitempty"`
+	Supersedes []string     `stored:"supersedes,omitempty"`
 	// About names whom the fact concerns. It is empty for the user.
 	About string `stored:"about,omitempty"`
 	// From is when the fact begins to be true, and Until when it ends, as it was said: "from Monday", "until 1 December".
@@ -95,7 +101,7 @@ func (m Memory) Created(at time.Time) Memory {
 
 // Valid reports whether a prompt may include the memory at that time, also as what is still to come. A day until which
 // it holds ends in the zone of the time.
-func (m Memory) Valid(now time.Time) bool { return m.HeldAt(now) }
+func (m Memory) Valid(now time.Time) bool { return m.Status != Waiting && m.HeldAt(now) }
 
 // KnownAt reports whether the memory was known at that time: said or stored before.
 func (m Memory) KnownAt(at time.Time) bool {

@@ -29,6 +29,7 @@ export type Deletion = components['schemas']['Deletion'];
 export type Document = components['schemas']['Document'];
 export type Erasing = components['schemas']['Erasing'];
 export type ErasureProgress = components['schemas']['ErasureProgress'];
+export type Evidence = components['schemas']['Evidence'];
 export type FieldProblem = components['schemas']['FieldProblem'];
 export type FinishBody = components['schemas']['FinishBody'];
 export type FinishedTurn = components['schemas']['FinishedTurn'];
@@ -51,6 +52,7 @@ export type ListUiMessage = components['schemas']['ListUiMessage'];
 export type LlmTool = components['schemas']['LlmTool'];
 export type LlmUsage = components['schemas']['LlmUsage'];
 export type Memory = components['schemas']['Memory'];
+export type MemoryPast = components['schemas']['MemoryPast'];
 export type MemorySearchAnswer = components['schemas']['MemorySearchAnswer'];
 export type MemorySearchBody = components['schemas']['MemorySearchBody'];
 export type Message = components['schemas']['Message'];
@@ -66,6 +68,7 @@ export type NewSession = components['schemas']['NewSession'];
 export type NewTodo = components['schemas']['NewTodo'];
 export type OwnTool = components['schemas']['OwnTool'];
 export type Part = components['schemas']['Part'];
+export type PastMemory = components['schemas']['PastMemory'];
 export type PreferencesDoc = components['schemas']['PreferencesDoc'];
 export type PreferencesInput = components['schemas']['PreferencesInput'];
 export type Problem = components['schemas']['Problem'];
@@ -111,6 +114,7 @@ export type RecallSummaryHit = components['schemas']['RecallSummaryHit'];
 export type Recalled = components['schemas']['Recalled'];
 export type Receipt = components['schemas']['Receipt'];
 export type RenderMessage = components['schemas']['RenderMessage'];
+export type ReviewInputBody = components['schemas']['ReviewInputBody'];
 export type SearchAnswer = components['schemas']['SearchAnswer'];
 export type SearchBody = components['schemas']['SearchBody'];
 export type SeedDoc = components['schemas']['SeedDoc'];
@@ -173,6 +177,7 @@ export const operations: Record<keyof Operations, string> = {
   getGoal: 'GET /v1/goals/{id}',
   getHealth: 'GET /v1/health',
   getMemory: 'GET /v1/memories/{id}',
+  getMemoryHistory: 'GET /v1/memories/{id}/history',
   getOrCreateSession: 'PUT /v1/sessions/{id} body',
   getPreferences: 'GET /v1/preferences',
   getProfile: 'GET /v1/profile',
@@ -207,6 +212,8 @@ export const operations: Record<keyof Operations, string> = {
   putUserSummary: 'PUT /v1/user-summary body',
   queryContext: 'POST /v1/context/query body',
   recall: 'POST /v1/recall body',
+  restoreMemory: 'POST /v1/memories/{id}/restore',
+  reviewMemory: 'POST /v1/memories/{id}/review body',
   search: 'POST /v1/search body',
   searchMemories: 'POST /v1/memories/search body',
   truncateMessages: 'POST /v1/sessions/{id}/messages/truncate body key',
@@ -318,6 +325,9 @@ export interface Operations {
   getHealth(options?: Options): Promise<HealthDoc>;
   /** Get a memory. */
   getMemory(id: string, options?: Options): Promise<Memory>;
+  /** Get how a memory came about. What it replaced, itself, and what replaced it, each with its messages. 409 after
+   * it was forgotten. */
+  getMemoryHistory(id: string, options?: Options): Promise<MemoryPast>;
   /** Get a session, or create it. Creates the session, 201, or returns the one that has the id, 200, as it is: its
    * mode, title and attributes stay. A session of another context or coach is a conflict. The call may be repeated
    * without a key. */
@@ -419,6 +429,13 @@ export interface Operations {
   /** Recall messages. Messages of this user, of every role and age unless limited, the most relevant to the query
    * first. A check-in's note counts as a message of the user in the context check_in, without a session. */
   recall(body: RecallBody, options?: Options): Promise<RecallAnswer>;
+  /** Take the end of a memory back. The memory holds again, and the one that took its place ends (endedReason
+   * false), in one step. One that holds stays as it is. 409 after it was forgotten. */
+  restoreMemory(id: string, options?: Options): Promise<Memory>;
+  /** Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
+   * is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
+   * deleted, and what says the same is not noted again. */
+  reviewMemory(id: string, body: ReviewInputBody, options?: Options): Promise<Memory>;
   /** Search everything. Messages, summaries and memories in one order, the most relevant to the query first. Each
    * item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a
    * message. */

@@ -345,6 +345,66 @@ export interface paths {
         patch: operations["changeMemory"];
         trace?: never;
     };
+    "/v1/memories/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get how a memory came about
+         * @description What it replaced, itself, and what replaced it, each with its messages. 409 after it was forgotten.
+         */
+        get: operations["getMemoryHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the end of a memory back
+         * @description The memory holds again, and the one that took its place ends (endedReason false), in one step. One that holds stays as it is. 409 after it was forgotten.
+         */
+        post: operations["restoreMemory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/memories/{id}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Review a memory that waits
+         * @description With the preference reviewMemories an extracted memory has the status waiting and is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is deleted, and what says the same is not noted again.
+         */
+        post: operations["reviewMemory"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages": {
         parameters: {
             query?: never;
@@ -1293,6 +1353,18 @@ export interface components {
              */
             vectors: number;
         };
+        Evidence: {
+            /** @description The message's id. */
+            messageId: string;
+            /** @description Its session. */
+            sessionId: string;
+            /**
+             * Format: date-time
+             * @description When it was said.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            timestamp: string;
+        };
         FieldProblem: {
             /**
              * @description The path of the part, or the name of the parameter.
@@ -1425,10 +1497,10 @@ export interface components {
              */
             source: "seeded" | "extracted";
             /**
-             * @description How it is known.
+             * @description How it is known; waiting until it is reviewed.
              * @enum {string}
              */
-            status: "stated" | "planned" | "reported";
+            status: "stated" | "planned" | "reported" | "waiting";
             /** @description The id of the memory that replaces it. */
             supersededBy?: string;
             /**
@@ -1566,10 +1638,10 @@ export interface components {
              */
             source?: "seeded" | "extracted";
             /**
-             * @description How it is known.
+             * @description How it is known; waiting until it is reviewed.
              * @enum {string}
              */
-            status?: "stated" | "planned" | "reported";
+            status?: "stated" | "planned" | "reported" | "waiting";
             /** @description The id of the memory that replaces it. */
             supersededBy?: string;
             /** @description The text. */
@@ -1790,10 +1862,10 @@ export interface components {
              */
             source: "seeded" | "extracted";
             /**
-             * @description How it is known.
+             * @description How it is known; waiting until it is reviewed.
              * @enum {string}
              */
-            status: "stated" | "planned" | "reported";
+            status: "stated" | "planned" | "reported" | "waiting";
             /** @description The id of the memory that replaces it. */
             supersededBy?: string;
             /**
@@ -1815,6 +1887,10 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             validUntil?: string;
+        };
+        MemoryPast: {
+            /** @description What it replaced, itself, and what replaced it, oldest first. */
+            items: components["schemas"]["PastMemory"][];
         };
         MemorySearchAnswer: {
             /** @description The sources that did not answer. */
@@ -2175,6 +2251,81 @@ export interface components {
             /** @description Of a file part: where the app keeps the bytes, by https. It or dataRef is needed. */
             url?: string | null;
         };
+        PastMemory: {
+            /** @description Whom it concerns. Absent for the user. */
+            about?: string;
+            /**
+             * Format: double
+             * @description Absent if not known.
+             */
+            confidence?: number;
+            /** @description The text, as it was stored. */
+            content: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            createdAt?: string;
+            /**
+             * @description Why it ended.
+             * @enum {string}
+             */
+            endedReason?: "false" | "over" | "forgotten" | "replaced";
+            /**
+             * Format: date-time
+             * @description When it is deleted by itself. Absent for never.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            expiresAt?: string;
+            /** @description The first day on which it holds, or the time of its beginning. */
+            from?: string;
+            /** @description The id of the record. */
+            id: string;
+            /** @description The messages that it was drawn from. */
+            messageIds?: string[];
+            /** @description The messages that it was drawn from and that are still there. */
+            messages: components["schemas"]["Evidence"][];
+            /** @description Whether every prompt has it, as injuries and allergies. */
+            pinned: boolean;
+            /**
+             * Format: date-time
+             * @description When it was last said.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            saidAt?: string;
+            /**
+             * @description Whether the app stored it (seeded) or it was read from messages (extracted).
+             * @enum {string}
+             */
+            source: "seeded" | "extracted";
+            /**
+             * @description How it is known; waiting until it is reviewed.
+             * @enum {string}
+             */
+            status: "stated" | "planned" | "reported" | "waiting";
+            /** @description The id of the memory that replaces it. */
+            supersededBy?: string;
+            /**
+             * @description What the memory is about.
+             * @enum {string}
+             */
+            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            /** @description The last day on which it holds, or the time of its end. */
+            until?: string;
+            /**
+             * Format: date-time
+             * @description An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            updatedAt?: string;
+            /**
+             * Format: date-time
+             * @description The time from which no prompt has it.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            validUntil?: string;
+        };
         PreferencesDoc: {
             /** @description What each context shares with the others. */
             contexts: {
@@ -2188,6 +2339,8 @@ export interface components {
             crossContext: boolean;
             /** @description false: no memories are extracted, and prompts have none of them. */
             memory: boolean;
+            /** @description true: extracted memories wait until they are reviewed, but for those about safety. */
+            reviewMemories: boolean;
             /**
              * @description The IANA name of a time zone.
              * @example Europe/Berlin
@@ -2222,6 +2375,8 @@ export interface components {
             crossContext?: boolean | null;
             /** @description Default: true. */
             memory?: boolean | null;
+            /** @description Default: false. */
+            reviewMemories?: boolean | null;
             /**
              * @description Default: UTC.
              * @example Europe/Berlin
@@ -2875,6 +3030,13 @@ export interface components {
             content: string;
             /** @description Who said it. */
             role: string;
+        };
+        ReviewInputBody: {
+            /**
+             * @description Whether prompts may have it. One that is rejected is not noted again.
+             * @enum {string}
+             */
+            verdict: "confirm" | "reject";
         };
         SearchAnswer: {
             /** @description The sources that did not answer. */
@@ -6023,6 +6185,331 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ChangedMemory"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memory"];
+                };
+            };
+            /** @description Bad Request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Request Entity Too Large */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unsupported Media Type */
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getMemoryHistory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The record's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemoryPast"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    restoreMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The record's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Memory"];
+                };
+            };
+            /** @description Unauthorized */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Forbidden */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not Found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Conflict */
+            409: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Unprocessable Entity */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too Many Requests */
+            429: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal Server Error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Service Unavailable */
+            503: {
+                headers: {
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reviewMemory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The record's id. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReviewInputBody"];
             };
         };
         responses: {

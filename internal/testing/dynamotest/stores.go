@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/indexing"
@@ -42,6 +43,7 @@ type Stores struct {
 	DrawnTodos    longterm.Collection[longterm.Todo]
 
 	Extraction   extraction.Store
+	Corrector    *dynamo.MemoryHistory
 	Summaries    summary.Store
 	Spines       SpineStore
 	Quota        metered.Quota

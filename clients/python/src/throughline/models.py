@@ -331,6 +331,16 @@ class ErasureProgress:
 
 
 @dataclass(kw_only=True)
+class Evidence:
+    message_id: str
+    """The message's id."""
+    session_id: str
+    """Its session."""
+    timestamp: datetime
+    """When it was said."""
+
+
+@dataclass(kw_only=True)
 class FieldProblem:
     field: str
     """The path of the part, or the name of the parameter."""
@@ -419,8 +429,8 @@ class FoundMemory:
     """What the order follows, from 0 to 1. Compare it within one answer."""
     source: Literal["seeded", "extracted"]
     """Whether the app stored it (seeded) or it was read from messages (extracted)."""
-    status: Literal["stated", "planned", "reported"]
-    """How it is known."""
+    status: Literal["stated", "planned", "reported", "waiting"]
+    """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
     type: Literal["PROFILE", "PEOPLE", "PROJECT"]
@@ -510,8 +520,8 @@ class FoundRecord:
     """The id of the session."""
     source: Literal["seeded", "extracted"] | None = None
     """Whether the app stored it (seeded) or it was read from messages (extracted)."""
-    status: Literal["stated", "planned", "reported"] | None = None
-    """How it is known."""
+    status: Literal["stated", "planned", "reported", "waiting"] | None = None
+    """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
     text: str | None = None
@@ -690,8 +700,8 @@ class Memory:
     """When it was last said."""
     source: Literal["seeded", "extracted"]
     """Whether the app stored it (seeded) or it was read from messages (extracted)."""
-    status: Literal["stated", "planned", "reported"]
-    """How it is known."""
+    status: Literal["stated", "planned", "reported", "waiting"]
+    """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
     type: Literal["PROFILE", "PEOPLE", "PROJECT"]
@@ -702,6 +712,12 @@ class Memory:
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
     valid_until: datetime | None = None
     """The time from which no prompt has it."""
+
+
+@dataclass(kw_only=True)
+class MemoryPast:
+    items: list[PastMemory]
+    """What it replaced, itself, and what replaced it, oldest first."""
 
 
 @dataclass(kw_only=True)
@@ -964,6 +980,48 @@ class Part:
 
 
 @dataclass(kw_only=True)
+class PastMemory:
+    about: str | None = None
+    """Whom it concerns. Absent for the user."""
+    confidence: float | None = None
+    """Absent if not known."""
+    content: str
+    """The text, as it was stored."""
+    created_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
+    """Why it ended."""
+    expires_at: datetime | None = None
+    """When it is deleted by itself. Absent for never."""
+    from_: str | None = None
+    """The first day on which it holds, or the time of its beginning."""
+    id: str
+    """The id of the record."""
+    message_ids: list[str] | None = None
+    """The messages that it was drawn from."""
+    messages: list[Evidence]
+    """The messages that it was drawn from and that are still there."""
+    pinned: bool
+    """Whether every prompt has it, as injuries and allergies."""
+    said_at: datetime | None = None
+    """When it was last said."""
+    source: Literal["seeded", "extracted"]
+    """Whether the app stored it (seeded) or it was read from messages (extracted)."""
+    status: Literal["stated", "planned", "reported", "waiting"]
+    """How it is known; waiting until it is reviewed."""
+    superseded_by: str | None = None
+    """The id of the memory that replaces it."""
+    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    """What the memory is about."""
+    until: str | None = None
+    """The last day on which it holds, or the time of its end."""
+    updated_at: datetime | None = None
+    """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    valid_until: datetime | None = None
+    """The time from which no prompt has it."""
+
+
+@dataclass(kw_only=True)
 class PreferencesDoc:
     contexts: dict[str, Any]
     """What each context shares with the others."""
@@ -971,6 +1029,8 @@ class PreferencesDoc:
     """false: prompts and queries use the own session only."""
     memory: bool
     """false: no memories are extracted, and prompts have none of them."""
+    review_memories: bool
+    """true: extracted memories wait until they are reviewed, but for those about safety."""
     timezone: str
     """The IANA name of a time zone."""
 
@@ -983,6 +1043,8 @@ class PreferencesInput:
     """Default: true."""
     memory: bool | None = None
     """Default: true."""
+    review_memories: bool | None = None
+    """Default: false."""
     timezone: str | None = None
     """Default: UTC."""
 
@@ -1529,6 +1591,12 @@ class RenderMessage:
     """The text, as it was stored."""
     role: str
     """Who said it."""
+
+
+@dataclass(kw_only=True)
+class ReviewInputBody:
+    verdict: Literal["confirm", "reject"]
+    """Whether prompts may have it. One that is rejected is not noted again."""
 
 
 @dataclass(kw_only=True)

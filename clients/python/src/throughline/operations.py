@@ -476,6 +476,18 @@ class Operations(Calls):
         return self._call(
             OPERATIONS["get_memory"], [id], None, {}, timeout, None)
 
+    def get_memory_history(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> m.MemoryPast:
+        """Get how a memory came about. What it replaced, itself, and what replaced it, each with its messages. 409 after
+        it was forgotten."""
+        return self._call(
+            OPERATIONS["get_memory_history"], [id], None, {}, timeout, None)
+
     def get_or_create_session(
         self,
         id: str,
@@ -844,12 +856,13 @@ class Operations(Calls):
         contexts: dict[str, Any] | None | Unset = UNSET,
         cross_context: bool | None | Unset = UNSET,
         memory: bool | None | Unset = UNSET,
+        review_memories: bool | None | Unset = UNSET,
         timezone: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> m.PreferencesDoc:
         """Replace the preferences. A change takes effect at once, for older data too. Switching back restores it."""
         return self._call(
-            OPERATIONS["put_preferences"], [], {"contexts": contexts, "crossContext": cross_context, "memory": memory, "timezone": timezone}, {}, timeout, None)
+            OPERATIONS["put_preferences"], [], {"contexts": contexts, "crossContext": cross_context, "memory": memory, "reviewMemories": review_memories, "timezone": timezone}, {}, timeout, None)
 
     def put_profile(
         self,
@@ -923,6 +936,32 @@ class Operations(Calls):
         first. A check-in's note counts as a message of the user in the context check_in, without a session."""
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
+
+    def restore_memory(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> m.Memory:
+        """Take the end of a memory back. The memory holds again, and the one that took its place ends (endedReason
+        false), in one step. One that holds stays as it is. 409 after it was forgotten."""
+        return self._call(
+            OPERATIONS["restore_memory"], [id], None, {}, timeout, None)
+
+    def review_memory(
+        self,
+        id: str,
+        /,
+        *,
+        verdict: Literal["confirm", "reject"],
+        timeout: float | None = None,
+    ) -> m.Memory:
+        """Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
+        is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
+        deleted, and what says the same is not noted again."""
+        return self._call(
+            OPERATIONS["review_memory"], [id], {"verdict": verdict}, {}, timeout, None)
 
     def search(
         self,
@@ -1443,6 +1482,18 @@ class AsyncOperations(Calls):
         return self._call(
             OPERATIONS["get_memory"], [id], None, {}, timeout, None)
 
+    def get_memory_history(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[m.MemoryPast]:
+        """Get how a memory came about. What it replaced, itself, and what replaced it, each with its messages. 409 after
+        it was forgotten."""
+        return self._call(
+            OPERATIONS["get_memory_history"], [id], None, {}, timeout, None)
+
     def get_or_create_session(
         self,
         id: str,
@@ -1811,12 +1862,13 @@ class AsyncOperations(Calls):
         contexts: dict[str, Any] | None | Unset = UNSET,
         cross_context: bool | None | Unset = UNSET,
         memory: bool | None | Unset = UNSET,
+        review_memories: bool | None | Unset = UNSET,
         timezone: str | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Awaitable[m.PreferencesDoc]:
         """Replace the preferences. A change takes effect at once, for older data too. Switching back restores it."""
         return self._call(
-            OPERATIONS["put_preferences"], [], {"contexts": contexts, "crossContext": cross_context, "memory": memory, "timezone": timezone}, {}, timeout, None)
+            OPERATIONS["put_preferences"], [], {"contexts": contexts, "crossContext": cross_context, "memory": memory, "reviewMemories": review_memories, "timezone": timezone}, {}, timeout, None)
 
     def put_profile(
         self,
@@ -1890,6 +1942,32 @@ class AsyncOperations(Calls):
         first. A check-in's note counts as a message of the user in the context check_in, without a session."""
         return self._call(
             OPERATIONS["recall"], [], {"contexts": contexts, "excludeSessionId": exclude_session_id, "from": from_, "limit": limit, "query": query, "sessionId": session_id, "to": to, "tokens": tokens}, {}, timeout, None)
+
+    def restore_memory(
+        self,
+        id: str,
+        /,
+        *,
+        timeout: float | None = None,
+    ) -> Awaitable[m.Memory]:
+        """Take the end of a memory back. The memory holds again, and the one that took its place ends (endedReason
+        false), in one step. One that holds stays as it is. 409 after it was forgotten."""
+        return self._call(
+            OPERATIONS["restore_memory"], [id], None, {}, timeout, None)
+
+    def review_memory(
+        self,
+        id: str,
+        /,
+        *,
+        verdict: Literal["confirm", "reject"],
+        timeout: float | None = None,
+    ) -> Awaitable[m.Memory]:
+        """Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
+        is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
+        deleted, and what says the same is not noted again."""
+        return self._call(
+            OPERATIONS["review_memory"], [id], {"verdict": verdict}, {}, timeout, None)
 
     def search(
         self,
@@ -1976,6 +2054,7 @@ OPERATIONS = {
     "get_goal": Operation("GET", "/v1/goals/{id}", "", False, {200: m.Goal}),
     "get_health": Operation("GET", "/v1/health", "", False, {200: m.HealthDoc}),
     "get_memory": Operation("GET", "/v1/memories/{id}", "", False, {200: m.Memory}),
+    "get_memory_history": Operation("GET", "/v1/memories/{id}/history", "", False, {200: m.MemoryPast}),
     "get_or_create_session": Operation("PUT", "/v1/sessions/{id}", "", False, {200: m.Session, 201: m.Session}),
     "get_preferences": Operation("GET", "/v1/preferences", "", False, {200: m.PreferencesDoc}),
     "get_profile": Operation("GET", "/v1/profile", "", False, {200: m.ProfileDoc}),
@@ -2010,6 +2089,8 @@ OPERATIONS = {
     "put_user_summary": Operation("PUT", "/v1/user-summary", "", False, {200: m.UserSummaryDoc}),
     "query_context": Operation("POST", "/v1/context/query", "", False, {200: m.RecallSummaries}),
     "recall": Operation("POST", "/v1/recall", "", False, {200: m.RecallAnswer}),
+    "restore_memory": Operation("POST", "/v1/memories/{id}/restore", "", False, {200: m.Memory}),
+    "review_memory": Operation("POST", "/v1/memories/{id}/review", "", False, {200: m.Memory}),
     "search": Operation("POST", "/v1/search", "", False, {200: m.SearchAnswer}),
     "search_memories": Operation("POST", "/v1/memories/search", "", False, {200: m.MemorySearchAnswer}),
     "truncate_messages": Operation("POST", "/v1/sessions/{id}/messages/truncate", "", True, {200: m.Truncated}),

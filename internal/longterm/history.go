@@ -1,0 +1,76 @@
+package longterm
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Evidence is a message that a memory was drawn from and that is still there.
+type Evidence struct {
+	MessageID, SessionID string
+	Timestamp            time.Time
+}
+
+// Past is a memory in the history of another one, with its evidence, oldest first.
+type Past struct {
+	Memory   Memory
+	Messages []Evidence
+}
+
+// HistoryOf returns the memories that led to the one of an id, itself, and those that came after it, oldest first. It
+// is empty where there is no such memory.
+func HistoryOf(all []Memory, id string) []Memory {
+	in := map[string]bool{}
+	place := func(id string) int { return slices.IndexFunc(all, func(m Memory) bool { return m.ID == id }) }
+	for added := []string{id}; len(added) > 0; {
+		at := added[0]
+		if added = added[1:]; in[at] || place(at) < 0 {
+			continue
+		}
+		in[at] = true
+		for _, m := range all {
+			if m.SupersededBy == at {
+				added = append(added, m.ID)
+			}
+		}
+	}
+	for at := place(id); at >= 0; {
+		next := all[at].SupersededBy
+		if in[next] {
+			break
+		}
+		if at = place(next); at >= 0 {
+			in[next] = true
+		}
+	}
+	if !in[id] {
+		return nil
+	}
+	history := slices.DeleteFunc(slices.Clone(all), func(m Memory) bool { return !in[m.ID] })
+	slices.SortFunc(history, func(a, b Memory) int {
+		return cmp.Or(a.Said().Compare(b.Said()), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
+	})
+	return history
+}
+
+// Restored returns a memory that holds again from a time.
+func (m Memory) Restored(now time.Time) Memory {
+	if m.Until.IsOver(InLastZone(now)) {
+		m.Until = Moment{}
+	}
+	m.ValidUntil, m.SupersededBy, m.EndedReason, m.UpdatedAt = time.Time{}, "", "", now
+	return m
+}
+
+// Confirmed returns a memory that waited no longer.
+func (m Memory) Confirmed(now time.Time) Memory {
+	m.Status, m.WaitingAs, m.Supersedes, m.UpdatedAt = m.WaitingAs, "", nil, now
+	return m
+}
+
+// EndedAs returns a memory that ended at a time, for a reason, in favour of another one where by is not empty.
+func (m Memory) EndedAs(reason EndedReason, by string, now time.Time) Memory {
+	m.ValidUntil, m.EndedReason, m.SupersededBy, m.UpdatedAt = now, reason, by, now
+	return m
+}
