@@ -129,6 +129,9 @@ func chooseRole(c *chooser, _ *Slot) []*Candidate {
 	return candidates
 }
 
+// noTags takes the brackets of tags out of a name, which people may have chosen.
+var noTags = strings.NewReplacer("<", "", ">", "")
+
 // Persona is a coach's text, verbatim, with its name in front if the text does not have it. A text that begins with
 // structure of its own, such as a heading, begins a paragraph.
 func Persona(c longterm.Coach) string {
@@ -136,7 +139,7 @@ func Persona(c longterm.Coach) string {
 	if !untrusted.HasVisible(text) {
 		text = longterm.CoachOf(c.ID).Persona
 	}
-	name := untrusted.FoldLines(untrusted.Clean(c.Name))
+	name := untrusted.BreakTokens(noTags.Replace(untrusted.FoldLines(untrusted.Clean(c.Name))))
 	if !untrusted.HasVisible(name) || name == longterm.DefaultCoach.Name || strings.Contains(text, name) {
 		return text
 	}
