@@ -166,8 +166,9 @@ func (s *MemoryHistory) correct(ctx context.Context, user conversation.UserID, i
 			if err != nil {
 				return false, err
 			}
-			end := recordChange[longterm.Memory]{from: &ended, to: ended.value.EndedAs(c.reason, id, now), generation: generation}
-			s.memories.addOwn(t, user, end, false)
+			s.memories.addOwn(t, user, recordChange[longterm.Memory]{
+				from: &ended, to: ended.value.EndedAs(c.reason, id, now), generation: generation,
+			}, false)
 		}
 		t.Check(table.GenerationKey(user), table.IsGeneration(generation))
 		failures, err := s.db.Commit(ctx, op, t, b)
