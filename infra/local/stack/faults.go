@@ -31,11 +31,16 @@ type faultControl struct {
 }
 
 // set sets the faults that a request names, and returns the faults of all services. A service that is not named keeps
-// its faults. Everything is checked before anything is set.
+// its faults, and a request that names none clears all. Everything is checked before anything is set.
 func (c *faultControl) set(r *http.Request) (map[string]faultSettings, error) {
 	var in map[string]faultSettings
 	if err := devapi.Read(r, &in); err != nil {
 		return nil, err
+	}
+	if in != nil && len(in) == 0 {
+		for name := range c.state() {
+			in[name] = faultSettings{}
+		}
 	}
 	for name, s := range in {
 		if c.injectors()[name] == nil {

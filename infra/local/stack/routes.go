@@ -46,6 +46,7 @@ func newRoutes(s *Stack) *routes {
 	rt.mux.HandleFunc("GET /dev/info", rt.answer(func(*http.Request) (any, error) { return s.Info(), nil }))
 	rt.mux.HandleFunc("POST /dev/settle", rt.answer(rt.settle))
 	rt.mux.HandleFunc("POST /dev/faults", rt.answer(func(r *http.Request) (any, error) { return rt.faults.set(r) }))
+	rt.mux.HandleFunc("GET /dev/faults", rt.answer(func(*http.Request) (any, error) { return rt.faults.state(), nil }))
 	rt.mux.HandleFunc("POST /dev/redeliver", rt.ready(rt.serveRedeliver))
 	rt.mux.HandleFunc("GET /dev/dead-letters", rt.answer(func(*http.Request) (any, error) {
 		return map[string]any{"items": s.triggers.deadLetters()}, nil

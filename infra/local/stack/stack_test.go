@@ -167,6 +167,10 @@ func injectFaults(t *testing.T, f *fixture) {
 	if status, _ := f.post(t, "/v1/sessions", token, "one"); status != http.StatusCreated {
 		t.Errorf("without faults: status %d", status)
 	}
+	f.call(t, "POST", "/dev/faults", `{}`, nil)
+	if f.get(t, "/dev/faults", &state); state["openai"].DropRate != 0 {
+		t.Errorf("cleared all services: %+v", state)
+	}
 	for body, field := range map[string]string{
 		`{"s3":{}}`: "s3", `{"openai":{"errorRate":2}}`: "openai", `{"openai":{"x":1}}`: "openai.x",
 		`{"openai":{"latencyMs":"5"}}`: "openai.latencyMs", `{"pinecone":7}`: "pinecone",
