@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/word"
 )
 
 // The rules by which a text quotes another. They find words that are repeated, not what is said in other words. Each
@@ -95,8 +97,8 @@ var dense = []*unicode.RangeTable{
 // split returns the words of a text. isDense reports whether most of them are characters of a script without spaces.
 func split(text string) (words []string, isDense bool) {
 	n := 0
-	for word, isCharacter := range wordsOf(text) {
-		words = append(words, word)
+	for w, isCharacter := range wordsOf(text) {
+		words = append(words, w)
 		if isCharacter {
 			n++
 		}
@@ -104,25 +106,25 @@ func split(text string) (words []string, isDense bool) {
 	return words, 2*n > len(words)
 }
 
-// wordsOf iterates over the words of a text in lower case. In a script without spaces each character is a word.
+// wordsOf iterates over the folded words of a text (word.Fold). In a script without spaces each character is a word.
 func wordsOf(text string) iter.Seq2[string, bool] {
-	return func(yield func(word string, isCharacter bool) bool) {
+	return func(yield func(folded string, isCharacter bool) bool) {
 		start := -1
 		for i, r := range text {
 			isCharacter := r > unicode.MaxLatin1 && unicode.In(r, dense...)
-			if !isCharacter && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.M, r)) {
-				if start < 0 {
+			if !isCharacter && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.In(r, unicode.M, unicode.Cf)) {
+				if start < 0 && !unicode.Is(unicode.Cf, r) {
 					start = i
 				}
 				continue
 			}
-			if start >= 0 && !yield(strings.ToLower(text[start:i]), false) || isCharacter && !yield(string(r), true) {
+			if start >= 0 && !yield(word.Fold(text[start:i]), false) || isCharacter && !yield(word.Fold(string(r)), true) {
 				return
 			}
 			start = -1
 		}
 		if start >= 0 {
-			yield(strings.ToLower(text[start:]), false)
+			yield(word.Fold(text[start:]), false)
 		}
 	}
 }
