@@ -144,8 +144,10 @@ const (
 	steady       = 0.005
 )
 
-// fit fits a ranking and calibrates it.
+// fit fits a ranking and calibrates it, by the labelled questions of the kinds that have enough of them, and by small
+// talk.
 func fit(pools []pool) fitted {
+	pools = enough(labelled(pools))
 	m := fitRanking(pools)
 	var c calibration
 	for range calibrations {

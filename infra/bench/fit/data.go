@@ -58,6 +58,29 @@ func samplesOf(set dataset.Set) []sample {
 func bySet(p pool) string      { return p.set }
 func byCategory(p pool) string { return p.set + " " + p.category }
 
+// labelled returns the pools without those of questions whose evidence is guessed: where a source names only the chat
+// or the session of an answer, it is the message that shares most words with question and answer. BM25 finds that one
+// by definition, and weights that are fitted on such labels learn to do the same.
+func labelled(pools []pool) []pool {
+	return slices.DeleteFunc(slices.Clone(pools), func(p pool) bool {
+		return strings.HasSuffix(p.category, "+chat") || p.category == "session label"
+	})
+}
+
+// leastQuestions is how many labelled questions a kind of data needs for weights to be fitted on it. As each kind counts
+// the same, a single question of a smaller one would count as ten of another.
+const leastQuestions = 100
+
+// enough returns the pools without those of kinds that have too few questions, unless all have.
+func enough(pools []pool) []pool {
+	_, kinds := grouped(pools, byKind)
+	kept := slices.DeleteFunc(slices.Clone(pools), func(p pool) bool { return len(kinds[byKind(p)]) < leastQuestions })
+	if len(kept) == 0 {
+		return pools
+	}
+	return kept
+}
+
 // byKind groups data sets of one kind: "lifebench-en" and "lifebench-zh" have the same lives in two languages. Weights
 // that have not seen one must not have seen the other.
 func byKind(p pool) string {

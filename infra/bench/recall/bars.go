@@ -50,8 +50,9 @@ func (b bar) held() bool { return b.value > b.least || b.value == b.least && !b.
 func (r result) bars() (out []bar) {
 	for _, s := range r.worstFirst() {
 		unseen, others := s.by(onOtherSets), s.by(onOthers)
-		byWords, byIndex := s.by(words).Scores[evidence.All], s.by(index).Scores[evidence.All]
-		if score := unseen.Scores[evidence.All]; score != nil {
+		class := cmp.Or(floorOf(s.Name).class, evidence.All)
+		byWords, byIndex := s.by(words).Scores[class], s.by(index).Scores[class]
+		if score := unseen.Scores[class]; score != nil {
 			for _, place := range []int{cutoff.R10, cutoff.B500, cutoff.B1000} {
 				name := cutoff.Names[place] + " without the data set, above BM25 and the index"
 				out = append(out, bar{s.Name, name, score.Shares[place], max(byWords.Shares[place], byIndex.Shares[place]), true})

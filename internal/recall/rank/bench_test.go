@@ -2,6 +2,7 @@ package rank_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 // BenchmarkRankChinese ranks 400 messages of 280 characters in Chinese, beside as many in English, and prints the ratio
-// of their times. A third of the text of each is what few others have.
+// of their median times. A third of the text of each is what few others have.
 func BenchmarkRankChinese(b *testing.B) {
 	english, chinese := benchmarkPool(46, 1), benchmarkPool(46, 1)
 	common := []rune("教练今天说先停深蹲一周换成臀桥因为我的膝盖从星期一又开始疼了昨天和李娜去公园散步以后好多了")
@@ -31,15 +32,18 @@ func BenchmarkRankChinese(b *testing.B) {
 		chinese[i].Text = string(text)
 	}
 	asked := [2]string{"When did Ann swap the hip thrusts because of my back?", "教练为什么说先停深蹲换成臀桥？"}
-	var took [2]time.Duration
+	var took [2][]time.Duration
 	for b.Loop() {
 		for n, pool := range [][]rank.Candidate{english, chinese} {
 			began := time.Now()
 			rank.Default().Rank(rank.NewQuery(asked[n], now), pool)
-			took[n] += time.Since(began)
+			took[n] = append(took[n], time.Since(began))
 		}
 	}
-	b.ReportMetric(float64(took[1])/float64(took[0]), "chinese/english")
+	for n := range took {
+		slices.Sort(took[n])
+	}
+	b.ReportMetric(float64(took[1][len(took[1])/2])/float64(took[0][len(took[0])/2]), "chinese/english")
 }
 
 // BenchmarkRank ranks 400 matches, of whose words a third are words that few others have: short messages of 280
