@@ -63,9 +63,11 @@ type Finder struct {
 	// starts has a bit for each beginning of a stem, as start returns them.
 	starts [1 << startBits / 64]uint64
 	// firsts and seconds are the characters of the pairs, with all that are folded to them.
-	firsts, seconds *runeSet
-	// words are the places of the words seen so far, runs the hits in those with letters beyond ASCII.
+	firsts, seconds runeSet
+	// words are the places of the words seen so far, seen those of two characters, runs the hits in those with letters
+	// beyond ASCII.
 	words map[string]int32
+	seen  map[uint64]int32
 	runs  map[string]found
 }
 
@@ -78,7 +80,7 @@ type found struct {
 // NewFinder returns a finder of the words of a query.
 func NewFinder(q Query) *Finder {
 	f := &Finder{
-		languages: q.languages, words: map[string]int32{}, runs: map[string]found{},
+		languages: q.languages, words: map[string]int32{}, seen: map[uint64]int32{}, runs: map[string]found{},
 	}
 	for i, w := range q.folded {
 		if w == "" {
@@ -113,25 +115,23 @@ func (f *Finder) addStem(l language, word string, at int32) {
 
 func (f *Finder) addPair(term string, at int32) {
 	if f.pairs == nil {
-		f.pairs, f.firsts, f.seconds = map[string]int32{}, new(runeSet), new(runeSet)
+		f.pairs = map[string]int32{}
 	}
 	f.pairs[term] = at
 	first, size := utf8.DecodeRuneInString(term)
-	variants(first, f.firsts.add)
+	variants(first, func(r rune) { f.firsts.add(r) })
 	if size < len(term) {
 		second, _ := utf8.DecodeRuneInString(term[size:])
-		variants(second, f.seconds.add)
+		variants(second, func(r rune) { f.seconds.add(r) })
 	}
 }
 
 // runeSet has a bit for each rune of the basic plane of Unicode. Others share their bits.
-type runeSet [(runeBits + 1) / 64]uint64
+type runeSet [1 << 16 / 64]uint64
 
-const runeBits = 1<<16 - 1
+func (s *runeSet) add(r rune) { s[uint16(r)/64] |= 1 << (uint16(r) % 64) }
 
-func (s *runeSet) add(r rune) { s[r&runeBits/64] |= 1 << (r % 64) }
-
-func (s *runeSet) has(r rune) bool { return s[r&runeBits/64]&(1<<(r%64)) != 0 }
+func (s *runeSet) has(r rune) bool { return s[uint16(r)/64]&(1<<(uint16(r)%64)) != 0 }
 
 // addStarts adds the beginnings of the words that may have a stem, of which so many bytes are the word's. A longer word
 // may have a shorter stem.

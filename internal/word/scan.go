@@ -69,7 +69,9 @@ func (f *Finder) appendPlain(hits []Hit, text string, before int) (all []Hit, wo
 	for i := 0; i < len(text); {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRuneInString(text[i:])
+			if r, size = denseAt(text, i), denseBytes; r == 0 {
+				return hits, 0, false
+			}
 		}
 		switch of := plainKind(r); of {
 		case separator:
@@ -118,23 +120,22 @@ func plainKind(r rune) kind {
 // appendRun appends the hits in the characters of a kind with which a text begins. It returns how many bytes and
 // characters they are.
 func (f *Finder) appendRun(hits []Hit, text string, of kind, before int) (all []Hit, size, chars int) {
-	hasPairs := f.pairs != nil
 	var first, last rune
-	for mayFollow := false; ; chars++ { // a pair begins with the last character, for all that firsts knows
+	mayFollow := false // a pair begins with the last character, for all that firsts knows
+	for ; ; chars++ {
 		r := denseAt(text, size)
-		if of == han && (r < firstHan || r > lastHan) || of != han && (r == 0 || plainKind(r) != of) {
+		if of == han && uint32(r-firstHan) > lastHan-firstHan || of != han && (r == 0 || plainKind(r) != of) {
 			break
 		}
-		switch {
-		case chars == 0:
+		if chars == 0 {
 			first = r
-		case mayFollow && f.seconds.has(r):
+		} else if mayFollow && f.seconds.has(r) {
 			hits = f.appendPair(hits, [2]rune{last, r}, before+(chars+1)/2)
 		}
-		last, mayFollow = r, hasPairs && f.firsts.has(r)
+		last, mayFollow = r, f.firsts.has(r)
 		size += denseBytes
 	}
-	if hasPairs && isAlone(first, chars) && f.firsts.has(first) {
+	if isAlone(first, chars) && f.firsts.has(first) {
 		hits = f.appendPair(hits, [2]rune{first}, before+1)
 	}
 	return hits, size, chars
@@ -146,10 +147,11 @@ const denseBytes = 3
 // denseAt decodes the character at a place, or returns 0 if it does not have three bytes. It costs half as much as
 // decoding any character.
 func denseAt(text string, at int) rune {
-	if len(text)-at < denseBytes {
+	if len(text) < at+denseBytes {
 		return 0
 	}
-	a, b, c := text[at], text[at+1], text[at+2]
+	text = text[at : at+denseBytes]
+	a, b, c := text[0], text[1], text[2]
 	if a>>4 != 0xE || b>>6 != 2 || c>>6 != 2 {
 		return 0
 	}
@@ -158,12 +160,19 @@ func denseAt(text string, at int) rune {
 
 // appendPair appends the hit of a pair of characters that are not folded, or of a single one.
 func (f *Finder) appendPair(hits []Hit, chars [2]rune, at int) []Hit {
-	var key [2 * utf8.UTFMax]byte
-	n := utf8.EncodeRune(key[:], simplest(chars[0]))
-	if chars[1] != 0 {
-		n += utf8.EncodeRune(key[n:], simplest(chars[1]))
+	key := uint64(chars[0])<<32 | uint64(chars[1])
+	place, known := f.seen[key]
+	if !known {
+		term := string(simplest(chars[0]))
+		if chars[1] != 0 {
+			term += string(simplest(chars[1]))
+		}
+		if place, known = f.pairs[term]; !known {
+			place = None
+		}
+		f.seen[key] = place
 	}
-	if place, found := f.pairs[string(key[:n])]; found {
+	if place != None {
 		hits = append(hits, Hit{place, int32(at)})
 	}
 	return hits

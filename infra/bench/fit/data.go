@@ -67,8 +67,8 @@ func labelled(pools []pool) []pool {
 	})
 }
 
-// leastQuestions is how many labelled questions a kind of data needs for weights to be fitted on it. As each kind counts
-// the same, a single question of a smaller one would count as ten of another.
+// leastQuestions is how many labelled questions a kind of data needs for weights to be fitted on it. As each kind
+// counts the same, a single question of a smaller one would count as ten of another.
 const leastQuestions = 100
 
 // enough returns the pools without those of kinds that have too few questions, unless all have.

@@ -8,8 +8,8 @@ import (
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 )
 
-// certain is how many standard errors the mean of a data set has to be below 0 for more than noise, certainClass that of
-// one of its many classes: of fifty, one or two are two errors below by chance.
+// certain is how many standard errors the mean of a data set has to be below 0 for more than noise, certainClass that
+// of one of its many classes: of fifty, one or two are two errors below by chance.
 const (
 	certain      = 2
 	certainClass = 3

@@ -46,9 +46,11 @@ func TestFloor(t *testing.T) {
 		"noise":      {draw("a", "one", 50, 2), ""},
 		"a set":      {draw("a", "one", 50, 25), "a: R@10 is 50.0 points below the index"},
 		"a class":    {slices.Concat(draw("a", "one", 900, 0), draw("a", "two", 12, 8)), "a two: R@10 is 66.7 points"},
-		"guesses":    {slices.Concat(draw("a", "one", 50, 0), draw("a", "x +chat", 50, 50), draw("a", "session label", 9, 9)), ""},
-		"all of it":  {slices.Concat(draw("a", "one", 50, 25), draw("b", "one", 50, 25)), "(noise 7.1); b: R@10 is 50.0"},
-		"its name":   {draw("a", "one", 50, 25), "weights fitted on others find too little"},
+		"guesses": {
+			slices.Concat(draw("a", "one", 50, 0), draw("a", "+chat", 50, 50), draw("a", "session label", 9, 9)), "",
+		},
+		"all of it": {slices.Concat(draw("a", "one", 50, 25), draw("b", "one", 50, 25)), "(noise 7.1); b: R@10 is 50.0"},
+		"its name":  {draw("a", "one", 50, 25), "weights fitted on others find too little"},
 	} {
 		err := checkFloor(tt.pools, "others", r)
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {

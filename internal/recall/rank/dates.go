@@ -89,7 +89,8 @@ func (f *dateForms) dates(text string, now time.Time) dates {
 		}
 		d.addYearFirst(f.yearFirst.FindAllStringSubmatch(text, -1))
 	}
-	if len(d.days) == 0 {
+	spaced := strings.Contains(text, " ")
+	if len(d.days) == 0 && spaced {
 		for _, m := range f.monthOnly.FindAllStringSubmatch(text, -1) {
 			d.days = append(d.days, date{number(m[2]), f.months[m[1]], 0})
 		}

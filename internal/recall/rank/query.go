@@ -63,10 +63,11 @@ var readForms = sync.OnceValue(func() *forms {
 func NewQuery(text string, now time.Time) *Query {
 	text = truncate.Bytes(text, maxQueryBytes)
 	f, folded := readForms(), word.Fold(text)
+	spaced := strings.Contains(folded, " ") // what asks for the words of one side has several
 	q := &Query{
 		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
 		when: f.when.MatchString(folded), number: f.number.MatchString(folded), name: f.name.MatchString(folded),
-		asksUser: f.user.MatchString(folded), asksAssistant: f.told.MatchString(folded),
+		asksUser: spaced && f.user.MatchString(folded), asksAssistant: spaced && f.told.MatchString(folded),
 		dates: f.dates(folded, now),
 	}
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
