@@ -39,7 +39,26 @@ func rules() string {
 	for _, t := range registry.Live().MemoryTypes {
 		types = append(types, t.Name+" for "+t.Means)
 	}
-	return strings.Replace(rulesText, typesMark, strings.Join(types, "; "), 1)
+	return strings.Replace(rulesText, typesMark, strings.Join(types, "; "), 1) + appRules(registry.Live())
+}
+
+// appRules are what an app adds to the rules: what it wants noted and never noted, and examples.
+func appRules(app *registry.App) string {
+	var b strings.Builder
+	list := func(heading string, lines []string) {
+		if len(lines) > 0 {
+			b.WriteString("\n" + heading + ":\n- " + strings.Join(lines, "\n- ") + "\n")
+		}
+	}
+	var examples []string
+	for _, e := range app.Examples {
+		notes := strings.Join(e.Notes, "; ")
+		examples = append(examples, fmt.Sprintf("%q: %s", e.User, cmp.Or(notes, "nothing")))
+	}
+	list("This app also notes", app.Note)
+	list("This app never notes", app.Ignore)
+	list("Examples, with what is noted of each", examples)
+	return b.String()
 }
 
 // schema is the form of the answer.

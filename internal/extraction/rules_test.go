@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -23,5 +24,31 @@ func TestRulesAreShort(t *testing.T) {
 	}
 	if rules() != rules() || !bytes.Equal(schema().JSON, schema().JSON) {
 		t.Error("the fixed part differs from request to request")
+	}
+}
+
+// TestAppRules reads what an app adds to the rules. Without it nothing is added.
+func TestAppRules(t *testing.T) {
+	t.Parallel()
+	if got := appRules(&registry.App{}); got != "" {
+		t.Errorf("an app without wishes adds %q", got)
+	}
+	got := appRules(&registry.App{
+		Note: []string{"the seat that the user likes"}, Ignore: []string{"fares"},
+		Examples: []registry.Example{{User: "Aisle, please.", Notes: []string{"The user likes the aisle."}}, {User: "Thanks!"}},
+	})
+	want := `
+This app also notes:
+- the seat that the user likes
+
+This app never notes:
+- fares
+
+Examples, with what is noted of each:
+- "Aisle, please.": The user likes the aisle.
+- "Thanks!": nothing
+`
+	if got != want {
+		t.Errorf("the app adds %q, want %q", got, want)
 	}
 }

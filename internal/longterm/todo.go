@@ -93,6 +93,9 @@ func (t Todo) DueAfter(at time.Time) Moment {
 	return Moment{Day: day.Format(time.DateOnly)}
 }
 
+// HasLapsed reports whether a todo has been overdue for more than so many days: it is told no more.
+func (t Todo) HasLapsed(now time.Time, days int) bool { return t.IsOverdue(now.AddDate(0, 0, -days)) }
+
 // Created returns the todo as created at a time, and as completed then if its status says so. Its own times stay if
 // they are set.
 func (t Todo) Created(at time.Time) Todo {

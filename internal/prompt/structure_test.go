@@ -64,6 +64,9 @@ var quoting = []string{
 // messagesOf finds how many messages of a conversation are in the prompt.
 var messagesOf = regexp.MustCompile(`^(?:all of its )?(\d+) (?:of its \d+ )?messages?`)
 
+// doneNote is what the prompt says of a win beside its text.
+var doneNote = regexp.MustCompile(` \(done on \d+ \w+ \d+\)$`)
+
 // included counts what a block of the manifest includes, in the units that its format separates: fields count alone,
 // and tools are beside the text.
 func included(b prompt.Block) int {
@@ -106,6 +109,9 @@ func (s texts) check(t failer, recipe prompt.Recipe, block, item string) {
 		if recipe.Name == prompt.WorkingContext {
 			item = item[1 : len(item)-1] // its quotes
 		}
+	}
+	if block == "wins" {
+		item = doneNote.ReplaceAllString(item, "")
 	}
 	text := joinTokens(unguard(item))
 	if block == "thread_history" {

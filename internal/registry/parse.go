@@ -27,6 +27,10 @@ const (
 	maxModuleRunes   = 8000
 	maxFields        = 50
 	maxPhrases       = 200
+	maxExamples      = 20
+	maxNotes         = 20
+	maxLapseDays     = 365
+	usualLapseDays   = 30
 	maxCoaches       = 50
 	maxPersonaRunes  = 32000
 	maxLabelRunes    = 64
@@ -102,6 +106,12 @@ func Parse(file []byte) (*App, error) {
 	c.at("coaches").checkCoaches(app.Coaches)
 	c.at("memoryTypes").checkMemoryTypes(app.MemoryTypes)
 	c.at("urgentPhrases").checkPhrases(app.UrgentPhrases)
+	c.at("note").checkLines(app.Note, maxNotes)
+	c.at("ignore").checkLines(app.Ignore, maxNotes)
+	c.at("examples").checkExamples(app.Examples)
+	if app.LoopLapseDays < 1 || app.LoopLapseDays > maxLapseDays {
+		c.wrong(fmt.Sprintf("must be 1 to %d", maxLapseDays), "loopLapseDays")
+	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
@@ -171,6 +181,7 @@ func (a *App) complete() {
 	for i := range a.Coaches {
 		a.Coaches[i].Persona = strings.TrimSpace(a.Coaches[i].Persona)
 	}
+	a.LoopLapseDays = cmp.Or(a.LoopLapseDays, usualLapseDays)
 	for i := range a.MemoryTypes {
 		a.MemoryTypes[i].InPrompt = cmp.Or(a.MemoryTypes[i].InPrompt, usualInPrompt)
 	}
@@ -372,15 +383,6 @@ func (c checker) checkMemoryTypes(types []MemoryType) {
 		c.checkLine(t.Means, true, maxMeansRunes, i, "means")
 		if t.InPrompt < 1 || t.InPrompt > maxInPrompt {
 			c.wrong(fmt.Sprintf("must be 1 to %d", maxInPrompt), i, "inPrompt")
-		}
-	}
-}
-
-func (c checker) checkPhrases(phrases []string) {
-	c.checkCount(len(phrases), maxPhrases)
-	for i, phrase := range phrases {
-		if strings.Trim(phrase, "~ ") == "" || phrase != strings.ToLower(phrase) || !isLine(phrase) {
-			c.wrong("must be a phrase in lower case", i)
 		}
 	}
 }

@@ -29,6 +29,19 @@ type App struct {
 	// UrgentPhrases are phrases of the app's field by which a message is read for memories at once, besides those that
 	// all apps have (conversation.IsUrgent).
 	UrgentPhrases []string `yaml:"urgentPhrases"`
+	// Note and Ignore are what of the app's field is remembered and what never, besides what holds for all apps.
+	Note   []string `yaml:"note"`
+	Ignore []string `yaml:"ignore"`
+	// Examples are messages with what is to be noted of them.
+	Examples []Example `yaml:"examples"`
+	// LoopLapseDays is how many days after its day a promise is told no more.
+	LoopLapseDays int `yaml:"loopLapseDays"`
+}
+
+// Example is a message of a user with the facts and promises that follow from it, none where nothing does.
+type Example struct {
+	User  string   `yaml:"user"`
+	Notes []string `yaml:"notes"`
 }
 
 // RecordType is the type of a summary (unified-conversation-context, "Existing Pinecone Summary Inventory").

@@ -45,7 +45,7 @@ func TestDefaults(t *testing.T) {
 			Summary: registry.Summary{Type: "lesson_summary"},
 		}},
 		Agents:      []registry.Agent{{ID: "assistant", Messages: 10}},
-		MemoryTypes: []registry.MemoryType{{Name: "LEARNER", Means: "the learner", InPrompt: 3}},
+		MemoryTypes: []registry.MemoryType{{Name: "LEARNER", Means: "the learner", InPrompt: 3}}, LoopLapseDays: 30,
 	}
 	if diff := cmp.Diff(want, app); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
@@ -130,6 +130,9 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"no meaning":       {"    means: the learner\n", "", "line 6: memoryTypes[0].means must be"},
 		"too many":         {"the learner", "x\n    inPrompt: 9", "line 8: memoryTypes[0].inPrompt must be 1 to 8"},
 		"no context":       {"  - name: lesson\n    label: Lesson\n", "", "line 2: contexts must have"},
+		"note":             {"memoryTypes:", "note: [\"\"]\nmemoryTypes:", "line 5: note[0] must be"},
+		"example":          {"memoryTypes:", "examples: [{notes: [x]}]\nmemoryTypes:", "line 5: examples[0].user must be"},
+		"lapse":            {"memoryTypes:", "loopLapseDays: 400\nmemoryTypes:", "line 5: loopLapseDays must be"},
 		"phrase":           {"memoryTypes:", "urgentPhrases: [Exam]\nmemoryTypes:", "line 5: urgentPhrases[0] must be"},
 		"agent":            {"memoryTypes:", "agents: [{id: a b}]\nmemoryTypes:", "line 5: agents[0].id must be"},
 		"twice an agent":   {"memoryTypes:", "agents: [{id: a}, {id: a}]\nmemoryTypes:", "agents[1].id is the id of another"},
@@ -226,6 +229,7 @@ func TestSchemaHasTheFields(t *testing.T) {
 		{registry.Agent{}, schema.Defs["agent"]},
 		{registry.MemoryType{}, schema.Defs["memoryType"]},
 		{registry.Coach{}, schema.Defs["coach"]},
+		{registry.Example{}, schema.Defs["example"]},
 	} {
 		var want []string
 		for field := range reflect.TypeOf(tt.of).Fields() {

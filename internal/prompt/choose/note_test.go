@@ -28,6 +28,11 @@ func TestNotes(t *testing.T) {
 			longterm.Memory{Status: longterm.Reported, Until: longterm.Moment{Time: now}},
 			"reported, until 20 November 2026, 05:00",
 		},
+		{longterm.Memory{From: longterm.Moment{Day: "2026-11-20"}, SaidAt: now}, "said on 20 November 2026"},
+		{
+			longterm.Memory{From: longterm.Moment{Day: "2026-11-21"}, SaidAt: now},
+			"planned, from 21 November 2026, said on 20 November 2026",
+		},
 	} {
 		if got := c.memoryNote(tt.memory); got != tt.want {
 			t.Errorf("%+v: %q", tt.memory, got)
@@ -38,12 +43,24 @@ func TestNotes(t *testing.T) {
 		want string
 	}{
 		{longterm.Todo{Status: longterm.Pending}, ""},
-		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-20"}}, "due 20 November 2026"},
+		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-20"}}, "due today"},
+		{longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-21"}}, "due 21 November 2026"},
+		{
+			longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-16"}, Every: longterm.Weekly},
+			"due 23 November 2026, every week",
+		},
+		{
+			longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-13"}, Every: longterm.Weekly},
+			"due today, every week",
+		},
 		{
 			longterm.Todo{Status: longterm.Pending, Due: longterm.Moment{Day: "2026-11-19"}, By: longterm.ByAssistant},
-			"due 19 November 2026, overdue, you promised it",
+			"overdue since 19 November 2026, you promised it",
 		},
-		{longterm.Todo{Status: longterm.TodoCompleted, Due: longterm.Moment{Day: "2026-11-19"}}, ""},
+		{
+			longterm.Todo{Status: longterm.TodoCompleted, Due: longterm.Moment{Day: "2026-11-19"}, CompletedAt: now},
+			"done on 20 November 2026",
+		},
 	} {
 		if got := c.todoNote(tt.todo); got != tt.want {
 			t.Errorf("%+v: %q", tt.todo, got)

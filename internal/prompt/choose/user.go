@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/quote"
+	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -53,14 +54,22 @@ func (c *chooser) momentText(m longterm.Moment) string {
 	return calendar.Date(m.Time, c.Zone) + ", " + calendar.Clock(m.Time, c.Zone)
 }
 
-// todoNote says when an open todo is due, and whose it is where it is not the user's.
+// todoNote says when an open todo is due or another was done, and whose it is where it is not the user's.
 func (c *chooser) todoNote(t longterm.Todo) string {
 	var words []string
-	if t.Status == longterm.Pending && !t.Due.IsZero() {
-		words = append(words, "due "+c.momentText(t.Due))
+	switch {
+	case t.Status == longterm.TodoCompleted:
+		words = append(words, "done on "+calendar.Date(t.CompletedAt, c.Zone))
+	case t.Due.IsZero():
+	case t.IsOverdue(c.Now.In(c.Zone)):
+		words = append(words, "overdue since "+c.momentText(t.Due))
+	case urgency(c, t) == 0:
+		words = append(words, "due today")
+	default:
+		words = append(words, "due "+c.momentText(t.DueAfter(c.Now.In(c.Zone).AddDate(0, 0, -1))))
 	}
-	if t.IsOverdue(c.Now.In(c.Zone)) {
-		words = append(words, "overdue")
+	if t.Status == longterm.Pending && t.Every != "" {
+		words = append(words, "every "+string(t.Every))
 	}
 	if t.By == longterm.ByAssistant {
 		words = append(words, "you promised it")
@@ -278,8 +287,8 @@ func chooseGoals(c *chooser, slot *Slot) []*Candidate {
 	return markFresh(c, capItems(candidates, slot))
 }
 
-// chooseLoops chooses this coach's pending todos, newest first, each content once (prompt-assembly-map,
-// dedupeOpenLoops).
+// chooseLoops chooses this coach's pending todos, each content once (prompt-assembly-map, dedupeOpenLoops): what is due
+// today, then what is overdue, then the newest. What has been overdue for as long as the app says has lapsed.
 func chooseLoops(c *chooser, slot *Slot) []*Candidate {
 	return todoCandidates(c, slot, longterm.Pending, func(t longterm.Todo) time.Time { return t.CreatedAt })
 }
@@ -292,13 +301,14 @@ func chooseWins(c *chooser, slot *Slot) []*Candidate {
 func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(longterm.Todo) time.Time) []*Candidate {
 	var all []longterm.Todo
 	for _, t := range c.Snapshot.Todos {
-		lapsed := status == longterm.TodoCompleted && c.Now.Sub(at(t)) > longterm.WinWindow
+		lapsed := status == longterm.TodoCompleted && c.Now.Sub(at(t)) > longterm.WinWindow ||
+			!t.Due.IsZero() && t.HasLapsed(c.Now.In(c.Zone), registry.Live().LoopLapseDays)
 		if t.Status == status && !lapsed {
 			all = append(all, t)
 		}
 	}
 	slices.SortFunc(all, func(a, b longterm.Todo) int {
-		return cmp.Or(at(b).Compare(at(a)), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(urgency(c, a)-urgency(c, b), at(b).Compare(at(a)), cmp.Compare(a.ID, b.ID))
 	})
 	var candidates []*Candidate
 	for i, t := range all {
@@ -312,6 +322,21 @@ func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(
 		candidates = append(candidates, c.claimCandidate(e, dedupeKey{slot.Block, longterm.Normalize(t.Content)}, slot.Block))
 	}
 	return capItems(candidates, slot)
+}
+
+// urgency is how soon a todo is to be done: today, before, or another time.
+func urgency(c *chooser, t longterm.Todo) int {
+	if t.Status != longterm.Pending || t.Due.IsZero() {
+		return 2
+	}
+	today := c.Now.In(c.Zone)
+	if t.IsOverdue(today) {
+		return 1
+	}
+	if due := t.DueAfter(today.AddDate(0, 0, -1)); calendar.IsSameDay(due.Start(c.Zone), c.Now, c.Zone) {
+		return 0
+	}
+	return 2
 }
 
 func chooseSeed(c *chooser, slot *Slot) []*Candidate {
