@@ -149,7 +149,7 @@ func TestText(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"", ".", "a.", ".a", "a[", "a[]", "a[x]", "a[01]", "a[+1]", "a[1", "a[1]b", "[0]", "$",
+		"", ".", "a.", ".a", "a[", "a[]", "a[x]", "a[01]", "a[+1]", "a[1", "a[1]b", "[0]",
 		"$[0]", "a.$", strings.Repeat("a", 257), "a\xff",
 	} {
 		_, err := document.Put{Key: "k", Value: json.RawMessage(`{}`), Index: []string{"$", path}}.Document(now)

@@ -3,7 +3,6 @@ package document
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,12 +43,8 @@ func checkPaths(paths []string) error {
 	}
 	var wrong []fault.Field
 	for i, path := range paths {
-		field := fmt.Sprintf("index[%d]", i)
 		if _, ok := parsePath(path); !ok {
-			wrong = append(wrong, fault.Field{Field: field, Message: "must be " + pathRule})
-		}
-		if slices.Contains(paths[:i], path) {
-			wrong = append(wrong, fault.Field{Field: field, Message: "is given more than once"})
+			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("index[%d]", i), Message: "must be " + pathRule})
 		}
 	}
 	if len(wrong) > 0 {
@@ -128,9 +123,7 @@ func (d Document) Text() string {
 			continue
 		}
 		steps, _ := parsePath(path)
-		for _, selected := range selectAt([]any{value}, steps) {
-			w.write(selected)
-		}
+		w.at(value, steps)
 	}
 	return truncate.Bytes(w.text.String(), w.most)
 }
@@ -149,28 +142,28 @@ func (d Document) IsSearched() bool {
 	return (d.Index == nil || len(d.Index) > 0) && len(d.Parts()) > 0
 }
 
-// selectAt returns what a path leads to from some values.
-func selectAt(values []any, steps []step) []any {
-	for _, s := range steps {
-		var next []any
-		for _, v := range values {
-			next = s.appendTo(next, v)
-		}
-		values = next
-	}
-	return values
+// writer writes the text of a document until it is longer than most.
+type writer struct {
+	text strings.Builder
+	most int
+	name []byte // the names that lead to the value, joined by dots
 }
 
-// appendTo appends what one step from a value leads to.
-func (s step) appendTo(out []any, from any) []any {
-	switch v := from.(type) {
+// at writes what steps lead to from a value.
+func (w *writer) at(value any, steps []step) {
+	if len(steps) == 0 {
+		w.write(value)
+		return
+	}
+	s, rest := steps[0], steps[1:]
+	switch v := value.(type) {
 	case map[string]any:
 		switch field, ok := v[s.name]; {
 		case s.kind == toField && ok:
-			return append(out, field)
+			w.at(field, rest)
 		case s.kind == toAllFields:
-			for _, name := range slices.Sorted(maps.Keys(v)) {
-				out = append(out, v[name])
+			for _, name := range names(v) {
+				w.at(v[name], rest)
 			}
 		}
 	case []any:
@@ -180,19 +173,27 @@ func (s step) appendTo(out []any, from any) []any {
 		}
 		switch {
 		case s.kind == toAllItems:
-			return append(out, v...)
+			for _, item := range v {
+				w.at(item, rest)
+			}
 		case s.kind == toItem && at >= 0 && at < len(v):
-			return append(out, v[at])
+			w.at(v[at], rest)
 		}
 	}
-	return out
 }
 
-// writer writes the text of a document until it is longer than most.
-type writer struct {
-	text strings.Builder
-	most int
-	name []byte // the names that lead to the value, joined by dots
+// names returns the names of an object's fields in order. Values can have a hundred thousand objects, so it allocates
+// only what it returns.
+func names(object map[string]any) []string {
+	if len(object) == 0 {
+		return nil
+	}
+	sorted := make([]string, 0, len(object))
+	for name := range object {
+		sorted = append(sorted, name)
+	}
+	slices.Sort(sorted)
+	return sorted
 }
 
 // write writes the texts, numbers and flags in a value, a line for each, with the names that lead to them.
@@ -203,7 +204,7 @@ func (w *writer) write(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		outer := w.name
-		for _, field := range slices.Sorted(maps.Keys(v)) {
+		for _, field := range names(v) {
 			if len(outer) > 0 {
 				w.name = append(w.name, '.')
 			}
