@@ -3,8 +3,6 @@ package httpapi
 import (
 	"context"
 
-	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -36,13 +34,8 @@ type CoachPath struct {
 	CoachID string `path:"coachId" doc:"The app's own id of the coach."`
 }
 
-// check returns NotFound for an id that no coach can have.
-func (p CoachPath) check() error {
-	if !conversation.ValidID(p.CoachID) {
-		return fault.Missing("coach")
-	}
-	return nil
-}
+// check refuses an id that no coach can have.
+func (p CoachPath) check() error { return checkPathID("coachId", p.CoachID) }
 
 type coachInput struct {
 	CoachID id `path:"coachId" doc:"The app's own id of the coach."`

@@ -95,7 +95,9 @@ func preferencesWith(crossContext, memory bool, timezone string, unshared ...str
 	for _, c := range unshared {
 		contexts[c] = object{"share": false}
 	}
-	return object{"crossContext": crossContext, "memory": memory, "timezone": timezone, "contexts": contexts}
+	return object{
+		"crossContext": crossContext, "memory": memory, "reviewMemories": false, "timezone": timezone, "contexts": contexts,
+	}
 }
 
 func TestCollections(t *testing.T) {

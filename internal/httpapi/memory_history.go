@@ -14,7 +14,11 @@ type MemoryCorrector interface {
 	History(ctx context.Context, user conversation.UserID, id string) ([]longterm.Past, error)
 	// Restore makes an ended memory hold again, and ends what took its place.
 	Restore(ctx context.Context, user conversation.UserID, id string) (longterm.Memory, error)
-	// Confirm and Reject end the waiting of a memory.
+	MemoryReviewer
+}
+
+// MemoryReviewer ends the waiting of memories.
+type MemoryReviewer interface {
 	Confirm(ctx context.Context, user conversation.UserID, id string) (longterm.Memory, error)
 	Reject(ctx context.Context, user conversation.UserID, id string) (longterm.Memory, error)
 }

@@ -232,10 +232,14 @@ func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) error {
 	return s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
 }
 
-// check returns NotFound for an id that no session can have.
-func (p SessionPath) check() error {
-	if !conversation.ValidID(p.ID) {
-		return fault.Missing("session")
+// check refuses an id that no session can have, such as one of a framework that is not encoded.
+func (p SessionPath) check() error { return checkPathID("id", p.ID) }
+
+// checkPathID refuses an id of a path that no record can have.
+func checkPathID(field, id string) error {
+	if conversation.ValidID(id) {
+		return nil
 	}
-	return nil
+	return fault.InvalidField(field,
+		"must be 1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)")
 }

@@ -297,6 +297,19 @@ func TestIDsAreThoseOfTheDomain(t *testing.T) {
 	}
 }
 
+// TestPathsOfNoID sends ids of frameworks that are not encoded. The answer says so: with 404 a client would look for a
+// session.
+func TestPathsOfNoID(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	body := object{"context": "coach_conversation", "coachId": "c"}
+	for _, id := range []string{"user@x.com", "a%20b", "%C3%B6", strings.Repeat("a", 129)} {
+		expectProblem(t, h, 422, "invalid", "id", as("ann", "PUT", "/v1/sessions/"+id, body))
+		expectProblem(t, h, 422, "invalid", "id", as("ann", "GET", "/v1/sessions/"+id+"/messages"))
+	}
+	expectProblem(t, h, 404, "not_found", "", as("ann", "GET", "/v1/sessions/gone"))
+}
+
 func TestDetailSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
