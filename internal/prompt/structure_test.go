@@ -161,7 +161,10 @@ var blockMapLines = []string{
 
 // isStored reports whether a stored text is or begins with a text, but for white space and the sign of a cut.
 func (s texts) isStored(text string) bool {
-	text = strings.TrimSuffix(fold(text), "…")
+	text, isPassage := strings.CutPrefix(strings.TrimSuffix(fold(text), "…"), "…")
+	if isPassage { // of a long text its part with most of the message's words
+		return slices.ContainsFunc(s.others, func(stored string) bool { return strings.Contains(stored, text) })
+	}
 	return slices.ContainsFunc(s.others, func(stored string) bool { return strings.HasPrefix(stored, text) })
 }
 
