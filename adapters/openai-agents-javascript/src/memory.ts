@@ -15,7 +15,7 @@ export function withMemory(session: ThroughlineSession): CallModelInputFilter<an
     const text = textOf(item);
     if (text === '') return modelData;
     const memory = await session.recall(text, at);
-    if (memory !== '') input[at] = addMemory(item, memory);
+    input[at] = memory === '' ? item : addMemory(item, memory);
     return { ...modelData, input };
   };
 }

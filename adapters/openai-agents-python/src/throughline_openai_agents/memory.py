@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from agents import TResponseInputItem
 from agents.run import CallModelData, CallModelInputFilter, ModelInputData
+from throughline_adapters import escape
 
 from .items import Item, text_of
 from .session import ThroughlineSession
@@ -32,4 +33,5 @@ def with_memory(session: ThroughlineSession) -> CallModelInputFilter:
 def _with(item: Item, memory: str) -> TResponseInputItem:
     content = item["content"]
     said = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+    said = [{**piece, "text": escape(piece["text"])} if isinstance(piece.get("text"), str) else piece for piece in said]
     return cast(TResponseInputItem, {**item, "content": [{"type": "input_text", "text": memory}, *said]})

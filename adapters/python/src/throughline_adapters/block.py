@@ -28,4 +28,9 @@ def wrap(memory: str) -> str:
     """Put the memory between tags that no stored text can close. No memory is an empty text."""
     if not memory:
         return ""
-    return f"<app-context>\n{_WARNING}\n\n" + _TAG.sub(r"<\\\1", memory) + "\n</app-context>"
+    return f"<app-context>\n{_WARNING}\n\n" + escape(memory) + "\n</app-context>"
+
+
+def escape(text: str) -> str:
+    """Escape the tags of the memory in a text that the model gets beside it, such as the user's own words."""
+    return _TAG.sub(r"<\\\1", text)
