@@ -181,8 +181,8 @@ whole messages only. Recall's budgets are filled as recall fills the budget that
 are filled best first. "In the prompt" is the share that is in a %s prompt of 4,000 tokens, of long messages
 by a part, at the place where it is least; "whole" counts whole messages only. For BM25 it is the share within 4,000
 tokens of messages, where a prompt has its rules and other blocks, too. All are means over the questions. The weights
-that ship are fitted on all of these conversations; the rows below leave out the data set or the conversation that is
-asked about. The index's own score is
+that ship may have seen these conversations (weights.json names them); the rows below leave out the kind of data or the
+person that is asked about. The index's own score is
 measured in memory (%s), over all questions.
 
 - %s
