@@ -22,7 +22,8 @@ func TestRulesAreShort(t *testing.T) {
 	if n > 900 || n+ofForm > 1400 {
 		t.Errorf("the rules have %d tokens, the form of the answer %d", n, ofForm)
 	}
-	if rules() != rules() || !bytes.Equal(schema().JSON, schema().JSON) {
+	first, again := rules()+string(schema().JSON), rules()+string(schema().JSON)
+	if first != again {
 		t.Error("the fixed part differs from request to request")
 	}
 }
@@ -35,7 +36,9 @@ func TestAppRules(t *testing.T) {
 	}
 	got := appRules(&registry.App{
 		Note: []string{"the seat that the user likes"}, Ignore: []string{"fares"},
-		Examples: []registry.Example{{User: "Aisle, please.", Notes: []string{"The user likes the aisle."}}, {User: "Thanks!"}},
+		Examples: []registry.Example{
+			{User: "Aisle, please.", Notes: []string{"The user likes the aisle."}}, {User: "Thanks!"},
+		},
 	})
 	want := `
 This app also notes:
