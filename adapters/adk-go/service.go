@@ -110,7 +110,7 @@ func (s *Sessions) open(ctx context.Context, app, user string, stored *throughli
 	if text, ok := stored.Attributes[stateAttribute].(string); ok {
 		own := map[string]any{}
 		if err := json.Unmarshal([]byte(text), &own); err != nil {
-			slog.Warn("skip the state of a session", "session", id, "error", err)
+			slog.WarnContext(ctx, "skip the state of a session", "session", id, "error", err)
 		}
 		_, _, own = split(own)
 		maps.Copy(state, own)

@@ -81,7 +81,7 @@ func (s *Sessions) shared(ctx context.Context, appName, userID string) (map[stri
 			text, _ := document.Value["json"].(string)
 			var value any
 			if !strings.HasPrefix(key, of.prefix) || json.Unmarshal([]byte(text), &value) != nil {
-				slog.Warn("skip a document that is no state", "namespace", document.Namespace, "key", document.Key)
+				slog.WarnContext(ctx, "skip a document that is no state", "namespace", document.Namespace, "key", document.Key)
 				continue
 			}
 			state[key] = value
