@@ -44,7 +44,7 @@ func newContextFormat(name, specification, rules string, previous Slot, more ...
 			{Block: block.Role, Required: true, Style: render.Prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 			{Block: block.Current, Required: true, Style: render.Prose, Heading: "CURRENT QUERY:"},
 			{Block: block.Instruction, Required: true, Style: render.Prose, Cap: Cap{Tokens: 20}},
-			safetySlot(render.PlainLine, "SAFETY:"),
+			safetySlot(render.NotedLine, "SAFETY:"),
 			previous,
 			{
 				Block: block.Recent, Style: render.ExchangeLine, Heading: "RECENT CONVERSATION:",

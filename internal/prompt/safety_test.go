@@ -64,3 +64,31 @@ func TestSafetyIsInEveryRecipe(t *testing.T) {
 		}
 	}
 }
+
+// TestSafetySaysWhatIsPlanned has a medicine that is taken and one that is planned: no recipe tells the two alike.
+func TestSafetySaysWhatIsPlanned(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range prompt.Recipes {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
+		from, err := longterm.ParseMoment("2026-02-09")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []longterm.Memory{
+			{Content: "Takes warfarin 5 mg."}, {Content: "Takes apixaban 5 mg.", Status: longterm.Planned, From: from},
+		} {
+			m.ID, m.Type, m.Pinned, m.Source = m.Content, longterm.ProfileMemory, true, longterm.Seeded
+			p.snapshot.Memories = append(p.snapshot.Memories, m)
+		}
+		r := prompt.Request{
+			Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Which pills?",
+		}
+		got := everything(build(t, w.service(now), "u", r))
+		if !strings.Contains(got, "Takes apixaban 5 mg. (planned, from 9 February 2026") ||
+			strings.Contains(got, "warfarin 5 mg. (planned") {
+			t.Errorf("%s:\n%s", recipe.Name, got)
+		}
+	}
+}

@@ -44,6 +44,8 @@ var (
 	LabelledProse = &Style{Prefix: afterLabel("")}
 	// PlainLine is one line of text alone.
 	PlainLine = &Style{OneLine: true}
+	// NotedLine is one line of text with its note.
+	NotedLine = &Style{OneLine: true, Wrap: withNote}
 	// Bullet is one line after a dash.
 	Bullet = &Style{
 		OneLine: true, Prefix: constantPrefix("-"), Wrap: withNote,
