@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/throughline/throughline/internal/word"
 )
 
 // Explicit references (unified-conversation-context, Phase 3) are found by likeness to the examples in reference.txt.
@@ -345,11 +347,5 @@ func endsSentence(r rune) bool { return strings.ContainsRune(".!?;…¿¡\n", r)
 
 // foldedWords returns a text's words in lower case and without accents.
 func foldedWords(text string) []string {
-	return strings.FieldsFunc(unaccented.Replace(strings.ToLower(text)), isSeparator)
+	return strings.FieldsFunc(word.Fold(text), isSeparator)
 }
-
-// unaccented replaces the accented letters of the examples' languages, composed and decomposed.
-var unaccented = strings.NewReplacer("à", "a", "á", "a", "â", "a", "ã", "a", "ä", "a", "ç", "c", "è", "e", "é", "e",
-	"ê", "e", "ë", "e", "ì", "i", "í", "i", "î", "i", "ï", "i", "ñ", "n", "ò", "o", "ó", "o", "ô", "o", "õ", "o",
-	"ö", "o", "ù", "u", "ú", "u", "û", "u", "ü", "u", "ß", "ss", "œ", "oe",
-	"\u0300", "", "\u0301", "", "\u0302", "", "\u0303", "", "\u0308", "", "\u0327", "")
