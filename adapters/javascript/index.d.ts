@@ -45,10 +45,19 @@ export interface Turn {
 }
 
 /**
- * Begins a turn: stores the user's message and gets the prompt. The key names the turn in its session: for a day, a turn that
- * is begun again is the same one, and an answer that is stored again is the first one.
+ * What a turn takes the place of: the session's last turn, the turn of a message, or all messages after a seq. With the same
+ * words the user's message is kept and answered again, with others it is edited.
  */
-export declare function beginTurn(client: Client, place: Place, message: string, key: string): Promise<Turn>;
+export type Replaces = 'last' | { messageId: string } | { afterSeq: number };
+
+/**
+ * Begins a turn: stores the user's message and gets the prompt. The key names the turn in its session: for a day, a turn that
+ * is begun again is the same one, and an answer that is stored again is the first one. With replaces the earlier turn is
+ * over: its answer, whole or cut, is deleted in the same step, and one that comes late is a conflict.
+ */
+export declare function beginTurn(
+  client: Client, place: Place, message: string, key: string, replaces?: Replaces,
+): Promise<Turn>;
 
 /** Gets the prompt of a turn of which nothing is to be stored. The message may be stored already, with messageId. */
 export declare function readTurn(client: Client, place: Place, message: string, messageId?: string): Promise<Turn>;

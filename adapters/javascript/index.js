@@ -34,8 +34,9 @@ export function blockOf(prompt, template = wrap) {
 }
 
 /** @type {typeof shared.beginTurn} */
-export async function beginTurn(client, place, message, key) {
-  const body = { sessionId: place.sessionId, message, ...reading(place) };
+export async function beginTurn(client, place, message, key, replaces) {
+  const replaced = replaces === 'last' ? await lastQuestion(client, place.sessionId) : replaces;
+  const body = { sessionId: place.sessionId, message, ...(replaced && { replaces: replaced }), ...reading(place) };
   const idempotencyKey = await digest(place.sessionId, key);
   const { turnId, prompt } = await inSession(client, place, () => client.beginTurn(body, { idempotencyKey }));
   return {
@@ -48,6 +49,18 @@ export async function beginTurn(client, place, message, key) {
       })).messageId;
     },
   };
+}
+
+/** Returns the last message of the user in a session, or nothing in a session without any. */
+async function lastQuestion(client, sessionId) {
+  try {
+    for await (const { role, messageId } of client.listMessages(sessionId, { order: 'desc' })) {
+      if (role === 'user') return { messageId };
+    }
+  } catch (error) {
+    if (!isProblem(error, 'not_found')) throw error;
+  }
+  return undefined;
 }
 
 /** @type {typeof shared.readTurn} */

@@ -93,7 +93,7 @@ async function begin(
   options: MemoryOptions, turns: Map<string, Promise<Running>>, params: LanguageModelV4CallOptions, said: UserTurn,
 ): Promise<{ key: string; running: Promise<Running> }> {
   const call = { ...options, ...params.providerOptions?.['throughline'] as CallOptions | undefined };
-  const { client, sessionId, context, coachId, agentId, recipe, budget, turnId } = call;
+  const { client, sessionId, context, coachId, agentId, recipe, budget, turnId, replaces } = call;
   if (!sessionId) throw new Error('throughline: give a sessionId to the middleware, or to the call in providerOptions');
   const key = JSON.stringify([sessionId, turnId ?? said.fingerprint]);
   const known = turns.get(key);
@@ -102,9 +102,10 @@ async function begin(
     throw new Error('throughline: name the turn, with providerOptions: { throughline: { turnId: message.id } }');
   }
   const place = { sessionId, context, coachId, agentId, recipe, budget };
+  if (replaces && !turnId) throw new Error('throughline: a turn that replaces another needs a turnId of its own');
   const begun = options.store === 'never'
     ? readTurn(client, place, said.text)
-    : beginTurn(client, place, said.text, turnId ?? crypto.randomUUID());
+    : beginTurn(client, place, said.text, turnId ?? crypto.randomUUID(), replaces);
   const running = begun.then((turn) => ({ turn, usage: added(undefined, undefined) }));
   turns.set(key, running);
   running.catch(() => turns.delete(key));

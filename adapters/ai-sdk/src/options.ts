@@ -1,3 +1,4 @@
+import type { Replaces } from '@throughline/adapters';
 import type { Client } from '@throughline/client';
 
 /** What the middleware is made with. */
@@ -32,6 +33,11 @@ export interface MemoryOptions {
 export interface CallOptions {
   /** Names the user's turn, such as the id of the user's UI message. A repeat of it stores nothing twice. */
   turnId?: string;
+  /**
+   * What the turn takes the place of when an answer is generated again or a message is edited: the last turn, or one that is
+   * named. It needs a turnId of its own.
+   */
+  replaces?: Replaces;
   sessionId?: string;
   context?: string;
   coachId?: string;

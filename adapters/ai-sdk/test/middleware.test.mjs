@@ -133,6 +133,29 @@ test('a turn that another process repeats stores nothing twice', async () => {
   assert.deepEqual(await stored(client, 'coach'), ['user: Again?', 'assistant: Yes.']);
 });
 
+test('an answer that was stopped is generated again, and a message is edited', async () => {
+  const { client } = newUser();
+  const say = (text, answer, turnId, replaces) => generateText({
+    model: withMemory(mock(generated(answer)), { client, ...coach }), prompt: text,
+    providerOptions: { throughline: { turnId, ...(replaces && { replaces }) } },
+  });
+  await say('Hello.', 'Hi.', 'ui-1');
+  const stop = new AbortController();
+  const model = withMemory(mock(generated('You sa')), { client, ...coach });
+  const cut = streamText({ model, prompt: 'Tell me all.', abortSignal: stop.signal, onError: () => {}, providerOptions: turn('ui-2') });
+  for await (const part of cut.fullStream) if (part.type === 'text-delta') stop.abort();
+  await say('Tell me all.', 'You said it all.', 'again-1', 'last');
+  assert.deepEqual(await stored(client, 'coach'), [
+    'user: Hello.', 'assistant: Hi.', 'user: Tell me all.', 'assistant: You said it all.',
+  ]);
+  await say('Tell me some.', 'Some.', 'again-2', 'last');
+  assert.deepEqual(await stored(client, 'coach'), ['user: Hello.', 'assistant: Hi.', 'user: Tell me some.', 'assistant: Some.']);
+  const [first] = await client.listMessages('coach').all();
+  await say('Good morning.', 'Morning.', 'again-3', { messageId: first.messageId });
+  assert.deepEqual(await stored(client, 'coach'), ['user: Good morning.', 'assistant: Morning.']);
+  await assert.rejects(say('Good morning.', 'Morning.', undefined, 'last'), /turnId of its own/);
+});
+
 test('the same words are another turn', async () => {
   const { client } = newUser();
   const model = withMemory(mock(generated('One.'), generated('Two.')), { client, ...coach });
