@@ -51,7 +51,11 @@ export async function beginTurn(client, place, message, key, replaces) {
   };
 }
 
-/** Returns the last message of the user in a session, or nothing in a session without any. */
+/**
+ * Returns the last message of the user in a session, or nothing in a session without any.
+ * @param {import('@throughline/client').Client} client
+ * @param {string} sessionId
+ */
 async function lastQuestion(client, sessionId) {
   try {
     for await (const { role, messageId } of client.listMessages(sessionId, { order: 'desc' })) {
