@@ -122,11 +122,8 @@ func limitedFunctions(t *testing.T, store stores, limiter httpapi.Limiter) http.
 		case strings.HasPrefix(path, "/v1/chat"), strings.HasPrefix(path, "/v1/turns"), path == "/v1/export":
 			who, err := claims.OfToken(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 			if err == nil {
-				kind := "user:"
-				if strings.HasPrefix(path, "/v1/turns") {
-					kind = "app:"
-				}
-				r.Header.Set("Authorization", "Bearer "+kind+who.Subject)
+				scopes := strings.Join(who.Scopes, ",")
+				r.Header.Set("Authorization", "Bearer scopes:"+scopes+":"+who.Subject)
 			}
 			coach.ServeHTTP(w, r)
 		case strings.HasPrefix(path, "/v1/prompts"):

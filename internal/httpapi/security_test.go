@@ -1,12 +1,15 @@
 package httpapi_test
 
 import (
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/httpapi"
 )
 
 // TestSecurityPageHasEveryOperation compares the table of docs/security.md with the scopes that the code asks for.
@@ -30,5 +33,42 @@ func TestSecurityPageHasEveryOperation(t *testing.T) {
 	}
 	if diff := cmp.Diff(served, documented); diff != "" {
 		t.Errorf("operations and scopes (-served +documented):\n%s", diff)
+	}
+}
+
+// TestEveryOperationAsksForItsScope calls each operation with nine kinds of token. One without the scope is 403 before
+// anything else of the call is looked at, and no other is.
+func TestEveryOperationAsksForItsScope(t *testing.T) {
+	t.Parallel()
+	const onBehalf = httpapi.ScopeOnBehalf + " "
+	tokens := map[string]struct {
+		scopes  string
+		headers map[string]string
+		user    bool
+		app     bool
+	}{
+		"the user's":                     {scopes: httpapi.ScopeUser, user: true},
+		"the app's":                      {scopes: httpapi.ScopeApp, user: true, app: true},
+		"of another API":                 {scopes: "openid profile"},
+		"in other case":                  {scopes: "Throughline/User throughline/APP"},
+		"of a like name":                 {scopes: "throughline/users throughline/application"},
+		"of a server for a user":         {scopes: onBehalf + httpapi.ScopeUser, headers: forUser("ann"), user: true},
+		"of a server with the app's":     {scopes: serverScopes, headers: forUser("ann"), user: true, app: true},
+		"of a server without others":     {scopes: onBehalf, headers: forUser("ann")},
+		"the user's, for another person": {scopes: httpapi.ScopeUser, headers: forUser("bob")},
+	}
+	h := allFunctions(t, newMemory(t, noon).erasable())
+	one := regexp.MustCompile(`\{[a-zA-Z]+\}`)
+	for operation, scope := range wantOperations {
+		method, path, _ := strings.Cut(operation, " ")
+		for name, token := range tokens {
+			r := send(t, h, call{
+				method: method, path: one.ReplaceAllString(path, "x"), user: "ann", scopes: token.scopes, headers: token.headers,
+			})
+			isAllowed := scope == "user" && token.user || scope == "app" && token.app
+			if isRefused := r.status == http.StatusForbidden; isRefused == isAllowed || r.status == http.StatusUnauthorized {
+				t.Errorf("%s with a token %s: %d", operation, name, r.status)
+			}
+		}
 	}
 }
