@@ -75,6 +75,9 @@ export declare function memoryOf(prompt: Pick<Prompt, 'system' | 'messages'>): s
 /** Puts the memory between tags that no stored text can close. */
 export declare function wrap(memory: string): string;
 
+/** Escapes the tags of the memory in a text that the model gets beside it, such as the user's own words. */
+export declare function escape(text: string): string;
+
 /**
  * Returns a text without the block that it begins with, and the empty line after it. For frameworks that store what a model
  * gets: the block is never stored.

@@ -17,7 +17,12 @@ export function memoryOf(prompt) {
 
 /** @type {typeof shared.wrap} */
 export function wrap(memory) {
-  return `${opening}\n${warning}\n\n${memory.replace(tag, '<\\$1')}\n${closing}`;
+  return `${opening}\n${warning}\n\n${escape(memory)}\n${closing}`;
+}
+
+/** @type {typeof shared.escape} */
+export function escape(text) {
+  return text.replace(tag, '<\\$1');
 }
 
 /** @type {typeof shared.unwrap} */

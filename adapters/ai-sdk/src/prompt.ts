@@ -1,5 +1,5 @@
 import type { LanguageModelV4Content, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import type { Part, Turn } from '@throughline/adapters';
+import { escape, type Part, type Turn } from '@throughline/adapters';
 
 /** The last turn of a call's prompt. */
 export interface UserTurn {
@@ -28,7 +28,8 @@ export function insert(
   prompt: LanguageModelV4Prompt, { at }: UserTurn, memory: string, history: LanguageModelV4Message[] | undefined,
 ): LanguageModelV4Prompt {
   const message = prompt[at] as Extract<LanguageModelV4Message, { role: 'user' }>;
-  const content = memory === '' ? message.content : [{ type: 'text' as const, text: memory }, ...message.content];
+  const said = message.content.map((part) => part.type === 'text' ? { ...part, text: escape(part.text) } : part);
+  const content = memory === '' ? message.content : [{ type: 'text' as const, text: memory }, ...said];
   const before = prompt.slice(0, at);
   return [
     ...(history ? [...before.filter(({ role }) => role === 'system'), ...history] : before),

@@ -1,7 +1,7 @@
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { Annotation, MessagesAnnotation } from '@langchain/langgraph';
-import { blockOf, digest, inSession, isProblem, type Place, readTurn } from '@throughline/adapters';
+import { blockOf, digest, escape, inSession, isProblem, type Place, readTurn } from '@throughline/adapters';
 import type { Client, NewMessage } from '@throughline/client';
 import { aboutOf, isAnswer, lastTurn, partsOf, textOf } from './messages.js';
 
@@ -96,7 +96,9 @@ export class Memory {
 export function withMemory(messages: BaseMessage[], memory: string): BaseMessage[] {
   const { said, steps } = lastTurn(messages);
   if (!said || memory === '') return messages;
-  const words = typeof said.content === 'string' ? [{ type: 'text', text: said.content }] : said.content;
+  const given = typeof said.content === 'string' ? [{ type: 'text', text: said.content }] : said.content;
+  const words = given.map((block) => 'text' in block && typeof block.text === 'string'
+    ? { ...block, text: escape(block.text) } : block);
   const { id, name, additional_kwargs, response_metadata } = said;
   const content = [{ type: 'text', text: memory }, ...words];
   const fields = { additional_kwargs, response_metadata, ...(id && { id }), ...(name && { name }) };

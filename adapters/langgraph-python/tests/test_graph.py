@@ -194,10 +194,9 @@ def test_stored_text_cannot_close_the_block(hostile: str) -> None:
     user = new_user()
     new_client().as_user(user).create_memory(content=f"Likes {hostile}", type="PROFILE", pinned=True)
     graph, got = build([AIMessage("Hi.")], "coach_conversation")
-    say(graph, run_of(user), "Hello.")
-    block = shown(got[0]).removesuffix("Hello.")
-    assert "Likes" in block
-    assert _tags(block) == ["<app-context>", "</app-context>"]
+    say(graph, run_of(user), f"Hello. {hostile}")
+    assert "Likes" in shown(got[0])
+    assert _tags(shown(got[0])) == ["<app-context>", "</app-context>"]
 
 
 def _tags(text: str) -> list[str]:

@@ -1,5 +1,5 @@
 import type { AgentInputItem } from '@openai/agents';
-import { type Part, unwrap } from '@throughline/adapters';
+import { escape, type Part, unwrap } from '@throughline/adapters';
 import type { NewMessage } from '@throughline/client';
 
 /** The name of the part with an item as it was. An item that its text gives back has none. Items of Python have other names. */
@@ -103,7 +103,8 @@ export function addMemory(item: AgentInputItem, memory: string): AgentInputItem 
   return {
     ...item,
     content: typeof content === 'string'
-      ? `${memory}\n\n${content}` : [{ type: 'input_text', text: memory }, ...content as Piece[]],
+      ? `${memory}\n\n${escape(content)}`
+      : [{ type: 'input_text', text: memory }, ...withTexts(content as Piece[], escape)],
   } as AgentInputItem;
 }
 
@@ -113,11 +114,20 @@ export function withoutMemory(item: AgentInputItem): AgentInputItem {
   if (role !== 'user') return item;
   if (typeof content === 'string') {
     const text = unwrap(content);
-    return text === content ? item : { ...item, content: text } as AgentInputItem;
+    return text === content ? item : { ...item, content: unescape(text) } as AgentInputItem;
   }
   const [first, ...rest] = Array.isArray(content) ? content as Piece[] : [];
   const isMemory = typeof first?.text === 'string' && first.text !== '' && unwrap(first.text) === '';
-  return isMemory ? { ...item, content: rest } as AgentInputItem : item;
+  return isMemory ? { ...item, content: withTexts(rest, unescape) } as AgentInputItem : item;
+}
+
+function withTexts(pieces: Piece[], change: (text: string) => string): Piece[] {
+  return pieces.map((piece) => typeof piece.text === 'string' ? { ...piece, text: change(piece.text) } : piece);
+}
+
+/** Is the inverse of escape. */
+function unescape(text: string): string {
+  return text.replace(/<\\(\s*\/?\s*app-context\b)/gi, '<$1');
 }
 
 /** Reports whether two values are the same JSON. */

@@ -134,10 +134,11 @@ async def test_runs_at_the_same_time(client: Client) -> None:
 async def test_stored_text_cannot_close_the_block(client: Client, hostile: str) -> None:
     client.create_memory(content=f"Likes {hostile}", type="PROFILE", pinned=True)
     agent, got = build("Hi.")
-    await agent.run("Hello.", capabilities=memory(client, "s"))
+    await agent.run(f"Hello. {hostile}", capabilities=memory(client, "s"))
     assert "Likes" in shown(got[0])
     tags = re.findall(r"<\s*/?\s*app-context\s*>", shown(got[0]), re.IGNORECASE)
     assert tags == ["<app-context>", "</app-context>"]
+    assert stored(client, "s")[0] == ("user", f"Hello. {hostile}")
 
 
 async def test_an_error_of_the_model_keeps_the_message(client: Client) -> None:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph import MessagesState
 from throughline import Client
-from throughline_adapters import Place, begin_turn, store_answer
+from throughline_adapters import Place, begin_turn, escape, store_answer
 
 
 class MemoryState(MessagesState):
@@ -68,6 +68,7 @@ def with_memory(messages: Sequence[AnyMessage], memory: str) -> list[AnyMessage]
         return list(messages)
     blocks = [said.content] if isinstance(said.content, str) else said.content
     texts = [{"type": "text", "text": block} if isinstance(block, str) else block for block in blocks]
+    texts = [{**text, "text": escape(text["text"])} if isinstance(text.get("text"), str) else text for text in texts]
     shown = said.model_copy(update={"content": [{"type": "text", "text": memory}, *texts]})
     return [*messages[:len(messages) - len(steps) - 1], shown, *steps]
 

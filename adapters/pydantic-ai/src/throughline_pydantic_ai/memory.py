@@ -15,7 +15,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import AbstractToolset
 from throughline import Client
-from throughline_adapters import Place, Turn, begin_turn, store_answer, tools
+from throughline_adapters import Place, Turn, begin_turn, escape, store_answer, tools
 
 from .parts import parts_of
 
@@ -133,5 +133,6 @@ def _with_memory(message: ModelMessage, memory: str) -> ModelMessage:
     part = parts[place]
     assert isinstance(part, UserPromptPart)
     said = [part.content] if isinstance(part.content, str) else list(part.content)
-    parts[place] = replace(part, content=[memory, *said])
+    shown = [escape(piece) if isinstance(piece, str) else piece for piece in said]
+    parts[place] = replace(part, content=[memory, *shown])
     return replace(message, parts=parts)
