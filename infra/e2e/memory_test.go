@@ -69,7 +69,8 @@ func TestAnAllergyIsRememberedElsewhere(t *testing.T) {
 	}
 }
 
-// TestADeletedMemoryDoesNotComeBack deletes a memory that the user then says again.
+// TestADeletedMemoryDoesNotComeBack deletes a memory. What was said before brings it back no more; what the user states
+// anew is noted.
 func TestADeletedMemoryDoesNotComeBack(t *testing.T) {
 	t.Parallel()
 	api := newUser(t)
@@ -89,10 +90,15 @@ func TestADeletedMemoryDoesNotComeBack(t *testing.T) {
 		t.Fatalf("remembered are %+v", first)
 	}
 	do(t, api, http.MethodDelete, "/v1/memories/"+first[0].ID, nil, nil)
-	say(t, api, "s", "I'm allergic to peanuts.")
+	say(t, api, "s", "My name is Ann.")
 	settle(t)
 	if again := find(); len(again) > 0 {
 		t.Errorf("remembered again: %+v", again)
+	}
+	say(t, api, "s", "I'm allergic to peanuts.")
+	settle(t)
+	if anew := find(); len(anew) != 1 {
+		t.Errorf("what was stated anew is %+v", anew)
 	}
 }
 

@@ -31,11 +31,8 @@ func (c Caller) coachFor(stored longterm.Coach) coach {
 
 // CoachPath is the path of one coach.
 type CoachPath struct {
-	CoachID string `path:"coachId" doc:"The app's own id of the coach."`
+	CoachID string `path:"coachId" maxLength:"128" pattern:"^(\\.{0,2}[A-Za-z0-9_:-]|\\.{3})[A-Za-z0-9_.:-]*$" patternDescription:"1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)" doc:"The app's own id of the coach."`
 }
-
-// check refuses an id that no coach can have.
-func (p CoachPath) check() error { return checkPathID("coachId", p.CoachID) }
 
 type coachInput struct {
 	CoachID id `path:"coachId" doc:"The app's own id of the coach."`

@@ -105,11 +105,8 @@ func registerDone[I any](s *server, op operation, do func(ctx context.Context, c
 	})
 }
 
-// checked is an input whose path is checked before anything else is done.
-type checked interface{ check() error }
-
-// register adds an operation to the server. A request is checked in this order: the caller, the body, the input against
-// the schemas of I, and the path where I is checked. Errors become problems.
+// register adds an operation to the server. A request is checked in this order: the caller, the body, and the input
+// against the schemas of I. Errors become problems.
 func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 	body, hasBody := reflect.TypeFor[I]().FieldByName("Body")
 	registry := s.api.OpenAPI().Components.Schemas
@@ -145,11 +142,6 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 		c, err := callerOf(ctx)
 		if err != nil {
 			return nil, problemOf(err)
-		}
-		if path, ok := any(in).(checked); ok {
-			if err := path.check(); err != nil {
-				return nil, s.report(ctx, op.id, err)
-			}
 		}
 		out, err := do(ctx, c, in)
 		if err != nil {

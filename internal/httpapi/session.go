@@ -83,7 +83,7 @@ type changedSession struct {
 
 // SessionPath is the path of what belongs to one session.
 type SessionPath struct {
-	ID string `path:"id" doc:"The session's id."`
+	ID string `path:"id" maxLength:"128" pattern:"^(\\.{0,2}[A-Za-z0-9_:-]|\\.{3})[A-Za-z0-9_.:-]*$" patternDescription:"1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)" doc:"The session's id."`
 }
 
 type (
@@ -230,16 +230,4 @@ func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) error {
 
 func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) error {
 	return s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
-}
-
-// check refuses an id that no session can have, such as one of a framework that is not encoded.
-func (p SessionPath) check() error { return checkPathID("id", p.ID) }
-
-// checkPathID refuses an id of a path that no record can have.
-func checkPathID(field, id string) error {
-	if conversation.ValidID(id) {
-		return nil
-	}
-	return fault.InvalidField(field,
-		"must be 1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)")
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
@@ -41,6 +43,12 @@ type turnBody struct {
 type replaces struct {
 	MessageID source `json:"messageId,omitempty" doc:"A message of the turn that is replaced, or the answer after which the new message comes."`
 	AfterSeq  *int   `json:"afterSeq,omitempty" minimum:"0" maximum:"9007199254740991" doc:"All messages after it are replaced."`
+}
+
+// TransformSchema adds the rule that one of the two is set. It is for the document: the domain checks it.
+func (replaces) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.MinProperties, s.MaxProperties = new(1), new(1)
+	return s
 }
 
 type ownTool struct {
