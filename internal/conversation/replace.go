@@ -41,7 +41,8 @@ func (r Replaces) Prepare() error {
 // Without given messages, or with the words that the user's message has, the user's message stays and is answered
 // again. Otherwise the given messages come instead of the user's message, or after the answer that MessageID names.
 //
-// It is a Conflict where the history is another: the message is not there, or it ends before the seq.
+// It is a Conflict where the history is another: the message is not there, it ends before the seq, or what is left has
+// no message of the user to answer.
 func (r Replaces) Cut(last []Message, given []NewMessage, session Session) (Cut, error) {
 	from, err := r.first(last, given, session)
 	if err != nil {
@@ -54,7 +55,8 @@ func (r Replaces) Cut(last []Message, given []NewMessage, session Session) (Cut,
 	case from > 0 && isAskedAgain(last[from-1], given):
 		cut.Kept = &last[from-1]
 	case len(given) == 0:
-		return Cut{}, fault.InvalidField("message", "is required: what is left does not end with a message of the user")
+		return Cut{}, fault.New(fault.Conflict,
+			"the session's history is another: without a message, what is left has to end with one of the user")
 	}
 	writes := len(cut.Deleted) + replaceExtraWrites
 	if cut.Kept == nil {

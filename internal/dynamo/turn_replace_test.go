@@ -64,7 +64,7 @@ func TestTurnReplaces(t *testing.T) {
 		{name: "after the seq of a question", seq: seq(3), want: "q1 a1 q2 new"},
 		{name: "from the beginning", seq: seq(0), message: "other", want: "other new"},
 		{name: "after the seq of an answer, without a message", seq: seq(2), want: "q1 a1 q2 new"},
-		{name: "after the end, without a message", seq: seq(4), want: "q1 a1 q2 a2", code: fault.Invalid},
+		{name: "after the end, without a message", seq: seq(4), want: "q1 a1 q2 a2", code: fault.Conflict},
 		{name: "after a seq that is not there", seq: seq(5), message: "other", want: "q1 a1 q2 a2", code: fault.Conflict},
 		{name: "a message that is not there", at: "gone", message: "other", want: "q1 a1 q2 a2", code: fault.Conflict},
 	} {
