@@ -47,7 +47,14 @@ type replaces struct {
 
 // TransformSchema adds the rule that one of the two is set. It is for the document: the domain checks it.
 func (replaces) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	s.MinProperties, s.MaxProperties = new(1), new(1)
+	only := func(name, kind, other string) map[string]any {
+		return map[string]any{"required": []string{name}, "properties": map[string]any{
+			name: map[string]any{"type": kind}, other: map[string]any{"type": "null"},
+		}}
+	}
+	s.Extensions = map[string]any{"anyOf": []any{
+		only("messageId", huma.TypeString, "afterSeq"), only("afterSeq", huma.TypeInteger, "messageId"),
+	}}
 	return s
 }
 

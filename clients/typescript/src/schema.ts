@@ -3282,7 +3282,7 @@ export interface components {
              */
             recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
             /** @description What the turn takes the place of: regenerate, edit. */
-            replaces?: {
+            replaces?: (({
                 /**
                  * Format: int64
                  * @description All messages after it are replaced.
@@ -3290,7 +3290,19 @@ export interface components {
                 afterSeq?: number | null;
                 /** @description A message of the turn that is replaced, or the answer after which the new message comes. */
                 messageId?: string | null;
-            } | null;
+            } | {
+                afterSeq?: null;
+                messageId: string;
+            } | {
+                afterSeq: number;
+                messageId?: null;
+            }) | null) | {
+                afterSeq?: null;
+                messageId: string;
+            } | {
+                afterSeq: number;
+                messageId?: null;
+            };
             /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
