@@ -801,7 +801,7 @@ type NewMessage struct {
 	Metadata map[string]any `json:"metadata,omitzero"`
 	// Default: the session's mode.
 	Mode string `json:"mode,omitzero"`
-	// At most 256 KiB together with the content. All but text need throughline/app.
+	// At most 256 KiB together with the content. All but text and file need throughline/app.
 	Parts []Part `json:"parts,omitzero"`
 	// All but user need throughline/app. One of user, assistant, system, tool.
 	Role string `json:"role"`

@@ -69,18 +69,3 @@ func (p Part) fileText() string {
 	}
 	return "[" + kind + ": " + cmp.Or(p.Alt, p.Filename, p.MediaType) + "]"
 }
-
-// FilesOf returns the names by which the app knows the files of messages: their urls, without a signature, and their
-// dataRefs. Whoever deletes the messages deletes the files.
-func FilesOf(messages ...Message) (refs []string) {
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Type != FilePart {
-				continue
-			}
-			address, _, _ := strings.Cut(p.URL, "?")
-			refs = append(refs, cmp.Or(p.DataRef, address))
-		}
-	}
-	return refs
-}

@@ -61,6 +61,9 @@ func traceOf(m longterm.Memory, at time.Time) table.Item {
 	it := table.Item{table.AttrMemoryID: table.StringAttr(m.ID), table.AttrAskedAt: table.TimeAttr(at)}
 	it.SetBytes(table.AttrLikeness, f.Content.Bytes())
 	it.SetBytes(table.AttrAboutWords, f.About.Bytes())
+	if f.Rejected {
+		it[table.AttrRejected] = table.BoolAttr(true)
+	}
 	it.SetStrings(table.AttrMessageIDs, m.MessageIDs)
 	return it
 }
@@ -70,7 +73,7 @@ func forgottenOf(it table.Item) longterm.Forgotten {
 	f := longterm.Forgotten{
 		Content: longterm.LikenessOf(it.Bytes(table.AttrLikeness)),
 		About:   longterm.LikenessOf(it.Bytes(table.AttrAboutWords)),
-		At:      it.Time(table.AttrAskedAt),
+		At:      it.Time(table.AttrAskedAt), Rejected: it.Bool(table.AttrRejected),
 	}
 	if f.At.IsZero() {
 		f.At = it.Time(table.AttrDeletedAt)

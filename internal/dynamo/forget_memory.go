@@ -54,7 +54,7 @@ func (s *ExtractionStore) forgottenBy(ctx context.Context, user conversation.Use
 	return n, err
 }
 
-// chosen reads the user's valid memories and returns those that choose returns.
+// chosen reads the memories that hold, those that wait for a review among them, and returns those that choose returns.
 func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (chosen []stored[longterm.Memory], generation int64, err error) {
@@ -67,7 +67,7 @@ func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
 	if err != nil {
 		return nil, 0, err
 	}
-	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.Valid(s.db.Now()) })
+	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.HeldAt(s.db.Now()) })
 	for _, m := range choose(valid) {
 		it := s.memories.encode(user, m, true, known.Versions[m.ID], generation)
 		chosen = append(chosen,

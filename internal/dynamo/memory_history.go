@@ -68,6 +68,16 @@ func (s *MemoryHistory) History(ctx context.Context, user conversation.UserID, i
 	return out, nil
 }
 
+// find returns a memory as it is stored, and the user's generation, or the error of one that is not there.
+func (s *MemoryHistory) find(ctx context.Context, user conversation.UserID, id string,
+) (stored[longterm.Memory], int64, error) {
+	from, generation, err := s.memories.find(ctx, user, id)
+	if fault.Is(err, fault.NotFound) {
+		err = s.missing(ctx, user, id)
+	}
+	return from, generation, err
+}
+
 // missing returns the error of a memory that is not there: a Conflict where the user has deleted it or asked to forget
 // it.
 func (s *MemoryHistory) missing(ctx context.Context, user conversation.UserID, id string) error {
@@ -112,10 +122,7 @@ func (s *MemoryHistory) Reject(ctx context.Context, user conversation.UserID, id
 ) (out longterm.Memory, err error) {
 	const op = "reject memory"
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
-		from, generation, err := s.memories.find(ctx, user, id)
-		if fault.Is(err, fault.NotFound) {
-			err = s.missing(ctx, user, id)
-		}
+		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return false, err
 		}
@@ -123,9 +130,8 @@ func (s *MemoryHistory) Reject(ctx context.Context, user conversation.UserID, id
 			return false, fault.New(fault.Conflict, "the memory does not wait for a review: change or delete it")
 		}
 		out = from.value.EndedAs(longterm.EndedFalse, "", s.db.Now())
-		// It leaves a trace as if it were forgotten at the end of time, and its messages stay what they are.
-		from.value.MessageIDs = nil
-		from.value = from.value.EndedAs(longterm.EndedForgotten, "", s.db.Now().AddDate(100, 0, 0))
+		from.value = out
+		from.value.MessageIDs = nil // they stay what they are
 		return s.memories.deleteStored(ctx, op, user, from, generation, b)
 	})
 	return out, err
@@ -144,10 +150,7 @@ func (s *MemoryHistory) correct(ctx context.Context, user conversation.UserID, i
 ) (to longterm.Memory, err error) {
 	const op = "correct memory"
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
-		from, generation, err := s.memories.find(ctx, user, id)
-		if fault.Is(err, fault.NotFound) {
-			err = s.missing(ctx, user, id)
-		}
+		from, generation, err := s.find(ctx, user, id)
 		if err != nil {
 			return false, err
 		}

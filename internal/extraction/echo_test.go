@@ -18,6 +18,8 @@ type echo struct {
 	inputs []string
 	// supersedes and repeats are what the facts name, where the prompt has a memory with that content.
 	supersedes string
+	// safety is what the facts are about.
+	safety string
 }
 
 var newMessage = regexp.MustCompile(`(?m)^\[(m\d+) [^]]*\] user: (.*fact.*)$`)
@@ -34,7 +36,7 @@ func (e *echo) Complete(_ context.Context, r llm.Request) (llm.Completion, error
 	input, facts := r.Messages[1].Content, []map[string]any{}
 	for _, m := range newMessage.FindAllStringSubmatch(input, -1) {
 		facts = append(facts, map[string]any{
-			"type": "PROFILE", "content": m[2], "confidence": 0.9, "messageIds": []string{m[1]}, "safety": "",
+			"type": "PROFILE", "content": m[2], "confidence": 0.9, "messageIds": []string{m[1]}, "safety": e.safety,
 			"repeats": "", "supersedes": knownIDs(input, e.supersedes),
 		})
 	}

@@ -168,6 +168,9 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if m.Rated && s.Confidence > m.Confidence {
 		m.Confidence, p.changed[m.ID] = min(s.Confidence, 1), true
 	}
+	if m.Status == longterm.Waiting && concernsSafety(s) {
+		m.Status, m.WaitingAs, m.Supersedes, p.changed[m.ID] = m.WaitingAs, "", nil, true
+	}
 	if !m.Pinned && p.pins(s) {
 		m.Pinned, p.changed[m.ID] = true, true
 	}
@@ -210,7 +213,7 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 		old, by, replaced = by, old, said
 	}
 	isVague := by.Status == longterm.Planned && by.From.IsZero() && old.Status != longterm.Planned
-	if isAppPinned(old) || isVague {
+	if isAppPinned(old) || isVague || by.Status == longterm.Waiting {
 		return
 	}
 	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" && by.From.IsZero() {

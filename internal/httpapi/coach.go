@@ -31,12 +31,12 @@ func (c Caller) coachFor(stored longterm.Coach) coach {
 
 // CoachPath is the path of one coach.
 type CoachPath struct {
-	CoachID string `path:"coachId" maxLength:"128" pattern:"^(\\.{0,2}[A-Za-z0-9_:-]|\\.{3})[A-Za-z0-9_.:-]*$" patternDescription:"1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)" doc:"The app's own id of the coach."`
+	CoachID id `path:"coachId" doc:"The app's own id of the coach."`
 }
 
 type coachInput struct {
-	CoachID id `path:"coachId" doc:"The app's own id of the coach."`
-	Body    coachDoc
+	CoachPath
+	Body coachDoc
 }
 
 // coaches serves /v1/coaches.
@@ -65,7 +65,7 @@ func (s coaches) list(ctx context.Context, c Caller, in *ListInput) (list[coach]
 }
 
 func (s coaches) get(ctx context.Context, c Caller, in *CoachPath) (coach, error) {
-	stored, err := s.store.Coach(ctx, c.User, in.CoachID)
+	stored, err := s.store.Coach(ctx, c.User, string(in.CoachID))
 	return c.coachFor(stored), err
 }
 
@@ -77,5 +77,5 @@ func (s coaches) put(ctx context.Context, c Caller, in *coachInput) (coach, erro
 }
 
 func (s coaches) delete(ctx context.Context, c Caller, in *CoachPath) error {
-	return s.store.DeleteCoach(ctx, c.User, in.CoachID)
+	return s.store.DeleteCoach(ctx, c.User, string(in.CoachID))
 }

@@ -63,7 +63,7 @@ func isFalse(given *bool) bool { return given != nil && !*given }
 type newMessage struct {
 	Role            string              `json:"role" enum:"user,assistant,system,tool" doc:"All but user need throughline/app."`
 	Content         string              `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
-	Parts           []conversation.Part `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content. All but text need throughline/app."`
+	Parts           []conversation.Part `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content. All but text and file need throughline/app."`
 	ClientMessageID string              `json:"clientMessageId,omitempty" maxLength:"128" doc:"The client's own id, stored once."`
 	Timestamp       *timestamp          `json:"timestamp,omitempty" from:"-" doc:"Default: now. At most 5 minutes ahead."`
 	Mode            string              `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
@@ -166,13 +166,13 @@ func (m messages) append(ctx context.Context, c Caller, in *newMessagesInput) (*
 		return nil, err
 	}
 	stored, err := m.store.Append(ctx, c.User, conversation.Append{
-		SessionID: in.ID, Messages: given, Idempotency: in.idempotency(in.Body),
+		SessionID: string(in.ID), Messages: given, Idempotency: in.idempotency(in.Body),
 	})
 	if err != nil {
 		return nil, err
 	}
 	out := appended{Messages: converted(stored.Messages, shown[Message]), Session: shown[session](stored.Session)}
-	return newCreated(out, pathOf("sessions", in.ID, "messages"), stored.Replayed), nil
+	return newCreated(out, pathOf("sessions", string(in.ID), "messages"), stored.Replayed), nil
 }
 
 // newMessages returns the messages of a field for the store. It checks that the caller may use their roles and the

@@ -57,7 +57,7 @@ func (m messages) quotes(ctx context.Context, c Caller, in *quotesInput) (quotes
 	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
 		return quotes{}, err
 	}
-	found, err := m.remove.Quotes(ctx, c.User, in.ID, in.MessageID)
+	found, err := m.remove.Quotes(ctx, c.User, string(in.ID), in.MessageID)
 	items := converted(found.Messages, shown[Message])
 	fits := fitting(items)
 	return quotes{Items: fits, Complete: found.Complete && len(fits) == len(items)}, err
@@ -69,7 +69,7 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 		return nil, fault.Missing("message")
 	}
 	if in.Quotes == "" {
-		return &varied{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, in.ID, id)
+		return &varied{Status: http.StatusNoContent}, m.remove.DeleteMessage(ctx, c.User, string(in.ID), id)
 	}
 	if err := m.charge(ctx, c, quotesWeight-1); err != nil {
 		return nil, err
@@ -78,17 +78,17 @@ func (m messages) delete(ctx context.Context, c Caller, in *deleteMessageInput) 
 	var err error
 	deleted := []string{}
 	if in.Quotes == "delete" {
-		if found, err = m.remove.DeleteWithQuotes(ctx, c.User, in.ID, id); err != nil {
+		if found, err = m.remove.DeleteWithQuotes(ctx, c.User, string(in.ID), id); err != nil {
 			return nil, err
 		}
 		for _, q := range found.Messages {
 			deleted = append(deleted, q.ID)
 		}
 	} else {
-		if found, err = m.remove.Quotes(ctx, c.User, in.ID, id); err != nil {
+		if found, err = m.remove.Quotes(ctx, c.User, string(in.ID), id); err != nil {
 			return nil, err
 		}
-		if err := m.remove.DeleteMessage(ctx, c.User, in.ID, id); err != nil {
+		if err := m.remove.DeleteMessage(ctx, c.User, string(in.ID), id); err != nil {
 			return nil, err
 		}
 	}

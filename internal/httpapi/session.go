@@ -83,7 +83,7 @@ type changedSession struct {
 
 // SessionPath is the path of what belongs to one session.
 type SessionPath struct {
-	ID string `path:"id" maxLength:"128" pattern:"^(\\.{0,2}[A-Za-z0-9_:-]|\\.{3})[A-Za-z0-9_.:-]*$" patternDescription:"1 to 128 of A-Z a-z 0-9 _ . : -; the clients encode other ids (encodeSessionId)" doc:"The session's id."`
+	ID id `path:"id" doc:"The session's id."`
 }
 
 type (
@@ -160,7 +160,7 @@ func (s sessions) create(ctx context.Context, c Caller, in *newSessionInput) (*c
 // getOrCreate makes two attempts, because the session that was there may be deleted before it is read.
 func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInput) (*varied, error) {
 	wanted := filled[conversation.NewSession](in.Body)
-	wanted.ID = in.ID
+	wanted.ID = string(in.ID)
 	err := c.checkNames(slices.Collect(maps.Keys(in.Body.Attributes))...)
 	if err != nil {
 		return nil, err
@@ -170,13 +170,13 @@ func (s sessions) getOrCreate(ctx context.Context, c Caller, in *namedSessionInp
 		made, err = s.store.CreateSession(ctx, c.User, wanted, conversation.Idempotency{})
 		if err == nil {
 			return &varied{
-				Status: http.StatusCreated, Location: pathOf("sessions", in.ID), Body: shown[session](made.Session),
+				Status: http.StatusCreated, Location: pathOf("sessions", string(in.ID)), Body: shown[session](made.Session),
 			}, nil
 		}
 		if !fault.Is(err, fault.Conflict) {
 			return nil, err
 		}
-		there, readErr := s.store.Session(ctx, c.User, in.ID)
+		there, readErr := s.store.Session(ctx, c.User, string(in.ID))
 		switch {
 		case fault.Is(readErr, fault.NotFound):
 			continue
@@ -210,7 +210,7 @@ func (s sessions) list(ctx context.Context, c Caller, in *sessionsInput) (list[s
 }
 
 func (s sessions) get(ctx context.Context, c Caller, in *SessionPath) (session, error) {
-	return show[session](s.store.Session(ctx, c.User, in.ID))
+	return show[session](s.store.Session(ctx, c.User, string(in.ID)))
 }
 
 func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput) (session, error) {
@@ -221,13 +221,13 @@ func (s sessions) change(ctx context.Context, c Caller, in *changedSessionInput)
 	if in.Body.Title.set && change.Title == nil {
 		change.Title = new(string)
 	}
-	return show[session](s.store.UpdateSession(ctx, c.User, in.ID, change))
+	return show[session](s.store.UpdateSession(ctx, c.User, string(in.ID), change))
 }
 
 func (s sessions) delete(ctx context.Context, c Caller, in *SessionPath) error {
-	return s.remove.DeleteSession(ctx, c.User, in.ID)
+	return s.remove.DeleteSession(ctx, c.User, string(in.ID))
 }
 
 func (s sessions) leave(ctx context.Context, c Caller, in *SessionPath) error {
-	return s.store.LeaveSession(ctx, c.User, in.ID, s.storedNow())
+	return s.store.LeaveSession(ctx, c.User, string(in.ID), s.storedNow())
 }

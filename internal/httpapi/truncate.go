@@ -55,7 +55,7 @@ func (m messages) registerCuts(tag string) {
 }
 
 func (m messages) clear(ctx context.Context, c Caller, in *SessionPath) (cleared, error) {
-	n, err := m.cut.ClearSession(ctx, c.User, in.ID)
+	n, err := m.cut.ClearSession(ctx, c.User, string(in.ID))
 	return cleared{Deleted: n}, err
 }
 
@@ -65,7 +65,7 @@ func (m messages) truncate(ctx context.Context, c Caller, in *truncationInput) (
 		return nil, err
 	}
 	done, err := m.cut.Truncate(ctx, c.User, conversation.Truncation{
-		SessionID: in.ID, AfterSeq: in.Body.AfterSeq, LastN: in.Body.LastN, Expected: toStrings(in.Body.Expected),
+		SessionID: string(in.ID), AfterSeq: in.Body.AfterSeq, LastN: in.Body.LastN, Expected: toStrings(in.Body.Expected),
 		Replacement: replacement, Idempotency: in.idempotency(in.Body),
 	})
 	if err != nil {

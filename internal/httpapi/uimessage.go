@@ -142,6 +142,6 @@ func listMessages[V any](
 ) (list[V], error) {
 	return listed(m.server, c, in.ListInput, in.Order == "desc", convert,
 		func(page conversation.Page) ([]conversation.Message, conversation.Position, error) {
-			return m.store.Messages(ctx, c.User, in.ID, page)
+			return m.store.Messages(ctx, c.User, string(in.ID), page)
 		})
 }

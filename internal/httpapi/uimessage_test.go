@@ -43,7 +43,7 @@ func TestUIFiles(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)
 	newSession(t, h, "s")
-	address := "https://files.example/knee.png"
+	address := "https://app.example/knee.png"
 	answer(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": []any{
 		object{"role": "user", "parts": []any{
 			object{"type": "file", "mediaType": "image/png", "url": address, "alt": "my knee"},

@@ -8,15 +8,18 @@ type Forgotten struct {
 	Content, About Likeness
 	// At is when the user asked for it. What is said later is a new statement.
 	At time.Time
+	// Rejected says that it waited for a review and was rejected: it is not noted again, unless it is about safety.
+	Rejected bool
 }
 
 // NewForgotten returns what stays of a memory that is forgotten at a time.
 func NewForgotten(m Memory, at time.Time) Forgotten {
-	return Forgotten{NewLikeness(m.Content), newSubject(m.About), at}
+	return Forgotten{NewLikeness(m.Content), newSubject(m.About), at, m.isRejected()}
 }
 
 // Covers reports whether a memory says again what was forgotten: the same about the same subject, and said no later
-// than the user asked to forget it.
+// than the user asked to forget it, or rejected.
 func (f Forgotten) Covers(m Memory) bool {
-	return !m.SaidAt.After(f.At) && f.About.isSameSubject(newSubject(m.About)) && f.Content.Resembles(m.Content)
+	isBefore := !m.SaidAt.After(f.At) || f.Rejected && !m.Pinned
+	return isBefore && f.About.isSameSubject(newSubject(m.About)) && f.Content.Resembles(m.Content)
 }

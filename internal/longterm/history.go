@@ -54,6 +54,9 @@ func HistoryOf(all []Memory, id string) []Memory {
 	return history
 }
 
+// isRejected reports whether a memory ended because its review found it wrong.
+func (m Memory) isRejected() bool { return m.Status == Waiting && m.EndedReason == EndedFalse }
+
 // Restored returns a memory that holds again from a time.
 func (m Memory) Restored(now time.Time) Memory {
 	if m.Until.IsOver(InLastZone(now)) {

@@ -61,9 +61,9 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 	return visible.answer(hits[:min(limit, len(hits))], visible.degradations(found.Degraded)), nil
 }
 
-// wants reports whether a fact is of the types and held at the time.
+// wants reports whether a fact is of the types, held at the time and does not wait for a review.
 func (q MemoryQuery) wants(m longterm.Memory, now time.Time) bool {
-	if len(q.Types) > 0 && !slices.Contains(q.Types, string(m.Type)) {
+	if m.Status == longterm.Waiting || len(q.Types) > 0 && !slices.Contains(q.Types, string(m.Type)) {
 		return false
 	}
 	at := now

@@ -51,6 +51,7 @@ func TestMemories(t *testing.T) {
 		race         = "The user trains for the Bergen City Marathon."
 		visit        = "Ana visits the user."
 		bread        = "The user bakes bread."
+		rye          = "The user bakes rye bread."
 	)
 	s.facts(
 		longterm.Memory{Content: oslo, CreatedAt: before, ValidUntil: s.now.Add(-10 * 24 * time.Hour), SaidAt: before},
@@ -62,6 +63,7 @@ func TestMemories(t *testing.T) {
 			Until: longterm.Moment{Day: "2020-01-01"},
 		},
 		longterm.Memory{Content: bread, CreatedAt: before},
+		longterm.Memory{Content: rye, CreatedAt: before, Status: longterm.Waiting},
 	)
 	one, work := 1, "Where does the user work?"
 	tests := map[string]struct {
@@ -82,7 +84,8 @@ func TestMemories(t *testing.T) {
 		"before all": {
 			recall.MemoryQuery{Query: work, AsOf: before.Add(-time.Hour), IncludeEnded: true}, nil, []string{oslo},
 		},
-		"another matter": {recall.MemoryQuery{Query: "bread"}, []string{bread}, nil},
+		"another matter": {recall.MemoryQuery{Query: "bread"}, []string{bread}, []string{rye}},
+		"not reviewed":   {recall.MemoryQuery{Query: "rye bread", IncludeEnded: true}, nil, []string{rye}},
 	}
 	check := func(t *testing.T) {
 		t.Helper()

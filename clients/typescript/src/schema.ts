@@ -2131,7 +2131,7 @@ export interface components {
             } | null;
             /** @description Default: the session's mode. */
             mode?: string | null;
-            /** @description At most 256 KiB together with the content. All but text need throughline/app. */
+            /** @description At most 256 KiB together with the content. All but text and file need throughline/app. */
             parts?: components["schemas"]["Part"][] | null;
             /**
              * @description All but user need throughline/app.

@@ -147,6 +147,7 @@ const (
 	AttrMemoryID   = "memoryId"
 	AttrLikeness   = "likeness"   // of what was deleted, as longterm.Likeness
 	AttrAboutWords = "aboutWords" // the likeness of whom it was about
+	AttrRejected   = "rejected"   // it waited for a review
 	AttrAskedAt    = "askedAt"    // when the user asked to delete it
 	AttrFrom       = "from"
 	AttrUntil      = "until"

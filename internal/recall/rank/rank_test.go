@@ -377,25 +377,11 @@ func TestSmallTalk(t *testing.T) {
 	pool := []rank.Candidate{{ID: "a", Text: "You asked me to start again on Monday, and I tell a joke.", Time: now}}
 	for text, want := range map[string]float64{
 		"Hello!": 0, "Tell me a joke": 0, "What do you think?": 0, "Talk to you tomorrow": 0, "Can you say that again?": 0,
-		"Thanks, that helps a lot": 0, "Let's get started": 0, "Vielen Dank!": 0,
-		"When do I start?": 1, "What did I tell you?": 1, "Where did I start?": 1, "Monday": 1, "Tell me about Monday": 1,
+		"Thanks, that helps a lot": 0, "Let's get started": 0, "Vielen Dank!": 0, "When do I start?": 1,
+		"What did I tell you?": 1, "Where did I start?": 1, "Monday": 1, "Tell me about Monday": 1,
 	} {
 		if got := rank.Features(rank.NewQuery(text, now), pool).Row(0)[content]; got != want {
 			t.Errorf("%q has the content %v, want %v", text, got, want)
 		}
-	}
-}
-
-func TestParse(t *testing.T) {
-	t.Parallel()
-	for name, text := range map[string]string{
-		"unknown feature": `{"features":{"beauty":1}}`, "unknown field": `{"weights":{}}`, "no JSON": `x`,
-	} {
-		if _, err := rank.Parse([]byte(text)); err == nil {
-			t.Errorf("%s: no error", name)
-		}
-	}
-	if w := rank.Default(); w.Date == "" || w.Data == "" || len(w.Features) == 0 || w.Noise <= 0 {
-		t.Errorf("the weights that ship lack something: %+v", w)
 	}
 }

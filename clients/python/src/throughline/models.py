@@ -890,7 +890,7 @@ class NewMessage:
     mode: str | None = None
     """Default: the session's mode."""
     parts: list[Part] | None = None
-    """At most 256 KiB together with the content. All but text need throughline/app."""
+    """At most 256 KiB together with the content. All but text and file need throughline/app."""
     role: Literal["user", "assistant", "system", "tool"]
     """All but user need throughline/app."""
     timestamp: datetime | None = None
