@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/throughline/throughline/internal/longterm"
 )
 
@@ -30,6 +32,35 @@ func TestTodosRecur(t *testing.T) {
 		}
 		if want := tt.each == "" && tt.due < "2026-11-25"; todo.IsOverdue(at) != want {
 			t.Errorf("%s every %q: overdue is %v", tt.due, tt.each, !want)
+		}
+	}
+}
+
+// TestTheNextDay compares the day with the first of all days from the beginning that is after today, and asks a hundred
+// thousand times for a day of a todo of the year 1, which must not be counted from there.
+func TestTheNextDay(t *testing.T) {
+	t.Parallel()
+	add := map[longterm.Period][2]int{longterm.Daily: {0, 1}, longterm.Weekly: {0, 7}, longterm.Monthly: {1, 0}}
+	rapid.Check(t, func(t *rapid.T) {
+		first := time.Date(2024, 1, rapid.IntRange(1, 400).Draw(t, "first"), 0, 0, 0, 0, time.UTC)
+		at := time.Date(2024, 1, rapid.IntRange(1, 900).Draw(t, "at"), rapid.IntRange(0, 23).Draw(t, "hour"), 0, 0, 0,
+			time.FixedZone("", rapid.IntRange(-12, 14).Draw(t, "zone")*3600))
+		every := rapid.SampledFrom([]longterm.Period{longterm.Daily, longterm.Weekly, longterm.Monthly}).Draw(t, "every")
+		want := first
+		for n := 1; want.Format(time.DateOnly) <= at.Format(time.DateOnly); n++ {
+			want = first.AddDate(0, n*add[every][0], n*add[every][1])
+		}
+		todo := longterm.Todo{Due: longterm.Moment{Day: first.Format(time.DateOnly)}, Every: every}
+		if got := todo.DueAfter(at).Day; got != want.Format(time.DateOnly) {
+			t.Fatalf("%s every %s is due %s at %s, want %s", todo.Due, every, got, at, want.Format(time.DateOnly))
+		}
+	})
+	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	todo := longterm.Todo{Due: longterm.Moment{Day: "0001-01-01"}}
+	for n := range 100_000 {
+		todo.Every = []longterm.Period{longterm.Daily, longterm.Weekly, longterm.Monthly}[n%3]
+		if due := todo.DueAfter(at).Day; due <= "2026-11-25" || due > "2026-12-25" {
+			t.Fatalf("every %s: %s", todo.Every, due)
 		}
 	}
 }

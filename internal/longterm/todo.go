@@ -79,16 +79,24 @@ func (t Todo) DueAfter(at time.Time) Moment {
 	if err != nil || !t.Every.IsKnown() {
 		return t.Due
 	}
+	today := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
+	days, months := 0, 0
+	switch t.Every {
+	case Daily:
+		days = 1
+	case Weekly:
+		days = 7
+	case Monthly:
+		months = 1
+	}
+	// It begins close to the time, because the first day may be long ago.
+	n := 12*(today.Year()-first.Year()) + int(today.Month()-first.Month()) - 1
+	if days > 0 {
+		n = int(today.Unix()-first.Unix()) / (24 * 60 * 60) / days // a Duration has 292 years at most
+	}
 	day := first
-	for n := 1; day.Format(time.DateOnly) <= at.Format(time.DateOnly); n++ {
-		switch t.Every {
-		case Daily:
-			day = first.AddDate(0, 0, n)
-		case Weekly:
-			day = first.AddDate(0, 0, 7*n)
-		case Monthly:
-			day = first.AddDate(0, n, 0)
-		}
+	for n = max(n, 0); !day.After(today); n++ {
+		day = first.AddDate(0, n*months, n*days)
 	}
 	return Moment{Day: day.Format(time.DateOnly)}
 }
