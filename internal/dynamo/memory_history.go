@@ -24,14 +24,19 @@ func NewMemoryHistory(db *DB) *MemoryHistory {
 	return &MemoryHistory{db, NewMemoryStore(db), NewDeletionStore(db), NewExtractionStore(db)}
 }
 
-// historyPage is how many memories one read of a history returns.
-const historyPage = 100
+// historyPage is how many memories one read of a history returns, historyPages how many reads there are at most.
+const historyPage, historyPages = 100, 20
 
 // History returns what a memory replaced, itself, and what replaced it, oldest first, each with its messages that are
-// still there. It reads all memories of the user.
+// still there. It looks for them among the user's 2,000 newest memories.
 func (s *MemoryHistory) History(ctx context.Context, user conversation.UserID, id string) ([]longterm.Past, error) {
+	self, _, err := s.find(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
 	var all []longterm.Memory
-	for page := (conversation.Page{Limit: historyPage}); ; {
+	page := conversation.Page{Limit: historyPage}
+	for range historyPages {
 		memories, next, err := s.memories.List(ctx, user, page)
 		if err != nil {
 			return nil, err
@@ -41,10 +46,10 @@ func (s *MemoryHistory) History(ctx context.Context, user conversation.UserID, i
 		}
 		page.After = next
 	}
-	history := longterm.HistoryOf(all, id)
-	if len(history) == 0 {
-		return nil, s.missing(ctx, user, id)
+	if !slices.ContainsFunc(all, func(m longterm.Memory) bool { return m.ID == id }) {
+		all = append(all, self.value)
 	}
+	history := longterm.HistoryOf(all, id)
 	var ids []string
 	for _, m := range history {
 		ids = append(ids, m.MessageIDs...)
