@@ -25,6 +25,12 @@ var forgetText string
 // forgetPhrases are the lines of forget.txt, folded.
 var forgetPhrases = sync.OnceValue(func() []string { return readPhrases(forgetText) })
 
+//go:embed overview.txt
+var overviewText string
+
+// overviewPhrases are the lines of overview.txt, folded.
+var overviewPhrases = sync.OnceValue(func() []string { return readPhrases(overviewText) })
+
 // urgentBytes is how much of a message is searched for the phrases.
 const urgentBytes = 4_000
 
@@ -50,6 +56,10 @@ func IsUrgent(content string) bool {
 
 // AsksToForget reports whether a message of the user may ask to forget something.
 func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases()) }
+
+// AsksForOverview reports whether a message of the user may ask for what was said over many conversations: an order, a
+// count, a list or a summary.
+func AsksForOverview(content string) bool { return hasPhrase(content, overviewPhrases()) }
 
 // hasPhrase reports whether the beginning of a message has one of the phrases.
 func hasPhrase(content string, lists ...[]string) bool {

@@ -176,3 +176,79 @@ func TestAsksToForget(t *testing.T) {
 		}
 	}
 }
+
+// TestAsksForOverview finds in each language what asks for an order, a count, a list and a summary, and not what asks
+// for one thing.
+func TestAsksForOverview(t *testing.T) {
+	t.Parallel()
+	for language, texts := range map[string][5]string{
+		"English": {
+			"In what order did I try the diets?", "How many times did I skip a run?", "List all my trips",
+			"Summarize the year", "When is my exam?",
+		},
+		"Mandarin": {"我是按什么顺序看医生的？", "我去过几次杭州？", "列出我的旅行", "总结一下这一年", "考试是哪天？"},
+		"Hindi": {
+			"मैंने किस क्रम में दवाएँ लीं?", "मैं कितनी बार दौड़ा?", "मेरी यात्राओं की सूची दो", "साल का सारांश बताओ",
+			"परीक्षा कब है?",
+		},
+		"Spanish": {
+			"¿En qué orden probé las dietas?", "¿Cuántas veces corrí?", "Enumera mis viajes",
+			"Hazme un resumen del año", "¿Cuándo es mi examen?",
+		},
+		"French": {
+			"Dans quel ordre ai-je essayé les régimes ?", "Combien de fois ai-je couru ?",
+			"Fais la liste de mes voyages", "Fais un résumé de l'année", "Quand est mon examen ?",
+		},
+		"Arabic": {
+			"بأي ترتيب جربت الحميات؟", "كم مرة ركضت؟", "أعطني قائمة رحلاتي", "لخص السنة", "متى الامتحان؟",
+		},
+		"Bengali": {
+			"আমি কোন ক্রমে ওষুধ খেয়েছি?", "আমি কতবার দৌড়েছি?", "আমার ভ্রমণের তালিকা দাও", "বছরের সারাংশ দাও",
+			"পরীক্ষা কবে?",
+		},
+		"Portuguese": {
+			"Em que ordem tentei as dietas?", "Quantas vezes corri?", "Liste as minhas viagens",
+			"Faça um resumo do ano", "Quando é o exame?",
+		},
+		"Russian": {
+			"В каком порядке я пробовал диеты?", "Сколько раз я бегал?", "Перечисли мои поездки", "Подведи итог года",
+			"Когда экзамен?",
+		},
+		"Urdu": {
+			"میں نے کس ترتیب سے دوائیں لیں؟", "میں کتنی بار دوڑا؟", "میرے سفر کی فہرست دو", "سال کا خلاصہ دو",
+			"امتحان کب ہے؟",
+		},
+		"German": {
+			"In welcher Reihenfolge habe ich das versucht?", "Wie oft war ich laufen?", "Liste meine Reisen auf",
+			"Gib mir eine Zusammenfassung des Jahres", "Wann ist die Prüfung?",
+		},
+		"Japanese": {"どの順番で試しましたか", "何回走りましたか", "旅行の一覧をください", "一年を要約して", "試験はいつですか"},
+		"Indonesian": {
+			"Dalam urutan apa saya mencobanya?", "Berapa kali saya lari?", "Buat daftar perjalanan saya",
+			"Rangkum tahun ini", "Kapan ujian saya?",
+		},
+		"Italian": {
+			"In che ordine ho provato le diete?", "Quante volte ho corso?", "Elenca i miei viaggi", "Riassumi l'anno",
+			"Quando è l'esame?",
+		},
+		"Dutch": {
+			"In welke volgorde heb ik dat geprobeerd?", "Hoe vaak heb ik gelopen?", "Geef een lijst van mijn reizen",
+			"Vat samen wat er was", "Wanneer is het examen?",
+		},
+		"Korean": {"어떤 순서로 해 봤지?", "몇 번 뛰었어?", "여행 목록을 줘", "올해를 요약해 줘", "시험이 언제야?"},
+	} {
+		for i, text := range texts {
+			if got := conversation.AsksForOverview(text); got != (i < 4) {
+				t.Errorf("%s: %q asks for an overview: %v", language, text, got)
+			}
+		}
+	}
+	for _, text := range []string{
+		"Let's resume our conversation", "I totally agree", "Listen, I am late", "in order to win", "My total knee",
+		"What quantity do I need?", "", "Was mache ich morgen?", "¿Qué hago mañana?",
+	} {
+		if conversation.AsksForOverview(text) {
+			t.Errorf("%q asks for an overview", text)
+		}
+	}
+}

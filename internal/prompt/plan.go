@@ -35,6 +35,7 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 	}
 	if o.recipe.has(block.RelevantMessages) {
 		plan.Reference, _ = query.FindReference(o.Message)
+		plan.Overview = conversation.AsksForOverview(o.Message)
 	}
 	if o.Ahead != nil {
 		plan.Embedding = o.Ahead.Embedding
@@ -110,9 +111,10 @@ const askedProbability = 0.15
 
 // asks reports whether the message asks for something that was said elsewhere.
 func asks(src *gather.Sources) bool {
-	return src.Reference.Refers || slices.ContainsFunc(src.Hits, func(h recall.Hit) bool {
-		return (h.Message != nil || h.CheckIn != nil) && h.Value() >= askedProbability
-	})
+	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 ||
+		slices.ContainsFunc(src.Hits, func(h recall.Hit) bool {
+			return (h.Message != nil || h.CheckIn != nil) && h.Value() >= askedProbability
+		})
 }
 
 // strategy returns the strategy that the request names, else the recipe's.

@@ -26,7 +26,8 @@ var unified = Recipe{
 		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
 		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
 		block.Recent,
-		block.Now, block.Activity, block.Loops, block.Wins, block.RelevantMemories, block.RelevantMessages, block.Current,
+		block.Now, block.Activity, block.Loops, block.Wins, block.RelevantMemories, block.Timeline,
+		block.RelevantMessages, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Paragraphs},
@@ -51,6 +52,11 @@ var unified = Recipe{
 		{
 			Block: block.RelevantMessages, Style: render.Attributed, Heading: "# EARLIER MESSAGES THAT MAY MATTER NOW",
 			Relevant: true, Cap: Cap{Chars: choose.RelevantChars, FillRest: true},
+		},
+		{
+			Block: block.Timeline, Style: render.Labelled,
+			Heading: "# THE TOPIC OVER TIME\nOne line for each conversation that touches it, the oldest first.",
+			Cap:     Cap{Items: 40, Chars: 160, Percent: 15},
 		},
 		{
 			Block: block.Thread, Style: render.TranscriptLine, Heading: "# EARLIER IN THIS THREAD AND TODAY",

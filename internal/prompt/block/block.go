@@ -14,6 +14,7 @@ const (
 	Goals            = "goals"
 	RelevantMemories = "relevant_memories"
 	RelevantMessages = "relevant_messages"
+	Timeline         = "timeline"
 	Thread           = "thread_history"
 	Profile          = "profile"
 	Engagement       = "engagement"

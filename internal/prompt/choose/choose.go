@@ -35,6 +35,7 @@ var selectors = map[string]Selector{
 	block.Goals:            chooseGoals,
 	block.RelevantMemories: chooseRelevantMemories,
 	block.RelevantMessages: chooseRelevantMessages,
+	block.Timeline:         chooseTimeline,
 	block.Thread:           chooseThread,
 	block.Profile:          chooseProfile,
 	block.Engagement:       chooseEngagement,

@@ -87,11 +87,19 @@ func groupByTalk(c *chooser, candidates []*Candidate) {
 
 // talkLabel says where and when something was said, and with whom if it was another coach.
 func talkLabel(c *chooser, e *Candidate) string {
-	if e.Kind == "check_in" {
-		return "Check-in - " + conversation.Age(e.At, c.Now, c.Zone)
-	}
-	return ContextLabel(e.Context) + c.withCoach(e.CoachID) + " - " + conversation.Age(e.At, c.Now, c.Zone)
+	return talkPlace(c, e) + " - " + conversation.Age(e.At, c.Now, c.Zone)
 }
+
+// talkPlace says where something was said, and with whom if it was another coach.
+func talkPlace(c *chooser, e *Candidate) string {
+	if e.Kind == kindCheckIn {
+		return "Check-in"
+	}
+	return ContextLabel(e.Context) + c.withCoach(e.CoachID)
+}
+
+// kindCheckIn is the kind of the notes of check-ins.
+const kindCheckIn = "check_in"
 
 // passageMarks is how many characters a passage leaves for what marks its ends.
 const passageMarks = 2
@@ -179,7 +187,7 @@ func messageHits(c *chooser) []found {
 			e = messageCandidate(h.Message)
 		case h.CheckIn != nil:
 			e = &Candidate{
-				Kind: "check_in", ID: h.CheckIn.ID, At: h.CheckIn.Timestamp, Role: conversation.RoleUser, Text: h.CheckIn.Note,
+				Kind: kindCheckIn, ID: h.CheckIn.ID, At: h.CheckIn.Timestamp, Role: conversation.RoleUser, Text: h.CheckIn.Note,
 				Tokens: h.CheckIn.Tokens,
 			}
 		default:

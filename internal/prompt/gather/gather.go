@@ -140,6 +140,8 @@ type Plan struct {
 	Thread, Transcripts, Activity, Latest bool
 	// Reference is what the message refers back to, if the prompt has messages from elsewhere. It is zero if it does not.
 	Reference query.Reference
+	// Overview is set if the message asks for what was said over many conversations.
+	Overview bool
 	// MaxTokens and MaxChars limit the prompt, MessageChars each message of a transcript. 0 does not limit.
 	MaxTokens, MaxChars, MessageChars int
 }

@@ -35,6 +35,8 @@ type Sources struct {
 	// Referenced are messages that the message refers back to and that Timeline may not have, oldest first.
 	Referenced []*conversation.Message
 	Reference  query.Reference
+	// Overview is set if the message asks for what was said over many conversations.
+	Overview bool
 	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
 	// excluded ones too.
 	BySession  map[string][]*conversation.Message
@@ -67,7 +69,8 @@ func newSources(plan *Plan, got *read) *Sources {
 		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context,
 		CoachID:    cmp.Or(plan.CoachID, got.session.CoachID),
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
-		Reference: plan.Reference, BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
+		Reference: plan.Reference, Overview: plan.Overview,
+		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
 	}
 	if src.Zone == nil {
 		src.Zone = time.UTC

@@ -1,0 +1,52 @@
+package choose
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// leastLines is how many conversations a timeline has at least: the messages that were found show what fewer have.
+const leastLines = 3
+
+// chooseTimeline chooses a line for each conversation of a day that touches what the message asks for, if it asks for
+// what was said over many conversations. The line is a part of the conversation's closest message. The best messages
+// alone do not say what came first, or how often.
+func chooseTimeline(c *chooser, slot *Slot) []*Candidate {
+	if !c.Overview {
+		return nil
+	}
+	var lines []*Candidate
+	known := map[string]bool{}
+	for _, hit := range messageHits(c) { // the best first
+		talk := hit.SessionID + " " + calendar.ISO(hit.At, c.Zone)
+		if hit.irrelevant || known[talk] || c.claims[hit.key()] == block.Recent {
+			continue
+		}
+		known[talk] = true
+		lines = append(lines, hit.Candidate)
+	}
+	if len(lines) < leastLines {
+		return nil
+	}
+	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
+	for _, e := range capItems(lines, slot) {
+		e.Label = calendar.Date(e.At, c.Zone) + ", " + talkPlace(c, e) + ", " + strings.ToLower(SpeakerName(e.Role))
+		e.Why = "the message asks for what was said over time, and this conversation touches it"
+		capPassage(e, slot, asked)
+		capChars(e, slot)
+		e.Kind = "line" // another block may have the message
+	}
+	byTime := slices.Clone(lines)
+	slices.SortFunc(byTime, func(a, b *Candidate) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	for i, e := range byTime {
+		e.Position = i
+	}
+	return lines
+}
