@@ -88,6 +88,8 @@ type OpenAI struct {
 	// not share. BackgroundAPIKey is that key.
 	OwnBackgroundKey bool   `env:"BACKGROUND_KEY"`
 	BackgroundAPIKey string `env:"OPENAI_BACKGROUND_API_KEY"`
+	// BackgroundTier is the service's tier for answers that nobody waits for.
+	BackgroundTier Tier `env:"OPENAI_BACKGROUND_TIER" envDefault:"auto"`
 	// Embedding is the model of the embeddings. Its dimension must be that of the Pinecone index.
 	Embedding Embedding `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small@1536"`
 	// EmbeddingBaseURL does not follow BaseURL: vectors of another model in the same index would spoil every search.
@@ -134,6 +136,27 @@ func (e *Effort) UnmarshalText(text []byte) error {
 		return nil
 	}
 	return fmt.Errorf("unknown effort %q", text)
+}
+
+// Tier is a service tier. TierAuto is flex where the model has it and the service is OpenAI's own. TierDefault is never
+// flex, and TierFlex asks for it at any service, such as a gateway that knows it.
+type Tier string
+
+// The tiers.
+const (
+	TierAuto    Tier = "auto"
+	TierDefault Tier = "default"
+	TierFlex    Tier = "flex"
+)
+
+// UnmarshalText refuses what is no tier.
+func (t *Tier) UnmarshalText(text []byte) error {
+	*t = Tier(text)
+	switch *t {
+	case TierAuto, TierDefault, TierFlex:
+		return nil
+	}
+	return fmt.Errorf("unknown tier %q", text)
 }
 
 // MigrationStage is a stage of a migration (docs/adr/0023).
@@ -233,6 +256,7 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",
 	reflect.TypeFor[Embedding]():         "a model and the dimension of its vectors, such as m@3072",
 	reflect.TypeFor[Triggers]():          triggersRule,
+	reflect.TypeFor[Tier]():              "auto, default or flex",
 	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",
 }
 

@@ -173,7 +173,7 @@ const (
 	lineRunes, contextRunes = 6_000, 600
 	// knownBytes limits how much of what is known the model reads.
 	knownBytes = 16_000
-	// answerTokens limits the answer, answerTimeout how long the model may take for it.
+	// answerTokens limits the answer, answerTimeout how long the model may take for it where somebody waits.
 	answerTokens  = 4_000
 	answerTimeout = 20 * time.Second
 )
@@ -316,15 +316,22 @@ func safeLine(text string, limit int) string {
 	return untrusted.BreakTokens(truncate.Middle(untrusted.OneLine(text), limit))
 }
 
+// isPatient reports whether nobody waits for what is read: nothing urgent was said, and no other session of the stream
+// has to wait for its turn.
+func (w *worker) isPatient() bool {
+	return !w.effort.untilUrgent && w.session.Extracted.Seq >= w.session.UrgentSeq
+}
+
 // ask asks the model once.
 func (w *worker) ask(ctx context.Context, q question) (answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	asked := metered.Question{
+		User: w.user, Generation: w.session.Generation, Rules: rules(), Material: q.text, Schema: schema(),
+		MaxTokens: answerTokens, Patient: w.isPatient(),
+	}
+	ctx, cancel := asked.Within(ctx, answerTimeout)
 	defer cancel()
 	var raw rawAnswer
-	model, err := metered.Model{Completer: w.Model, Quota: w.Quota, Report: w.Report}.Ask(ctx, metered.Question{
-		User: w.user, Generation: w.session.Generation, Rules: rules(), Material: q.text, Schema: schema(),
-		MaxTokens: answerTokens,
-	}, &raw)
+	model, err := metered.Model{Completer: w.Model, Quota: w.Quota, Report: w.Report}.Ask(ctx, asked, &raw)
 	if err != nil {
 		return answer{}, err
 	}

@@ -9,12 +9,13 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 )
 
 const (
 	// leaseTime is how long a lease lasts. It is longer than the model and the store may take for one batch.
-	leaseTime = time.Minute
+	leaseTime = time.Minute + llm.Patience
 	// leaseAttempts is how often a worker tries to get the lease, which is about ten seconds. Then the session is left to
 	// the sweep.
 	leaseAttempts  = 9
@@ -31,7 +32,7 @@ const (
 	// saveAttempts is how often a batch is applied to what is known by then.
 	saveAttempts = 5
 	// deadlineReserve is the time before a deadline in which a batch is left to the sweep.
-	deadlineReserve = 30 * time.Second
+	deadlineReserve = 30*time.Second + llm.Patience
 	// releaseTimeout bounds giving the lease back, which has its own time because that of the work may be over.
 	releaseTimeout = 2 * time.Second
 )

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"time"
 )
 
 // Message is one message to or from a model.
@@ -50,10 +51,16 @@ type Request struct {
 	Tools     []Tool
 	// User is what EndUser returns, for the vendor's abuse monitoring.
 	User string
-	// CacheKey is what SessionKey returns. Requests with one key meet the same prompt cache of the vendor. It is empty for
-	// requests that have no beginning in common.
+	// CacheKey is what SessionKey returns, or the name of rules that are the same for all users. Requests with one key
+	// meet the same prompt cache of the vendor. It is empty for requests that have no beginning in common.
 	CacheKey string
+	// Patient says that nobody waits for the answer. It may be asked for where it costs less and takes up to Patience
+	// longer.
+	Patient bool
 }
+
+// Patience is how much longer a patient request may take than another.
+const Patience = 15 * time.Second
 
 // EndUser returns a hash of a user's id: the vendor can tell users apart and does not learn their ids.
 func EndUser(id string) string {

@@ -18,7 +18,8 @@ func newChatCompletion(p plan, r llm.Request) openai.ChatCompletionRequest {
 	}
 	out := openai.ChatCompletionRequest{
 		Model: p.model, User: r.User, ReasoningEffort: p.effort,
-		Messages: make([]openai.ChatCompletionMessage, len(messages)),
+		ServiceTier: openai.ServiceTier(p.tier),
+		Messages:    make([]openai.ChatCompletionMessage, len(messages)),
 	}
 	if p.limit == maxCompletionTokens {
 		out.MaxCompletionTokens = p.tokens

@@ -25,6 +25,8 @@ type Client struct {
 	chat       *openai.Client
 	embeddings *openai.Client
 	own        bool // the chat service is OpenAI's own
+	tier       config.Tier
+	flex       flexTier
 	chatModel  string
 	effort     string
 	embedModel openai.EmbeddingModel
@@ -82,6 +84,7 @@ func New(cfg config.OpenAI, opts ...Option) *Client {
 		chat:       side(doer, cfg.BaseURL, cfg.APIKey),
 		embeddings: side(doer, cfg.EmbeddingBaseURL, cfg.EmbeddingAPIKey),
 		own:        config.IsOpenAI(cfg.BaseURL),
+		tier:       cfg.BackgroundTier,
 		chatModel:  cfg.ChatModel,
 		effort:     string(cfg.ChatEffort),
 		embedModel: openai.EmbeddingModel(cfg.Embedding.Model),

@@ -12,7 +12,8 @@ var errNoRoom = fault.Wrap(fault.Unavailable, "find room for the model's reasoni
 
 // Complete asks for one whole answer. It retries within the context's deadline when the service is overloaded.
 // With a schema the answer's text is JSON of that schema. When the model spends the limit on its reasoning, Complete
-// asks once more with more room, and the usage counts both answers. Its errors are RateLimited, Unavailable or
+// asks once more with more room, and the usage counts both answers. A patient request is made in the flex tier first,
+// where the model has it, for llm.Patience at most. Its errors are RateLimited, Unavailable or
 // Internal. One is also llm.ErrRefused where the service refuses what it was asked, and llm.ErrTruncated where that is
 // too long, or the room for the answer too small.
 func (c *Client) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
@@ -34,22 +35,37 @@ func (c *Client) withRoom(r llm.Request, ask func(plan) (llm.Completion, error))
 	return out, err
 }
 
+// complete asks in the plan's tier. What flex has not answered in time is asked for once more, in the default tier.
 func (c *Client) complete(ctx context.Context, p plan, r llm.Request) (out llm.Completion, err error) {
-	err = c.retry.do(ctx, "complete chat", answerLimit, func(ctx context.Context) error {
-		if p.api == responses {
-			answer, err := c.chat.CreateResponse(ctx, newResponse(p, r))
-			if err != nil {
-				return err
-			}
-			out, err = responseCompletion(answer)
-			return err
+	if p.tier != "" {
+		out, answered, err := c.askFlex(ctx, func(ctx context.Context) (llm.Completion, error) { return c.ask(ctx, p, r) })
+		if answered {
+			return out, err
 		}
-		answer, err := c.chat.CreateChatCompletion(ctx, newChatCompletion(p, r))
-		if err != nil {
-			return err
-		}
-		out, err = chatCompletion(answer)
+		p.tier = ""
+	}
+	err = c.retry.do(ctx, completeOp, answerLimit, func(ctx context.Context) error {
+		out, err = c.ask(ctx, p, r)
 		return err
 	})
 	return out, err
+}
+
+// completeOp names the call in errors.
+const completeOp = "complete chat"
+
+// ask makes one request.
+func (c *Client) ask(ctx context.Context, p plan, r llm.Request) (llm.Completion, error) {
+	if p.api == responses {
+		answer, err := c.chat.CreateResponse(ctx, newResponse(p, r))
+		if err != nil {
+			return llm.Completion{}, err
+		}
+		return responseCompletion(answer)
+	}
+	answer, err := c.chat.CreateChatCompletion(ctx, newChatCompletion(p, r))
+	if err != nil {
+		return llm.Completion{}, err
+	}
+	return chatCompletion(answer)
 }

@@ -44,6 +44,8 @@ type family struct {
 	// breakpoints is true for models whose prompts are cached only as far as the breakpoints in a request. Earlier ones
 	// refuse breakpoints, and reuse any beginning of a prompt ("Prompt caching", summary of model differences).
 	breakpoints bool
+	// flex is true for models that the service also serves in its flex tier (OpenAI's price list, "Flex").
+	flex bool
 	// oneSystem is true for models whose chat templates may refuse a system message after another message.
 	oneSystem bool
 	// anyEffort is true for models that are not known. They get the configured effort unchanged, and none by default.
@@ -86,12 +88,12 @@ var families = []family{
 	{
 		name: "GPT-6 that always reasons", models: regexp.MustCompile(`^gpt-6(-astra|\.\d)`),
 		elsewhere: responses, reasons: true, efforts: []string{"low", "medium", "high", "xhigh", "max"},
-		breakpoints: true,
+		breakpoints: true, flex: true,
 	},
 	{
 		name: "GPT-6 and GPT-5.6", models: regexp.MustCompile(`^gpt-(6|5\.[6-9])`),
 		elsewhere: responses, reasons: true, efforts: []string{"none", "low", "medium", "high", "xhigh", "max"},
-		breakpoints: true,
+		breakpoints: true, flex: true,
 	},
 	{
 		name: "models of ChatGPT", models: regexp.MustCompile(`chat-latest$|^chatgpt-`),
@@ -108,16 +110,17 @@ var families = []family{
 	{
 		name: "GPT-5.2 to GPT-5.5", models: regexp.MustCompile(`^gpt-5\.[2-5]`),
 		elsewhere: responses, reasons: true, efforts: []string{"none", "low", "medium", "high", "xhigh"},
+		flex: true,
 	},
 	{
 		name: "GPT-5.1", models: regexp.MustCompile(`^gpt-5\.1`),
 		elsewhere: chatCompletions, limit: maxCompletionTokens, reasons: true,
-		efforts: []string{"none", "low", "medium", "high"},
+		efforts: []string{"none", "low", "medium", "high"}, flex: true,
 	},
 	{
 		name: "GPT-5", models: regexp.MustCompile(`^gpt-5`),
 		elsewhere: chatCompletions, limit: maxCompletionTokens, reasons: true,
-		efforts: []string{"minimal", "low", "medium", "high"},
+		efforts: []string{"minimal", "low", "medium", "high"}, flex: true,
 	},
 	{
 		name: "o-series", models: regexp.MustCompile(`^o[1-9]`),
@@ -204,6 +207,8 @@ type plan struct {
 	room   int
 	// breakpoints says that the request marks what may be cached, oneSystem that it has one system message, the first.
 	breakpoints, oneSystem bool
+	// tier is the service's tier. Empty is the default.
+	tier string
 }
 
 func (c *Client) plan(r llm.Request) plan {
@@ -215,6 +220,9 @@ func (c *Client) plan(r llm.Request) plan {
 	}
 	if c.own {
 		p.api = responses
+	}
+	if r.Patient && c.inFlex(f) {
+		p.tier = flex
 	}
 	p.room = f.room(p.effort)
 	if r.MaxTokens > 0 {

@@ -17,7 +17,7 @@ func newResponse(p plan, r llm.Request) openai.CreateResponseRequest {
 	stored := false
 	out := openai.CreateResponseRequest{
 		Model: p.model, Input: inputItems(r.Messages, p.breakpoints), MaxOutputTokens: p.tokens, Store: &stored,
-		SafetyIdentifier: r.User, PromptCacheKey: r.CacheKey,
+		SafetyIdentifier: r.User, PromptCacheKey: r.CacheKey, ServiceTier: p.tier,
 	}
 	if p.breakpoints {
 		out.PromptCacheOptions = &openai.ResponsePromptCacheOptions{Mode: explicit}

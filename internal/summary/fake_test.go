@@ -41,6 +41,8 @@ type fake struct {
 	embedded int
 	looks    int // reads of the timeline
 	prompts  []string
+	patient  []bool    // of each call
+	usable   time.Time // when the first summary was saved
 	// delay is how long the model takes. failModel and failIx are the errors of the model and the index.
 	delay             time.Duration
 	failModel, failIx error
@@ -268,6 +270,9 @@ func (s faultyStore) SaveSummary(ctx context.Context, user conversation.UserID, 
 	if err := s.Store.SaveSummary(ctx, user, of, sum); err != nil {
 		return err
 	}
+	if len(s.f.saved) == 0 {
+		s.f.usable = time.Now()
+	}
 	s.f.saved = append(s.f.saved, sum)
 	return nil
 }
@@ -289,7 +294,7 @@ func (s faultyStore) checkCover(ctx context.Context, user conversation.UserID, o
 func (f *fake) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	f.mu.Lock()
 	f.calls++
-	f.users = append(f.users, r.User)
+	f.users, f.patient = append(f.users, r.User), append(f.patient, r.Patient)
 	f.prompts = append(f.prompts, r.Messages[len(r.Messages)-1].Content)
 	delay, fail := f.delay, f.failModel
 	f.mu.Unlock()

@@ -1,6 +1,7 @@
 package summary_test
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,4 +72,68 @@ func TestTheSweepReadsSessions(t *testing.T) {
 			t.Errorf("%d model calls for one summary", f.calls)
 		}
 	})
+}
+
+// TestWhatIsDeferredIsTheNextSweeps has sessions that come to rest while the model answers patient questions late. The
+// stream writes their summaries, and the next sweep reads them for memories. What is urgent is read at once.
+func TestWhatIsDeferredIsTheNextSweeps(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		do    func(*fake) changes
+		early int // readings by the stream
+	}{
+		"completed":     {func(f *fake) changes { f.say("s", "a"); return changes{f.complete("s")} }, 0},
+		"left":          {func(f *fake) changes { f.say("s", "a"); return changes{f.leave("s")} }, 0},
+		"moved on":      {func(f *fake) changes { return changes{f.say("s", "a"), f.say("t", "b")} }, 0},
+		"an urgent one": {func(f *fake) changes { return changes{f.say("s", "I'm allergic to nuts"), f.leave("s")} }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t)
+				s := f.service()
+				s.Defers = true
+				f.delay = time.Second
+				consume(t, s, tt.do(f)...)
+				if got := f.session("s"); got.Summary == nil || f.extracted["s"] != tt.early || slices.Contains(f.patient, true) {
+					t.Errorf("read %d times, asked patiently %v, and the session is %+v", f.extracted["s"], f.patient, got)
+				}
+				time.Sleep(time.Minute)
+				f.sweep(t, s)
+				if got := f.session("s"); f.extracted["s"] != 1 || got.NeedsExtraction() || tt.early == 0 && !got.DueAt.IsZero() {
+					t.Errorf("after a sweep it is read %d times, due at %v", f.extracted["s"], got.DueAt)
+				}
+			})
+		})
+	}
+}
+
+// TestTheSweepAsksPatiently has a session that falls due, and a model that answers patient questions late. There is a
+// summary within the time that is promised, with one call of the model, and no fallback before the model had its time.
+func TestTheSweepAsksPatiently(t *testing.T) {
+	t.Parallel()
+	for _, delay := range []time.Duration{16 * time.Second, 30 * time.Second, 36 * time.Second} {
+		t.Run(delay.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake(t)
+				f.say("s", "a", "b")
+				f.delay = delay
+				time.Sleep(15*time.Minute + time.Second)
+				began := time.Now()
+				f.sweep(t, f.service())
+				first := f.saved[0]
+				isFallback := first.Kind == conversation.Extractive
+				if isFallback != (delay > 17500*time.Millisecond) || f.usable.Sub(began) > 30*time.Second {
+					t.Errorf("the first summary is %s, after %v", first.Kind, f.usable.Sub(began))
+				}
+				if byModel := f.session("s").Summary.Kind == conversation.ByModel; byModel != (delay < 35*time.Second) {
+					t.Errorf("the summary is the model's: %v", byModel)
+				}
+				if !slices.Equal(f.patient, []bool{true}) {
+					t.Errorf("asked patiently: %v", f.patient)
+				}
+			})
+		})
+	}
 }

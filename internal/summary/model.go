@@ -68,8 +68,8 @@ type input struct {
 	zone       *time.Location            // the user's
 	now        time.Time
 	generation int64
-	reason     TriggerReason
-	kept       map[string]any // the fields of the summary so far
+	task
+	kept map[string]any // the fields of the summary so far
 }
 
 // newInput adds shortened messages up to the limit of one model call, or to the end of their first day. Stored system
@@ -177,10 +177,13 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 
 		Fields map[string]*string `json:"fields"`
 	}
-	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, metered.Question{
+	asked := metered.Question{
 		User: user, Generation: in.generation, Rules: system, Material: in.render(), Schema: &form,
-		MaxTokens: 550 + fieldTokens*len(in.of.Written()),
-	}, &parsed)
+		MaxTokens: 550 + fieldTokens*len(in.of.Written()), Patient: in.patient,
+	}
+	ctx, cancel := asked.Within(ctx, answerTimeout)
+	defer cancel()
+	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, asked, &parsed)
 	if err != nil {
 		return answer{err: err}
 	}

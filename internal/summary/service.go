@@ -115,6 +115,9 @@ type Deps struct {
 	Idle time.Duration
 	// Timeout is how long the model has before a fallback summary is stored.
 	Timeout time.Duration
+	// Defers leaves to the sweep what a session that comes to rest says, unless it is urgent: the model answers patient
+	// questions late, and the other sessions of the stream would wait for it.
+	Defers bool
 	// Background is false while all background model calls are stopped. Then summaries are extractive, and their
 	// sessions stay due.
 	Background bool

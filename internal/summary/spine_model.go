@@ -44,16 +44,18 @@ const (
 func (s *Spines) complete(ctx context.Context, user conversation.UserID, due DueSpine, base longterm.Spine,
 	rested []conversation.Session,
 ) (longterm.Spine, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
 	var parsed struct {
 		Spine                     string
 		Patterns, Wins, Struggles []string
 	}
-	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, metered.Question{
+	asked := metered.Question{
 		User: user, Generation: due.Generation, Rules: strings.TrimSpace(spineRules),
 		Material: renderSpine(base, rested, due.Preferences.Location()), Schema: &spineSchema, MaxTokens: spineTokens,
-	}, &parsed)
+		Patient: true,
+	}
+	ctx, cancel := asked.Within(ctx, answerTimeout)
+	defer cancel()
+	model, err := metered.Model{Completer: s.Model, Quota: s.Quota, Report: s.Report}.Ask(ctx, asked, &parsed)
 	if err != nil {
 		return longterm.Spine{}, err
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
 const (
 	// stepReserve is the time before a deadline in which a backlog's next summary is left to the sweep.
-	stepReserve = 25 * time.Second
+	stepReserve = 25*time.Second + llm.Patience
 	// revisitAfter is when the sweep visits a session that changed during a visit, or that an event has left to it.
 	revisitAfter = time.Minute
 	// quotaSpread is the time after the reset of the quotas in which the sessions that waited for it are due, so that not
@@ -112,9 +113,9 @@ func (s *Service) quotaReset(ctx context.Context, user conversation.UserID, fail
 }
 
 // quietAt is the time from which a session may be summarised: when it has been quiet for Idle, or at once when a
-// trigger was lost.
+// trigger was lost, and where the stream has summarised it and left the rest to the sweep.
 func (s *Service) quietAt(session conversation.Session) time.Time {
-	if s.missedTrigger(session) != Idle {
+	if s.missedTrigger(session) != Idle || s.Defers && upToDate(session) {
 		return time.Time{}
 	}
 	return session.LastMessageAt.Add(s.Idle)
@@ -140,7 +141,7 @@ func (s *Service) missedTrigger(session conversation.Session) TriggerReason {
 func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, error) {
-	after, err := s.advance(ctx, user, session, s.missedTrigger(session), maxSteps)
+	after, err := s.advance(ctx, user, session, task{reason: s.missedTrigger(session), patient: true}, maxSteps)
 	if err != nil {
 		return after, err
 	}

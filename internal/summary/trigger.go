@@ -228,21 +228,24 @@ func (s *Service) extract(ctx context.Context, of target) (conversation.Watermar
 	return through, err
 }
 
-// summarizeClaimed summarises a session in one step, and then reads it for memories where the job asks for it. What is
-// left is the sweep's, so that no session delays the others of its batch by more than a call of each kind. When the
-// model fails, a fallback summary is stored, the failure is reported, and the sweep tries again. A failure of the index
-// is reported and left to the sweep, too.
+// summarizeClaimed summarises a session in one step, and then reads it for memories where the job asks for it, or
+// leaves that to the next sweep. What is left is the sweep's, so that no session delays the others of its batch by more
+// than a call of each kind. When the model fails, a fallback summary is stored, the failure is reported, and the sweep
+// tries again. A failure of the index is reported and left to the sweep, too.
 func (s *Service) summarizeClaimed(ctx context.Context, c sweep.Claim, session conversation.Session, j job) error {
-	after, err := s.advance(ctx, c.User, session, j.reason, 1)
-	o := outcome{before: session, after: after, failure: err, extracted: j.extracts}
-	if j.extracts && after.NeedsExtraction() && (err == nil || isIndexError(err)) {
+	after, err := s.advance(ctx, c.User, session, task{reason: j.reason}, 1)
+	o, again := outcome{before: session, after: after, failure: err, extracted: j.extracts}, s.Idle
+	switch reads := j.extracts && after.NeedsExtraction() && (err == nil || isIndexError(err)); {
+	case reads && s.Defers && !s.Memories.IsOverdue(after):
+		o.extracted, again = false, 0
+	case reads:
 		through, failure := s.extract(ctx, j.target)
 		if through.Seq > after.Extracted.Seq {
 			o.after.Extracted = through
 		}
 		o.waits = failure == nil && isSummarized(after)
 	}
-	endErr := s.end(ctx, c, o, s.Idle)
+	endErr := s.end(ctx, c, o, again)
 	if isIndexError(err) {
 		s.Report(ctx, "index summary", err)
 		err = nil

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 )
 
 const (
@@ -16,24 +17,29 @@ const (
 	inputChars    = 24_000
 	// maxSteps limits the summaries that a visit of the sweep writes for a backlog; the next one goes on.
 	maxSteps = 5
-	// answerTimeout limits a model call that goes on after a fallback summary.
+	// answerTimeout limits a model call that goes on after a fallback summary. A patient one may take longer.
 	answerTimeout = 20 * time.Second
 	// maxChars limits a summary's text, so that session records stay small.
 	maxChars = 800
 )
 
+// task is why a summary is written. patient says that nobody waits for it: the sweep writes it.
+type task struct {
+	reason  TriggerReason
+	patient bool
+}
+
 // advance brings a session's summary up to date, or as far as so many steps do. A backlog takes several, each with at
 // most one model call. It returns the session with the last summary that was stored. Its error is an indexError when
 // that summary is not indexed. When the model fails, a fallback summary is stored and the failure is reported.
 func (s *Service) advance(
-	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
-	steps int,
+	ctx context.Context, user conversation.UserID, session conversation.Session, t task, steps int,
 ) (after conversation.Session, failed error) {
 	for step := 0; !upToDate(session) && step < steps; step++ {
 		if end, ok := ctx.Deadline(); step > 0 && ok && time.Until(end) < stepReserve {
 			return session, failed
 		}
-		next, err := s.step(ctx, user, session, reason)
+		next, err := s.step(ctx, user, session, t)
 		if fault.Is(err, fault.Conflict) {
 			return session, nil // another worker stored a summary that is as good
 		}
@@ -66,28 +72,28 @@ func isIndexError(err error) bool {
 
 // step writes one summary and returns the session with it.
 func (s *Service) step(
-	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
+	ctx context.Context, user conversation.UserID, session conversation.Session, t task,
 ) (conversation.Session, error) {
-	if reason == AttributesChanged && session.Summary != nil && !madeOfAttributes(session) {
+	if t.reason == AttributesChanged && session.Summary != nil && !madeOfAttributes(session) {
 		// The messages have their own triggers: only the fields are brought up to date.
-		d := carryOver(session, covered(session), reason)
+		d := carryOver(session, covered(session), t.reason)
 		d.Kind = session.Summary.Kind
 		return s.save(ctx, user, session, d)
 	}
-	in, err := s.readInput(ctx, user, session, reason)
+	in, err := s.readInput(ctx, user, session, t)
 	if err != nil {
 		return session, err
 	}
 	if len(in.lines)+len(in.attributes) == 0 {
 		// There is nothing to summarise: the text stays and the watermark rises.
-		return s.save(ctx, user, session, carryOver(session, in.through, reason))
+		return s.save(ctx, user, session, carryOver(session, in.through, t.reason))
 	}
 	return s.summarizeInput(ctx, user, session, in)
 }
 
 // readInput reads what the next summary is made of.
 func (s *Service) readInput(
-	ctx context.Context, user conversation.UserID, session conversation.Session, reason TriggerReason,
+	ctx context.Context, user conversation.UserID, session conversation.Session, t task,
 ) (input, error) {
 	s.reading <- struct{}{}
 	defer func() { <-s.reading }()
@@ -97,7 +103,7 @@ func (s *Service) readInput(
 	}
 	access, err := s.Store.Access(ctx, user)
 	return newInput(session, messages, input{
-		reason: reason, zone: access.Preferences.Location(), now: s.Now(),
+		task: t, zone: access.Preferences.Location(), now: s.Now(),
 	}), err
 }
 
@@ -122,8 +128,8 @@ func readMessages(
 	return messages, nil
 }
 
-// summarizeInput asks the model. When the model takes longer than Timeout, a fallback summary is stored while the same
-// call goes on.
+// summarizeInput asks the model. When the model takes longer than Timeout, and than llm.Patience where nobody waits, a
+// fallback summary is stored while the same call goes on.
 func (s *Service) summarizeInput(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input,
 ) (conversation.Session, error) {
@@ -132,12 +138,13 @@ func (s *Service) summarizeInput(
 	} else if !may {
 		return s.saveFallback(ctx, user, session, in.uncut())
 	}
-	call, cancel := context.WithTimeout(ctx, answerTimeout)
-	defer cancel()
-	answers := make(chan answer, 1)
-	go func() { answers <- s.completeRecovering(call, user, in) }()
+	answers, wait := make(chan answer, 1), s.Timeout
+	if in.patient {
+		wait += llm.Patience
+	}
+	go func() { answers <- s.completeRecovering(ctx, user, in) }()
 
-	timer := time.NewTimer(s.Timeout)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case a := <-answers:

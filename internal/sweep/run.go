@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/parallel"
 )
 
@@ -19,8 +20,9 @@ const (
 	readAhead  = 2 * AtOnce
 	pageSize   = 500
 	pagesAhead = 20
-	// reserve is the time before the deadline in which no work begins. The answer of a model may take 20 s.
-	reserve = 25 * time.Second
+	// reserve is the time before the deadline in which no work begins. The answer of a model may take 20 s and, as nobody
+	// waits for it, llm.Patience.
+	reserve = 25*time.Second + llm.Patience
 	// endReserve is the time before the deadline in which the visits are cut off and the claims are ended.
 	endReserve = 3 * time.Second
 	// ClaimTime is how long a claim lasts. It is longer than an invocation, whose claims all end with it.

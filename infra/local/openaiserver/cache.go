@@ -72,10 +72,14 @@ func (c *promptCache) use(r *chatRequest, count func(string) int) int {
 
 // cacheable is the request's prompt as one text, and where its beginnings end that the request lets the service cache:
 // its breakpoints, and the last message of the user or of a tool unless the request says otherwise. The last is first.
+// The form of the answer comes before the messages ("Prompt caching", "What can be cached").
 func (r *chatRequest) cacheable() (text string, ends []int) {
 	var b strings.Builder
 	for _, t := range r.Tools {
 		b.WriteString(t.Function.Name + "\n" + string(t.Function.Parameters) + "\n")
+	}
+	if f := r.ResponseFormat; f != nil {
+		b.WriteString(f.JSONSchema.Name + "\n" + string(f.JSONSchema.Schema) + "\n")
 	}
 	implicit := 0
 	for _, m := range r.Messages {

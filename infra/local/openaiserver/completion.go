@@ -48,12 +48,16 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err := request.validate(); err != nil {
 		return err
 	}
+	tier, err := s.enterTier(r.Context(), request.settings)
+	if err != nil {
+		return err
+	}
 	a, err := s.answer(&request)
 	if err != nil {
 		return err
 	}
 	head := map[string]any{
-		"id": "chatcmpl-" + a.id(&request), "created": s.options.Now().Unix(), "model": s.model.ID(),
+		"id": "chatcmpl-" + a.id(&request), "created": s.options.Now().Unix(), "model": s.model.ID(), "service_tier": tier,
 	}
 	if request.Stream {
 		stream(w, head, a, request.StreamOptions.IncludeUsage)

@@ -83,6 +83,10 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	tier, err := s.enterTier(r.Context(), request.settings)
+	if err != nil {
+		return err
+	}
 	a, err := s.answer(chat)
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 		"id": id, "object": "response", "created_at": s.options.Now().Unix(), "status": "in_progress", "error": nil,
 		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": s.model.ID(), "output": []any{},
 		"previous_response_id": nil, "reasoning": map[string]any{"effort": chat.effort, "summary": nil},
-		"store": request.Store == nil || *request.Store, "usage": nil,
+		"store": request.Store == nil || *request.Store, "usage": nil, "service_tier": tier,
 	}
 	if request.Stream {
 		streamResponse(w, head, a)

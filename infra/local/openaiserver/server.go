@@ -71,6 +71,8 @@ type Reply struct{ Text, Tool, Query string }
 type Options struct {
 	// Now gives the creation times of responses. Nil means [time.Now]. Nothing else depends on it.
 	Now func() time.Time
+	// Flex says for each request in the flex tier how that is now. Nil means always open, and no later than the default.
+	Flex func() Flex
 }
 
 // server serves the endpoint. Its fields are read-only but the cache, which has its own lock.

@@ -31,6 +31,7 @@ type settings struct {
 	Temperature *float64 `json:"temperature"`
 	TopP        *float64 `json:"top_p"`
 
+	ServiceTier        string        `json:"service_tier"`
 	PromptCacheKey     string        `json:"prompt_cache_key"`
 	PromptCacheOptions *cacheOptions `json:"prompt_cache_options"`
 }

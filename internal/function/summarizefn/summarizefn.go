@@ -43,8 +43,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
 	report := function.Report(rt.Log)
-	background := cfg.OpenAI.Background()
-	model := paced.New(function.Models(background, rt), sweep.AtOnce, time.Now)
+	client := function.Models(cfg.OpenAI.Background(), rt)
+	model := paced.New(client, sweep.AtOnce, time.Now)
 	quota, tokens := dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
@@ -55,7 +55,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		Store: dynamo.NewSummarySource(db), Model: model, Quota: quota, Index: index, Messages: messages,
 		Memories: memories, Tokens: tokens, Now: time.Now, Random: rand.Float64, Report: report,
 		IsFailing: model.IsFailing, EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
-		Timeout: cfg.Triggers.Timeout, Background: cfg.BackgroundModel,
+		Timeout: cfg.Triggers.Timeout, Background: cfg.BackgroundModel, Defers: client.IsPatient(),
 	})
 	spines := summary.NewSpines(summary.SpineDeps{
 		Store: dynamo.NewSpineStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now, Random: rand.Float64,

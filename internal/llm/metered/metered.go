@@ -41,14 +41,28 @@ type Question struct {
 	// Schema is the form of the answer. Its name is in errors.
 	Schema    *llm.Schema
 	MaxTokens int
+	// Patient says that nobody waits for the answer.
+	Patient bool
+}
+
+// Within limits how long an answer may take, which is longer for a patient question.
+func (q Question) Within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	if q.Patient {
+		limit += llm.Patience
+	}
+	return context.WithTimeout(ctx, limit)
 }
 
 // Ask asks the model once and reads its answer into a value. It returns the name of the model. An answer of no use is
 // llm.ErrRefused, llm.ErrTruncated or llm.ErrMalformed. No error quotes the answer.
+//
+// The rules and the form have nothing of a user and come first, so that the requests of all users with the same ones
+// share a cache of the vendor.
 func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err error) {
 	out, err := m.Completer.Complete(ctx, llm.Request{
-		Messages: []llm.Message{{Role: "system", Content: q.Rules}, {Role: "user", Content: q.Material}},
-		Schema:   q.Schema, MaxTokens: q.MaxTokens, User: llm.EndUser(string(q.User)),
+		Messages: []llm.Message{{Role: "system", Content: q.Rules, Reusable: true}, {Role: "user", Content: q.Material}},
+		Schema:   q.Schema, MaxTokens: q.MaxTokens, User: llm.EndUser(string(q.User)), CacheKey: q.Schema.Name,
+		Patient: q.Patient,
 	})
 	// What an answer of no use has cost counts too, and so does one whose time is over.
 	counted := m.Quota.Spend(context.WithoutCancel(ctx), q.User, q.Generation, out.Usage.TotalTokens)
