@@ -143,7 +143,7 @@ type ChangedMemory struct {
 	Status Nullable[string] `json:"status,omitzero"`
 	// null removes it.
 	SupersededBy Nullable[string] `json:"supersededBy,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type Nullable[string] `json:"type,omitzero"`
 	// null removes it.
 	Until Nullable[string] `json:"until,omitzero"`
@@ -424,7 +424,7 @@ type FoundMemory struct {
 	Status string `json:"status"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type string `json:"type"`
 	// The last day on which it holds, or the time of its end.
 	Until string `json:"until,omitzero"`
@@ -519,7 +519,7 @@ type FoundRecord struct {
 	Text string `json:"text,omitzero"`
 	// Increases strictly within the session.
 	Timestamp time.Time `json:"timestamp,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type string `json:"type,omitzero"`
 	// The last day on which it holds, or the time of its end.
 	Until string `json:"until,omitzero"`
@@ -615,7 +615,7 @@ type Memory struct {
 	Status string `json:"status"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type string `json:"type"`
 	// The last day on which it holds, or the time of its end.
 	Until string `json:"until,omitzero"`
@@ -777,7 +777,7 @@ type NewMemory struct {
 	SupersededBy string `json:"supersededBy,omitzero"`
 	// It is deleted then.
 	TtlSeconds *int `json:"ttlSeconds,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type string `json:"type"`
 	// The last day on which it holds, or the time of its end.
 	Until string `json:"until,omitzero"`
@@ -924,7 +924,7 @@ type PastMemory struct {
 	Status string `json:"status"`
 	// The id of the memory that replaces it.
 	SupersededBy string `json:"supersededBy,omitzero"`
-	// What the memory is about. One of PROFILE, PEOPLE, PROJECT.
+	// What the memory is about. One of PROFILE, PEOPLE, PROJECT, MANNER.
 	Type string `json:"type"`
 	// The last day on which it holds, or the time of its end.
 	Until string `json:"until,omitzero"`

@@ -62,7 +62,7 @@ func setWord(item map[string]any, word string) {
 		item[name] = strings.Split(value, ",")
 	case named:
 		item[name] = strings.ReplaceAll(value, "_", " ")
-	case word == "PROFILE" || word == "PEOPLE" || word == "PROJECT":
+	case word == "PROFILE" || word == "PEOPLE" || word == "PROJECT" || word == "MANNER":
 		item["type"] = word
 	case word == "health" || word == "danger":
 		item["safety"] = word

@@ -32,7 +32,8 @@ func (c *corpusCase) setZone(t *testing.T) {
 
 // factHeadings are the headings of the blocks with what is remembered.
 var factHeadings = []string{
-	"# SAFETY", "# WHAT YOU KNOW ABOUT THE USER", "# MEMORIES THAT MAY MATTER NOW", "# OPEN LOOPS", "# RECENT WINS",
+	"# SAFETY", "# WHAT YOU KNOW ABOUT THE USER", "# MEMORIES THAT MAY MATTER NOW", "# OPEN LOOPS",
+	"# RECENT WINS", "# MANNER",
 }
 
 // checkPrompt compares what a prompt has of what is remembered with the section prompt, if the file has one. The

@@ -20,7 +20,8 @@ type statement struct {
 }
 
 // newStatement reads a fact. ok is false for one that is not kept: it is not sure, nothing shows that the user has said
-// it, or it has a secret. A plan of which the user speaks when its day has come is no plan any more.
+// it, it has a secret, or it does not say what it is about. A plan of which the user speaks when its day has come is no
+// plan any more.
 func (p *planner) newStatement(f fact) (s statement, ok bool) {
 	s = statement{fact: f}
 	s.ids, s.at = p.evidence(f.MessageIDs)
@@ -32,7 +33,8 @@ func (p *planner) newStatement(f fact) (s statement, ok bool) {
 	if f.Status == longterm.Planned && !s.from.IsZero() && !s.from.IsAhead(s.at.In(p.zone)) {
 		s.Status = longterm.Stated
 	}
-	return s, f.Confidence >= minConfidence && s.Content != "" && len(s.ids) > 0 && !secret.Has(s.Content)
+	isKept := s.Content != "" && !secret.Has(s.Content) && (s.isSafety() || !isUnnamed(s.Content))
+	return s, f.Confidence >= minConfidence && len(s.ids) > 0 && isKept
 }
 
 // addFact stores a fact as a new memory, or as evidence of one that says the same, and ends those that it takes the
@@ -114,7 +116,7 @@ func (p *planner) pins(s statement) bool {
 
 // concernsSafety reports whether a fact is about safety, as the model says or by its type.
 func concernsSafety(s statement) bool {
-	return s.isSafety() || registry.Live().IsSafetyType(string(s.Type))
+	return s.isSafety() || registry.Live().MemoryType(string(s.Type)).Safety
 }
 
 // isAppPinned reports whether the app has pinned a memory, which then only the app or a wish to forget ends.

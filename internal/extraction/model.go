@@ -137,7 +137,9 @@ func (r rawAnswer) read() (answer, error) {
 	var a answer
 	a.facts = readItems[fact](r.Facts, &a.bad)
 	all := len(a.facts)
-	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool { return !registry.Live().HasMemoryType(string(f.Type)) })
+	a.facts = slices.DeleteFunc(a.facts, func(f fact) bool {
+		return registry.Live().MemoryType(string(f.Type)).Name == ""
+	})
 	a.bad += all - len(a.facts)
 	a.ended = readItems[ending](r.Ended, &a.bad)
 	a.opened = readItems[openLoop](r.OpenLoops, &a.bad)

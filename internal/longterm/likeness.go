@@ -93,9 +93,18 @@ func (l Likeness) Resembles(content string) bool {
 // for the user.
 func newSubject(about string) Likeness {
 	var out Likeness
-	for each := words.FromString(word.Normal(about)); each.Next(); {
+	for _, s := range SubjectWords(about) {
+		out = out.with(s)
+	}
+	return out
+}
+
+// SubjectWords returns the beginnings of the words of a text that may name whom it is about, the short ones among them:
+// none that names the user, and no articles.
+func SubjectWords(text string) (out []string) {
+	for each := words.FromString(word.Normal(text)); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
-			out = out.with(s)
+			out = append(out, s)
 		}
 	}
 	return out

@@ -113,3 +113,37 @@ func TestQuestionBeforeCache(t *testing.T) {
 		t.Error("the stable prefix depends on what may follow it")
 	}
 }
+
+// TestFactsOfNamedPersons brings the facts about somebody whom the message names, also by a short name or by what they
+// are to the user, where no fact has a word of the question. A fact that does not name them is told with the name.
+func TestFactsOfNamedPersons(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"What can Mia eat?": "Mia, the user's daughter: She is fond of sushi.", "A gift for my daughter?": "fond of sushi",
+		"Was mag mein Bruder?": "Bruder Karl spielt Cello", "What can I eat?": "",
+	} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("here", "coach_conversation", "c", now.Add(-time.Minute))
+		remembered(p, 12) // the places of foundation_memories
+		for _, m := range []longterm.Memory{
+			{ID: "mia", Content: "She is fond of sushi.", About: "Mia, the user's daughter", CreatedAt: now},
+			{ID: "karl", Content: "Bruder Karl spielt Cello.", About: "Karl, der Bruder des Nutzers", CreatedAt: now},
+		} {
+			m.Type, m.Source = longterm.PeopleMemory, longterm.Extracted
+			p.snapshot.Memories = append(p.snapshot.Memories, m)
+		}
+		built := build(t, w.service(now), "u", prompt.Request{
+			Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message, SkipSave: true,
+		})
+		var got []string
+		for _, i := range blockOf(t, built, "relevant_memories").Items {
+			if i.Decision != "dropped" {
+				got = append(got, i.ID)
+			}
+		}
+		if !strings.Contains(systemText(built), want) || (len(got) == 1) != (want != "") {
+			t.Errorf("%q brings %q", message, got)
+		}
+	}
+}

@@ -24,7 +24,7 @@ var blockMap = Recipe{
 	Scoping:       scoping.LastN,
 	Reads:         Reads{Messages: 50, Sessions: 20, Hits: 24, Records: []string{vector.MemoryRecord}},
 	Order: []string{
-		block.Now, block.State, block.Role, block.Instruction, block.Safety, block.Foundation,
+		block.Now, block.State, block.Role, block.Instruction, block.Manner, block.Safety, block.Foundation,
 		block.RelevantMemories, block.Loops, block.Wins, block.Seed, block.Spine, block.SessionSummary, block.Recent,
 		block.Current,
 	},
@@ -33,6 +33,7 @@ var blockMap = Recipe{
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
 		{Block: block.Instruction, Required: true, Style: render.Prose},
 		safetySlot(render.NotedLine, "[SAFETY]:"),
+		mannerSlot(render.NotedLine, "[MANNER]: "),
 		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Chars: 800, NoEllipsis: true}},
 		{Block: block.Now, Style: render.LabelValue},
 		{Block: block.Foundation, Style: render.NotedLine, Heading: "[FOUNDATION MEMORIES]:", Cap: Cap{Items: 12}},

@@ -38,13 +38,15 @@ func newContextFormat(name, specification, rules string, previous Slot, more ...
 		Format:          render.PlainText,
 		Reads:           Reads{Messages: 30, Sessions: 20, Hits: 12, Summaries: true},
 		Order: []string{
-			block.Role, block.Safety, block.Profile, block.SessionSummaries, block.Recent, block.Current, block.Instruction,
+			block.Role, block.Manner, block.Safety, block.Profile, block.SessionSummaries, block.Recent,
+			block.Current, block.Instruction,
 		},
 		Slots: append([]Slot{
 			{Block: block.Role, Required: true, Style: render.Prose, Heading: "SYSTEM ROLE:", Cap: Cap{Tokens: 50}},
 			{Block: block.Current, Required: true, Style: render.Prose, Heading: "CURRENT QUERY:"},
 			{Block: block.Instruction, Required: true, Style: render.Prose, Cap: Cap{Tokens: 20}},
 			safetySlot(render.NotedLine, "SAFETY:"),
+			mannerSlot(render.NotedLine, "MANNER: "),
 			previous,
 			{
 				Block: block.Recent, Style: render.ExchangeLine, Heading: "RECENT CONVERSATION:",

@@ -23,7 +23,7 @@ var unified = Recipe{
 	StablePrefix:  true,
 	Standing:      15,
 	Order: []string{
-		block.Role, block.Instruction, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
+		block.Role, block.Instruction, block.Manner, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
 		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
 		block.Recent,
 		block.Now, block.Activity, block.Loops, block.Wins, block.RelevantMemories, block.Timeline,
@@ -34,6 +34,7 @@ var unified = Recipe{
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
 		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Chars: 800, Shorten: true}},
 		safetySlot(render.Bullet, "# SAFETY\nSaid about health and danger. These are no instructions."),
+		mannerSlot(render.Bullet, "# MANNER\n"),
 		{Block: block.Now, Style: render.Bullet, Heading: nowHeading},
 		{
 			Block: block.Foundation, Standing: true, Style: render.Bullet, Heading: "# WHAT YOU KNOW ABOUT THE USER",

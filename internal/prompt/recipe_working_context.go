@@ -21,14 +21,15 @@ var workingContext = Recipe{
 	NeedsProfile:  true, // finding F7
 	IncludeEmail:  true,
 	Order: []string{
-		block.Role, block.Safety, block.Profile, block.Goals, block.UserSummary, block.Engagement, block.SessionSummary,
-		block.Expertise, block.Instruction, block.Recent, block.Current,
+		block.Role, block.Manner, block.Safety, block.Profile, block.Goals, block.UserSummary,
+		block.Engagement, block.SessionSummary, block.Expertise, block.Instruction, block.Recent, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Prose},
 		{Block: block.Current, Required: true, Style: render.VerbatimMessage},
 		{Block: block.Instruction, Required: true, Style: render.Prose, Heading: "## About These Notes"},
 		safetySlot(render.Bullet, "## Safety"),
+		mannerSlot(render.Bullet, "## Manner\n"),
 		{Block: block.Recent, Style: render.RoleMessage, Cap: Cap{Shorten: true}},
 		{
 			Block: block.Goals, Style: render.NumberedTitle, Heading: "## User's Active Goals", Empty: "No active goals yet.",

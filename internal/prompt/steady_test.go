@@ -107,10 +107,10 @@ func TestManifestNamesWhatIsCacheable(t *testing.T) {
 	_, r := chat(w, 2)
 	for recipe, want := range map[string][]string{
 		prompt.Unified: {
-			"role", "instruction", "safety", "foundation_memories", "profile", "goals", "seed", "engagement",
+			"role", "instruction", "manner", "safety", "foundation_memories", "profile", "goals", "seed", "engagement",
 			"user_summary", "spine", "session_summary", "session_summaries", "thread_history", "recent_messages",
 		},
-		prompt.TieredHistory: {"role", "instruction", "safety"}, prompt.BlockMap: nil,
+		prompt.TieredHistory: {"role", "instruction", "manner", "safety"}, prompt.BlockMap: nil,
 	} {
 		r.Recipe = recipe
 		var got []string

@@ -143,6 +143,8 @@ type MemoryType struct {
 	InPrompt int `yaml:"inPrompt"`
 	// Safety marks facts that can hurt somebody if they are forgotten: every prompt has them.
 	Safety bool `yaml:"safety"`
+	// Manner marks what the user wants of answers: every prompt has it, with the rules.
+	Manner bool `yaml:"manner"`
 }
 
 //go:embed app.yaml
@@ -251,23 +253,12 @@ func names[T any](items []T, name func(T) string) []string {
 	return out
 }
 
-// HasMemoryType reports whether the app remembers facts of that type.
-func (a *App) HasMemoryType(name string) bool {
-	return slices.ContainsFunc(a.MemoryTypes, func(t MemoryType) bool { return t.Name == name })
-}
-
-// IsSafetyType reports whether facts of a type can hurt somebody if they are forgotten.
-func (a *App) IsSafetyType(name string) bool {
-	return slices.ContainsFunc(a.MemoryTypes, func(t MemoryType) bool { return t.Name == name && t.Safety })
-}
-
-// MemoriesInPrompt returns how many memories of a type a prompt has among the most relevant ones, and 0 for a type that
-// the app does not have any more.
-func (a *App) MemoriesInPrompt(name string) int {
+// MemoryType returns the type of that name. One that the app does not have, or not any more, is the zero type.
+func (a *App) MemoryType(name string) MemoryType {
 	for _, t := range a.MemoryTypes {
 		if t.Name == name {
-			return t.InPrompt
+			return t
 		}
 	}
-	return 0
+	return MemoryType{}
 }

@@ -74,7 +74,7 @@ func TestLookups(t *testing.T) {
 	if _, err := app.Writing("exam_summary"); !fault.Is(err, fault.Invalid) {
 		t.Errorf("an unknown record type: %v", err)
 	}
-	if !app.HasMemoryType("LEARNER") || app.HasMemoryType("PROFILE") || app.MemoriesInPrompt("PROFILE") != 0 {
+	if app.MemoryType("LEARNER").Name == "" || app.MemoryType("PROFILE") != (registry.MemoryType{}) {
 		t.Error("memory types are not those of the file")
 	}
 }
@@ -104,7 +104,7 @@ memoryTypes:
 	if _, ok := parse(t, small).Coach("tutor"); ok {
 		t.Error("a coach of an app without coaches")
 	}
-	if !app.IsSafetyType("HEALTH") || app.IsSafetyType("LEARNER") || app.IsSafetyType("OTHER") {
+	if !app.MemoryType("HEALTH").Safety || app.MemoryType("LEARNER").Safety || app.MemoryType("OTHER").Safety {
 		t.Error("types of safety are not those of the file")
 	}
 }

@@ -1114,7 +1114,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string|null}
              */
-            type?: "PROFILE" | "PEOPLE" | "PROJECT" | null;
+            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | null;
             /**
              * @description null removes it.
              * @example 2026-11-20
@@ -1507,7 +1507,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -1656,7 +1656,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type?: "PROFILE" | "PEOPLE" | "PROJECT";
+            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -1872,7 +1872,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -1916,7 +1916,7 @@ export interface components {
             /** @description The text to search for. */
             query: string;
             /** @description Only facts of these types. */
-            types?: ("PROFILE" | "PEOPLE" | "PROJECT")[] | null;
+            types?: ("PROFILE" | "PEOPLE" | "PROJECT" | "MANNER")[] | null;
         };
         Message: {
             /** @description The part that the model played; absent for messages without one. */
@@ -2095,7 +2095,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
             /**
              * @description The last day on which it holds, or the time of its end.
              * @example 2026-11-20
@@ -2310,7 +2310,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -5704,7 +5704,7 @@ export interface operations {
                 /** @description The nextCursor of the page before, with the same query. */
                 cursor?: string;
                 /** @description Only memories of this type. */
-                type?: "PROFILE" | "PEOPLE" | "PROJECT";
+                type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
                 /** @description Only memories that are valid now, or only the others. */
                 valid?: "true" | "false";
             };

@@ -153,7 +153,7 @@ func TestSummaryReadsThePrompt(t *testing.T) {
 
 const extractionSchema = `{"type":"object","properties":{
 "facts":{"type":"array","items":{"type":"object","properties":{
-"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT"]},"content":{"type":"string"},
+"type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT","MANNER"]},"content":{"type":"string"},
 "confidence":{"type":"number"},"messageIds":{"type":"array","items":{"type":"string"}},
 "supersedes":{"type":"array","items":{"type":"string"}},"repeats":{"type":["string","null"]}},
 "required":["type","content","confidence","messageIds","supersedes","repeats"],"additionalProperties":false}},
@@ -212,6 +212,14 @@ func TestExtraction(t *testing.T) {
 		{"Ich nehme Blutverdünner.", []string{"PROFILE Der Nutzer nimmt Blutverdünner."}, nil},
 		{"Tuve un infarto el año pasado.", []string{"PROFILE El usuario tuvo un infarto el año pasado."}, nil},
 		{"I'm a bit tired today.", nil, nil},
+		{"It was my mother.", nil, nil},
+		{
+			"Please always use kilograms when I ask about weights.",
+			[]string{"MANNER The user said: “Please always use kilograms when I ask about weights”."},
+			nil,
+		},
+		{"Nunca menciones a mi ex", []string{"MANNER The user said: “Nunca menciones a mi ex”."}, nil},
+		{"Never mind.", nil, nil},
 		{"I'll try.", nil, nil},
 		{"I have a bad feeling about this.", nil, nil},
 		{"Should I say that I'm allergic to nuts?", nil, nil},

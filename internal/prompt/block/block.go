@@ -7,6 +7,7 @@ const (
 	Current          = "current_message"
 	Recent           = "recent_messages"
 	Safety           = "safety"
+	Manner           = "manner"
 	Now              = "now"
 	Foundation       = "foundation_memories"
 	Activity         = "recent_activity"

@@ -28,6 +28,7 @@ var selectors = map[string]Selector{
 	block.Current:          chooseCurrent,
 	block.Recent:           chooseRecent,
 	block.Safety:           chooseSafety,
+	block.Manner:           chooseManner,
 	block.Now:              chooseNow,
 	block.Foundation:       chooseFoundation,
 	block.Activity:         chooseActivity,

@@ -46,7 +46,7 @@ func (c *memoryChooser) add(h recall.Hit) {
 	e := c.memoryCandidate(*h.Memory)
 	e.Score = h.Score
 	c.candidates = append(c.candidates, e)
-	limit := registry.Live().MemoriesInPrompt(string(h.Memory.Type))
+	limit := registry.Live().MemoryType(string(h.Memory.Type)).InPrompt
 	over := ""
 	switch {
 	case limit == 0:
@@ -67,9 +67,9 @@ func (c *memoryChooser) add(h recall.Hit) {
 	}
 }
 
-// relevantMemories returns the memories that the search found, best first, and after them the live ones that share
-// words with the message and that no block has, because in a long history messages can take every place among the
-// hits.
+// relevantMemories returns the memories that the search found, best first, and after them the live ones that are about
+// somebody whom the message names, or share words with it, and that no block has, because in a long history messages
+// can take every place among the hits.
 func relevantMemories(c *chooser) []recall.Hit {
 	var found []recall.Hit
 	known := map[string]bool{}
@@ -80,9 +80,14 @@ func relevantMemories(c *chooser) []recall.Hit {
 		}
 	}
 	asked, searched := query.Keywords(c.Message), len(found)
+	named := longterm.SubjectWords(query.Part(c.Message))
 	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
 		_, taken := c.claims[factKey(m.Content)]
-		if share := query.Shared(asked, m.Content); share > 0 && !taken && !known[m.ID] {
+		share := query.Shared(asked, m.Content)
+		if slices.ContainsFunc(longterm.SubjectWords(m.About), func(w string) bool { return slices.Contains(named, w) }) {
+			share = 1
+		}
+		if share > 0 && !taken && !known[m.ID] {
 			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
 		}
 	}

@@ -17,10 +17,18 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
+// memoryCandidate names whom a memory is about where its content does not.
 func (c *chooser) memoryCandidate(m longterm.Memory) *Candidate {
-	return &Candidate{
+	e := &Candidate{
 		Kind: KindMemory, ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens, Note: c.memoryNote(m),
 	}
+	said := longterm.SubjectWords(m.Content)
+	if about := longterm.SubjectWords(m.About); len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool {
+		return slices.Contains(said, w)
+	}) {
+		e.Text, e.Tokens = m.About+": "+m.Content, 0
+	}
+	return e
 }
 
 // memoryNote says of a memory that was said in a conversation on which day, and of each that is no plain statement how
@@ -86,18 +94,10 @@ func markFresh(c *chooser, candidates []*Candidate) []*Candidate {
 	return candidates
 }
 
-// chooseSafety chooses the pinned memories, such as injuries and allergies. The newest is the most valuable; they are
-// written in the order in which they came up.
+// chooseSafety chooses the pinned memories, such as injuries and allergies.
 func chooseSafety(c *chooser, slot *Slot) []*Candidate {
-	var candidates []*Candidate
-	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
-		if m.Pinned {
-			e := c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block)
-			e.Position = -i
-			candidates = append(candidates, e)
-		}
-	}
-	for _, e := range markFresh(c, capItems(slices.Clone(candidates), slot)) {
+	candidates := standingFacts(c, slot, func(m longterm.Memory) bool { return m.Pinned && !c.isManner(m) })
+	for _, e := range candidates {
 		if e.Left == "" {
 			fact := quote.NewStatement(e.Text)
 			if c.safety = append(c.safety, fact); !e.Fresh {
@@ -108,11 +108,33 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 	return candidates
 }
 
+// chooseManner chooses how the user wants to be answered.
+func chooseManner(c *chooser, slot *Slot) []*Candidate { return standingFacts(c, slot, c.isManner) }
+
+// isManner reports whether a memory says how the user wants to be answered, and the prompt has a block for that.
+func (c *chooser) isManner(m longterm.Memory) bool {
+	return registry.Live().MemoryType(string(m.Type)).Manner && c.has(block.Manner)
+}
+
+// standingFacts chooses memories that every prompt has. The newest is the most valuable; they are written in the order
+// in which they came up.
+func standingFacts(c *chooser, slot *Slot, stands func(longterm.Memory) bool) []*Candidate {
+	var candidates []*Candidate
+	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
+		if stands(m) {
+			e := c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block)
+			e.Position = -i
+			candidates = append(candidates, e)
+		}
+	}
+	return markFresh(c, capItems(candidates, slot))
+}
+
 // chooseFoundation chooses lasting facts: seeded ones, then the oldest (prompt-assembly-map, "Smallest 3
 // Improvements", 1).
 func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 	memories := slices.DeleteFunc(slices.Clone(c.Snapshot.Memories), func(m longterm.Memory) bool {
-		return m.Pinned && c.has(block.Safety)
+		return m.Pinned && c.has(block.Safety) || c.isManner(m)
 	})
 	slices.SortFunc(memories, func(a, b longterm.Memory) int {
 		return cmp.Or(seededRank(a)-seededRank(b), a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))

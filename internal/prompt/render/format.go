@@ -67,7 +67,7 @@ var PlainText = &Format{
 }
 
 var plainTextLabels = startsWithLabel(
-	"SYSTEM ROLE", "SAFETY", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:",
+	"SYSTEM ROLE", "MANNER", "SAFETY", "USER PROFILE", "PREVIOUS CONTEXT", "RECENT CONVERSATION", "CURRENT QUERY", "User:",
 	"Assistant:",
 	"Please respond naturally",
 )
@@ -86,7 +86,7 @@ var SystemMessages = &Format{
 }
 
 var blockLabels = startsWithLabel(
-	"[SAFETY]", "[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:",
+	"[SAFETY]", "[MANNER]", "[FOUNDATION MEMORIES]", "[RELEVANT MEMORIES]", "OPEN LOOPS", "Recent wins:", "User context:",
 	"Conversation summary:",
 	"LATEST SESSION SUMMARY", "Local time:", "Last message:", "Thread:", "The messages before this one:", "Screen:",
 	"Title:", "Mode:", "Status:",

@@ -145,7 +145,7 @@ class ChangedMemory:
     """The state of the record."""
     superseded_by: str | None = None
     """null removes it."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None = None
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None = None
     """What the memory is about."""
     until: str | None = None
     """null removes it."""
@@ -433,7 +433,7 @@ class FoundMemory:
     """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]
     """What the memory is about."""
     until: str | None = None
     """The last day on which it holds, or the time of its end."""
@@ -528,7 +528,7 @@ class FoundRecord:
     """The text."""
     timestamp: datetime | None = None
     """Increases strictly within the session."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None = None
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None = None
     """What the memory is about."""
     until: str | None = None
     """The last day on which it holds, or the time of its end."""
@@ -704,7 +704,7 @@ class Memory:
     """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]
     """What the memory is about."""
     until: str | None = None
     """The last day on which it holds, or the time of its end."""
@@ -738,7 +738,7 @@ class MemorySearchBody:
     """The greatest number of items."""
     query: str
     """The text to search for."""
-    types: list[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None = None
+    types: list[Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]] | None = None
     """Only facts of these types."""
 
 
@@ -865,7 +865,7 @@ class NewMemory:
     """The id of the memory that replaced this one."""
     ttl_seconds: int | None = None
     """It is deleted then."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]
     """What the memory is about."""
     until: str | None = None
     """The last day on which it holds, or the time of its end."""
@@ -1011,7 +1011,7 @@ class PastMemory:
     """How it is known; waiting until it is reviewed."""
     superseded_by: str | None = None
     """The id of the memory that replaces it."""
-    type: Literal["PROFILE", "PEOPLE", "PROJECT"]
+    type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]
     """What the memory is about."""
     until: str | None = None
     """The last day on which it holds, or the time of its end."""

@@ -115,7 +115,7 @@ class Operations(Calls):
         source: Literal["seeded", "extracted"] | None | Unset = UNSET,
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None | Unset = UNSET,
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None | Unset = UNSET,
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
         timeout: float | None = None,
@@ -230,7 +230,7 @@ class Operations(Calls):
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
         ttl_seconds: int | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"],
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"],
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
         timeout: float | None = None,
@@ -697,7 +697,7 @@ class Operations(Calls):
         *,
         limit: int | None | Unset = UNSET,
         cursor: str | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None | Unset = UNSET,
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None | Unset = UNSET,
         valid: Literal["true", "false"] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Pages[m.Memory]:
@@ -988,7 +988,7 @@ class Operations(Calls):
         include_ended: bool | None | Unset = UNSET,
         limit: int | None | Unset = UNSET,
         query: str,
-        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None | Unset = UNSET,
+        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> m.MemorySearchAnswer:
         """Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf
@@ -1121,7 +1121,7 @@ class AsyncOperations(Calls):
         source: Literal["seeded", "extracted"] | None | Unset = UNSET,
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None | Unset = UNSET,
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None | Unset = UNSET,
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
         timeout: float | None = None,
@@ -1236,7 +1236,7 @@ class AsyncOperations(Calls):
         status: Literal["stated", "planned", "reported"] | None | Unset = UNSET,
         superseded_by: str | None | Unset = UNSET,
         ttl_seconds: int | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"],
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"],
         until: str | None | Unset = UNSET,
         valid_until: datetime | None | Unset = UNSET,
         timeout: float | None = None,
@@ -1703,7 +1703,7 @@ class AsyncOperations(Calls):
         *,
         limit: int | None | Unset = UNSET,
         cursor: str | None | Unset = UNSET,
-        type: Literal["PROFILE", "PEOPLE", "PROJECT"] | None | Unset = UNSET,
+        type: Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"] | None | Unset = UNSET,
         valid: Literal["true", "false"] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> AsyncPages[m.Memory]:
@@ -1994,7 +1994,7 @@ class AsyncOperations(Calls):
         include_ended: bool | None | Unset = UNSET,
         limit: int | None | Unset = UNSET,
         query: str,
-        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT"]] | None | Unset = UNSET,
+        types: Sequence[Literal["PROFILE", "PEOPLE", "PROJECT", "MANNER"]] | None | Unset = UNSET,
         timeout: float | None = None,
     ) -> Awaitable[m.MemorySearchAnswer]:
         """Search memories. The facts about this user that are most relevant to the query, by the ranking of recall. asOf

@@ -1,0 +1,26 @@
+package extraction
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/throughline/throughline/internal/word"
+)
+
+// unnamed are beginnings of sentences, folded, that do not name what they are about.
+var unnamed = []string{
+	"it is ", "it was ", "it's ", "it has ", "it will ", "that is ", "that was ", "that's ", "this is ", "this was ",
+	"these are ", "these were ", "those are ", "those were ",
+	"es ist ", "es war ", "das ist ", "das war ", "dies ist ", "dies war ", "esto es ", "esto era ", "eso es ", "eso era ",
+	"eso fue ", "c'est ", "c'etait ", "ce sont ", "cela est ", "isso e ", "isso era ", "isso foi ", "isto e ",
+	"questo e ", "quello era ", "het is ", "het was ", "dat is ", "dat was ", "это ", "هذا هو ", "هذه هي ", "यह ",
+	"এটা ", "یہ ", "itu ", "ini ", "그것은 ", "그건 ", "这是", "那是", "它", "这不是", "それは", "これは", "あれは",
+}
+
+// isUnnamed reports whether a fact does not name what it is about: "It was the user's mother."
+func isUnnamed(content string) bool {
+	folded := word.Fold(content)
+	return slices.ContainsFunc(unnamed, func(beginning string) bool {
+		return strings.HasPrefix(folded, word.Fold(beginning))
+	})
+}
