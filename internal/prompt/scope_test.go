@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/registry"
 )
 
 // divided is a user with a secret in every place that a preference governs.
@@ -99,6 +101,131 @@ func TestPreferences(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWithheldIsCounted counts in the manifest what preferences keep from a context, with the reason and no word of it.
+func TestWithheldIsCounted(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r, p := divided(w)
+	withheld := func() []prompt.Item {
+		var items []prompt.Item
+		for _, i := range blockOf(t, build(t, w.service(now), "u", r), "relevant_messages").Items {
+			if i.Kind == "withheld" {
+				items = append(items, i)
+			}
+		}
+		return items
+	}
+	if items := withheld(); len(items) > 0 {
+		t.Errorf("a user who shares all has %+v", items)
+	}
+	p.access.Preferences.Unshared = map[string]bool{"program_designer": true}
+	p.snapshot.Memories[0].MessageIDs = []string{"msg_there_1"}
+	want := "the user's preferences keep 3 messages, 2 sessions and 1 fact of those that were read from this context"
+	if items := withheld(); len(items) != 1 || items[0].Reason != want || items[0].Decision != "dropped" {
+		t.Errorf("the manifest has %+v, want %q", items, want)
+	}
+}
+
+// TestRecalls has a context that names those whose messages its prompts find: no recipe brings those of others, found
+// or referred to. Facts and notes come as before.
+func TestRecalls(t *testing.T) {
+	app := *registry.Live()
+	app.Contexts = slices.Clone(app.Contexts)
+	app.Contexts[0].Recalls, app.Contexts[0].Reads = []string{"workout_log"}, nil
+	registry.Use(&app)
+	t.Cleanup(func() { registry.Use(nil) })
+	w := newFixture()
+	p := w.user("u")
+	for _, in := range []string{"program_designer", "workout_log"} {
+		p.converse(in, in, "c", now.Add(-50*time.Hour), says(0, in+" pole vault"), answers(minute, in+" answer"))
+	}
+	for i := range p.messages {
+		p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.9, Message: &p.messages[i]})
+	}
+	note := longterm.CheckIn{ID: "n", Note: "a note", Timestamp: now}
+	p.hits = append(p.hits, recall.Hit{ID: "n", Score: 0.9, CheckIn: &note})
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hello"))
+	for _, message := range []string{"pole vault?", "as we discussed, the pole vault"} {
+		for _, recipe := range []string{prompt.Unified, prompt.ContextFormat, prompt.BlockMap} {
+			text := everything(build(t, w.service(now), "u", prompt.Request{
+				Recipe: recipe, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message,
+			}))
+			if strings.Contains(text, "program_designer pole") || recipe == prompt.Unified &&
+				(!strings.Contains(text, "workout_log pole") || !strings.Contains(text, "a note")) {
+				t.Errorf("%s, %q:\n%s", recipe, message, text)
+			}
+		}
+	}
+	if !slices.Equal(w.asked.Recalls, []string{"workout_log"}) {
+		t.Errorf("the search was asked for %q", w.asked.Recalls)
+	}
+}
+
+// TestNoWallAndNoLeak builds prompts for 40 users at once, in every context and with each of two coaches. A search that
+// filters nothing brings all that the user ever said. What is shared is in the prompt, from every context. What the user
+// keeps apart, what another user said, and what another coach heard without being named is in none.
+func TestNoWallAndNoLeak(t *testing.T) {
+	t.Parallel()
+	const users = 40
+	contexts := registry.Live().ContextNames()
+	w := newFixture()
+	for i := range users {
+		p := w.user(userID(i))
+		if i%2 == 1 {
+			p.access.Preferences.Unshared = map[string]bool{contexts[i%len(contexts)]: true}
+		}
+		p.snapshot.Coaches = map[string]longterm.Coach{"mia": {ID: "mia", Name: "Mia"}, "tom": {ID: "tom", Name: "Tom"}}
+		for n, in := range contexts {
+			for _, coach := range []string{"mia", "tom"} {
+				p.converse(in+coach, in, coach, now.Add(-time.Duration(60+n)*time.Hour),
+					says(0, fmt.Sprintf("%s said in %s to %s: javelin.", secret(i), in, coach)))
+			}
+			p.converse("new-"+in, in, "mia", now.Add(-minute))
+		}
+		for n := range p.messages {
+			p.hits = append(p.hits, recall.Hit{ID: p.messages[n].ID, Score: 0.9, Message: &p.messages[n]})
+		}
+	}
+	s := w.service(now)
+	var wait sync.WaitGroup
+	for i := range users {
+		wait.Go(func() {
+			for _, in := range contexts {
+				built, err := s.Build(t.Context(), userID(i), prompt.Request{
+					Context: in, SessionID: "new-" + in, CoachID: "mia", Message: "javelin?", SkipSave: true,
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				checkWords(t, systemText(built), i, in, w.user(userID(i)).access.Preferences)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// checkWords checks what a prompt that is asked for in a context has of what a user has said.
+func checkWords(t *testing.T, text string, user int, in string, preferences longterm.Preferences) {
+	t.Helper()
+	if strings.Count(text, "secret-") != strings.Count(text, secret(user)) {
+		t.Errorf("user %d has another's word:\n%s", user, text)
+	}
+	for _, from := range registry.Live().ContextNames() {
+		for _, coach := range []string{"mia", "tom"} {
+			_, before, _ := strings.Cut(text, "# EARLIER MESSAGES THAT MAY MATTER NOW")
+			heading, _, told := strings.Cut(before, fmt.Sprintf("%s said in %s to %s", secret(user), from, coach))
+			if told != preferences.Shares(from, in) {
+				t.Errorf("user %d in %s: what was said in %s to %s is told: %v", user, in, from, coach, told)
+			}
+			heading = heading[strings.LastIndex(heading, "## ")+1:]
+			if told && (coach == "tom") != strings.Contains(heading, "with Tom") {
+				t.Errorf("user %d in %s: words of %s stand under %q", user, in, coach, heading)
+			}
+		}
 	}
 }
 

@@ -38,6 +38,8 @@ type Search struct {
 	SessionID string
 	// ExcludeSessionID leaves out that session's messages and summary.
 	ExcludeSessionID string
+	// Recalls, where set, are the contexts besides Context whose messages and summaries may be seen.
+	Recalls []string
 	// Contexts, From and To, where set, limit the hits to those contexts and to that half-open span of time.
 	Contexts []string
 	From, To time.Time

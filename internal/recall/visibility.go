@@ -38,7 +38,13 @@ func (v visibility) allowsSession(context, id string) bool {
 	case len(v.Contexts) > 0 && !slices.Contains(v.Contexts, context):
 		return false
 	}
-	return id == v.SessionID && id != "" || v.Shares(context, v.Context)
+	return id == v.SessionID && id != "" || v.allowsContext(context)
+}
+
+// allowsContext reports whether the preferences, and the context that asks, let what was said in a context be seen.
+func (v visibility) allowsContext(context string) bool {
+	isRecalled := len(v.Recalls) == 0 || context == v.Context || slices.Contains(v.Recalls, context)
+	return isRecalled && v.Shares(context, v.Context)
 }
 
 // allowsNothing reports whether the preferences rule out all that the search asks for, so that the index need not be
@@ -134,7 +140,7 @@ func (v visibility) sessionConditions() []vector.Filter {
 		// No session has an empty id: with one, only records that belong to the user pass.
 		return append(all, vector.Where(vector.FieldSession, vector.Equal, v.SessionID))
 	}
-	shared := slices.DeleteFunc(conversation.Contexts(), func(c string) bool { return !v.Shares(c, v.Context) })
+	shared := slices.DeleteFunc(conversation.Contexts(), func(c string) bool { return !v.allowsContext(c) })
 	if len(shared) < len(conversation.AppContexts()) {
 		all = append(all, vector.Where(vector.FieldContext, vector.In, shared))
 	}

@@ -270,16 +270,17 @@ func (c checker) checkContexts(contexts []Context) {
 	if len(contexts) == 0 || len(contexts) > maxContexts {
 		c.wrong(fmt.Sprintf("must have 1 to %d entries", maxContexts))
 	}
-	types := (&App{Contexts: contexts}).SummaryTypes()
+	app := &App{Contexts: contexts}
+	types, names := app.SummaryTypes(), app.ContextNames()
 	for i, context := range contexts {
-		c.at(i).checkContext(context, types)
+		c.at(i).checkContext(context, types, names)
 		for _, other := range contexts[:i] {
 			c.at(i).checkDistinct(context, other)
 		}
 	}
 }
 
-func (c checker) checkContext(context Context, types []string) {
+func (c checker) checkContext(context Context, types, names []string) {
 	c.checkName(contextPattern, context.Name, "name")
 	c.checkLine(context.Label, true, maxLabelRunes, "label")
 	c.checkName(namePattern, context.EntityType, "entityType")
@@ -295,6 +296,11 @@ func (c checker) checkContext(context Context, types []string) {
 	for n, read := range context.Reads {
 		if !slices.Contains(types, string(read)) {
 			c.wrong(fmt.Sprintf("must be a summary type of this file, and %q is none", read), "reads", n)
+		}
+	}
+	for n, name := range context.Recalls {
+		if !slices.Contains(names, name) {
+			c.wrong(fmt.Sprintf("must be a context of this file, and %q is none", name), "recalls", n)
 		}
 	}
 }

@@ -123,6 +123,7 @@ func TestProblemsHaveTheirLine(t *testing.T) {
 		"prefix":           {label, "label: L\n    prefix: msg#", "line 5: contexts[0].prefix must be left out"},
 		"reserved type":    {label, "label: L\n    summary: {type: message}", "line 5: contexts[0].summary.type must"},
 		"no such summary":  {label, "label: L\n    reads: [x_summary]", `line 5: contexts[0].reads[0] must be`},
+		"no such context":  {label, "label: L\n    recalls: [lesson, x]", `line 5: contexts[0].recalls[1] must be`},
 		"field":            {label, "label: L\n    summary: {fields: [{name: a b}]}", "[0].summary.fields[0].name"},
 		"twice a field":    {label, "label: L\n    summary: {fields: [{name: a}, {name: a}]}", "fields[1].name is the"},
 		"twice a context":  {"memoryTypes:", "  - {name: lesson, label: L}\nmemoryTypes:", "line 5: contexts[1].name is"},

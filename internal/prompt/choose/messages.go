@@ -43,7 +43,7 @@ const (
 // decides only whose summaries are told as recent activity.
 func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	candidates := append(referencedMessages(c, slot), relevantHits(c, slot)...)
-	candidates = capItems(candidates, slot)
+	candidates = append(capItems(candidates, slot), withheld(c)...)
 	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
 	groupByTalk(c, candidates)
 	for _, e := range candidates {
@@ -54,6 +54,18 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	}
 	positionByTalk(candidates)
 	return candidates
+}
+
+// withheld says how much of what was read the user's preferences keep from this context, without a word of it.
+func withheld(c *chooser) []*Candidate {
+	n := c.Withheld
+	if n.Messages+n.Sessions+n.Memories == 0 {
+		return nil
+	}
+	e := &Candidate{Kind: "withheld", ID: "preferences"}
+	return []*Candidate{e.leave(fmt.Sprintf("the user's preferences keep %s, %s and %s of those that were read from this "+
+		"context", calendar.Count(n.Messages, "message"), calendar.Count(n.Sessions, "session"),
+		calendar.Count(n.Memories, "fact")))}
 }
 
 // groupByTalk puts the messages of one session and day under one heading. Each is labelled with its speaker, and with

@@ -73,6 +73,7 @@ func knownMessages(c *chooser) []*conversation.Message {
 			all = append(all, h.Message)
 		}
 	}
+	all = slices.DeleteFunc(all, func(m *conversation.Message) bool { return !c.Recalls(m.Context) })
 	slices.SortStableFunc(all, func(a, b *conversation.Message) int {
 		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.ID, b.ID))
 	})
@@ -86,7 +87,7 @@ func knownMessages(c *chooser) []*conversation.Message {
 func ofReferencedSession(c *chooser) []*conversation.Message {
 	var sessions []string
 	for i := range c.Sessions {
-		if s := &c.Sessions[i]; gather.HasMessages(s) {
+		if s := &c.Sessions[i]; gather.HasMessages(s) && c.Recalls(s.Context) {
 			sessions = append(sessions, s.ID)
 		}
 	}

@@ -60,16 +60,20 @@ func (src *Sources) allowsHit(h recall.Hit) bool {
 	switch {
 	case h.Message != nil:
 		return IsConversational(h.Message.Role) && h.Message.IsSearched() && src.MayHear(h.Message) &&
-			h.Message.ID != src.MessageID &&
+			h.Message.ID != src.MessageID && src.Recalls(h.Message.Context) &&
 			src.allowsSession(h.Message.SessionID, h.Message.Context)
 	case h.Summary != nil:
 		return h.Summary.CoachID == src.CoachID && h.Summary.SessionID != src.Session.ID &&
+			src.Recalls(h.Summary.Context) &&
 			src.allowsSession(h.Summary.SessionID, h.Summary.Context)
 	case h.Memory != nil:
 		return src.allowsMemory(*h.Memory)
 	}
 	return h.CheckIn != nil && !secret.Has(h.CheckIn.Note)
 }
+
+// Recalls reports whether this context's prompts may find what was said in another one.
+func (src *Sources) Recalls(context string) bool { return src.appContext.RecallsFrom(context) }
 
 // Reads reports whether this context reads what another one writes. It reads its own, and those that its registry
 // entry names.

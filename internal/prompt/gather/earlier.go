@@ -143,7 +143,11 @@ func (r *reader) readSessionPage(ctx context.Context, page conversation.Page) er
 		CoachID: coach, Except: r.SessionID,
 		Allows: func(ctx context.Context, context string) (bool, error) {
 			access, err := r.access(ctx)
-			return access.Preferences.Shares(context, r.Context), err
+			allows := access.Preferences.Shares(context, r.Context)
+			if err == nil && !allows {
+				r.got.withheldSessions++ // one page is read at a time, and each session asked for once
+			}
+			return allows, err
 		},
 	}, page)
 	if err != nil {

@@ -192,6 +192,8 @@ type read struct {
 	listedTo     time.Time
 	moreSessions conversation.Position
 	hits         []recall.Hit
+	// withheldSessions counts the listed sessions that the user's preferences keep from this context.
+	withheldSessions int
 	// unread says why not all messages of a session were read that the prompt should have, by session.
 	unread map[string]string
 	// referenced are messages that the message refers back to and that the timeline may not have.

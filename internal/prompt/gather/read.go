@@ -59,7 +59,8 @@ func (r *reader) readLongTerm(ctx context.Context) error {
 func (r *reader) search(ctx context.Context) error {
 	q := recall.Search{
 		Text: query.Part(r.Message), RecordTypes: r.Records, Limit: r.Hits, Ranked: true, Context: r.Context,
-		SessionID: r.SessionID, CoachID: r.CoachID, Access: r.access, Embedding: r.Embedding, Assumed: r.Assumed,
+		SessionID: r.SessionID, CoachID: r.CoachID, Recalls: r.AppContext.Recalls,
+		Access: r.access, Embedding: r.Embedding, Assumed: r.Assumed,
 	}
 	found, err := r.Search.Search(ctx, r.User, q)
 	if err != nil {

@@ -56,6 +56,9 @@ type Sources struct {
 	Hits    []recall.Hit
 	origins map[string]origin
 
+	// Withheld counts the messages, sessions and memories among what was read that the user's preferences keep from this
+	// context.
+	Withheld struct{ Messages, Sessions, Memories int }
 	// Degraded are the sources that are missing, Warnings say which bound ended a read, and Timings are how long each
 	// source took, by its name.
 	Degraded []recall.Degradation
@@ -88,6 +91,7 @@ func newSources(plan *Plan, got *read) *Sources {
 func (src *Sources) complete(got *read) {
 	src.MessageTokens, src.origins, src.Unread = got.messageTokens, got.origins, got.unread
 	src.Degraded, src.Warnings, src.Timings = got.degraded, got.warnings, got.timings
+	src.Withheld.Sessions = got.withheldSessions
 	src.addLongTerm(got.snapshot)
 	src.addHits(got.hits)
 }
@@ -101,6 +105,11 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	src.HasLongTerm, src.Snapshot = true, *snapshot
 	if coach, ok := snapshot.Coaches[src.CoachID]; ok {
 		src.Coach = coach
+	}
+	for _, m := range snapshot.Memories {
+		if m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m) {
+			src.Withheld.Memories++
+		}
 	}
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
@@ -122,6 +131,8 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 		src.ReadCounts[m.SessionID]++
 		if src.mayShow(m) {
 			src.Timeline = append(src.Timeline, m)
+		} else if IsConversational(m.Role) && !src.allowsSession(m.SessionID, m.Context) {
+			src.Withheld.Messages++
 		}
 	}
 	for _, m := range got.referenced {
