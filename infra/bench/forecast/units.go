@@ -3,22 +3,18 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
-	"path"
-	"regexp"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
@@ -26,6 +22,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	lambda "github.com/throughline/throughline/internal/function"
 )
@@ -54,8 +51,11 @@ func (u use) Times(n float64) use {
 type units struct {
 	Date     string         `json:"date"`
 	Settings map[string]int `json:"settings"`
-	// Session is the use of each function.
+	// Session is the use of each function. Calls is that of the background's calls of the model, by their form.
 	Session map[string]use `json:"session"`
+	Calls   map[string]use `json:"calls"`
+	// Sweep is what a sweep uses that finds nothing. It is no part of a session.
+	Sweep use `json:"sweep"`
 	// TableBytes and IndexBytes are what a session adds to the table and to its indexes, in that many records, without
 	// what expires.
 	TableBytes float64 `json:"tableBytes"`
@@ -80,7 +80,9 @@ type bench struct {
 	texts   *rig.Texts
 
 	mu     sync.Mutex // guards what follows
+	sweeps []lambda.PayloadHandler
 	uses   map[string]use
+	calls  map[string]use
 	meters map[*meter.Meter]string // DynamoDB as an instance of a function sees it
 }
 
@@ -91,8 +93,11 @@ func measure(ctx context.Context, endpoint string, before, sessions, turns int) 
 		return u, err
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
-	b := &bench{Rig: services, texts: rig.NewTexts(1), uses: map[string]use{}, meters: map[*meter.Meter]string{}}
-	if b.running, err = b.Stack(ctx, b.metered); err != nil {
+	b := &bench{
+		Rig: services, texts: rig.NewTexts(1), uses: map[string]use{}, calls: map[string]use{},
+		meters: map[*meter.Meter]string{},
+	}
+	if b.running, err = b.Stack(ctx, rest, b.metered); err != nil {
 		return u, err
 	}
 	if b.api, err = client.New(b.running.URL()).As(ctx, "bench-user"); err != nil {
@@ -106,8 +111,10 @@ func measure(ctx context.Context, endpoint string, before, sessions, turns int) 
 		return u, err
 	}
 	n := float64(sessions)
-	for name, used := range u.Session {
-		u.Session[name] = used.Times(1 / n)
+	for _, uses := range []map[string]use{u.Session, u.Calls} {
+		for name, used := range uses {
+			uses[name] = used.Times(1 / n)
+		}
 	}
 	u.Date, u.Settings = time.Now().UTC().Format(time.DateOnly), map[string]int{
 		"history": before, "sessions": sessions, "turns": turns,
@@ -117,7 +124,8 @@ func measure(ctx context.Context, endpoint string, before, sessions, turns int) 
 	return u, nil
 }
 
-// play plays sessions. It returns what they have used, and what the table has then.
+// play plays sessions. It returns what they have used, without the looks of the sweeps at what is due, and what the
+// table has then.
 func (b *bench) play(ctx context.Context, prefix string, sessions, turns int) (u units, err error) {
 	for i := range sessions {
 		if err := b.session(ctx, prefix+strconv.Itoa(i), turns); err != nil {
@@ -127,24 +135,60 @@ func (b *bench) play(ctx context.Context, prefix string, sessions, turns int) (u
 	if u, err = b.stored(ctx); err != nil {
 		return u, err
 	}
+	if u.Session, u.Calls, err = b.taken(); err != nil {
+		return u, err
+	}
+	if err := b.sweep(ctx); err != nil {
+		return u, err
+	}
+	idle, _, err := b.taken()
+	u.Sweep = idle["summarize"]
+	delete(u.Sweep, "sweeps")
+	if sessions == 0 {
+		return u, err
+	}
+	u.Session["summarize"].add(u.Sweep.Times(-u.Session["summarize"]["sweeps"]))
+	return u, err
+}
+
+// taken returns the uses since it was last called.
+func (b *bench) taken() (functions, calls map[string]use, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u.Session, b.uses = b.uses, map[string]use{}
+	functions, calls = b.uses, b.calls
+	b.uses, b.calls = map[string]use{}, map[string]use{}
 	for m, function := range b.meters {
 		used, err := m.Take()
 		if err != nil {
-			return u, err
+			return nil, nil, err
 		}
-		if used.Calls > 0 {
-			u.Session[function].add(use{
-				"dynamodbCalls": float64(used.Calls), "readUnits": used.Units.Read, "writeUnits": used.Units.Write,
-			})
+		if used.Calls == 0 {
+			continue
 		}
+		if functions[function] == nil {
+			functions[function] = use{}
+		}
+		functions[function].add(use{
+			"dynamodbCalls": float64(used.Calls), "readUnits": used.Units.Read, "writeUnits": used.Units.Write,
+		})
 	}
-	return u, nil
+	return functions, calls, nil
 }
 
-// session opens a session, has the turns in it, completes it, and waits for what follows.
+// sweep has the schedule's event, as it comes each minute.
+func (b *bench) sweep(ctx context.Context) error {
+	_, err := b.sweeps[0](ctx, json.RawMessage(`{"schedule":"sweep"}`))
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	return nil
+}
+
+// rest is after what time a session falls due, and after its summary enters the spine. No session here takes so long.
+const rest = 10 * time.Second
+
+// session opens a session, has the turns in it, completes it, and waits for what follows: its summary by the stream,
+// its memories by the next sweep, and the spine by the one after.
 func (b *bench) session(ctx context.Context, id string, turns int) error {
 	body := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
 	if err := b.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
@@ -170,6 +214,12 @@ func (b *bench) session(ctx context.Context, id string, turns int) error {
 	patch := map[string]any{"status": "completed"}
 	if err := b.api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
 		return fmt.Errorf("complete session: %w", err)
+	}
+	if err := rig.Settle(ctx, b.running); err != nil {
+		return err
+	}
+	if err := delay.Sleep(ctx, rest); err != nil {
+		return err
 	}
 	return rig.Settle(ctx, b.running)
 }
@@ -211,6 +261,9 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 		}), nil))
 		rt.Metrics = writer(func(p []byte) { // a line of metrics is one invocation
 			b.count(name, use{"logBytes": float64(len(p)), "invocations": float64(bytes.Count(p, []byte{'\n'}))})
+			if bytes.Contains(p, []byte(`"SweepCompleted"`)) {
+				b.count(name, use{"sweeps": 1})
+			}
 		})
 		m := meter.New(rig.Client(cfg.DynamoDBEndpoint), table.CreateTableInput(tableName))
 		b.mu.Lock()
@@ -234,7 +287,13 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 		if cfg.Pinecone.IndexHost, err = b.ServeIndex(b.index(name)); err != nil {
 			return nil, err
 		}
-		return build(ctx, cfg, rt)
+		handler, err := build(ctx, cfg, rt)
+		if sweep, ok := handler.(lambda.PayloadHandler); ok && name == "summarize" {
+			b.mu.Lock()
+			b.sweeps = append(b.sweeps, sweep)
+			b.mu.Unlock()
+		}
+		return handler, err
 	}
 }
 
@@ -246,79 +305,4 @@ func (b *bench) count(function string, u use) {
 		b.uses[function] = use{}
 	}
 	b.uses[function].add(u)
-}
-
-type writer func(p []byte)
-
-func (w writer) Write(p []byte) (int, error) {
-	w(p)
-	return len(p), nil
-}
-
-// The usage in an answer of the models. The two interfaces and the embeddings have names of their own for it. Of a
-// stream the last one counts.
-var (
-	inputTokens  = regexp.MustCompile(`"(?:prompt_tokens|input_tokens)":\s*(\d+)`)
-	outputTokens = regexp.MustCompile(`"(?:completion_tokens|output_tokens)":\s*(\d+)`)
-)
-
-func lastNumber(pattern *regexp.Regexp, text []byte) (n float64) {
-	for _, found := range pattern.FindAllSubmatch(text, -1) {
-		n, _ = strconv.ParseFloat(string(found[1]), 64) // the pattern has digits only
-	}
-	return n
-}
-
-// model is a model service as a function sees it.
-func (b *bench) model(function string, target *url.URL) http.Handler {
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1,
-		Transport: &http.Transport{DisableCompression: true},
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent, answer := float64(max(r.ContentLength, 0)), &copyWriter{ResponseWriter: w}
-		// The proxy panics where the function closes a stream before its end, as it may once it has the usage.
-		defer func() {
-			in, out := lastNumber(inputTokens, answer.body.Bytes()), lastNumber(outputTokens, answer.body.Bytes())
-			u := use{"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": out}
-			if path.Base(r.URL.Path) == "embeddings" {
-				u = use{"sentBytes": sent, "embeddingCalls": 1, "embeddingTokens": in}
-			}
-			b.count(function, u)
-		}()
-		proxy.ServeHTTP(answer, r)
-	})
-}
-
-// copyWriter keeps a copy of an answer's body.
-type copyWriter struct {
-	http.ResponseWriter
-	body bytes.Buffer
-}
-
-func (c *copyWriter) Write(p []byte) (int, error) {
-	c.body.Write(p)
-	return c.ResponseWriter.Write(p)
-}
-
-// Unwrap lets the proxy flush the pieces of a stream.
-func (c *copyWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
-
-// index counts the calls of the index that a function makes.
-func (b *bench) index(function string) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		message, _ := request.(proto.Message)
-		u := use{"sentBytes": float64(proto.Size(message))}
-		switch path.Base(info.FullMethod) {
-		case "Query":
-			u["indexQueries"] = 1
-		case "Upsert":
-			const floatBytes = 4 // of a dense value
-			m := message.ProtoReflect()
-			n := float64(m.Get(m.Descriptor().Fields().ByName("vectors")).List().Len())
-			u["indexWrites"], u["vectors"], u["vectorBytes"] = 1, n, u["sentBytes"]-n*rig.Dimensions*floatBytes
-		}
-		b.count(function, u)
-		return next(ctx, request)
-	}
 }

@@ -62,7 +62,7 @@ func measureChat(ctx context.Context, endpoint, table string, turns int) (c chat
 	if err != nil {
 		return c, err
 	}
-	running, err := services.Stack(ctx, services.linked)
+	running, err := services.Stack(ctx, 15*time.Minute, services.linked)
 	if err != nil {
 		return c, err
 	}

@@ -81,14 +81,16 @@ func Client(endpoint string, options ...func(*dynamodb.Options)) *dynamodb.Clien
 }
 
 // Stack starts the local stack on the services, with what wrap makes of the constructors of the functions. Its sweep
-// never runs: it comes by the clock.
-func (r *Rig) Stack(ctx context.Context, wrap func(name string, build stack.Constructor) stack.Constructor,
+// never runs by itself: it comes by the clock. A session is at rest after that time.
+func (r *Rig) Stack(ctx context.Context, rest time.Duration,
+	wrap func(name string, build stack.Constructor) stack.Constructor,
 ) (*stack.Stack, error) {
 	cfg, err := stack.Parse(map[string]string{
 		"PORT": "0", "TABLE_NAME": r.Table, "AWS_ENDPOINT_URL_DYNAMODB": r.Endpoint, "PINECONE_INDEX_HOST": r.IndexHost,
 		"OPENAI_BASE_URL": r.ModelURL, "OPENAI_EMBEDDING_BASE_URL": r.ModelURL,
 		"OPENAI_CHAT_MODEL": "gpt-6-luna", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small@" + strconv.Itoa(Dimensions),
-		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h",
+		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h,idle=" + rest.String(),
+		"OPENAI_BACKGROUND_TIER": "flex", // as at OpenAI's own service
 	})
 	if err != nil {
 		return nil, err
