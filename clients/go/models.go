@@ -1356,7 +1356,7 @@ type ProviderTurn struct {
 type QueueDoc struct {
 	// There are more than were counted.
 	More bool `json:"more"`
-	// sessions, deletions, records, spines or skipped.
+	// sessions, deletions, records, spines, skipped or events.
 	Name string `json:"name"`
 	// Records that are due and that no worker has yet claimed.
 	Overdue int `json:"overdue"`
@@ -1489,6 +1489,8 @@ type Receipt struct {
 	Counts map[string]int `json:"counts"`
 	// An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z.
 	ErasedAt time.Time `json:"erasedAt"`
+	// Where the app keeps the files of the deleted messages (dataRef, or else url), which the app has to delete.
+	Files []string `json:"files,omitzero"`
 	// How often the user has been erased.
 	Generation int `json:"generation"`
 	// The records in the user's partition that stay, by the part of their keys up to the first "#": the app's own,

@@ -143,6 +143,7 @@ func (r *reach) external(f *ssa.Function) {
 	}
 	for service, prefix := range map[string]string{
 		"secretsmanager": "secretsmanager", "lambda": "lambda", "kms": "kms", "sqs": "sqs",
+		"eventbridge": "events",
 	} {
 		if isNamed(t, "github.com/aws/aws-sdk-go-v2/service/"+service, "Client") {
 			r.call(prefix, f.Name())

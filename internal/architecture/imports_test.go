@@ -65,6 +65,7 @@ var importRules = map[string]importRule{
 	"internal/chat":         {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/migration":    {layer: domain},
 	"internal/health":       {layer: domain},
+	"internal/event":        {layer: domain},
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/quote":        {layer: domain},
 	"internal/secret":       {layer: domain},
@@ -101,8 +102,9 @@ var importRules = map[string]importRule{
 	"internal/trace": {layer: technology, modules: []string{
 		"go.opentelemetry.io/otel", "go.opentelemetry.io/contrib", "google.golang.org/grpc",
 	}},
-	"internal/stream":     {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
-	"internal/deadletter": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
+	"internal/stream":      {layer: technology, modules: []string{"github.com/aws/aws-lambda-go"}},
+	"internal/deadletter":  {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
+	"internal/eventbridge": {layer: technology, modules: []string{"github.com/aws/aws-sdk-go-v2"}},
 	"internal/invoke": {layer: technology, modules: []string{
 		"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2",
 	}},

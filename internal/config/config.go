@@ -27,6 +27,7 @@ type Config struct {
 	LambdaEndpoint   string `env:"AWS_ENDPOINT_URL_LAMBDA"`
 	SecretsEndpoint  string `env:"AWS_ENDPOINT_URL_SECRETS_MANAGER"`
 	SQSEndpoint      string `env:"AWS_ENDPOINT_URL_SQS"`
+	EventsEndpoint   string `env:"AWS_ENDPOINT_URL_EVENTBRIDGE"`
 	// AccessKeyID, SecretAccessKey and SessionToken are set by Lambda from the execution role, or for local engines.
 	AccessKeyID     string `env:"AWS_ACCESS_KEY_ID"`
 	SecretAccessKey string `env:"AWS_SECRET_ACCESS_KEY"`
@@ -55,6 +56,10 @@ type Config struct {
 	StackName string `env:"STACK_NAME" envDefault:"throughline"`
 	// DeadLetterQueues are the URLs of the queues for what the stream's functions could not work on, by their names.
 	DeadLetterQueues map[string]string `env:"DEAD_LETTER_QUEUES" envKeyValSeparator:"="`
+	// EventBusName is the bus of Amazon EventBridge that gets what happens, as events. Empty means that none is sent.
+	// EventContent says that the events have their contents.
+	EventBusName string `env:"EVENT_BUS_NAME"`
+	EventContent bool   `env:"EVENT_CONTENT"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT"`
 	// BackgroundModel is false to stop all background model calls.

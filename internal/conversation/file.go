@@ -59,6 +59,16 @@ func isWebAddress(address string) bool {
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
 }
 
+// FilesOf returns where the app keeps the files of parts.
+func FilesOf(parts []Part) (files []string) {
+	for _, p := range parts {
+		if p.Type == FilePart {
+			files = append(files, cmp.Or(p.DataRef, p.URL))
+		}
+	}
+	return files
+}
+
 // fileText is what stands for a file where only text is read, as in [image: knee X-ray, left].
 func (p Part) fileText() string {
 	kind, _, _ := strings.Cut(strings.ToLower(p.MediaType), "/")

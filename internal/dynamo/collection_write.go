@@ -15,6 +15,8 @@ type recordChange[T any] struct {
 	from       *stored[T] // nil for a new record
 	to         T
 	generation int64
+	// isMove says that the record only becomes past.
+	isMove bool
 	// idem and at, the time of creation, belong to a new record.
 	idem conversation.Idempotency
 	at   time.Time
@@ -98,7 +100,9 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 			break
 		}
 		w.tx.Delete(r.key, isVersion(r.version))
-		w.tx.Replace(s.encode(user, r.value, false, r.version+1, change.generation))
+		it := s.encode(user, r.value, false, r.version+1, change.generation)
+		it[table.AttrMoved] = table.BoolAttr(true)
+		w.tx.Replace(it)
 	}
 	w.generationPlace = w.tx.Check(table.GenerationKey(user), table.IsGeneration(change.generation))
 	if change.idem.Set() {
@@ -126,6 +130,9 @@ func (s *CollectionStore[T]) addOwn(t *table.Transaction, user conversation.User
 		return t.Put(s.encode(user, change.to, live, 1, change.generation), table.NotExists())
 	}
 	next := s.encode(user, change.to, live, change.from.version+1, change.generation)
+	if change.isMove {
+		next[table.AttrMoved] = table.BoolAttr(true)
+	}
 	if change.from.live == live {
 		return t.Put(next, isVersion(change.from.version))
 	}

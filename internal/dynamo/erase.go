@@ -99,7 +99,8 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 		Set(table.AttrErasing, table.BoolAttr(true)).
 		Set(table.AttrErasedAt, table.TimeAttr(now)).
 		Set(table.AttrCounts, &types.AttributeValueMemberM{}).
-		Set(table.AttrVectorCount, table.IntAttr(0))
+		Set(table.AttrVectorCount, table.IntAttr(0)).
+		Remove(table.AttrFiles)
 	isIdle := table.Lacks(table.AttrErasing).Or(table.Is(table.AttrErasing, table.BoolAttr(false)))
 	t = s.db.Transaction()
 	place = t.Update(table.GenerationKey(user), lease.set(begin), table.IsGeneration(generation).And(isIdle))
@@ -182,11 +183,17 @@ func (s *ErasureStore) EraseRecords(ctx context.Context, user conversation.UserI
 ) (bool, error) {
 	inTime, cancel := context.WithTimeout(ctx, until.Sub(s.db.Now()))
 	defer cancel()
+	k := table.GenerationKey(user)
+	records, err := s.db.Read(ctx, "read erasure", k)
+	if err != nil {
+		return false, err
+	}
+	files := &erasedFiles{list: records[k].Strings(table.AttrFiles)}
 	for {
 		found := int64(0)
 		for _, prefixes := range erasedPrefixes() {
 			listing, stop := context.WithCancel(inTime)
-			e := eraser{db: s.db, user: user, generation: generation, stopListing: stop, deleted: deleted}
+			e := eraser{db: s.db, user: user, generation: generation, stopListing: stop, deleted: deleted, files: files}
 			err := e.erase(listing, ctx, prefixes)
 			stop()
 			if err != nil || inTime.Err() != nil {
@@ -210,6 +217,28 @@ type eraser struct {
 	found       atomic.Int64
 	mu          sync.Mutex // guards the calls of deleted
 	deleted     func(kind string, n int)
+	files       *erasedFiles
+}
+
+// erasedFiles are the files of the messages that an erasure deletes.
+type erasedFiles struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// keep stores files with the erasure. It is called before their messages are deleted, and may be repeated.
+func (f *erasedFiles) keep(ctx context.Context, e *eraser, files []string) error {
+	f.mu.Lock()
+	known := len(f.list)
+	f.list = erasure.WithFiles(f.list, files)
+	fresh := f.list[known:]
+	f.mu.Unlock()
+	if len(fresh) == 0 {
+		return nil
+	}
+	u := table.Update{}.Add(table.AttrFiles, &types.AttributeValueMemberSS{Value: fresh})
+	_, err := e.db.UpdateItem(ctx, table.GenerationKey(e.user), u, table.IsGeneration(e.generation))
+	return err
 }
 
 // erase lists until all is listed, the context listing ends, or a deletion fails. It begins no deletion after that, and
@@ -234,9 +263,20 @@ func (e *eraser) erase(listing, deleting context.Context, prefixes []string) err
 // keys are never used again.
 func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 	var batch []table.Key
+	var files []string
+	flush := func() {
+		full, of := batch, files
+		e.delete(listing, full[0], len(full), func() error {
+			if err := e.files.keep(deleting, e, of); err != nil {
+				return err
+			}
+			return e.db.DeleteBatch(deleting, full)
+		})
+		batch, files = nil, nil
+	}
 	q := table.Query{
 		Where: table.WithPrefix(e.user, prefix),
-		Only:  []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrPlacement},
+		Only:  []string{table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrPlacement, table.AttrParts},
 	}
 	for it, err := range e.db.QueryWithExpired(listing, "list records", q) {
 		if err != nil {
@@ -251,14 +291,13 @@ func (e *eraser) list(listing, deleting context.Context, prefix string) error {
 			e.delete(listing, k, 1, func() error { return e.deleteEarlier(deleting, k) })
 			continue
 		}
+		files = append(files, conversation.FilesOf(conversation.DecodeParts(it.String(table.AttrParts)))...)
 		if batch = append(batch, k); len(batch) == table.MaxBatchWrite {
-			full := batch
-			e.delete(listing, k, len(full), func() error { return e.db.DeleteBatch(deleting, full) })
-			batch = nil
+			flush()
 		}
 	}
 	if len(batch) > 0 {
-		e.delete(listing, batch[0], len(batch), func() error { return e.db.DeleteBatch(deleting, batch) })
+		flush()
 	}
 	return nil
 }

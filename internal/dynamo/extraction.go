@@ -333,7 +333,9 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 				continue // a later write makes it past
 			}
 		}
-		s.addOwn(w.tx, at.user, recordChange[T]{from: c.from, to: c.to, generation: at.generation}, c.live)
+		s.addOwn(w.tx, at.user, recordChange[T]{
+			from: c.from, to: c.to, generation: at.generation, isMove: !c.isWanted,
+		}, c.live)
 	}
 }
 

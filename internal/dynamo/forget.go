@@ -24,7 +24,7 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		id := *s.kind.ID(&from.value)
 		t.Replace(encodeTombstone(erasure.Tombstone{
 			User: user, ID: table.VectorTombstoneSK([]string{id}), Generation: generation, Emptied: true, Vectors: []string{id},
-			DeletedAt: now,
+			DeletedAt: now, Version: from.version + 1,
 		}, now.Add(erasure.FirstSweepAfter)))
 	}
 	if s.kind.Content != nil {

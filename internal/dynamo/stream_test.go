@@ -165,6 +165,7 @@ func FuzzDecodeChange(f *testing.F) {
 		if json.Unmarshal([]byte(text), &r) != nil {
 			return
 		}
+		_, _ = dynamo.New(nil, "", dynamotest.Adopting()).DecodeEvents(r)
 		c, ok, err := decodeChange(r)
 		if ok && err != nil {
 			t.Errorf("both a change and %v", err)

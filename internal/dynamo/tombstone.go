@@ -47,7 +47,7 @@ func tombstoneOf(k table.Key, session conversation.Session, now time.Time) erasu
 	user, _ := table.ParsePartition(k.PK)
 	return erasure.Tombstone{
 		User: user, ID: table.SessionTombstoneSK(k.SK, session), Generation: session.Generation, Session: &session,
-		DeletedAt: now,
+		DeletedAt: now, Version: session.Version + 1,
 	}
 }
 
@@ -99,10 +99,11 @@ func (s *TombstoneStore) SaveVectorTombstone(ctx context.Context, t erasure.Tomb
 }
 
 // DeleteTombstone deletes a tombstone that needs no further sweep. The user's generation stays and is no longer due.
+// The files that the receipt has named are gone then.
 func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombstone) error {
 	const op = "delete tombstone"
 	if t.Namespace {
-		return s.update(ctx, op, t, table.Update{}.RemoveDue())
+		return s.update(ctx, op, t, table.Update{}.RemoveDue().Remove(table.AttrFiles))
 	}
 	return s.db.DeleteWhere(ctx, op, table.UserKey(t.User, t.ID), table.Exists())
 }

@@ -304,6 +304,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
 	a.of, a.planned = &turn.Session, turn.AnswerID
+	a.messages[0].Turn = table.IdempotencySK(turn.Idempotency) // also without a key, by which a stream knows it
 	if sk, ok := table.ParseMessageID(user, turn.AnswerID); ok {
 		a.messages[0].Timestamp, _, _ = table.ParseMessageSK(sk)
 	}

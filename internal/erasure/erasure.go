@@ -24,7 +24,10 @@ type Tombstone struct {
 	Session *conversation.Session
 	Message *conversation.Message
 	// Others are the ids of the messages of the session that were deleted with Message, in the same step.
-	Others    []string  `stored:"deletedIds,omitempty"`
+	Others []string `stored:"deletedIds,omitempty"`
+	// Version is that of the deletion: one more than the record had. Files are where the app keeps the session's files.
+	Version   int64     `stored:"version,omitempty"`
+	Files     []string  `stored:"files,omitempty"`
 	DeletedAt time.Time `stored:"deletedAt,omitempty"`
 	// Emptied says that the table holds nothing of it any more.
 	Emptied bool `stored:"emptied"`
@@ -163,6 +166,8 @@ type Progress struct {
 	Vectors int            `stored:"vectorCount"`
 	// Left are the records that stay, as UserStore.Left counts them. It is nil when they could not be counted in time.
 	Left map[string]int `stored:"left,omitempty"`
+	// Files are where the app keeps the files of what was deleted, which the app has to delete.
+	Files []string `stored:"files,omitempty"`
 	// ErasedAt is when the erasure began. Generation is the user's since then.
 	ErasedAt   time.Time `stored:"erasedAt"`
 	Generation int64     `stored:"generation"`

@@ -51,7 +51,7 @@ func (s *Service) empty(ctx context.Context, t Tombstone) error {
 		return err
 	}
 	t.Vectors = append(t.Vectors, memories...)
-	messages, err := s.deleteMessages(ctx, index, t)
+	messages, err := s.deleteMessages(ctx, index, &t)
 	if err != nil {
 		return err
 	}
@@ -72,17 +72,42 @@ func (s *Service) empty(ctx context.Context, t Tombstone) error {
 	return s.saveEmptied(ctx, t)
 }
 
-// deleteMessages deletes the remaining messages page by page, and returns the last of their vector ids.
-func (s *Service) deleteMessages(ctx context.Context, index *vectorDeleter, t Tombstone) ([]string, error) {
+// maxFileBytes bounds the names of files of one deletion, so that its record and its event have room for them.
+const maxFileBytes = 200 << 10
+
+// WithFiles adds files to a list, each once, as long as there is room.
+func WithFiles(list, files []string) []string {
+	bytes := 0
+	for _, f := range list {
+		bytes += len(f)
+	}
+	for _, f := range files {
+		if bytes += len(f); bytes <= maxFileBytes && !slices.Contains(list, f) {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// deleteMessages deletes the remaining messages page by page, and returns the last of their vector ids. The tombstone
+// has the files of messages before these are deleted.
+func (s *Service) deleteMessages(ctx context.Context, index *vectorDeleter, t *Tombstone) ([]string, error) {
 	var deleted []string
 	for page := (conversation.Page{Limit: messagePage}); ; {
-		messages, next, err := s.Sessions.RemainingMessages(ctx, t, page)
+		messages, next, err := s.Sessions.RemainingMessages(ctx, *t, page)
 		if err != nil {
 			return nil, err
 		}
 		var ids []string
+		known := len(t.Files)
 		for _, m := range messages {
 			ids = append(ids, indexing.MessageVectorIDs(m)...)
+			t.Files = WithFiles(t.Files, conversation.FilesOf(m.Parts))
+		}
+		if len(t.Files) > known {
+			if err := s.Tombstones.SaveTombstone(ctx, *t, s.Now().Add(resumeAfter)); err != nil {
+				return nil, err
+			}
 		}
 		if err := index.delete(ctx, ids); err != nil {
 			return nil, err

@@ -62,7 +62,13 @@ func (s *Service) continueErasure(ctx, working context.Context, user conversatio
 	// The progress is saved and the lease given back even when the deadline has cut the deletions off.
 	saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), until.Sub(s.Now())+saveReserve)
 	defer cancel()
-	if err := s.Users.SaveErasure(saving, user, p, s.Now().Add(FirstSweepAfter)); err != nil {
+	err := s.Users.SaveErasure(saving, user, p, s.Now().Add(FirstSweepAfter))
+	if err == nil && p.Counts["message"] > 0 {
+		var stored Progress
+		stored, err = s.Users.Erasure(saving, user)
+		p.Files = stored.Files
+	}
+	if err != nil {
 		return s.receipt(saved), errors.Join(err, eraseErr)
 	}
 	return s.receipt(p), eraseErr

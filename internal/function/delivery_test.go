@@ -29,6 +29,7 @@ func TestEveryRecordTwice(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
 			p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, 1) })
 			p.finish(t)
+			p.checkEvents(t)
 			got := p.outcome(t)
 			got.compare(t, want)
 			for input, n := range got.paid {
@@ -49,6 +50,7 @@ func TestEveryRecordTwiceAtOnce(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 1))
 	p.play(t, func(t *testing.T, records []record) { p.deliverTwice(t, records, random, atOnce) })
 	p.finish(t)
+	p.checkEvents(t)
 	got := p.outcome(t)
 	got.compare(t, want)
 	for input, n := range got.paid {

@@ -54,6 +54,7 @@ type pipeline struct {
 	endpoint  string // of DynamoDB, for the instances
 	host      string
 	model     *countingModel
+	bus       *busServer
 	functions map[string][]instance
 
 	sessions *dynamo.SessionStore
@@ -70,6 +71,7 @@ type pipeline struct {
 	stream  gatedClient
 	mu      sync.Mutex
 	read    []record // from the stream, and not taken yet
+	all     []record // that were taken
 
 	first map[string]int // the instance of a record's first delivery
 	late  []record       // second deliveries for later
@@ -83,6 +85,7 @@ func newPipeline(t *testing.T, kills *rand.Rand) *pipeline {
 		now: time.Date(2026, 2, 5, 18, 0, 0, 0, time.UTC), first: map[string]int{}, functions: map[string][]instance{},
 	}
 	p.host, p.model = pineconetest.Host(t, dimensions, p.workers.interceptor()), newCountingModel(t, &p.workers)
+	p.bus = newBusServer(t, &p.workers)
 	p.table = dynamodbtest.Table(t, table.CreateTableInput("any"))
 	db := dynamo.New(p.client, p.table, dynamo.WithClock(func() time.Time { return p.now }))
 	p.sessions, p.messages, p.turns = dynamo.NewSessionStore(db), dynamo.NewMessageStore(db), dynamo.NewTurnStore(db)
@@ -111,6 +114,7 @@ func (p *pipeline) newInstance(t *testing.T, name string) instance {
 		"AWS_SECRET_ACCESS_KEY": "local", "PINECONE_INDEX_HOST": p.host, "PINECONE_API_KEY": worker,
 		"OPENAI_BASE_URL": p.model.url, "OPENAI_EMBEDDING_BASE_URL": p.model.url, "OPENAI_API_KEY": worker,
 		"OPENAI_CHAT_MODEL": "gpt-6-luna", "TRIGGERS": "timeout=1m",
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": p.bus.url, "EVENT_BUS_NAME": "bus",
 		"OPENAI_EMBEDDING_MODEL": fmt.Sprint("text-embedding-3-small@", dimensions),
 	})
 	if err != nil {
@@ -140,7 +144,7 @@ func (p *pipeline) newInstance(t *testing.T, name string) instance {
 // follow collects the records that the template's mappings would deliver.
 func (p *pipeline) follow(t *testing.T) {
 	t.Helper()
-	deployed, err := template.Parse(throughline.Template, nil)
+	deployed, err := template.Parse(throughline.Template, map[string]string{"EventBusName": "bus"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +224,7 @@ func (p *pipeline) take(t *testing.T) []record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	records := p.read
-	p.read = nil
+	p.read, p.all = nil, append(p.all, records...)
 	slices.SortFunc(records, func(a, b record) int {
 		return strings.Compare(a.event.Change.SequenceNumber, b.event.Change.SequenceNumber)
 	})

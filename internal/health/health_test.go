@@ -71,6 +71,7 @@ func TestReport(t *testing.T) {
 			{Name: "records", Overdue: health.MaxCounted, More: true, Since: noon()},
 			{Name: "spines"},
 			{Name: "skipped"},
+			{Name: "events"},
 		},
 		OldestUncovered: noon().Add(-time.Hour), SkippedMessages: 2,
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0},

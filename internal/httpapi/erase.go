@@ -32,6 +32,7 @@ type receipt struct {
 	Vectors      int            `json:"vectors" doc:"The deleted vectors."`
 	Remaining    int            `json:"remaining" from:"-" doc:"The remaining records."`
 	Left         map[string]int `json:"left,omitempty" doc:"The records in the user's partition that stay, by the part of their keys up to the first \"#\": the app's own, and under control# how often the user was erased and what counts against limits. Absent when there are too many to count."`
+	Files        []string       `json:"files,omitempty" doc:"Where the app keeps the files of the deleted messages (dataRef, or else url), which the app has to delete."`
 	BackupsUntil timestamp      `json:"backupsUntil" doc:"When the last backup with the data expires."`
 }
 

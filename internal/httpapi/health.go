@@ -28,7 +28,7 @@ type healthDoc struct {
 }
 
 type queueDoc struct {
-	Name    string     `json:"name" doc:"sessions, deletions, records, spines or skipped."`
+	Name    string     `json:"name" doc:"sessions, deletions, records, spines, skipped or events."`
 	Overdue int        `json:"overdue" doc:"Records that are due and that no worker has yet claimed."`
 	More    bool       `json:"more" doc:"There are more than were counted."`
 	Since   *timestamp `json:"since,omitempty" doc:"When the record fell due that waits longest."`

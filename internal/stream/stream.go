@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/event"
 	"github.com/throughline/throughline/internal/metric"
 )
 
@@ -37,9 +38,52 @@ const Reserve = time.Second
 // change that has to be delivered again.
 func Handler(
 	decode Decoder, consumer Consumer, log *slog.Logger,
-) func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+) Handle {
 	h := handler{decode: decode, consumer: consumer, log: log}
 	return h.handle
+}
+
+// Handle handles a batch of the stream.
+type Handle = func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
+
+// Publishing returns a handler that publishes what a batch tells the app beside the work of another one. A batch whose
+// events cannot be published is delivered again as a whole.
+func Publishing(decode func(events.DynamoDBEventRecord) ([]event.Event, error),
+	publish func(context.Context, []event.Event) error, next Handle, log *slog.Logger,
+) Handle {
+	h := handler{log: log}
+	return func(ctx context.Context, batch events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		var all []event.Event
+		for _, record := range batch.Records {
+			decoded, err := decode(record)
+			if err != nil {
+				h.skip(ctx, record, err)
+			}
+			all = append(all, decoded...)
+		}
+		published := make(chan error, 1)
+		go func() {
+			publishing, cancel := inTime(ctx)
+			defer cancel()
+			published <- publish(publishing, all)
+		}()
+		response, err := next(ctx, batch)
+		if failure := <-published; failure != nil {
+			log.WarnContext(ctx, "events are not published", "error", failure.Error())
+			response.BatchItemFailures = []events.DynamoDBBatchItemFailure{
+				{ItemIdentifier: batch.Records[0].Change.SequenceNumber},
+			}
+		}
+		return response, err
+	}
+}
+
+// inTime returns a context that leaves time for the response.
+func inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if end, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, end.Add(-Reserve))
+	}
+	return context.WithCancel(ctx)
 }
 
 type handler struct {
@@ -49,11 +93,8 @@ type handler struct {
 }
 
 func (h handler) handle(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
-	if end, ok := ctx.Deadline(); ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, end.Add(-Reserve))
-		defer cancel()
-	}
+	ctx, cancel := inTime(ctx)
+	defer cancel()
 	changes := h.decodeAll(ctx, event.Records)
 	metric.Add(ctx, "Records", float64(len(event.Records)), metric.Count)
 	done, err := h.consume(ctx, event.Records, changes)

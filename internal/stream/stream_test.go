@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/event"
 	"github.com/throughline/throughline/internal/stream"
 )
 
@@ -156,5 +157,40 @@ func TestAPanicDoesNotHideAFailure(t *testing.T) {
 	if err != nil || len(response.BatchItemFailures) != 1 || response.BatchItemFailures[0].ItemIdentifier != "100" ||
 		f.calls != 2 {
 		t.Errorf("%+v, %v after %d calls, want 100 to come again after 2", response, err, f.calls)
+	}
+}
+
+// TestPublishing publishes what a batch tells the app but for a record that cannot be read, and has the whole batch
+// delivered again where that fails.
+func TestPublishing(t *testing.T) {
+	t.Parallel()
+	down := errors.New("down")
+	for _, failure := range []error{nil, down} {
+		var published []string
+		decode := func(r events.DynamoDBEventRecord) ([]event.Event, error) {
+			if r.Change.SequenceNumber == "200" {
+				return nil, errors.New("broken")
+			}
+			return []event.Event{{ID: r.Change.SequenceNumber}}, nil
+		}
+		publish := func(_ context.Context, all []event.Event) error {
+			for _, e := range all {
+				published = append(published, e.ID)
+			}
+			return failure
+		}
+		next := func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+			failed := []events.DynamoDBBatchItemFailure{{ItemIdentifier: "500"}}
+			return events.DynamoDBEventResponse{BatchItemFailures: failed}, nil
+		}
+		in := batch(t)
+		got, err := stream.Publishing(decode, publish, next, slog.New(slog.DiscardHandler))(t.Context(), in)
+		want := "500"
+		if failure != nil {
+			want = in.Records[0].Change.SequenceNumber
+		}
+		if err != nil || got.BatchItemFailures[0].ItemIdentifier != want || len(published) != len(in.Records)-1 {
+			t.Errorf("%v: %+v, %v, published %v", failure, got, err, published)
+		}
 	}
 }

@@ -37,17 +37,18 @@ type Queue struct {
 }
 
 // The queues: sessions to summarise and index, deletions and erasures to finish, memories and check-ins to index,
-// spines to write, and messages that were skipped, to be read with another prompt.
+// spines to write, messages that were skipped, to be read with another prompt, and events that wait for the bus.
 var (
 	Sessions  = Queue{Name: "sessions", First: 0, Count: 16}
 	Deletions = Queue{Name: "deletions", First: 16, Count: 4}
 	Records   = Queue{Name: "records", First: 20, Count: 4}
 	Spines    = Queue{Name: "spines", First: 24, Count: 4}
 	Skipped   = Queue{Name: "skipped", First: 28, Count: 1}
+	Events    = Queue{Name: "events", First: 29, Count: 4}
 )
 
 // Queues lists all queues.
-func Queues() []Queue { return []Queue{Sessions, Deletions, Records, Spines, Skipped} }
+func Queues() []Queue { return []Queue{Sessions, Deletions, Records, Spines, Skipped, Events} }
 
 // Shards lists the shards of a queue.
 func (q Queue) Shards() []Shard {

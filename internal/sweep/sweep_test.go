@@ -82,7 +82,7 @@ func TestLittleIsDue(t *testing.T) {
 			t.Errorf("nothing is due: %+v", got)
 		}
 		s.setDown(errDown)
-		const all = "look at the shards: 29 of 29 failed, the first: down"
+		const all = "look at the shards: 33 of 33 failed, the first: down"
 		if got := l.invoke(sweep.Task{}); !errors.Is(got.err, errDown) || got.err.Error() != all {
 			t.Errorf("an index that cannot be read: %v, want one line: %s", got.err, all)
 		}

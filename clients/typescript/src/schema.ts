@@ -2838,7 +2838,7 @@ export interface components {
         QueueDoc: {
             /** @description There are more than were counted. */
             more: boolean;
-            /** @description sessions, deletions, records, spines or skipped. */
+            /** @description sessions, deletions, records, spines, skipped or events. */
             name: string;
             /**
              * Format: int64
@@ -3005,6 +3005,8 @@ export interface components {
              * @example 2026-02-05T18:30:00.000Z
              */
             erasedAt: string;
+            /** @description Where the app keeps the files of the deleted messages (dataRef, or else url), which the app has to delete. */
+            files?: string[];
             /**
              * Format: int64
              * @description How often the user has been erased.

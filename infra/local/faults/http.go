@@ -48,6 +48,15 @@ func OpenAIFailures() []Failure {
 	}
 }
 
+// EventBridgeFailures are the answers of a broken and of a throttled EventBridge, in turn.
+func EventBridgeFailures() []Failure {
+	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}}
+	return []Failure{
+		{500, header, `{"__type":"InternalException","message":"Internal error"}`},
+		{400, header, `{"__type":"ThrottlingException","message":"Rate exceeded"}`},
+	}
+}
+
 // Handler puts the injector in front of an HTTP service. A lost answer ends the connection without a byte of it.
 func (i *Injector) Handler(service http.Handler, failures []Failure) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

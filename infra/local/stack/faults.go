@@ -77,7 +77,7 @@ func (s faultSettings) isPossible(service string) bool {
 func (c *faultControl) injectors() map[string]*faults.Injector {
 	return map[string]*faults.Injector{
 		dynamodbName: c.services.dynamodb.injector, "pinecone": c.services.pinecone.injector,
-		"openai": c.services.openai.injector,
+		"openai": c.services.openai.injector, "eventbridge": c.services.events.injector,
 	}
 }
 

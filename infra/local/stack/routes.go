@@ -47,6 +47,7 @@ func newRoutes(s *Stack) *routes {
 	rt.mux.HandleFunc("POST /dev/settle", rt.answer(rt.settle))
 	rt.mux.HandleFunc("POST /dev/faults", rt.answer(func(r *http.Request) (any, error) { return rt.faults.set(r) }))
 	rt.mux.HandleFunc("GET /dev/faults", rt.answer(func(*http.Request) (any, error) { return rt.faults.state(), nil }))
+	rt.mux.HandleFunc("GET /dev/events", rt.ready(rt.serveEvents))
 	rt.mux.HandleFunc("POST /dev/redeliver", rt.ready(rt.serveRedeliver))
 	rt.mux.HandleFunc("GET /dev/dead-letters", rt.answer(func(*http.Request) (any, error) {
 		return map[string]any{"items": s.triggers.deadLetters()}, nil
@@ -192,4 +193,13 @@ func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// serveEvents writes the events that came after the one of an id, one a line. With follow=true it goes on.
+func (rt *routes) serveEvents(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	w.Header().Set("Cache-Control", "no-store")
+	flush := func() { _ = http.NewResponseController(w).Flush() }
+	rt.stack.services.bus.Write(r.Context(), w, flush, query.Get("after"), query.Get("follow") == "true")
 }

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
+	"github.com/throughline/throughline/infra/local/eventbus"
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -41,8 +42,9 @@ type service struct {
 type services struct {
 	host
 
-	dynamodb, pinecone, openai, embedding service
+	dynamodb, pinecone, openai, embedding, events service
 
+	bus     *eventbus.Bus
 	engine  *dynamodblocal.Server   // nil where the user named another
 	indexes []*pineconelocal.Server // none where the user named another
 	// nextIndex is the next index, as the functions get it.
@@ -64,6 +66,9 @@ func (s *services) start(ctx context.Context) error {
 	}
 	if err == nil {
 		err = s.startOpenAI(ctx)
+	}
+	if err == nil {
+		err = s.startEvents(ctx)
 	}
 	if err := errors.Join(engine.Wait(), err); err != nil {
 		return err
@@ -212,6 +217,16 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 	engine := dynamodblocal.CacheDescriptions(proxy)
 	handler := s.dynamodb.injector.Handler(s.lag.Handler(engine), faults.DynamoDBFailures())
 	s.dynamodb.injected, err = s.serve(ctx, handler)
+	return err
+}
+
+// startEvents serves the event bus, through an injector.
+func (s *services) startEvents(ctx context.Context) (err error) {
+	s.bus, s.events.injector = eventbus.New(), faults.NewInjector(4)
+	if s.cfg.Events {
+		s.bus.Print = func(e eventbus.Event) { s.printer.print("event", e.DetailType, string(e.Detail)) }
+	}
+	s.events.injected, err = s.serve(ctx, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
 	return err
 }
 

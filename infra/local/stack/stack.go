@@ -85,7 +85,9 @@ func newStack(cfg Config) *Stack {
 }
 
 func (s *Stack) start(ctx context.Context) (err error) {
-	parameters := map[string]string{"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ",")}
+	parameters := map[string]string{
+		"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ","), "EventBusName": s.eventBus(),
+	}
 	if s.template, err = template.Parse(throughline.Template, parameters); err != nil {
 		return err
 	}

@@ -130,6 +130,8 @@ const (
 	// Deletions and erasures.
 	AttrDeletedAt   = "deletedAt"
 	AttrSweeps      = "sweeps"
+	AttrEmptied     = "emptied"
+	AttrFiles       = "files"
 	AttrErasing     = "erasing"
 	AttrErasedAt    = "erasedAt"
 	AttrCounts      = "counts"
@@ -149,6 +151,7 @@ const (
 	AttrAboutWords = "aboutWords" // the likeness of whom it was about
 	AttrRejected   = "rejected"   // it waited for a review
 	AttrAskedAt    = "askedAt"    // when the user asked to delete it
+	AttrMoved      = "moved"      // it became past as it was
 	AttrFrom       = "from"
 	AttrUntil      = "until"
 	AttrDueOn      = "dueOn" // of a todo: the name dueAt is that of the due index

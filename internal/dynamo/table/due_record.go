@@ -20,5 +20,8 @@ func queueOf(sk string) sweep.Queue {
 	if strings.HasPrefix(sk, SkippedPrefix) {
 		return sweep.Skipped
 	}
+	if strings.HasPrefix(sk, EventPrefix) {
+		return sweep.Events
+	}
 	return sweep.Records
 }

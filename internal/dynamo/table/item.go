@@ -151,6 +151,9 @@ func (it Item) Bytes(name string) []byte {
 func (it Item) Strings(name string) []string { return textsOf(it[name]) }
 
 func textsOf(v types.AttributeValue) (list []string) {
+	if set, ok := v.(*types.AttributeValueMemberSS); ok {
+		return set.Value
+	}
 	l, ok := v.(*types.AttributeValueMemberL)
 	if !ok {
 		return nil

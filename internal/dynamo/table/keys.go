@@ -47,6 +47,8 @@ const (
 	SpineMarkPrefix = controlPrefix + "spine#"
 	// SkippedPrefix is that of the records by which messages that were skipped are due again.
 	SkippedPrefix = controlPrefix + "skipped#"
+	// EventPrefix is that of the events that wait for the bus.
+	EventPrefix = controlPrefix + "event#"
 	// ErasingSK marks an unfinished erasure. It is among the live records, so that the query of them reads it too.
 	ErasingSK = LivePrefix + "erasing"
 

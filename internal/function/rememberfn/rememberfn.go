@@ -29,5 +29,6 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (Handler, 
 		return nil, err
 	}
 	service := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
-	return function.Measured(rt, "remember", stream.Handler(db.DecodeChange, service, rt.Log)), nil
+	batch := stream.Handler(db.DecodeChange, service, rt.Log)
+	return function.Measured(rt, "remember", function.Publishing(rt, db, function.Publisher(cfg, rt, db), batch)), nil
 }

@@ -41,11 +41,10 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	messages := indexing.New(dynamo.NewIndexingSource(db), index, time.Now)
-	report := function.Report(rt.Log)
+	messages, publisher := indexing.New(dynamo.NewIndexingSource(db), index, time.Now), function.Publisher(cfg, rt, db)
 	client := function.Models(cfg.OpenAI.Background(), rt)
 	model := paced.New(client, sweep.AtOnce, time.Now)
-	quota, tokens := dynamo.NewQuotaStore(db), token.New()
+	report, quota, tokens := function.Report(rt.Log), dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
 		Random: cryptorand.Reader, NewOwner: cryptorand.Text, Report: report, Count: countExtraction,
@@ -73,11 +72,13 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 			{Queue: sweep.Records, Visitor: messages, FirstWait: cfg.Triggers.Idle},
 			{Queue: sweep.Spines, Visitor: spines, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
 			{Queue: sweep.Skipped, Visitor: memories, FirstWait: cfg.Triggers.Idle, AtOnce: model.AtOnce},
+			{Queue: sweep.Events, Visitor: publisher, FirstWait: eventWait, AtOnce: publisher.AtOnce},
 		},
 		Invoke: startNext(caller.NewStarter(lambdaclient.New(cfg), cfg.WorkerFunction())),
 		Now:    time.Now, Random: rand.Float64, NewOwner: cryptorand.Text, Report: report,
 	})
 	batch := stream.Handler(db.DecodeChange, function.NewArrivals(db, service), rt.Log)
+	batch = function.Publishing(rt, db, publisher, batch)
 	return function.Measured(rt, "summarize", batchOrSweep(batch, sweeper.Sweep)), nil
 }
 
@@ -95,8 +96,8 @@ func countExtraction(ctx context.Context, c extraction.Counts) {
 	metric.Add(ctx, "LoopsClosed", float64(c.ClosedLoops), metric.Count)
 }
 
-// deletionWait is how long a deletion waits after its first failure.
-const deletionWait = time.Minute
+// deletionWait is how long a deletion waits after its first failure, and eventWait an event.
+const deletionWait, eventWait = time.Minute, time.Second
 
 // sweepEvent is the event of the schedule, and of the invocations that the sweep starts.
 type sweepEvent struct {

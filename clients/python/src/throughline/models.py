@@ -1441,7 +1441,7 @@ class QueueDoc:
     more: bool
     """There are more than were counted."""
     name: str
-    """sessions, deletions, records, spines or skipped."""
+    """sessions, deletions, records, spines, skipped or events."""
     overdue: int
     """Records that are due and that no worker has yet claimed."""
     since: datetime | None = None
@@ -1573,6 +1573,8 @@ class Receipt:
     """The deleted records by their kind."""
     erased_at: datetime
     """An RFC 3339 time from 0001-01-01T00:00:00.001Z to 9999-12-31T23:59:59.999Z, such as 2026-02-05T18:30:00.000Z."""
+    files: list[str] | None = None
+    """Where the app keeps the files of the deleted messages (dataRef, or else url), which the app has to delete."""
     generation: int
     """How often the user has been erased."""
     left: dict[str, int] | None = None

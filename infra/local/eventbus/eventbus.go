@@ -1,0 +1,142 @@
+// Package eventbus is the part of Amazon EventBridge that the functions use: it takes events. It keeps those of this
+// run in memory, and gives them to whoever asks, as a rule of EventBridge gives them to its target.
+package eventbus
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// The limits of one call (Amazon EventBridge API Reference, "PutEvents").
+	maxEntries = 10
+	maxBytes   = 256 << 10
+	timeBytes  = 14
+	// maxKept is how many events are kept, the newest.
+	maxKept = 100_000
+)
+
+// Event is an event as a target gets it.
+type Event struct {
+	Version    string          `json:"version"`
+	ID         string          `json:"id"`
+	DetailType string          `json:"detail-type"`
+	Source     string          `json:"source"`
+	Account    string          `json:"account"`
+	Time       string          `json:"time"`
+	Region     string          `json:"region"`
+	Resources  []string        `json:"resources"`
+	Detail     json.RawMessage `json:"detail"`
+}
+
+// Bus is an event bus. It is safe for concurrent use.
+type Bus struct {
+	// Print, if set, is called with each event.
+	Print func(Event)
+
+	mu    sync.Mutex
+	count int
+	kept  []Event
+	more  chan struct{} // is closed with the next event
+}
+
+// New returns an empty bus.
+func New() *Bus { return &Bus{more: make(chan struct{})} }
+
+type entry struct {
+	Source, DetailType, Detail string
+	Time                       float64
+}
+
+// Handler serves PutEvents by the JSON protocol of EventBridge. Signatures and the names of buses are not checked.
+func (b *Bus) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Entries []entry }
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxBytes+maxBytes)).Decode(&in)
+		bytes := 0
+		for _, e := range in.Entries {
+			bytes += timeBytes + len(e.Source) + len(e.DetailType) + len(e.Detail)
+		}
+		switch {
+		case r.Header.Get("X-Amz-Target") != "AWSEvents.PutEvents":
+			answer(w, http.StatusBadRequest, map[string]string{"__type": "UnknownOperationException"})
+			return
+		case err != nil || len(in.Entries) == 0 || len(in.Entries) > maxEntries || bytes > maxBytes:
+			answer(w, http.StatusBadRequest, map[string]string{
+				"__type": "ValidationException", "message": "a call has 1 to 10 entries with 262144 bytes",
+			})
+			return
+		}
+		failed, results := 0, make([]map[string]string, len(in.Entries))
+		for i, e := range in.Entries {
+			if json.Valid([]byte(e.Detail)) && strings.HasPrefix(e.Detail, "{") {
+				results[i] = map[string]string{"EventId": b.add(e)}
+				continue
+			}
+			failed++
+			results[i] = map[string]string{"ErrorCode": "MalformedDetail", "ErrorMessage": "Detail is malformed."}
+		}
+		answer(w, http.StatusOK, map[string]any{"FailedEntryCount": failed, "Entries": results})
+	})
+}
+
+func answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(body) // the client has gone
+}
+
+func (b *Bus) add(in entry) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.count++
+	e := Event{
+		Version: "0", ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", b.count), DetailType: in.DetailType,
+		Source: in.Source, Account: "000000000000", Time: time.Unix(int64(in.Time), 0).UTC().Format(time.RFC3339),
+		Region: "us-east-1", Resources: []string{}, Detail: json.RawMessage(in.Detail),
+	}
+	b.kept = append(b.kept, e)
+	b.kept = b.kept[max(0, len(b.kept)-maxKept):]
+	close(b.more)
+	b.more = make(chan struct{})
+	if b.Print != nil {
+		b.Print(e)
+	}
+	return e.ID
+}
+
+// after returns the events that came after the one of an id, and what is closed when there are more. For an id that it
+// does not know it returns all.
+func (b *Bus) after(id string) ([]Event, <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	at := slices.IndexFunc(b.kept, func(e Event) bool { return e.ID == id })
+	return slices.Clone(b.kept[at+1:]), b.more
+}
+
+// Write writes the events that came after the one of an id, one a line. With follow it goes on until ctx ends.
+func (b *Bus) Write(ctx context.Context, w io.Writer, flush func(), id string, follow bool) {
+	for {
+		events, more := b.after(id)
+		for _, e := range events {
+			if id = e.ID; json.NewEncoder(w).Encode(e) != nil {
+				return // the client has gone
+			}
+		}
+		if flush(); !follow {
+			return
+		}
+		select {
+		case <-more:
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package function
+
+import (
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsevents "github.com/aws/aws-sdk-go-v2/service/eventbridge"
+
+	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/event"
+	"github.com/throughline/throughline/internal/eventbridge"
+	tablestream "github.com/throughline/throughline/internal/stream"
+)
+
+// Publisher builds what sends events. A call is not repeated: what the bus does not take waits in the table.
+func Publisher(cfg config.Config, rt Runtime, db *dynamo.DB) *event.Publisher {
+	d := event.Deps{
+		Store: dynamo.NewEventStore(db), Content: cfg.EventContent, Now: time.Now, Report: Report(rt.Log),
+	}
+	if cfg.EventBusName != "" {
+		once := func(o *awsevents.Options) { o.Retryer = aws.NopRetryer{} }
+		d.Bus = eventbridge.New(awsevents.NewFromConfig(AWS(cfg, cfg.EventsEndpoint), once), cfg.EventBusName)
+	}
+	return event.New(d)
+}
+
+// Publishing returns a handler of the stream that publishes events beside another one, where there is a bus.
+func Publishing(rt Runtime, db *dynamo.DB, p *event.Publisher, next tablestream.Handle) tablestream.Handle {
+	if p.Bus == nil {
+		return next
+	}
+	return tablestream.Publishing(db.DecodeEvents, p.Publish, next, rt.Log)
+}

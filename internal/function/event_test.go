@@ -1,0 +1,79 @@
+package function_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/infra/local/eventbus"
+	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/event"
+)
+
+// busServer is an event bus that refuses every other call until it works.
+type busServer struct {
+	url   string
+	works atomic.Bool
+	calls atomic.Int64
+	got   chan event.Event
+}
+
+// newBusServer serves a bus for workers.
+func newBusServer(t *testing.T, w *workers) *busServer {
+	t.Helper()
+	s, bus := &busServer{got: make(chan event.Event, 10_000)}, eventbus.New()
+	bus.Print = func(e eventbus.Event) {
+		var got event.Event
+		if err := json.Unmarshal(e.Detail, &got); err != nil {
+			t.Error(err)
+		}
+		s.got <- got
+	}
+	server := httptest.NewServer(w.handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		if s.calls.Add(1)%2 == 0 && !s.works.Load() {
+			http.Error(out, `{"__type":"InternalException"}`, http.StatusInternalServerError)
+			return
+		}
+		bus.Handler().ServeHTTP(out, r)
+	})))
+	t.Cleanup(server.Close)
+	s.url = server.URL
+	return s
+}
+
+// checkEvents expects that the bus has got each event of each record that was delivered, and none beside.
+func (p *pipeline) checkEvents(t *testing.T) {
+	t.Helper()
+	var want, got []string
+	for _, r := range p.all {
+		events, err := dynamo.New(p.client, p.table).DecodeEvents(r.event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			want = append(want, string(e.Type)+" "+e.ID)
+		}
+	}
+	for len(p.bus.got) > 0 {
+		e := <-p.bus.got
+		got = append(got, string(e.Type)+" "+e.ID)
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(slices.Compact(want), slices.Compact(got)); diff != "" {
+		t.Errorf("events of the records (-) and on the bus (+):\n%s", diff)
+	}
+	for _, some := range []event.Type{
+		event.SessionCreated, event.SessionCompleted, event.SummaryUpdated, event.MemoryAdded, event.TurnFinished,
+	} {
+		if !slices.ContainsFunc(want, func(e string) bool { return strings.HasPrefix(e, string(some)+" ") }) {
+			t.Errorf("the history has no %s", some)
+		}
+	}
+}
