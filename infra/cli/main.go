@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -63,6 +64,7 @@ func commands() []command {
 		{"preflight", "table", "say whether an app's table can be adopted, without writing", 5 * time.Minute, preflightFlags},
 		{"mcp", "", "speak the Model Context Protocol over standard input and output, for a running stack", 0, mcpFlags},
 		{"demo", "", "play the story of two surfaces with one memory", 0, demoFlags},
+		{"extract", "file", "print what a model notes of a conversation", 0, extractFlags},
 		{"trace", "", "show the trace of one turn, as a collector gets its spans", 0, traceFlags},
 	}, migration()...)
 }
@@ -97,10 +99,15 @@ func (c command) run(ctx context.Context, arguments []string, out, problems io.W
 		f.PrintDefaults()
 	}
 	do := c.flags(f)
-	if c.argument != "" && len(arguments) > 0 && arguments[0] != "-h" {
+	if c.argument != "" && len(arguments) > 0 && !strings.HasPrefix(arguments[0], "-") {
 		f.argument, arguments = arguments[0], arguments[1:]
 	}
-	switch err := f.Parse(arguments); {
+	err := f.Parse(arguments)
+	if c.argument != "" && f.argument == "" && f.NArg() > 0 && err == nil { // it stands after flags
+		f.argument = f.Arg(0)
+		err = f.Parse(f.Args()[1:])
+	}
+	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return done
 	case err != nil:
