@@ -82,7 +82,7 @@ func NewCheckInStore(db *DB) *CollectionStore[longterm.CheckIn] {
 	return &CollectionStore[longterm.CheckIn]{db, checkIns}
 }
 
-// NewMemoryStore returns the memories of a DB. The valid ones are live.
+// NewMemoryStore returns the memories of a DB. The valid ones are live, and those that ended lately.
 func NewMemoryStore(db *DB) *CollectionStore[longterm.Memory] {
 	return &CollectionStore[longterm.Memory]{db, memories}
 }

@@ -25,7 +25,7 @@ type Kind[T any] struct {
 	// them by which becomes past first. Those for which Keep is true never become past in this way.
 	Limit, MaxBytes int
 	Before          func(a, b T) int
-	Keep            func(T) bool
+	Keep            func(v T, now time.Time) bool
 	// Group, if set, is whose share of the limit a record takes. Records of the group that has the most become past first,
 	// so that many records of one group leave those of the others live.
 	Group func(T) string
@@ -35,7 +35,7 @@ type Kind[T any] struct {
 	Indexed bool
 }
 
-func never[T any](T) bool { return false }
+func never[T any](T, time.Time) bool { return false }
 
 // GoalKind is the kind of goals. The active ones are live.
 func GoalKind() Kind[Goal] {
@@ -62,21 +62,26 @@ func CheckInKind() Kind[CheckIn] {
 	}
 }
 
-// MemoryKind is the kind of memories. The valid ones are live. Extracted ones become past before seeded ones, and older
-// ones first.
+// MemoryKind is the kind of memories. Live are the valid ones, and those that have ended lately and that messages are
+// evidence of, so that a prompt can say so of the messages. What has ended becomes past first, then extracted memories
+// before seeded ones, and older ones first.
 func MemoryKind() Kind[Memory] {
-	seeded := func(m Memory) int {
-		if m.Source == Seeded {
+	holds := func(m Memory, now time.Time) bool { return m.HeldAt(InLastZone(now)) }
+	rank := func(m Memory) int {
+		switch {
+		case !m.ValidUntil.IsZero():
+			return 0
+		case m.Source != Seeded:
 			return 1
 		}
-		return 0
+		return 2
 	}
 	return Kind[Memory]{
 		Name: "memory", ID: func(m *Memory) *string { return &m.ID }, Created: Memory.Created,
 		At:     func(m Memory) time.Time { return m.CreatedAt },
-		Needed: func(m Memory, now time.Time) bool { return m.HeldAt(InLastZone(now)) },
-		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory) bool { return m.Pinned },
-		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(seeded(a), seeded(b)), cmp.Compare(a.ID, b.ID)) },
+		Needed: func(m Memory, now time.Time) bool { return holds(m, now) || m.corrects(now) },
+		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory, now time.Time) bool { return m.Pinned && holds(m, now) },
+		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID)) },
 		Content: func(m Memory) string { return m.Content + " " + m.About },
 		Indexed: true,
 	}
@@ -128,7 +133,7 @@ func (k Kind[T]) Place(live []Sized[T], written Sized[T], now time.Time) (stays 
 	own := len(live)
 	room = append(room, placed[T]{written, own})
 	k.sortByWorth(room)
-	surplus, isOver := k.surplus(room)
+	surplus, isOver := k.surplus(room, now)
 	stays = !slices.Contains(surplus, own)
 	if isOver && stays {
 		return false, nil, fault.Newf(fault.Conflict, "at most %d of the %s records, of at most %d KiB together, can be "+
@@ -149,7 +154,7 @@ func (k Kind[T]) Live(all []Sized[T], now time.Time) []bool {
 		}
 	}
 	slices.SortStableFunc(room, func(a, b placed[T]) int { return k.Before(a.Value, b.Value) })
-	surplus, _ := k.surplus(room)
+	surplus, _ := k.surplus(room, now)
 	for _, place := range surplus {
 		live[place] = false
 	}
@@ -164,7 +169,7 @@ type placed[T any] struct {
 
 // surplus returns the places of the first records that have to go so that the others are within the bounds. Those that
 // must be kept stay. isOver says that they alone pass the bounds.
-func (k Kind[T]) surplus(room []placed[T]) (places []int, isOver bool) {
+func (k Kind[T]) surplus(room []placed[T], now time.Time) (places []int, isOver bool) {
 	records, bytes := len(room)-k.Limit, -k.MaxBytes
 	for _, r := range room {
 		bytes += r.Bytes
@@ -173,7 +178,7 @@ func (k Kind[T]) surplus(room []placed[T]) (places []int, isOver bool) {
 		if records <= 0 && bytes <= 0 {
 			break
 		}
-		if !k.Keep(r.Value) {
+		if !k.Keep(r.Value, now) {
 			places = append(places, r.place)
 			records--
 			bytes -= r.Bytes

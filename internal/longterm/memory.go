@@ -118,6 +118,15 @@ func (m Memory) HeldAt(at time.Time) bool {
 	return !isEnded && !m.Until.IsOver(at)
 }
 
+// correctsFor is how long the end of a memory is told of the messages that are its evidence.
+const correctsFor = 180 * 24 * time.Hour
+
+// corrects reports whether the memory has ended lately, and messages still say it.
+func (m Memory) corrects(now time.Time) bool {
+	return m.EndedReason != "" && m.EndedReason != EndedForgotten && len(m.MessageIDs) > 0 &&
+		!m.ValidUntil.After(now) && now.Sub(m.ValidUntil) < correctsFor
+}
+
 // Said is when a memory was last said: its SaidAt, or when it was last written where that is not known.
 func (m Memory) Said() time.Time {
 	switch {

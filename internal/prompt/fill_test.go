@@ -147,3 +147,45 @@ func TestFactsOfNamedPersons(t *testing.T) {
 		}
 	}
 }
+
+// TestFoundHasHalf asks for what was said long ago where four other conversations of today go on beside this one: in a
+// new session, and in a chat of many messages. What was found has at least half of what the rules, safety and
+// the session's last messages leave. Of other conversations the last messages are told.
+func TestFoundHasHalf(t *testing.T) {
+	t.Parallel()
+	for name, own := range map[string]int{"new": 0, "chat": 60} {
+		w := newFixture()
+		p := w.user("u")
+		lines, took := numbered(own, "and so on "+strings.Repeat("and on ", 12))
+		here := p.converse("here", "coach_conversation", "c", now.Add(-took-time.Minute), lines...).ID
+		for i := range 4 {
+			beside, _ := numbered(20, strings.Repeat("a word beside it ", 5))
+			p.converse(fmt.Sprint("beside", i), "workout_log", "c", now.Add(-time.Duration(25-i)*minute), beside...)
+		}
+		for i := range 90 {
+			text := fmt.Sprint("an earlier word ", i, strings.Repeat(" and more of it", 8))
+			p.converse(fmt.Sprint("past", i), "coach_creator", "c", now.Add(-time.Duration(300+i)*time.Hour), says(0, text))
+			p.hits = append(p.hits, recall.Hit{ID: "x", Score: 0.5, Message: &p.messages[len(p.messages)-1]})
+		}
+		built := build(t, w.service(now), "u", prompt.Request{
+			Context: "coach_conversation", SessionID: here, CoachID: "c", Message: "What was the earlier word?", SkipSave: true,
+		})
+		left := 4000
+		for _, b := range built.Manifest.Blocks {
+			if slices.Contains([]string{"role", "instruction", "safety", "recent_messages", "current_message"}, b.Name) {
+				left -= b.Tokens
+			}
+		}
+		beside := 0
+		for _, i := range blockOf(t, built, "thread_history").Items {
+			if i.SessionID != here {
+				beside += included(prompt.Block{Items: []prompt.Item{i}})
+			}
+		}
+		found := blockOf(t, built, "relevant_messages")
+		if found.Tokens < left/2 || beside > 12 || name == "new" && beside != 12 {
+			t.Errorf("%s: what was found has %d tokens of %d; %d messages of conversations beside it", name, found.Tokens, left,
+				beside)
+		}
+	}
+}

@@ -165,7 +165,7 @@ func TestRecalls(t *testing.T) {
 }
 
 // TestNoWallAndNoLeak builds prompts for 40 users at once, in every context and with each of two coaches. A search that
-// filters nothing brings all that the user ever said. What is shared is in the prompt, from every context. What the user
+// filters nothing brings all that the user ever said. What is shared is in the prompt, from every context. What a user
 // keeps apart, what another user said, and what another coach heard without being named is in none.
 func TestNoWallAndNoLeak(t *testing.T) {
 	t.Parallel()

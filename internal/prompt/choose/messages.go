@@ -51,6 +51,7 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 			capPassage(e, slot, asked)
 		}
 		capChars(e, slot)
+		correct(c, e)
 	}
 	positionByTalk(candidates)
 	return candidates
@@ -136,6 +137,7 @@ func capPassage(e *Candidate, slot *Slot, asked func() *rank.Query) {
 func relevantHits(c *chooser, slot *Slot) []*Candidate {
 	hits := messageHits(c)
 	slices.SortStableFunc(hits, func(a, b found) int { return cmp.Compare(b.worth(), a.worth()) })
+	hits = withQuestions(hits)
 	best := 0.0
 	var candidates []*Candidate
 	for _, hit := range hits {
@@ -145,6 +147,10 @@ func relevantHits(c *chooser, slot *Slot) []*Candidate {
 			continue // it has what the user refers to already
 		}
 		candidates = append(candidates, e)
+		if isEmptyAnswer(e) {
+			e.leave(reasonReceipt)
+			continue
+		}
 		if !taken && (hit.irrelevant || inTranscript(c, e) && e.Score < best*transcriptShare) {
 			e.leave(reasonIrrelevant)
 			continue
@@ -178,6 +184,7 @@ const reasonIrrelevant = "not relevant enough"
 type found struct {
 	*Candidate
 	irrelevant bool
+	seq        int
 }
 
 // Messages of up to shortTokens are ordered by their probability alone. One is not longer than longTokens, for a prompt
@@ -194,9 +201,10 @@ func messageHits(c *chooser) []found {
 	var hits []found
 	for _, h := range c.Hits {
 		var e *Candidate
+		seq := 0
 		switch {
 		case h.Message != nil:
-			e = messageCandidate(h.Message)
+			e, seq = messageCandidate(h.Message), h.Message.Seq
 		case h.CheckIn != nil:
 			e = &Candidate{
 				Kind: kindCheckIn, ID: h.CheckIn.ID, At: h.CheckIn.Timestamp, Role: conversation.RoleUser, Text: h.CheckIn.Note,
@@ -206,7 +214,7 @@ func messageHits(c *chooser) []found {
 			continue
 		}
 		e.Score, e.Features = h.Value(), h.Contributions
-		hits = append(hits, found{e, h.Irrelevant})
+		hits = append(hits, found{e, h.Irrelevant, seq})
 	}
 	return hits
 }

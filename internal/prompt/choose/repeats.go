@@ -14,6 +14,9 @@ import (
 // reasonSafety is the reason of what says nothing but a fact that safety has.
 const reasonSafety = "repeats " + block.Safety
 
+// reasonReceipt is the reason of what says nothing but that something was received.
+const reasonReceipt = "it says only that something was received"
+
 // repeatsSafety reports whether a text says nothing but a fact that safety has. A fact that came up after the sitting
 // began is written after the stable prefix: it removes nothing from the prefix, which would have to be cached again.
 func (c *chooser) repeatsSafety(text string, isVolatile bool) bool {
@@ -58,7 +61,7 @@ func leaveReceipts(candidates []*Candidate) {
 	}
 	for _, e := range candidates {
 		if e.Left == "" {
-			e.leave(cmp.Or(reason, "it says only that something was received"))
+			e.leave(cmp.Or(reason, reasonReceipt))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package choose
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -32,7 +33,27 @@ func chooseThread(c *chooser, slot *Slot) []*Candidate {
 		}
 		candidates = append(candidates, transcript(c, s, place, slot)...)
 	}
+	if slot.FillRest {
+		deferOthers(c, candidates)
+	}
 	return capItems(candidates, slot)
+}
+
+// othersCount is how many messages of other conversations a transcript has before what was found for the message.
+const othersCount = 12
+
+// deferOthers leaves the older messages of other conversations to what the budget leaves: those that matter now are
+// found.
+func deferOthers(c *chooser, candidates []*Candidate) {
+	n := 0
+	for _, e := range candidates {
+		if e.SessionID == c.Session.ID || e.Left != "" || e.Deferred != "" {
+			continue
+		}
+		if n++; n > othersCount {
+			e.Deferred = fmt.Sprintf("before the last %d messages of other conversations", othersCount)
+		}
+	}
 }
 
 // transcriptGroup is the frame of a sitting's messages of one local day.

@@ -41,6 +41,7 @@ func chooseTimeline(c *chooser, slot *Slot) []*Candidate {
 		e.Why = "the message asks for what was said over time, and this conversation touches it"
 		capPassage(e, slot, asked)
 		capChars(e, slot)
+		correct(c, e)
 		e.Kind = "line" // another block may have the message
 	}
 	byTime := slices.Clone(lines)

@@ -51,7 +51,9 @@ type Sources struct {
 	// HasLongTerm is false if long-term memory could not be read. Snapshot has what may be used of it.
 	HasLongTerm bool
 	Snapshot    longterm.Snapshot
-	Coach       longterm.Coach
+	// Ended has the memory that ended last of each message that is evidence of one, by the message's id.
+	Ended map[string]longterm.Memory
+	Coach longterm.Coach
 	// Hits are what the search found, best first.
 	Hits    []recall.Hit
 	origins map[string]origin
@@ -106,9 +108,17 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	if coach, ok := snapshot.Coaches[src.CoachID]; ok {
 		src.Coach = coach
 	}
+	src.Ended = map[string]longterm.Memory{}
 	for _, m := range snapshot.Memories {
-		if m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m) {
+		switch {
+		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
+		case m.EndedReason != "" && !m.HeldAt(src.Now.In(src.Zone)):
+			for _, id := range m.MessageIDs {
+				if src.Ended[id].ValidUntil.Before(m.ValidUntil) {
+					src.Ended[id] = m
+				}
+			}
 		}
 	}
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {

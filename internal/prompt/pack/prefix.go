@@ -32,7 +32,8 @@ const (
 const (
 	// budgetSteps is how many steps a budget has. Room for what changes is kept in whole steps.
 	budgetSteps = 12
-	// suffixSteps and sessionSteps are the least that is kept for the volatile suffix and for the session's messages.
+	// suffixSteps and sessionSteps are the least that is kept for the volatile suffix and for the session's messages. The
+	// suffix is kept half of what the rules, safety and the session's messages leave, so that a message that asks has it.
 	suffixSteps, sessionSteps = 2, 3
 	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
 	// found may take half a step in any case.
@@ -64,8 +65,10 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	turns := p.stepUp(suffix+p.step()/2, suffixSteps) - suffix + p.stepUp(session, sessionSteps) - session
-	p.keep(turns, reservedForTurns, func() {
+	forSession := p.stepUp(session, sessionSteps)
+	left := p.limit.Tokens - (p.spent.Tokens - suffix - session) - forSession
+	forSuffix := p.stepUp(max(suffix+p.step()/2, left/2), suffixSteps)
+	p.keep(forSuffix-suffix+forSession-session, reservedForTurns, func() {
 		p.addBlocks(filter(blocks[i:], (*Block).isStable))
 		p.addLeftovers(filter(blocks, (*Block).isStable))
 	})

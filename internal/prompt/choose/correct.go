@@ -1,0 +1,89 @@
+package choose
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/prompt/query"
+)
+
+// correctionChars limits what replaced a statement, in the message that made it.
+const correctionChars = 160
+
+// correct marks a message from elsewhere that made a statement which holds no more, with what took its place, so that
+// the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)".
+func correct(c *chooser, e *Candidate) {
+	m, ended := c.Ended[e.ID]
+	if !ended || e.Kind == kindCheckIn {
+		return
+	}
+	day := calendar.Date(m.ValidUntil, c.Zone)
+	mark := map[longterm.EndedReason]string{
+		longterm.EndedReplaced: "since replaced on ", longterm.EndedFalse: "not true, the user said on ",
+	}[m.EndedReason]
+	mark = cmp.Or(mark, "over since ") + day
+	if by := successor(c, m); by != "" {
+		mark += ": " + excerpt(by, correctionChars)
+	}
+	e.Text, e.Tokens = e.Text+" ("+mark+")", 0
+}
+
+// successor returns the content of the memory that holds now in place of one, where this prompt may have it.
+func successor(c *chooser, m longterm.Memory) string {
+	for range maxSuccessors {
+		is := func(by longterm.Memory) bool { return by.ID == m.SupersededBy }
+		if i := slices.IndexFunc(c.Snapshot.Memories, is); i >= 0 {
+			return c.Snapshot.Memories[i].Content
+		}
+		next := slices.Collect(maps.Values(c.Ended))
+		i := slices.IndexFunc(next, is)
+		if i < 0 {
+			break
+		}
+		m = next[i]
+	}
+	return ""
+}
+
+// maxSuccessors is how often a statement may have been replaced until its successor is not looked for.
+const maxSuccessors = 8
+
+// withQuestions puts what a short answer of the assistant answers directly behind it, so that a budget has both: "Yes,
+// twice a week." says nothing alone.
+func withQuestions(hits []found) []found {
+	type place struct {
+		session string
+		seq     int
+	}
+	places := map[place]int{}
+	for i, h := range hits {
+		if h.Role == conversation.RoleUser && h.SessionID != "" {
+			places[place{h.SessionID, h.seq}] = i
+		}
+	}
+	out, taken := make([]found, 0, len(hits)), make([]bool, len(hits))
+	for i, h := range hits {
+		if taken[i] {
+			continue
+		}
+		out = append(out, h)
+		q, known := places[place{h.SessionID, h.seq - 1}]
+		if isAnswer := h.Role == conversation.RoleAssistant && h.Tokens <= shortTokens; !isAnswer || !known ||
+			h.irrelevant || q < i || isEmptyAnswer(h.Candidate) {
+			continue
+		}
+		question := hits[q]
+		question.irrelevant, taken[q] = false, true
+		out = append(out, question)
+	}
+	return out
+}
+
+// isEmptyAnswer reports whether a message of the assistant says nothing but that another one was received.
+func isEmptyAnswer(e *Candidate) bool {
+	return e.Role == conversation.RoleAssistant && query.IsReceipt(e.Text)
+}

@@ -1,0 +1,106 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/recall"
+)
+
+// recalled is a user with messages of long ago, found best first.
+func recalled(w *fixture, lines ...line) (*person, prompt.Request) {
+	p := w.user("u")
+	p.converse("past", "program_designer", "c", now.Add(-900*time.Hour), lines...)
+	for i := range p.messages {
+		p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.9 - float64(i)/100, Message: &p.messages[i]})
+	}
+	p.converse("here", "coach_conversation", "c", now.Add(-time.Minute))
+	return p, prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "Where do I live?", SkipSave: true,
+	}
+}
+
+// ended is a memory that ended, with the message that it is from.
+func ended(id, by string, reason longterm.EndedReason, at time.Time, message string) longterm.Memory {
+	return longterm.Memory{
+		ID: id, Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user said " + id + ".",
+		SupersededBy: by, EndedReason: reason, ValidUntil: at, MessageIDs: []string{message},
+	}
+}
+
+// TestCorrectionsTravel marks a found message whose statement was replaced, once or twice, taken back or is over, with
+// what took its place, at any budget that has the message at all. Messages whose statements hold have no mark.
+func TestCorrectionsTravel(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p, r := recalled(w, says(0, "I live in Porto."), says(1, "I have a dog."), says(2, "I am a pirate king."),
+		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)))
+	day := now.AddDate(0, 0, -9)
+	p.snapshot.Memories = []longterm.Memory{
+		ended("porto", "faro", longterm.EndedReplaced, day, "msg_past_1"),
+		ended("faro", "lagos", longterm.EndedReplaced, day, "msg_other"),
+		{ID: "lagos", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user lives in Lagos."},
+		ended("dog", "", longterm.EndedOver, day, "msg_past_2"), ended("king", "", longterm.EndedFalse, day, "msg_past_3"),
+		{ID: "nurse", Type: longterm.ProfileMemory, Content: "Is a nurse.", MessageIDs: []string{"msg_past_4"}},
+		ended("rome", "lagos", longterm.EndedReplaced, day, "msg_past_5"),
+	}
+	for budget := 256; budget < 4000; budget += 61 {
+		r.Budget = &prompt.Budget{Tokens: budget}
+		text := systemText(build(t, w.service(now), "u", r))
+		for said, mark := range map[string]string{
+			"I live in Porto.":    " (since replaced on 27 January 2026: The user lives in Lagos.)",
+			"I have a dog.":       " (over since 27 January 2026)",
+			"I am a pirate king.": " (not true, the user said on 27 January 2026)",
+			"I work as a nurse.":  "\n",
+		} {
+			if _, rest, told := strings.Cut(text, "[User] "+said); told && !strings.HasPrefix(rest+"\n", mark) {
+				t.Errorf("%d tokens: %q is followed by %.80q", budget, said, rest)
+			}
+		}
+		if strings.Contains(text, "Rome is loud") && !strings.Contains(text, "… (since replaced on 27 January 2026: The") {
+			t.Errorf("%d tokens: a long message lost its mark:\n%s", budget, text)
+		}
+		if budget > 3000 && strings.Count(text, "since replaced") != 2 {
+			t.Errorf("%d tokens: marks are missing:\n%s", budget, text)
+		}
+	}
+}
+
+// TestSuccessorOfAnotherContext marks a message whose successor the user keeps apart, without a word of it.
+func TestSuccessorOfAnotherContext(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p, r := recalled(w, says(0, "I live in Porto."))
+	p.converse("apart", "workout_log", "c", now.Add(-99*time.Hour), says(0, "secret-home"))
+	p.access.Preferences.Unshared = map[string]bool{"workout_log": true}
+	p.snapshot.Memories = []longterm.Memory{
+		ended("porto", "faro", longterm.EndedReplaced, now.AddDate(0, 0, -9), "msg_past_1"),
+		{
+			ID: "faro", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "secret-home",
+			MessageIDs: []string{"msg_apart_1"},
+		},
+	}
+	text := systemText(build(t, w.service(now), "u", r))
+	if !strings.Contains(text, "in Porto. (since replaced on 27 January 2026)") || strings.Contains(text, "secret") {
+		t.Error(text)
+	}
+}
+
+// TestAnswersGoWithTheirQuestions tells a short answer of the assistant with what it answers, also where that alone is
+// not relevant, and no answer that says only that something was received.
+func TestAnswersGoWithTheirQuestions(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p, r := recalled(w, says(0, "How often should I stretch?"), answers(1, "Twice a week."), says(2, "I moved the mat."),
+		answers(3, "Noted."), says(4, "Unrelated words."))
+	p.hits[0].Irrelevant, p.hits[0].Score = true, 0.001
+	p.hits[4].Irrelevant, p.hits[4].Score = true, 0.001
+	text := systemText(build(t, w.service(now), "u", r))
+	if !strings.Contains(text, "[User] How often should I stretch?\n[Assistant] Twice a week.") ||
+		strings.Contains(text, "Noted.") || strings.Contains(text, "Unrelated") {
+		t.Error(text)
+	}
+}
