@@ -15,7 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
-	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // Each step gets the part of the recipe and the request that it knows.
@@ -104,17 +104,21 @@ func (o checkedRequest) previous(src *gather.Sources) pack.Previous {
 	return previous
 }
 
-// askedProbability is how likely the best hit is what a message asks for that asks for something from elsewhere. Of
-// messages that go on with a chat, some reach it, too: that costs tokens, and a question without its evidence an answer
-// (docs/adr/0068).
-const askedProbability = 0.15
+// askedProbability is how likely the best hit is what a message asks for that asks for something from elsewhere, and
+// plainProbability where the message is plainly a question for it. Of messages that go on with a chat, some reach it,
+// too: that costs tokens, and a question without its evidence an answer (docs/adr/0068).
+const askedProbability, plainProbability = 0.15, 0.05
 
 // asks reports whether the message asks for something that was said elsewhere.
 func asks(src *gather.Sources) bool {
-	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 ||
-		slices.ContainsFunc(src.Hits, func(h recall.Hit) bool {
-			return (h.Message != nil || h.CheckIn != nil) && h.Value() >= askedProbability
-		})
+	best := 0.0
+	for _, h := range src.Hits {
+		if h.Message != nil || h.CheckIn != nil {
+			best = max(best, h.Value())
+		}
+	}
+	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 || best >= askedProbability ||
+		best >= plainProbability && rank.NewQuery(query.Part(src.Message), src.Now).Asks()
 }
 
 // strategy returns the strategy that the request names, else the recipe's.

@@ -78,10 +78,12 @@ func NewQuery(text string, now time.Time) *Query {
 	return q
 }
 
+// Asks reports whether the query plainly asks for something that was said: when, how many, who or where, or by whom.
+func (q *Query) Asks() bool { return q.when || q.number || q.name || q.asksUser || q.asksAssistant }
+
 // isSmallTalk reports whether a query of these terms asks for nothing.
 func (q *Query) isSmallTalk(terms []string) bool {
-	asks := q.when || q.number || q.name || q.asksUser || q.asksAssistant
-	return !asks && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms()[term] })
+	return !q.Asks() && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms()[term] })
 }
 
 // capitalised returns the words with a capital first letter, in lower case.
