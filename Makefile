@@ -170,7 +170,7 @@ generators-check: $(GENERATORS)/.stamp ## Generate clients from the OpenAPI docu
 clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test them: the vectors, the story of two screens, the packages
 	@tools/need go java node python
 	@go test ./clients/...
-	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc
+	@cd $(TYPESCRIPT) && node tools/types.mjs --check && rm -rf dist && node_modules/.bin/tsc && node_modules/.bin/tsc -p test/types
 	@go run ./clients/check clients/test $(PYTHON)
 
 # One stack is shared by all of them. Examples with a check are run, too.
@@ -180,10 +180,13 @@ adapters: $(TYPESCRIPT_MODULES) $(BIN)/strict ## Test the adapters for framework
 	@cd $(TYPESCRIPT) && rm -rf dist && node_modules/.bin/tsc
 	@NEWEST="$(NEWEST)" go run ./clients/check adapters/check $(CACHE)/adapters $(ADAPTER)
 
-.PHONY: clients-packages
-clients-packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack the clients into dist
-	@tools/need node python
-	@clients/pack $(PYTHON) dist
+.PHONY: packages
+packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack clients and adapters into dist: make packages [TRY=1] installs each in an empty folder, too
+	@tools/need node npm python
+	@rm -rf dist
+	@clients/pack $(PYTHON) dist $(patsubst %/,%,$(dir $(sort $(wildcard clients/*/package.json clients/*/pyproject.toml)) \
+	  $(sort $(wildcard adapters/*/package.json adapters/*/pyproject.toml))))
+	@[ -z "$(TRY)" ] || adapters/install $(sort $(wildcard clients/*/README.md adapters/*/README.md))
 
 .PHONY: clients-types
 clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document

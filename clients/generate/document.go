@@ -18,11 +18,13 @@ var repeatable = []string{
 
 // schema is the part of a JSON schema that the clients are generated from.
 type schema struct {
-	Ref                  string             `json:"$ref"`
-	Type                 any                `json:"type"`
-	Format               string             `json:"format"`
-	Description          string             `json:"description"`
-	Enum                 []any              `json:"enum"`
+	Ref         string `json:"$ref"`
+	Type        any    `json:"type"`
+	Format      string `json:"format"`
+	Description string `json:"description"`
+	Enum        []any  `json:"enum"`
+	// AppDefined says that the values of Enum are those of one app, and another app has others.
+	AppDefined           bool               `json:"x-app-defined"`
 	Items                *schema            `json:"items"`
 	Properties           map[string]*schema `json:"properties"`
 	Required             []string           `json:"required"`

@@ -16,22 +16,25 @@ from __future__ import annotations
 // pythonModels returns models.py: a dataclass for each schema.
 func pythonModels(d *document) string {
 	var b strings.Builder
-	b.WriteString(pythonHead + "from dataclasses import dataclass\n" +
-		"from datetime import datetime\nfrom typing import Any, ClassVar, Literal\n")
+	b.WriteString(pythonHead + "from dataclasses import dataclass, field\n" +
+		"from datetime import datetime\nfrom typing import Any, Literal\n")
+	fmt.Fprintf(&b, "\nVERSION = %q\n\"\"\"The version of the API and of this package.\"\"\"\n", d.Info.Version)
 	for _, name := range d.schemas() {
 		s := d.Components.Schemas[name]
-		if s.Properties == nil {
+		if s.Properties == nil || isProvider(name) {
 			continue
 		}
 		fmt.Fprintf(&b, "\n\n@dataclass(kw_only=True)\nclass %s:\n", name)
-		writeIrregular(&b, s)
 		if len(s.Properties) == 0 {
 			b.WriteString("    pass\n")
 		}
 		for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
 			property, fallback := s.Properties[p], ""
 			kind := d.python(property)
-			if !slices.Contains(s.Required, p) {
+			switch {
+			case isProvider(property.name()):
+				fallback = " = field(default_factory=dict)"
+			case !slices.Contains(s.Required, p):
 				kind, fallback = optional(kind), " = None"
 			}
 			fmt.Fprintf(&b, "    %s: %s%s\n", snake(p), kind, fallback)
@@ -43,25 +46,13 @@ func pythonModels(d *document) string {
 	return b.String()
 }
 
-// writeIrregular writes the JSON names that are not the Python names in camelCase.
-func writeIrregular(b *strings.Builder, s *schema) {
-	var irregular []string
-	for _, p := range slices.Sorted(maps.Keys(s.Properties)) {
-		if strings.Contains(p, "_") {
-			irregular = append(irregular, fmt.Sprintf("%q: %q", snake(p), p))
-		}
-	}
-	if len(irregular) > 0 {
-		fmt.Fprintf(b, "    _names: ClassVar[dict[str, str]] = {%s}\n", strings.Join(irregular, ", "))
-	}
-}
-
 // pythonOperations returns operations.py: a method for each operation, for the client and for the asynchronous one.
 func pythonOperations(d *document) string {
 	var b strings.Builder
-	b.WriteString(pythonHead + "from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Sequence\n" +
-		"from datetime import datetime\nfrom typing import Any, Literal\n\nfrom . import models as m\n" +
-		"from .calls import UNSET, Calls, ChatEvent, Operation, Unset\nfrom .pages import AsyncPages, Pages\n")
+	b.WriteString(pythonHead + "from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Generator, " +
+		"Iterator, Mapping, Sequence\n" +
+		"from datetime import datetime\nfrom typing import Any, Literal, Required, TypedDict\n\nfrom . import models as m\n" +
+		"from .calls import UNSET, Calls, ChatEvent, Operation, Settings, Unset\nfrom .pages import AsyncPages, Pages\n")
 	for _, async := range []bool{false, true} {
 		name, doc := "Operations", "The operations of the API."
 		if async {
@@ -72,6 +63,7 @@ func pythonOperations(d *document) string {
 			d.writePython(&b, o, async)
 		}
 	}
+	d.writeBeginTurn(&b)
 	b.WriteString("\n\nOPERATIONS = {\n")
 	for _, o := range d.operations() {
 		fmt.Fprintf(&b, "    %q: Operation(%q, %q, %q, %s, %s),\n",
@@ -79,6 +71,26 @@ func pythonOperations(d *document) string {
 	}
 	b.WriteString("}\n")
 	return b.String()
+}
+
+// writeBeginTurn writes the arguments of begin_turn as a type, which the client's turn takes, too.
+func (d *document) writeBeginTurn(b *strings.Builder) {
+	body := d.Components.Schemas["TurnBody"]
+	if body == nil {
+		return
+	}
+	b.WriteString("\n\nclass BeginTurn(TypedDict, total=False):\n    \"\"\"The arguments of begin_turn.\"\"\"\n\n")
+	for _, p := range slices.Sorted(maps.Keys(body.Properties)) {
+		name, kind, _ := strings.Cut(d.pythonArgument(p, body.Properties[p], true), ": ")
+		if slices.Contains(body.Required, p) {
+			kind = "Required[" + kind + "]"
+		} else {
+			kind = optional(kind)
+		}
+		fmt.Fprintf(b, "    %s: %s\n", name, kind)
+	}
+	b.WriteString("    timeout: float | None\n    attempts: int | None\n    headers: Mapping[str, str] | None\n" +
+		"    idempotency_key: str | None\n")
 }
 
 func (d *document) writePython(b *strings.Builder, o *operation, async bool) {
@@ -103,15 +115,16 @@ func (d *document) writePython(b *strings.Builder, o *operation, async bool) {
 		arguments = append(arguments, d.pythonArgument(p.Name, &p.Schema, p.Required))
 		query = append(query, fmt.Sprintf("%q: %s", p.Name, snake(p.Name)))
 	}
-	arguments = append(arguments, "timeout: float | None = None")
+	arguments = append(arguments, "timeout: float | None = None", "attempts: int | None = None",
+		"headers: Mapping[str, str] | None = None")
 	if o.keyed() {
 		arguments = append(arguments, "idempotency_key: str | None = None")
 	}
 	fmt.Fprintf(b, "\n    def %s(\n        %s,\n    ) -> %s:\n        %s\n        return self._call(\n",
 		snake(o.OperationID), strings.Join(arguments, ",\n        "), d.pythonReturn(o, async),
 		docstring(o.doc(), "        "))
-	fmt.Fprintf(b, "            OPERATIONS[%q], [%s], %s, {%s}, timeout, %s)\n", snake(o.OperationID),
-		strings.Join(path, ", "), pythonBody(o, fields), strings.Join(query, ", "),
+	fmt.Fprintf(b, "            OPERATIONS[%q], [%s], %s, {%s}, Settings(timeout, attempts, headers, %s))\n",
+		snake(o.OperationID), strings.Join(path, ", "), pythonBody(o, fields), strings.Join(query, ", "),
 		map[bool]string{true: "idempotency_key", false: "None"}[o.keyed()])
 }
 
@@ -150,7 +163,7 @@ func (d *document) pythonReturn(o *operation, async bool) string {
 		}
 		return fmt.Sprintf("%sPages[%s%s]", prefix, module, d.python(item))
 	case "events":
-		return prefix + "Iterator[ChatEvent]"
+		return map[bool]string{true: "AsyncGenerator[ChatEvent, None]", false: "Generator[ChatEvent, None, None]"}[async]
 	case "lines":
 		return prefix + "Iterator[dict[str, Any]]"
 	}
@@ -182,8 +195,11 @@ func (d *document) python(s *schema) string {
 		return "Any"
 	}
 	if name := s.name(); name != "" {
-		if d.Components.Schemas[name].Properties == nil {
+		switch {
+		case d.Components.Schemas[name].Properties == nil:
 			return "Any"
+		case isProvider(name):
+			return providerDict
 		}
 		return name
 	}
@@ -192,6 +208,9 @@ func (d *document) python(s *schema) string {
 	switch {
 	case len(s.Enum) > 0:
 		text = "Literal[" + words(s.Enum) + "]"
+		if s.AppDefined {
+			text += " | str"
+		}
 	case s.Format == "date-time":
 		text = "datetime"
 	case kind == "array":
@@ -206,6 +225,13 @@ func (d *document) python(s *schema) string {
 	}
 	return text
 }
+
+// providerDict is the type of a prompt as a provider takes it: a dict for ** in a call of the provider's library. It is
+// empty where the format was not asked for.
+const providerDict = "dict[str, Any]"
+
+// isProvider reports whether a schema is a part of a prompt as a provider takes it.
+func isProvider(name string) bool { return strings.HasPrefix(name, "Provider") }
 
 func optional(kind string) string {
 	if kind == "Any" || strings.HasSuffix(kind, " | None") {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -55,7 +56,9 @@ func (c *call) attempt(read func(status int, body io.ReadCloser) error) error {
 		return fmt.Errorf("get a token: %w", err)
 	}
 	c.setHeaders(r.Header)
+	begun := time.Now()
 	answer, err := c.client.config.HTTP.Do(r)
+	c.log(answer, time.Since(begun))
 	if err != nil {
 		return &LostAnswerError{Err: err}
 	}
@@ -66,7 +69,19 @@ func (c *call) attempt(read func(status int, body io.ReadCloser) error) error {
 	if c.lost && c.p.method == http.MethodDelete && answer.StatusCode == http.StatusNotFound {
 		return nil // the attempt whose answer was lost has deleted it
 	}
-	return readProblem(answer)
+	return readProblem(answer, c.p.address())
+}
+
+// log tells the app's log of an attempt. The answer is nil where none came.
+func (c *call) log(answer *http.Response, took time.Duration) {
+	if c.client.config.Log == nil {
+		return
+	}
+	made := Attempted{Method: c.p.method, URL: c.p.address(), Duration: took}
+	if answer != nil {
+		made.Status, made.RequestID = answer.StatusCode, answer.Header.Get("X-Request-Id")
+	}
+	c.client.config.Log(made)
 }
 
 func (p *prepared) address() string {
@@ -77,6 +92,7 @@ func (p *prepared) address() string {
 }
 
 func (c *call) setHeaders(h http.Header) {
+	maps.Copy(h, c.p.headers)
 	h.Set("Authorization", "Bearer "+c.token)
 	if c.p.body != nil {
 		h.Set("Content-Type", "application/json")
@@ -99,6 +115,16 @@ func (c *call) renews(failure error) bool {
 	return c.client.tokens.drop(c.token)
 }
 
+// renewDeadline begins the call's time again if a stream has stalled, and reports whether it has.
+func (c *call) renewDeadline() bool {
+	if c.outer.Err() != nil || !errors.Is(context.Cause(c.ctx), ErrTimeout) {
+		return false
+	}
+	c.end()
+	c.deadline = newDeadline(c.outer, c.p.timeout)
+	return true
+}
+
 // next waits before the next attempt. It returns an error where no attempt is left.
 func (c *call) next(failure error) error {
 	if c.ctx.Err() != nil {
@@ -112,7 +138,7 @@ func (c *call) next(failure error) error {
 	} else if !isProblem || !problem.mayPass() {
 		return failure
 	}
-	wait := time.Duration(rand.Float64() * float64(min(100*time.Millisecond<<c.made, 5*time.Second)))
+	wait := time.Duration((0.5 + rand.Float64()/2) * float64(min(500*time.Millisecond<<c.made, 8*time.Second)))
 	if isProblem && problem.RetryAfter != nil {
 		wait = *problem.RetryAfter
 	}
@@ -120,7 +146,7 @@ func (c *call) next(failure error) error {
 	if !isProblem || problem.Status != http.StatusConflict {
 		c.made++
 	}
-	if c.made >= c.client.config.Attempts || !c.allows(wait) {
+	if c.made >= c.p.attempts || !c.allows(wait) {
 		return failure
 	}
 	return c.wait(wait)

@@ -26,15 +26,15 @@ func (c *Client) chat(ctx context.Context, r request, options []Option) iter.Seq
 			return
 		}
 		call := c.begin(ctx, p)
-		defer call.end()
+		defer func() { call.end() }() // a stream that is joined again has another deadline
 		if err := call.converse(yield); err != nil {
 			yield(ChatEvent{}, err)
 		}
 	}
 }
 
-// converse yields the events of an answer. After a cut it asks again with the same key, and goes on where the text
-// ended.
+// converse yields the events of an answer. After a cut, and where the stream stalls, it asks again with the same key,
+// and goes on where the text ended.
 func (c *call) converse(yield func(ChatEvent, error) bool) error {
 	var known replay
 	for {
@@ -48,6 +48,9 @@ func (c *call) converse(yield func(ChatEvent, error) bool) error {
 		if !errors.As(err, &lost) {
 			return err
 		}
+		if c.renewDeadline() {
+			err = &LostAnswerError{Err: fmt.Errorf("the server gave no sign for %s", c.p.timeout)}
+		}
 		if err := c.next(err); err != nil {
 			return err
 		}
@@ -57,7 +60,7 @@ func (c *call) converse(yield func(ChatEvent, error) bool) error {
 // listen yields what is new in one stream. It returns no error after the last event, or when the app stops.
 func (c *call) listen(body io.ReadCloser, known *replay, yield func(ChatEvent, error) bool) error {
 	defer body.Close()
-	for from, err := range serverEvents(body) {
+	for from, err := range serverEvents(signs{body, c.deadline}) {
 		if err != nil {
 			return err
 		}

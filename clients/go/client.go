@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -29,10 +30,13 @@ type Config struct {
 	Token string
 	// TokenSource gets a token. It is called again when the token is about to expire, or is refused.
 	TokenSource func(ctx context.Context) (string, error)
-	// Timeout is the time for a call with all its repeats. Default: 30 s, and 120 s between two events of a stream.
+	// Timeout is the time for a call with all its repeats. Default: 30 s. A stream without a sign of the server for so
+	// long is joined again.
 	Timeout time.Duration
-	// Attempts is how often a call is made at most. Default: 4.
+	// Attempts is how often a call is made at most. Default: 5, over about 8 s.
 	Attempts int
+	// Log gets each attempt when it is answered, or got no answer. Default: nothing is logged.
+	Log func(Attempted)
 	// HTTP sends the requests. Default: http.DefaultClient.
 	HTTP *http.Client
 }
@@ -42,20 +46,50 @@ type Client struct {
 	config Config
 	tokens *tokens
 	user   string
+	// wrong is what is wrong with the config. Every call returns it.
+	wrong error
 }
 
-// New returns a client.
+// Attempted is one attempt of a call, for the app's log. It has no token and no content.
+type Attempted struct {
+	Method, URL string
+	// Status is that of the answer, or 0 where none came.
+	Status   int
+	Duration time.Duration
+	// RequestID is the id by which the server's log has the request, or empty.
+	RequestID string
+}
+
+// New returns a client. Where an address or the token is missing, its calls say so.
 func New(config Config) *Client {
 	if config.HTTP == nil {
 		config.HTTP = http.DefaultClient
 	}
 	if config.Attempts == 0 {
-		config.Attempts = 4
+		config.Attempts = 5
 	}
 	if config.StreamURL == "" {
 		config.StreamURL = config.BaseURL
 	}
-	return &Client{config: config, tokens: newTokens(config)}
+	return &Client{config: config, tokens: newTokens(config), wrong: config.check()}
+}
+
+// check returns what is wrong with a config, or nil.
+func (config Config) check() error {
+	addresses := map[string]string{"BaseURL": config.BaseURL, "StreamURL": config.StreamURL}
+	for _, name := range []string{"BaseURL", "StreamURL"} {
+		address, err := url.Parse(addresses[name])
+		switch {
+		case err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https":
+			return fmt.Errorf("%s is %q: it has to be an address such as https://api.example.com", name, addresses[name])
+		case strings.HasSuffix(strings.TrimRight(address.Path, "/"), "/v1"):
+			return fmt.Errorf("%s ends in /v1, which the client adds: leave it out", name)
+		}
+	}
+	if config.Token == "" && config.TokenSource == nil {
+		return errors.New("Token and TokenSource are missing: set one of them")
+	}
+	return nil
 }
 
 // As returns a client that acts for a user with the server's credential. It shares the token and the connections.
@@ -71,6 +105,12 @@ type Option func(*prepared)
 // IdempotencyKey sets the key of a call, for an app that makes the call again after it was restarted. Without it each
 // call has a new key. Operations that take no key do not send it.
 func IdempotencyKey(key string) Option { return func(p *prepared) { p.key = key } }
+
+// Attempts sets how often the call is made at most.
+func Attempts(most int) Option { return func(p *prepared) { p.attempts = most } }
+
+// Header sets a header of the call.
+func Header(name, value string) Option { return func(p *prepared) { p.headers.Set(name, value) } }
 
 // Timeout sets the time for a call with all its repeats; in a stream, between two events.
 func Timeout(d time.Duration) Option { return func(p *prepared) { p.timeout = d } }
@@ -89,15 +129,20 @@ type prepared struct {
 	query            url.Values
 	body             []byte
 	timeout          time.Duration
+	attempts         int
+	headers          http.Header
 }
 
 // prepare encodes a call.
 func (c *Client) prepare(r request, options []Option) (*prepared, error) {
-	p := &prepared{method: r.method, url: c.config.BaseURL, timeout: 30 * time.Second}
-	if r.stream {
-		p.url, p.timeout = c.config.StreamURL, 120*time.Second
+	if c.wrong != nil {
+		return nil, c.wrong
 	}
-	if strings.HasPrefix(r.path, "/v1/turns") {
+	p := &prepared{
+		method: r.method, url: c.config.BaseURL, timeout: 30 * time.Second, attempts: c.config.Attempts,
+		headers: http.Header{"User-Agent": {"throughline-go/" + Version}},
+	}
+	if r.stream || strings.HasPrefix(r.path, "/v1/turns") {
 		p.url = c.config.StreamURL
 	}
 	p.url = strings.TrimRight(p.url, "/") + fill(r.path, r.in)

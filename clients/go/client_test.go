@@ -53,6 +53,45 @@ func jwt(left time.Duration) string {
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".x"
 }
 
+// TestConfigIsChecked expects every call of a client to say what is wrong with its config.
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	for want, config := range map[string]throughline.Config{
+		`BaseURL is "": it has to be an address`:               {Token: "t"},
+		`BaseURL is "localhost:8080": it has to be an address`: {BaseURL: "localhost:8080", Token: "t"},
+		"BaseURL ends in /v1":                                  {BaseURL: "https://api/v1/", Token: "t"},
+		`StreamURL is "coach": it has to be an address`:        {BaseURL: "https://api", StreamURL: "coach", Token: "t"},
+		"Token and TokenSource are missing":                    {BaseURL: "https://api"},
+	} {
+		if _, err := throughline.New(config).GetSeed(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+// TestAttemptsAreLogged expects the log of each attempt, and a call's own headers and attempts.
+func TestAttemptsAreLogged(t *testing.T) {
+	t.Parallel()
+	var logged []throughline.Attempted
+	var traces []string
+	client := throughline.New(throughline.Config{
+		BaseURL: "http://api", Token: "t", Log: func(a throughline.Attempted) { logged = append(logged, a) },
+		HTTP: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			traces = append(traces, r.Header.Get("X-Trace"))
+			header := http.Header{"Retry-After": {"0"}, "X-Request-Id": {"r1"}}
+			return &http.Response{StatusCode: 503, Header: header, Body: http.NoBody}, nil
+		})},
+	})
+	_, err := client.GetSeed(t.Context(), throughline.Attempts(2), throughline.Header("X-Trace", "x"))
+	want := "http://api/v1/seed answered without a problem document (request r1)"
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Error(err)
+	}
+	if len(logged) != 2 || logged[1].Status != 503 || logged[1].RequestID != "r1" || fmt.Sprint(traces) != "[x x]" {
+		t.Errorf("%+v %v", logged, traces)
+	}
+}
+
 // TestTokenIsKept expects a token for all calls until 30 s before its end.
 func TestTokenIsKept(t *testing.T) {
 	t.Parallel()

@@ -2,11 +2,13 @@ package throughline
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
 // deadline is the time that a call may take, and its cancellation.
 type deadline struct {
+	outer   context.Context
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	timer   *time.Timer
@@ -15,7 +17,7 @@ type deadline struct {
 }
 
 func newDeadline(ctx context.Context, timeout time.Duration) *deadline {
-	d := &deadline{timeout: timeout, ends: time.Now().Add(timeout)}
+	d := &deadline{outer: ctx, timeout: timeout, ends: time.Now().Add(timeout)}
 	d.ctx, d.cancel = context.WithCancelCause(ctx)
 	d.timer = time.AfterFunc(timeout, func() { d.cancel(ErrTimeout) })
 	return d
@@ -49,6 +51,20 @@ func (d *deadline) wait(duration time.Duration) error {
 	case <-d.ctx.Done():
 		return context.Cause(d.ctx)
 	}
+}
+
+// signs begins the timeout again with each piece of a stream: also with a comment, which says that the server works.
+type signs struct {
+	io.Reader
+	*deadline
+}
+
+func (s signs) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if n > 0 {
+		s.extend()
+	}
+	return n, err //nolint:wrapcheck // the caller wraps it
 }
 
 // end ends the call and its connection.

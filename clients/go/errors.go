@@ -40,16 +40,20 @@ func (e *ProblemError) Error() string {
 	for _, field := range e.Errors {
 		fmt.Fprintf(&b, " [%s: %s]", field.Field, field.Message)
 	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, " (request %s)", e.RequestID)
+	}
 	return b.String()
 }
 
 // mayPass reports whether the same call may succeed later.
 func (e *ProblemError) mayPass() bool {
-	return slices.Contains([]int{429, 502, 503, 504}, e.Status) || e.Status == http.StatusConflict && e.RetryAfter != nil
+	return slices.Contains([]int{429, 500, 502, 503, 504}, e.Status) ||
+		e.Status == http.StatusConflict && e.RetryAfter != nil
 }
 
-// readProblem returns the problem of an answer whose status is 400 or above.
-func readProblem(answer *http.Response) error {
+// readProblem returns the problem of the answer of an address, whose status is 400 or above.
+func readProblem(answer *http.Response, address string) error {
 	text, _ := io.ReadAll(answer.Body) // what is missing from a cut body is no problem document
 	problem := &ProblemError{}
 	if err := json.Unmarshal(text, &problem.Problem); err != nil {
@@ -62,11 +66,22 @@ func readProblem(answer *http.Response) error {
 	problem.Status = answer.StatusCode
 	problem.Type = cmp.Or(problem.Type, "about:blank")
 	problem.Title = cmp.Or(problem.Title, http.StatusText(answer.StatusCode))
-	problem.Detail = cmp.Or(problem.Detail, "the answer is not a problem document")
+	problem.Detail = cmp.Or(problem.Detail, address+" answered without a problem document")
+	problem.RequestID = cmp.Or(problem.RequestID, answer.Header.Get("X-Request-Id"))
 	problem.Code = cmp.Or(problem.Code, code)
-	if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds >= 0 {
-		wait := time.Duration(seconds) * time.Second
-		problem.RetryAfter = &wait
-	}
+	problem.RetryAfter = retryAfter(answer.Header.Get("Retry-After"))
 	return problem
+}
+
+// retryAfter returns the wait of a Retry-After, which has seconds or a date, or nil.
+func retryAfter(text string) *time.Duration {
+	var wait time.Duration
+	if seconds, err := strconv.Atoi(text); err == nil && seconds >= 0 {
+		wait = time.Duration(seconds) * time.Second
+	} else if at, err := http.ParseTime(text); err == nil {
+		wait = max(0, time.Until(at))
+	} else {
+		return nil
+	}
+	return &wait
 }

@@ -4,6 +4,9 @@ package throughline
 
 import "time"
 
+// Version is the version of the API and of this module.
+const Version = "1.0.0"
+
 // AppAgent is a part of AppDoc.
 type AppAgent struct {
 	// The id of the record.
@@ -570,7 +573,7 @@ type LlmTool struct {
 	// The name.
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
-	Parameters any `json:"parameters"`
+	Parameters map[string]any `json:"parameters"`
 }
 
 // LlmUsage is a part of ChatDone.
@@ -1185,7 +1188,7 @@ type ProviderAnthropicTool struct {
 	// What the tool does, for the model.
 	Description string `json:"description"`
 	// The JSON schema of the tool's arguments.
-	InputSchema any `json:"input_schema"`
+	InputSchema map[string]any `json:"input_schema"`
 	// The name.
 	Name string `json:"name"`
 }
@@ -1262,7 +1265,7 @@ type ProviderFunction struct {
 	// The name.
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
-	Parameters any `json:"parameters"`
+	Parameters map[string]any `json:"parameters"`
 	// Always true: the model's arguments match the schema.
 	Strict bool `json:"strict"`
 }
@@ -1306,7 +1309,7 @@ type ProviderResponseTool struct {
 	// The name.
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
-	Parameters any `json:"parameters"`
+	Parameters map[string]any `json:"parameters"`
 	// Always true: the model's arguments match the schema.
 	Strict bool `json:"strict"`
 	// Always function. One of function.
@@ -1332,7 +1335,7 @@ type ProviderToolConfig struct {
 // ProviderToolInput is a part of ProviderToolSpec.
 type ProviderToolInput struct {
 	// The JSON schema of the tool's arguments.
-	Json any `json:"json"`
+	Json map[string]any `json:"json"`
 }
 
 // ProviderToolSpec is a part of ProviderConverseTool.
@@ -1761,15 +1764,13 @@ type UiPart struct {
 	// Of a file.
 	MediaType string `json:"mediaType,omitzero"`
 	Output    any    `json:"output,omitzero"`
-	// Of a dynamic-tool: input-available, output-available, output-error.
+	// Of a tool: input-available, output-available, output-error.
 	State string `json:"state,omitzero"`
 	// Of a text or reasoning part.
 	Text string `json:"text,omitzero"`
-	// Of a dynamic-tool.
+	// Of a tool.
 	ToolCallID string `json:"toolCallId,omitzero"`
-	// Of a dynamic-tool.
-	ToolName string `json:"toolName,omitzero"`
-	// text, reasoning, dynamic-tool, file, or data- and a name.
+	// text, reasoning, file, or tool- or data- and a name.
 	Type string `json:"type"`
 	// Of a file: its address, or the app's own name of it.
 	URL string `json:"url,omitzero"`

@@ -187,6 +187,9 @@ func failure(t *testing.T, err error, said string) map[string]any {
 	if strings.Contains(said, "retryAfterMs") {
 		got["retryAfterMs"] = problem.RetryAfter.Milliseconds()
 	}
+	if strings.Contains(said, "requestId") {
+		got["requestId"] = problem.RequestID
+	}
 	if strings.Contains(said, "errors") {
 		got["errors"] = problem.Errors
 	}

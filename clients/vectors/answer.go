@@ -16,12 +16,12 @@ type answer struct {
 	Pieces int
 	// Cut breaks the connection after Text, or before any answer if there is no status.
 	Cut bool
-	// Hang gives no answer until the client goes away.
+	// Hang gives no answer, or nothing after Text if there is a status, until the client goes away.
 	Hang bool
 }
 
 func (a *answer) write(w http.ResponseWriter, r *http.Request) {
-	if a.Hang {
+	if a.Hang && a.Status == 0 {
 		<-r.Context().Done()
 		return
 	}
@@ -37,6 +37,9 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(a.Status)
 	a.writeText(w)
+	if a.Hang {
+		<-r.Context().Done()
+	}
 	if a.Cut {
 		panic(http.ErrAbortHandler)
 	}

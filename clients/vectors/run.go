@@ -77,6 +77,7 @@ func (p *run) compare(e *exchange, r *http.Request, body []byte) []string {
 		}
 		expect("the query", query, e.Query)
 	}
+	expect("the client's name in User-Agent", strings.HasPrefix(r.UserAgent(), "throughline-"), true)
 	for name, value := range e.Headers {
 		expect(name, r.Header.Get(name), value)
 	}

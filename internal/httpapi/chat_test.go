@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -165,6 +166,23 @@ func TestChatStream(t *testing.T) {
 		len(idem.BodyHash) != 64 {
 		t.Errorf("request %+v of %s", turn.got, turn.user)
 	}
+}
+
+// TestChatStreamIsAlive expects comments while the model is silent.
+func TestChatStreamIsAlive(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := newCoach(t, &fakeChat{events: func(yield func(chat.Event) bool) {
+			time.Sleep(25 * time.Second)
+			yield(event("done", text{"x"}))
+		}})
+		answer := httptest.NewRecorder()
+		h.ServeHTTP(answer, chatRequest(t, "http://coach", "user:ann", hello))
+		want := ": alive\n\n: alive\n\nevent: done\ndata: {\"text\":\"x\"}\n\n"
+		if diff := cmp.Diff(want, answer.Body.String()); diff != "" {
+			t.Errorf("stream (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestChatStreamAlwaysEnds(t *testing.T) {

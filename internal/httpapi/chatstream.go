@@ -8,6 +8,8 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -47,6 +49,7 @@ func (f *eventFrames) frames(e chat.Event) []frame {
 func (s chats) streamEvents(ctx context.Context, hc huma.Context, events iter.Seq[chat.Event], form frames) {
 	hc.SetStatus(http.StatusOK)
 	out := eventWriter{w: hc.BodyWriter()}
+	defer out.keepAlive()()
 	defer func() {
 		if v := recover(); v != nil {
 			s.logPanic(ctx, "chat", v)
@@ -61,23 +64,57 @@ func (s chats) streamEvents(ctx context.Context, hc huma.Context, events iter.Se
 	}
 }
 
+// aliveEvery is how often a stream says that the server works. Clients take a longer silence for a lost connection.
+const aliveEvery = 10 * time.Second
+
 // eventWriter writes server-sent events until the client is gone.
 type eventWriter struct {
-	w io.Writer
+	mu sync.Mutex
+	w  io.Writer
 	// gone is set after a failed write.
 	gone bool
 }
 
 // send writes frames at once.
 func (o *eventWriter) send(frames []frame) {
-	if o.gone || len(frames) == 0 {
+	if len(frames) == 0 {
 		return
 	}
 	var text bytes.Buffer
 	for _, f := range frames {
 		f.write(&text)
 	}
-	if _, err := o.w.Write(text.Bytes()); err != nil {
+	o.write(text.Bytes())
+}
+
+// keepAlive writes a comment at times, which clients skip, until the returned function is called.
+func (o *eventWriter) keepAlive() (stop func()) {
+	ticker, done, ended := time.NewTicker(aliveEvery), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				o.write([]byte(": alive\n\n"))
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+	}
+}
+
+func (o *eventWriter) write(text []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone {
+		return
+	}
+	if _, err := o.w.Write(text); err != nil {
 		o.gone = true
 		return
 	}

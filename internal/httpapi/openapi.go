@@ -72,11 +72,24 @@ var providerSchemas = map[string]string{
 	"ProviderResponses":    "The call for OpenAI's Responses. Spread it into responses.create beside model.",
 }
 
-// describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, and of the
-// values of parts, which are any JSON.
+// argumentSchemas has the property of each schema that is the JSON schema of a tool's arguments.
+var argumentSchemas = map[string]string{
+	"LlmTool": "parameters", "ProviderAnthropicTool": "input_schema", "ProviderFunction": "parameters",
+	"ProviderResponseTool": "parameters", "ProviderToolInput": "json",
+}
+
+// describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, of the values
+// of parts, which are any JSON, and of JSON schemas, which are objects.
 func describeFeatures(doc *huma.OpenAPI) {
 	for name, text := range providerSchemas {
 		doc.Components.Schemas.Map()[name].Description = text
+	}
+	for name, property := range argumentSchemas {
+		doc.Components.Schemas.Map()[name].Properties[property] = &huma.Schema{
+			Type: huma.TypeObject, Description: "The JSON schema of the tool's arguments.", AdditionalProperties: true,
+			Properties: map[string]*huma.Schema{"type": {Type: huma.TypeString, Enum: []any{"object"}}},
+			Required:   []string{"type"},
+		}
 	}
 	for _, part := range []string{"Part", "UiPart"} {
 		values := doc.Components.Schemas.Map()[part].Properties

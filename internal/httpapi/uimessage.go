@@ -18,13 +18,13 @@ type uiMessage struct {
 	Parts    []uiPart `json:"parts" doc:"The parts, or one with the content. A tool's result is in the part of its call."`
 }
 
-// uiPart is a part of a UI message: text, reasoning, dynamic-tool, file, or data- and the name of a data part.
+// uiPart is a part of a UI message: text, reasoning, file, tool- and the name of a tool, or data- and the name
+// of a data part. The AI SDK has the parts of an app's own tools so while it streams them.
 type uiPart struct {
-	Type       string          `json:"type" doc:"text, reasoning, dynamic-tool, file, or data- and a name."`
+	Type       string          `json:"type" doc:"text, reasoning, file, or tool- or data- and a name."`
 	Text       string          `json:"text,omitempty" doc:"Of a text or reasoning part."`
-	ToolName   string          `json:"toolName,omitempty" doc:"Of a dynamic-tool."`
-	ToolCallID string          `json:"toolCallId,omitempty" doc:"Of a dynamic-tool."`
-	State      string          `json:"state,omitempty" doc:"Of a dynamic-tool: input-available, output-available, output-error."`
+	ToolCallID string          `json:"toolCallId,omitempty" doc:"Of a tool."`
+	State      string          `json:"state,omitempty" doc:"Of a tool: input-available, output-available, output-error."`
 	Input      json.RawMessage `json:"input,omitempty"`
 	Output     json.RawMessage `json:"output,omitempty"`
 	ErrorText  string          `json:"errorText,omitempty" doc:"The output of a tool that failed."`
@@ -123,7 +123,7 @@ func uiParts(m conversation.Message, results map[callKey]conversation.Part) []ui
 // uiTool returns the part of a tool's call with its result, if there is one.
 func uiTool(call, result conversation.Part) uiPart {
 	shown := uiPart{
-		Type: "dynamic-tool", ToolName: call.ToolName, ToolCallID: call.ToolCallID, State: toolCalled,
+		Type: "tool-" + call.ToolName, ToolCallID: call.ToolCallID, State: toolCalled,
 		Input: call.Input,
 	}
 	switch {

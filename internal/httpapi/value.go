@@ -86,7 +86,7 @@ type contextName string
 // Schema lists the registered contexts.
 func (contextName) Schema(huma.Registry) *huma.Schema {
 	names := conversation.Contexts()
-	s := oneOfSchema("", names)
+	s := registrySchema("", names)
 	s.Examples = []any{names[0]}
 	return s
 }
@@ -96,7 +96,7 @@ type memoryType string
 
 // Schema lists the memory types of the registry.
 func (memoryType) Schema(huma.Registry) *huma.Schema {
-	return oneOfSchema("", registry.Live().MemoryTypeNames())
+	return registrySchema("", registry.Live().MemoryTypeNames())
 }
 
 // recordType is a record type that some context writes.
@@ -104,7 +104,7 @@ type recordType string
 
 // Schema lists the record types of the registered contexts.
 func (recordType) Schema(huma.Registry) *huma.Schema {
-	return oneOfSchema("", registry.Live().SummaryTypes())
+	return registrySchema("", registry.Live().SummaryTypes())
 }
 
 // id is a sessionId or coachId.
@@ -128,7 +128,7 @@ type agentID string
 
 // Schema lists the agents.
 func (agentID) Schema(huma.Registry) *huma.Schema {
-	return oneOfSchema("The part that the model plays. Default: coach.", registry.Live().AgentIDs())
+	return registrySchema("The part that the model plays. Default: coach.", registry.Live().AgentIDs())
 }
 
 // scopedID is the id of an agent whose messages are selected.
@@ -136,7 +136,7 @@ type scopedID string
 
 // Schema lists the agents.
 func (scopedID) Schema(huma.Registry) *huma.Schema {
-	return oneOfSchema("An agent. Messages without one are the coach's.", registry.Live().AgentIDs())
+	return registrySchema("An agent. Messages without one are the coach's.", registry.Live().AgentIDs())
 }
 
 // strategyName is the name of a scoping strategy.
@@ -208,6 +208,14 @@ func oneOfSchema[S ~string](description string, names []S) *huma.Schema {
 	for _, name := range names {
 		s.Enum = append(s.Enum, string(name))
 	}
+	return s
+}
+
+// registrySchema returns the schema of a text that is one of the names that the app's registry has. A client that was
+// generated with other names takes any text there.
+func registrySchema[S ~string](description string, names []S) *huma.Schema {
+	s := oneOfSchema(description, names)
+	s.Extensions = map[string]any{"x-app-defined": true}
 	return s
 }
 

@@ -2,7 +2,9 @@
 
 import asyncio
 import base64
+import copy
 import json
+import pickle
 import shutil
 import subprocess
 import sys
@@ -15,7 +17,7 @@ from pathlib import Path
 
 import httpx
 
-from throughline import AsyncClient, CallTimeoutError, Client, models
+from throughline import AsyncClient, CallTimeoutError, Client, ProblemError, models
 from throughline.codec import decode, encode
 
 
@@ -67,6 +69,31 @@ class ClientTest(unittest.TestCase):
     def client(self, answering: Answering, token="t", **options) -> Client:
         return Client("http://api/", token, http=httpx.Client(transport=answering), **options)
 
+    def test_an_address_or_a_token_that_cannot_be_is_refused(self) -> None:
+        for said, arguments in [
+            ("base_url is None: it has to be an address such as", (None, "t")),
+            ("base_url is 'localhost:8080'", ("localhost:8080", "t")), ("base_url ends in /v1", ("https://api/v1/", "t")),
+            ("stream_url is 'coach'", ("https://api", "t", "coach")), ("token is missing", ("https://api", None)),
+        ]:
+            with self.subTest(said), self.assertRaisesRegex(ValueError, f"^{said}"):
+                address, token, *stream = arguments
+                Client(address, token, stream_url=stream[0] if stream else None)
+
+    def test_each_attempt_is_logged_and_errors_can_be_copied(self) -> None:
+        logged, traces = [], []
+
+        def handle(request: httpx.Request) -> httpx.Response:
+            traces.append(request.headers["X-Trace"])
+            return httpx.Response(503, headers={"Retry-After": "0", "X-Request-Id": f"r{len(traces)}"})
+
+        client = Client("http://api", "t", http=httpx.Client(transport=httpx.MockTransport(handle)), log=logged.append)
+        with self.assertRaises(ProblemError) as raised:
+            client.get_seed(attempts=2, headers={"X-Trace": "x"})
+        self.assertEqual([(a.status, a.request_id) for a in logged], [(503, "r1"), (503, "r2")])
+        self.assertEqual(traces, ["x", "x"])
+        for again in pickle.loads(pickle.dumps(raised.exception)), copy.copy(raised.exception):
+            self.assertEqual((again.request_id, again.retry_after, str(again)), ("r2", 0, str(raised.exception)))
+
     def test_token_is_kept_until_it_is_about_to_expire(self) -> None:
         ends = iter([60, 20, 20])
         client = self.client(Answering(), lambda: jwt(next(ends)))
@@ -97,8 +124,9 @@ class ClientTest(unittest.TestCase):
         session = decode(models.Session, answer)
         self.assertEqual(session.started_at, datetime(2026, 2, 5, 18, 30, 0, 120000, timezone.utc))
         self.assertEqual(encode(session), {k: v for k, v in answer.items() if k != "later"})
-        block = decode(models.ProviderBlock, {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}})
-        self.assertEqual(encode(block)["cache_control"], {"type": "ephemeral"})
+        prompt = {"openaiChat": {"messages": [{"role": "user", "content": "Hi"}]}}
+        self.assertEqual(decode(models.Prompt, prompt).openai_chat, prompt["openaiChat"])
+        self.assertEqual(decode(models.Prompt, prompt).anthropic, {})
 
     def test_a_wait_for_a_cancelled_task_ends(self) -> None:
         async def busy(request: httpx.Request) -> httpx.Response:

@@ -46,6 +46,8 @@ def failure(error: Exception, said: dict) -> dict:
     got = {"kind": "problem", "status": error.status, "code": error.code}
     if "retryAfterMs" in said:
         got["retryAfterMs"] = error.retry_after and error.retry_after * 1000
+    if "requestId" in said:
+        got["requestId"] = error.request_id
     return got | ({"errors": encode(error.errors)} if "errors" in said else {})
 
 

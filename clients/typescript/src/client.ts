@@ -1,15 +1,17 @@
 import { Replay } from './chat.js';
 import { Deadline } from './deadline.js';
-import { ConnectionError, ProblemError } from './errors.js';
+import { ConnectionError, ProblemError, TimeoutError } from './errors.js';
 import {
-  operations, type BegunTurn, type FinishBody, type FinishedTurn, type Operations, type Problem, type TurnBody,
+  operations, version, type BegunTurn, type FinishBody, type FinishedTurn, type Operations, type Problem, type TurnBody,
 } from './operations.js';
+import type { Formatted } from './formats.js';
 import { Pages, type Page } from './pages.js';
 import { lines, serverEvents, type ServerEvent } from './stream.js';
 import { Tokens, type TokenSource } from './tokens.js';
-import { Attempts, Transport, type Outgoing } from './transport.js';
+import { type Attempted, Attempts, Transport, type Outgoing } from './transport.js';
 
 export type { ChatEvent } from './chat.js';
+export type { Attempted } from './transport.js';
 export { Pages } from './pages.js';
 
 /** One line of the export: a record with its kind. */
@@ -19,8 +21,12 @@ export type Line = { kind: string } & Record<string, unknown>;
 export interface Options {
   /** Cancels the call, and the waits between its attempts. */
   signal?: AbortSignal;
-  /** Milliseconds for the whole call with its repeats; in a stream, between two events. */
+  /** Milliseconds for the whole call with its repeats; in a stream, without a sign of the server. */
   timeout?: number;
+  /** How often the call is made at most. */
+  attempts?: number;
+  /** Go with the call, beside those of the client. */
+  headers?: Record<string, string>;
   /** Default: a new one for each call. Name one to make the same call again after a restart of the app. */
   idempotencyKey?: string;
 }
@@ -33,17 +39,18 @@ export interface ClientOptions {
   streamUrl?: string;
   /** The user's token; or, in a server, the credential that has the scope throughline/on-behalf. */
   token: TokenSource;
-  /** Milliseconds for a call. Default: 30,000, and 120,000 without an event for streams. */
+  /** Milliseconds for a call with its repeats. Default: 30,000. A stream without a sign for so long is joined again. */
   timeout?: number;
-  /** How often a call is made at most. Default: 4. */
+  /** How often a call is made at most. Default: 5, over about 8 seconds. */
   attempts?: number;
+  /** Gets each attempt when it is answered, or got no answer. */
+  log?: (attempt: Attempted) => void;
   /** Default: the global fetch. */
   fetch?: typeof globalThis.fetch;
 }
 
 /** How the client makes the call of one operation. */
 interface Call {
-  stream: boolean;
   out: Outgoing;
   options: Options;
 }
@@ -68,9 +75,13 @@ export class Client {
   #transport: Transport;
   #user: string | undefined;
 
+  /** It throws where an address or the token is missing. */
   constructor(options: ClientOptions) {
+    checkAddress('baseUrl', options.baseUrl);
+    if (options.streamUrl !== undefined) checkAddress('streamUrl', options.streamUrl);
+    if (typeof options.token !== 'function' && !options.token) throw new Error('token is missing: a token, or a function that gets one');
     this.#options = options;
-    this.#transport = new Transport(options.fetch ?? globalThis.fetch, new Tokens(options.token));
+    this.#transport = new Transport(options.fetch ?? globalThis.fetch, new Tokens(options.token), options.log);
   }
 
   /**
@@ -78,7 +89,7 @@ export class Client {
    * have such a credential, so it throws there.
    */
   as(user: string): Client {
-    if (typeof document !== 'undefined') {
+    if (inBrowser()) {
       throw new Error('the server\'s credential must not be in a browser: call as(user) in your server');
     }
     const client = new Client(this.#options);
@@ -91,8 +102,8 @@ export class Client {
    * Runs one turn with the app's own model: stores the user's message, calls answer with the prompt, and stores what it
    * returns. When answer throws, the turn is ended with that error, which is then thrown here.
    */
-  async turn(
-    body: TurnBody, answer: (turn: BegunTurn) => FinishBody | Promise<FinishBody>, options: Options = {},
+  async turn<const B extends TurnBody>(
+    body: B, answer: (turn: Formatted<BegunTurn, B>) => FinishBody | Promise<FinishBody>, options: Options = {},
   ): Promise<FinishedTurn> {
     const turn = await this.beginTurn(body, options);
     let said: FinishBody;
@@ -121,7 +132,8 @@ export class Client {
     const body = words.includes('body') ? JSON.stringify(given.shift()) : undefined;
     const query = (words.includes('query') ? given.shift() ?? {} : {}) as Record<string, unknown>;
     const options = (given.shift() ?? {}) as Options;
-    const headers: Record<string, string> = {};
+    const headers: Record<string, string> = { ...options.headers };
+    if (!inBrowser()) headers['User-Agent'] ??= `throughline-typescript/${version}`;
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     if (this.#user !== undefined) headers['Throughline-User'] = percentEncoded(this.#user);
     if (words.includes('key')) headers['Idempotency-Key'] = options.idempotencyKey ?? newKey();
@@ -129,7 +141,7 @@ export class Client {
     const stream = kind === 'events' || kind === 'lines';
     const base = (stream || path.startsWith('/v1/turns') ? this.#options.streamUrl : undefined) ?? this.#options.baseUrl;
     const call = (more?: object): Call => ({
-      stream, options, out: { method, headers, body, url: base.replace(/\/+$/, '') + filled + search({ ...query, ...more }) },
+      options, out: { method, headers, body, url: base.replace(/\/+$/, '') + filled + search({ ...query, ...more }) },
     });
     switch (kind) {
       case 'page': return new Pages((cursor) => this.#json(call(cursor === undefined ? {} : { cursor })) as Promise<Page<unknown>>);
@@ -139,10 +151,9 @@ export class Client {
     return this.#json(call());
   }
 
-  #begin(call: Call): { deadline: Deadline; attempts: Attempts } {
-    const timeout = call.options.timeout ?? this.#options.timeout ?? (call.stream ? 120_000 : 30_000);
-    const deadline = new Deadline(timeout, call.options.signal);
-    return { deadline, attempts: new Attempts(this.#options.attempts ?? 4, deadline) };
+  #begin({ options }: Call): { deadline: Deadline; attempts: Attempts } {
+    const deadline = new Deadline(options.timeout ?? this.#options.timeout ?? 30_000, options.signal);
+    return { deadline, attempts: new Attempts(options.attempts ?? this.#options.attempts ?? 5, deadline) };
   }
 
   async #json(call: Call): Promise<unknown> {
@@ -154,30 +165,38 @@ export class Client {
     }
   }
 
-  /** Yields the events of a chat. After a cut it asks again with the same key, and goes on where the text ended. */
+  /**
+   * Yields the events of a chat. After a cut, and where the stream stalls, it asks again with the same key, and goes on where
+   * the text ended.
+   */
   async *#events<T>(call: Call, replay: Repeatable<T>): AsyncGenerator<T, void, undefined> {
-    const { deadline, attempts } = this.#begin(call);
-    try {
-      for (;;) {
-        const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
+    const { attempts } = this.#begin(call);
+    for (;;) {
+      const { deadline } = this.#begin(call);
+      attempts.deadline.end();
+      attempts.deadline = deadline;
+      let opened = false;
+      try {
+        const answer = await this.#transport.send(call.out, deadline, attempts, (answered) => answered);
         if (answer.status === 204) return; // There is no answer to join.
+        opened = true;
         replay.restart();
-        try {
-          for await (const from of serverEvents(answer)) {
-            deadline.extend();
-            const event = replay.next(from);
-            if (event) yield event;
-            if (replay.done) return;
-          }
-          throw new ConnectionError('the answer was cut');
-        } catch (error) {
-          deadline.signal.throwIfAborted();
-          if (!(error instanceof ConnectionError)) throw error;
-          await attempts.next(error);
+        for await (const from of serverEvents(answer, deadline)) {
+          const event = replay.next(from);
+          if (event) yield event;
+          if (replay.done) return;
         }
+        throw new ConnectionError('the answer was cut');
+      } catch (error) {
+        let failure = deadline.signal.aborted ? deadline.signal.reason as Error : error as Error;
+        if (opened && failure instanceof TimeoutError) failure = new ConnectionError('the server gave no sign', { cause: failure });
+        if (!opened || !(failure instanceof ConnectionError)) throw failure;
+        deadline.end();
+        attempts.deadline = this.#begin(call).deadline;
+        await attempts.next(failure);
+      } finally {
+        deadline.end();
       }
-    } finally {
-      deadline.end();
     }
   }
 
@@ -191,8 +210,7 @@ export class Client {
     const { deadline, attempts } = this.#begin(call);
     try {
       const answer = await this.#transport.send(call.out, deadline, attempts, (opened) => opened);
-      for await (const text of lines(answer)) {
-        deadline.extend();
+      for await (const text of lines(answer, deadline)) {
         const line = JSON.parse(text) as Line;
         if (line.kind === 'error') throw new ProblemError(line as unknown as Problem);
         if (line.kind === 'cursor') return line.after;
@@ -230,6 +248,16 @@ function search(query: Record<string, unknown>): string {
 function percentEncoded(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
+
+/** Throws where an address is none that a path can follow. */
+function checkAddress(name: string, address: unknown): void {
+  if (typeof address !== 'string' || !/^https?:\/\/[^/]/.test(address)) {
+    throw new Error(`${name} is ${JSON.stringify(address)}: it has to be an address such as https://api.example.com`);
+  }
+  if (/\/v1\/?$/.test(address)) throw new Error(`${name} ends in /v1, which the client adds: leave it out`);
+}
+
+function inBrowser(): boolean { return typeof document !== 'undefined'; }
 
 /** Returns 128 random bits in hexadecimal. crypto.randomUUID is missing from pages without https. */
 function newKey(): string {

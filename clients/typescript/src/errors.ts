@@ -7,8 +7,12 @@ export class ProblemError extends Error {
   /** retryAfter is how many milliseconds the answer asks to wait, or undefined. */
   constructor(readonly problem: Problem, readonly retryAfter?: number) {
     super([`${problem.status} ${problem.code}: ${problem.detail}`,
-      ...(problem.errors ?? []).map((e) => `[${e.field}: ${e.message}]`)].join(' '));
+      ...(problem.errors ?? []).map((e) => `[${e.field}: ${e.message}]`),
+      ...(problem.requestId ? [`(request ${problem.requestId})`] : [])].join(' '));
   }
+
+  /** The id of the request, by which the server's log has it. It is undefined for a gateway's answer without one. */
+  get requestId(): string | undefined { return this.problem.requestId || undefined; }
 
   get status(): number { return this.problem.status; }
 
@@ -31,7 +35,6 @@ export class TimeoutError extends Error {
 
 /** Reads the problem of an answer whose status is 400 or above. */
 export async function readProblem(response: Response): Promise<ProblemError> {
-  const seconds = Number(response.headers.get('Retry-After') ?? NaN);
   const text = await response.text().catch(() => '');
   let problem: Partial<Problem> = {};
   try {
@@ -40,8 +43,15 @@ export async function readProblem(response: Response): Promise<ProblemError> {
     // A gateway answers without a problem.
   }
   return new ProblemError({
-    type: 'about:blank', title: response.statusText, detail: 'the answer is not a problem document',
+    type: 'about:blank', title: response.statusText, detail: `${response.url} answered without a problem document`,
     code: response.status >= 502 && response.status <= 504 ? 'unavailable' : 'internal',
-    ...problem, status: response.status,
-  }, Number.isNaN(seconds) ? undefined : seconds * 1000);
+    requestId: response.headers.get('X-Request-Id') ?? '', ...problem, status: response.status,
+  }, milliseconds(response.headers.get('Retry-After')));
+}
+
+/** Returns the wait of a Retry-After, which has seconds or a date, or undefined. */
+function milliseconds(wait: string | null): number | undefined {
+  if (wait === null) return undefined;
+  const ms = /^\d+$/.test(wait) ? Number(wait) * 1000 : Date.parse(wait) - Date.now();
+  return Number.isNaN(ms) ? undefined : Math.max(ms, 0);
 }

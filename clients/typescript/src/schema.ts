@@ -1114,7 +1114,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string|null}
              */
-            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | null;
+            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | null | (string & {});
             /**
              * @description null removes it.
              * @example 2026-11-20
@@ -1179,7 +1179,7 @@ export interface components {
              * @description The part that the model plays. Default: coach.
              * @enum {string|null}
              */
-            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null;
+            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null | (string & {});
             /** @description At most 256 KiB. */
             message: string;
             /**
@@ -1254,7 +1254,7 @@ export interface components {
              * @example coach_conversation
              * @enum {string}
              */
-            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {});
             /**
              * @description Conditions on the own fields of record types, at most 4 KiB: a value that the field equals, texts of which it equals one, or comparisons. Fields of objects have dotted names. Of a list, one item has to pass.
              * @example {
@@ -1507,7 +1507,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {});
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -1656,7 +1656,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
+            type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {});
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -1791,7 +1791,12 @@ export interface components {
             /** @description The name. */
             name: string;
             /** @description The JSON schema of the tool's arguments. */
-            parameters: unknown;
+            parameters: {
+                /** @enum {string} */
+                type: "object";
+            } & {
+                [key: string]: unknown;
+            };
         };
         LlmUsage: {
             /**
@@ -1872,7 +1877,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {});
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -2001,7 +2006,7 @@ export interface components {
              * @example coach_conversation
              * @enum {string}
              */
-            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {});
             /** @description Default: the context's mode. */
             mode?: string | null;
             /** @description The title, for people. */
@@ -2095,7 +2100,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {});
             /**
              * @description The last day on which it holds, or the time of its end.
              * @example 2026-11-20
@@ -2161,7 +2166,7 @@ export interface components {
              * @example coach_conversation
              * @enum {string}
              */
-            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {});
             /** @description Default: the context's mode. */
             mode?: string | null;
             /** @description The app's own id. Default: generated. */
@@ -2310,7 +2315,7 @@ export interface components {
              * @description What the memory is about.
              * @enum {string}
              */
-            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
+            type: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {});
             /** @description The last day on which it holds, or the time of its end. */
             until?: string;
             /**
@@ -2529,7 +2534,7 @@ export interface components {
              * @description The part that the model plays. Default: coach.
              * @enum {string|null}
              */
-            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null;
+            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null | (string & {});
             /** @description Default: the recipe's budget. */
             budget?: {
                 /** Format: int64 */
@@ -2542,7 +2547,7 @@ export interface components {
              * @example coach_conversation
              * @enum {string}
              */
-            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
+            context: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {});
             /**
              * @description The provider's format in which the answer has the prompt, too. Default: none.
              * @example openai-chat
@@ -2674,7 +2679,12 @@ export interface components {
             /** @description What the tool does, for the model. */
             description: string;
             /** @description The JSON schema of the tool's arguments. */
-            input_schema: unknown;
+            input_schema: {
+                /** @enum {string} */
+                type: "object";
+            } & {
+                [key: string]: unknown;
+            };
             /** @description The name. */
             name: string;
         };
@@ -2749,7 +2759,12 @@ export interface components {
             /** @description The name. */
             name: string;
             /** @description The JSON schema of the tool's arguments. */
-            parameters: unknown;
+            parameters: {
+                /** @enum {string} */
+                type: "object";
+            } & {
+                [key: string]: unknown;
+            };
             /** @description Always true: the model's arguments match the schema. */
             strict: boolean;
         };
@@ -2793,7 +2808,12 @@ export interface components {
             /** @description The name. */
             name: string;
             /** @description The JSON schema of the tool's arguments. */
-            parameters: unknown;
+            parameters: {
+                /** @enum {string} */
+                type: "object";
+            } & {
+                [key: string]: unknown;
+            };
             /** @description Always true: the model's arguments match the schema. */
             strict: boolean;
             /**
@@ -2817,7 +2837,12 @@ export interface components {
         };
         ProviderToolInput: {
             /** @description The JSON schema of the tool's arguments. */
-            json: unknown;
+            json: {
+                /** @enum {string} */
+                type: "object";
+            } & {
+                [key: string]: unknown;
+            };
         };
         ProviderToolSpec: {
             /** @description What the tool does, for the model. */
@@ -3262,7 +3287,7 @@ export interface components {
              * @description The part that the model plays. Default: coach.
              * @enum {string|null}
              */
-            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null;
+            agentId?: "coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | null | (string & {});
             /** @description Default: the recipe's budget. */
             budget?: {
                 /** Format: int64 */
@@ -3382,29 +3407,7 @@ export interface components {
              */
             role: "user" | "assistant" | "system";
         };
-        UiPart: {
-            data?: components["schemas"]["Value"];
-            /** @description The output of a tool that failed. */
-            errorText?: string;
-            /** @description Of a file. */
-            filename?: string;
-            input?: components["schemas"]["Value"];
-            /** @description Of a file. */
-            mediaType?: string;
-            output?: components["schemas"]["Value"];
-            /** @description Of a dynamic-tool: input-available, output-available, output-error. */
-            state?: string;
-            /** @description Of a text or reasoning part. */
-            text?: string;
-            /** @description Of a dynamic-tool. */
-            toolCallId?: string;
-            /** @description Of a dynamic-tool. */
-            toolName?: string;
-            /** @description text, reasoning, dynamic-tool, file, or data- and a name. */
-            type: string;
-            /** @description Of a file: its address, or the app's own name of it. */
-            url?: string;
-        };
+        UiPart: import("./ui-part.js").UiPart;
         UiPrompt: {
             data: components["schemas"]["ChatBuilt"];
             /**

@@ -1,3 +1,4 @@
+import type { Deadline } from './deadline.js';
 import { ConnectionError } from './errors.js';
 
 /** One server-sent event. */
@@ -6,8 +7,8 @@ export interface ServerEvent {
   data: string;
 }
 
-/** Reads the lines of a body. The text after the last line feed is no line: the connection was cut in it. */
-export async function* lines(answer: Response): AsyncGenerator<string, void, undefined> {
+/** Reads the lines of a body. Each piece of it begins the timeout again. The text after the last line feed is no line: the connection was cut in it. */
+export async function* lines(answer: Response, deadline: Deadline): AsyncGenerator<string, void, undefined> {
   const reader = answer.body!.getReader();
   const decoder = new TextDecoder();
   let rest = '';
@@ -17,6 +18,7 @@ export async function* lines(answer: Response): AsyncGenerator<string, void, und
         throw new ConnectionError('the answer was cut', { cause });
       });
       if (done) return;
+      deadline.extend();
       const parts = (rest + decoder.decode(value, { stream: true })).split('\n');
       rest = parts.pop()!;
       for (const line of parts) yield line.endsWith('\r') ? line.slice(0, -1) : line;
@@ -27,10 +29,10 @@ export async function* lines(answer: Response): AsyncGenerator<string, void, und
 }
 
 /** Reads the events of a text/event-stream. */
-export async function* serverEvents(answer: Response): AsyncGenerator<ServerEvent, void, undefined> {
+export async function* serverEvents(answer: Response, deadline: Deadline): AsyncGenerator<ServerEvent, void, undefined> {
   let event = '';
   let data: string[] = [];
-  for await (const line of lines(answer)) {
+  for await (const line of lines(answer, deadline)) {
     const [, name, value] = /^([^:]*)(?:: ?(.*))?$/s.exec(line)!;
     if (name === 'event') event = value ?? '';
     if (name === 'data') data.push(value ?? '');

@@ -95,7 +95,7 @@ test('after each cut the answer goes on where it ended', async () => {
 });
 
 test('a repeat with another text fails', async () => {
-  const { transport } = scripted([sse(answer('Hello ').slice(0, 4), false), ...Array(3).fill().map(() => sse(answer('Other')))]);
+  const { transport } = scripted([sse(answer('Hello ').slice(0, 4), false), ...Array(4).fill().map(() => sse(answer('Other')))]);
   await assert.rejects(async () => read(await transport.sendMessages(submit(user('u1', 'Hi')))),
     (error) => error instanceof ConnectionError && /differs/.test(error.message));
 });

@@ -13,6 +13,30 @@ const never = (_, { signal }) => new Promise((_, reject) => {
 });
 const answering = (body) => async () => new Response(JSON.stringify(body));
 
+test('an address or a token that cannot be is refused', () => {
+  for (const [options, said] of [
+    [{ token: 't' }, /^baseUrl is undefined: it has to be an address such as/], [{ baseUrl: '', token: 't' }, /^baseUrl is ""/],
+    [{ baseUrl: 'localhost:8080', token: 't' }, /^baseUrl is "localhost:8080"/],
+    [{ baseUrl: 'https://api/v1/', token: 't' }, /^baseUrl ends in \/v1, which the client adds/],
+    [{ baseUrl: 'https://api', streamUrl: 'coach', token: 't' }, /^streamUrl is "coach"/],
+    [{ baseUrl: 'https://api', token: '' }, /^token is missing/], [{ baseUrl: 'https://api' }, /^token is missing/],
+  ]) assert.throws(() => new Client(options), ({ message }) => said.test(message));
+});
+
+test('each attempt is told to the log, and a call has headers and attempts of its own', async () => {
+  const logged = [];
+  const sent = [];
+  const fetch = async (_, { headers }) => {
+    sent.push(headers['X-Trace']);
+    return new Response('', { status: 503, headers: { 'Retry-After': '0', 'X-Request-Id': `r${sent.length}` } });
+  };
+  const client = new Client({ baseUrl: 'http://stack', token: 't', fetch, log: (attempt) => logged.push(attempt) });
+  await assert.rejects(client.getSeed({ attempts: 2, headers: { 'X-Trace': 'x' } }), { requestId: 'r2' });
+  assert.deepEqual(sent, ['x', 'x']);
+  assert.deepEqual(logged.map(({ milliseconds, ...rest }) => rest), ['r1', 'r2'].map((requestId) => (
+    { method: 'GET', url: 'http://stack/v1/seed', status: 503, requestId })));
+});
+
 test('a call is cancelled by its signal', async () => {
   const client = new Client({ baseUrl: 'http://stack', token: 't', fetch: never });
   const cancel = new AbortController();

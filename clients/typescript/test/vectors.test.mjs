@@ -1,6 +1,6 @@
 // Plays the vectors of ../vectors against their server.
 import assert from 'node:assert/strict';
-import test from 'node:test';
+import { describe, test } from 'node:test';
 import { Client, ConnectionError, Pages, ProblemError, TimeoutError } from '@throughline/client';
 
 const server = process.env.VECTORS;
@@ -9,15 +9,17 @@ const get = async (path, method = 'GET') => (await fetch(server + path, { method
 
 const vectors = await get('/vectors');
 assert.ok(vectors.length >= 25);
-for (const [index, vector] of vectors.entries()) {
-  test(vector.name, async () => {
-    const { run, base } = await get(`/runs/${index}`, 'POST');
-    const got = await play(vector, base);
-    const { faults } = await get(`/runs/${run}/verdict`);
-    assert.deepEqual(faults, []);
-    assert.deepEqual(got, expected(vector));
-  });
-}
+describe('vectors', { concurrency: true }, () => {
+  for (const [index, vector] of vectors.entries()) {
+    test(vector.name, async () => {
+      const { run, base } = await get(`/runs/${index}`, 'POST');
+      const got = await play(vector, base);
+      const { faults } = await get(`/runs/${run}/verdict`);
+      assert.deepEqual(faults, []);
+      assert.deepEqual(got, expected(vector));
+    });
+  }
+});
 
 /** Makes the call of a vector, and returns what the app gets. */
 async function play(vector, baseUrl) {
@@ -52,13 +54,13 @@ function kept(answer, { ignore = [] }) {
 }
 
 /** Returns what a vector says about an error. */
-function failure(error, { retryAfterMs, errors }) {
+function failure(error, { retryAfterMs, errors, requestId }) {
   if (error instanceof TimeoutError) return { kind: 'timeout' };
   if (error instanceof ConnectionError) return { kind: 'connection' };
   if (!(error instanceof ProblemError)) throw error;
   return {
     kind: 'problem', status: error.status, code: error.code,
-    ...(retryAfterMs !== undefined && { retryAfterMs: error.retryAfter }), ...(errors && { errors: error.errors }),
+    ...(retryAfterMs !== undefined && { retryAfterMs: error.retryAfter }), ...(requestId && { requestId: error.requestId }), ...(errors && { errors: error.errors }),
   };
 }
 

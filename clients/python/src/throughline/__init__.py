@@ -1,13 +1,13 @@
 """The client of Throughline, one memory for every AI surface of an app."""
 
 from . import models
-from .calls import UNSET, ChatEvent
-from .client import AsyncClient, Client
+from .calls import UNSET, ChatEvent, DoneEvent, PromptEvent, TokenEvent
+from .client import AsyncClient, Attempted, Client
 from .errors import CallTimeoutError, LostAnswerError, ProblemError, ThroughlineError
 from .pages import AsyncPages, Page, Pages
 from .session_id import decode_session_id, encode_session_id
 
 __all__ = [
-    "UNSET", "AsyncClient", "AsyncPages", "CallTimeoutError", "ChatEvent", "Client", "LostAnswerError", "Page", "Pages",
-    "ProblemError", "ThroughlineError", "decode_session_id", "encode_session_id", "models",
+    "UNSET", "AsyncClient", "AsyncPages", "Attempted", "CallTimeoutError", "ChatEvent", "Client", "DoneEvent",
+    "LostAnswerError", "Page", "Pages", "ProblemError", "PromptEvent", "ThroughlineError", "TokenEvent", "decode_session_id", "encode_session_id", "models",
 ]

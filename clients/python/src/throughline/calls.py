@@ -9,9 +9,9 @@ import re
 import secrets
 import time
 import urllib.parse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 
@@ -46,11 +46,41 @@ class Operation:
 
 
 @dataclass(frozen=True)
-class ChatEvent:
-    """One event of an answer: prompt, then token, then done. An event error is raised as a ProblemError."""
+class PromptEvent:
+    """The first event of an answer."""
 
-    event: str
-    data: m.ChatBuilt | m.ChatToken | m.ChatDone
+    data: m.ChatBuilt
+    event: Literal["prompt"] = "prompt"
+
+
+@dataclass(frozen=True)
+class TokenEvent:
+    """A piece of an answer."""
+
+    data: m.ChatToken
+    event: Literal["token"] = "token"
+
+
+@dataclass(frozen=True)
+class DoneEvent:
+    """The last event of an answer."""
+
+    data: m.ChatDone
+    event: Literal["done"] = "done"
+
+
+ChatEvent = PromptEvent | TokenEvent | DoneEvent
+"""One event of an answer: prompt, then token, then done. An event error is raised as a ProblemError."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be said with each call."""
+
+    timeout: float | None = None
+    attempts: int | None = None
+    headers: Mapping[str, str] | None = None
+    idempotency_key: str | None = None
 
 
 class Calls:
@@ -58,7 +88,7 @@ class Calls:
 
     def _call(
         self, operation: Operation, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
-        timeout: float | None, key: str | None,
+        settings: Settings,
     ) -> Any:
         raise NotImplementedError
 
@@ -109,20 +139,27 @@ class Call:
         if isinstance(failure, httpx.TimeoutException):
             raise CallTimeoutError(f"no answer within {self.timeout} s") from failure
         if isinstance(failure, httpx.TransportError):
-            raised = LostAnswerError(f"{self.operation.method} {self.url} got no whole answer")
+            raised = LostAnswerError(f"{self.operation.method} {self.url} got no whole answer: {failure}")
             raised.__cause__ = failure
             failure = raised
         if not may_help(failure):
             raise failure
         self.lost = self.lost or isinstance(failure, LostAnswerError)
         asked = failure.retry_after if isinstance(failure, ProblemError) else None
-        wait = random.random() * min(0.1 * 2**self.made, 5) if asked is None else asked
+        wait = random.uniform(0.5, 1) * min(0.5 * 2**self.made, 8) if asked is None else asked
         # A conflict with Retry-After is the first request with this key, under way: only the timeout ends the wait.
         if not (isinstance(failure, ProblemError) and failure.status == 409):
             self.made += 1
         if self.made >= self.most or time.monotonic() + wait >= self.ends:
             raise failure
         return wait
+
+    def cut(self, failure: Exception) -> float:
+        """Return the seconds to wait before a stream is joined again that was cut or has stalled."""
+        self.extend()
+        if isinstance(failure, httpx.TimeoutException):
+            failure = LostAnswerError(f"the server gave no sign for {self.timeout} s")
+        return self.wait(failure)
 
     def renews(self, failure: Exception) -> bool:
         """Report whether a failure is the first refusal of the token."""
@@ -146,18 +183,18 @@ def may_help(failure: Exception) -> bool:
     """Report whether another attempt may succeed."""
     if not isinstance(failure, ProblemError):
         return isinstance(failure, LostAnswerError)
-    again = failure.status in (429, 502, 503, 504)
+    again = failure.status in (429, 500, 502, 503, 504)
     return again or (failure.status == 409 and failure.retry_after is not None)
 
 
 def new_call(
     operation: Operation, base: str, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
-    user: str | None, key: str | None, timeout: float | None, attempts: int,
+    user: str | None, settings: Settings,
 ) -> Call:
     """Return a call of an operation."""
     names = iter(path)
     filled = re.sub(r"\{\w+\}", lambda _: urllib.parse.quote(next(names), safe=""), operation.path)
-    headers = {}
+    headers = {"User-Agent": f"throughline-python/{m.VERSION}", **(settings.headers or {})}
     content = None
     if body is not None:
         given = {name: encode(value) for name, value in body.items() if value is not UNSET}
@@ -166,8 +203,8 @@ def new_call(
     if user is not None:
         headers["Throughline-User"] = urllib.parse.quote(user, safe="")
     if operation.keyed:
-        headers["Idempotency-Key"] = key or secrets.token_hex(16)
-    return Call(operation, base.rstrip("/") + filled, query, content, headers, timeout or 30, attempts)
+        headers["Idempotency-Key"] = settings.idempotency_key or secrets.token_hex(16)
+    return Call(operation, base.rstrip("/") + filled, query, content, headers, settings.timeout or 30, settings.attempts or 5)
 
 
 def search(query: dict[str, Any]) -> str:
@@ -224,11 +261,11 @@ class Events:
             raise problem_of(data)
         if event == "prompt" and not self._prompted:
             self._prompted = True
-            yield ChatEvent(event, decode(m.ChatBuilt, data))
+            yield PromptEvent(decode(m.ChatBuilt, data))
         elif event == "token":
             yield from self._tell(data["text"])
         elif event == "done":
-            yield ChatEvent(event, decode(m.ChatDone, data))
+            yield DoneEvent(decode(m.ChatDone, data))
 
     def _tell(self, text: str) -> Iterator[ChatEvent]:
         known = self._text[self._position:self._position + len(text)]
@@ -238,7 +275,7 @@ class Events:
         rest = text[len(known):]
         self._text += rest
         if rest:
-            yield ChatEvent("token", m.ChatToken(text=rest))
+            yield TokenEvent(m.ChatToken(text=rest))
 
 
 def read_line(line: str) -> dict[str, Any]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, Unpack
 
 import httpx
 
-from .calls import Call, ChatEvent, Events, Lines, Operation, new_call, read_line
+from .calls import Call, ChatEvent, Events, Lines, Operation, Settings, new_call, read_line
 from .errors import LostAnswerError, read_problem
 from .models import BegunTurn, FinishedTurn
-from .operations import AsyncOperations, Operations
+from .operations import AsyncOperations, BeginTurn, Operations
 from .pages import AsyncPages, Page, Pages
 from .tokens import AsyncTokens, AsyncTokenSource, Tokens, TokenSource
 
@@ -27,10 +29,15 @@ class _Settings(Generic[T]):
 
     def __init__(
         self, base_url: str, tokens: T, stream_url: str | None, timeout: float | None, attempts: int,
+        log: Callable[[Attempted], None] | None,
     ) -> None:
+        _check("base_url", base_url)
+        _check("stream_url", stream_url or base_url)
+        if not tokens.source:
+            raise ValueError("token is missing: a token, or a function that gets one")
         self._base_url, self._stream_url = base_url, stream_url or base_url
         self._tokens: T = tokens
-        self._timeout, self._attempts = timeout, attempts
+        self._timeout, self._attempts, self._log = timeout, attempts, log
         self._user: str | None = None
 
     def as_user(self: C, user: str) -> C:
@@ -41,11 +48,18 @@ class _Settings(Generic[T]):
 
     def _new(
         self, operation: Operation, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
-        timeout: float | None, key: str | None,
+        settings: Settings,
     ) -> Call:
         base = self._stream_url if operation.streams or operation.path.startswith("/v1/turns") else self._base_url
-        timeout = timeout or self._timeout or (120 if operation.streams else 30)
-        return new_call(operation, base, path, body, query, self._user, key, timeout, self._attempts)
+        settings = replace(
+            settings, timeout=settings.timeout or self._timeout, attempts=settings.attempts or self._attempts)
+        return new_call(operation, base, path, body, query, self._user, settings)
+
+    def _answered(self, request: httpx.Request, begun: float, answer: httpx.Response | None) -> None:
+        """Tell the app's log of an attempt."""
+        if self._log is not None:
+            status, request_id = (answer.status_code, answer.headers.get("X-Request-Id")) if answer else (None, None)
+            self._log(Attempted(request.method, str(request.url), status, time.monotonic() - begun, request_id))
 
     def _renews(self, call: Call, failure: Exception) -> bool:
         """Forget a token that was refused, and report whether another can be had."""
@@ -53,6 +67,26 @@ class _Settings(Generic[T]):
             return False
         self._tokens.drop()
         return True
+
+
+@dataclass(frozen=True)
+class Attempted:
+    """One attempt of a call, for the app's log. It has no token and no content. status is None where no answer came, and
+    by request_id the server's log has the request."""
+
+    method: str
+    url: str
+    status: int | None
+    seconds: float
+    request_id: str | None
+
+
+def _check(name: str, address: object) -> None:
+    """Raise an error for an address that no path can follow."""
+    if not isinstance(address, str) or not re.match(r"https?://[^/]", address):
+        raise ValueError(f"{name} is {address!r}: it has to be an address such as https://api.example.com")
+    if re.search(r"/v1/?$", address):
+        raise ValueError(f"{name} ends in /v1, which the client adds: leave it out")
 
 
 def reason(failure: BaseException) -> str:
@@ -73,14 +107,14 @@ class Client(_Settings[Tokens], Operations):
 
     token is a token, or a function that gets one: the user's, or in a server the credential that has the scope
     throughline/on-behalf. stream_url is the address of the chat and the export where that is another. timeout is the
-    seconds for a call with all its repeats (default 30), or between two events of a stream (default 120). A call is
-    made at most attempts times."""
+    seconds for a call with all its repeats (default 30); a stream without a sign of the server for so long is joined
+    again. A call is made at most attempts times, over about 8 seconds. log gets each attempt."""
 
     def __init__(
         self, base_url: str, token: TokenSource, *, stream_url: str | None = None, timeout: float | None = None,
-        attempts: int = 4, http: httpx.Client | None = None,
+        attempts: int = 5, log: Callable[[Attempted], None] | None = None, http: httpx.Client | None = None,
     ) -> None:
-        super().__init__(base_url, Tokens(token), stream_url, timeout, attempts)
+        super().__init__(base_url, Tokens(token), stream_url, timeout, attempts, log)
         self._http = http or httpx.Client()
 
     def __enter__(self) -> Client:
@@ -93,7 +127,7 @@ class Client(_Settings[Tokens], Operations):
         """Close the connections."""
         self._http.close()
 
-    def turn(self, answer: Callable[[BegunTurn], Mapping[str, Any]], **begin: Any) -> FinishedTurn:
+    def turn(self, answer: Callable[[BegunTurn], Mapping[str, Any]], **begin: Unpack[BeginTurn]) -> FinishedTurn:
         """Run one turn with the app's own model. It stores the user's message, calls answer with the prompt, and stores
         what answer returns: the arguments of finish_turn. begin has those of begin_turn. When answer raises, the turn is
         ended with that error, which is then raised here."""
@@ -133,15 +167,23 @@ class Client(_Settings[Tokens], Operations):
                 time.sleep(call.wait(failure))
 
     def _once(self, call: Call) -> Any:
-        answer = self._http.send(call.request(self._http, self._tokens.get()))
+        answer = self._ask(call)
         if call.gone(answer):
             return None
         if answer.status_code >= 400:
             raise read_problem(answer)
         return call.read(answer)
 
+    def _ask(self, call: Call, stream: bool = False) -> httpx.Response:
+        request, begun, answer = call.request(self._http, self._tokens.get()), time.monotonic(), None
+        try:
+            answer = self._http.send(request, stream=stream)
+            return answer
+        finally:
+            self._answered(request, begun, answer)
+
     def _open(self, call: Call) -> httpx.Response:
-        answer = self._http.send(call.request(self._http, self._tokens.get()), stream=True)
+        answer = self._ask(call, stream=True)
         if answer.status_code >= 400:
             try:
                 answer.read()
@@ -150,8 +192,9 @@ class Client(_Settings[Tokens], Operations):
             raise read_problem(answer)
         return answer
 
-    def _events(self, call: Call) -> Iterator[ChatEvent]:
-        """Yield the events of a chat. After a cut, ask again with the same key, and go on where the text ended."""
+    def _events(self, call: Call) -> Generator[ChatEvent, None, None]:
+        """Yield the events of a chat. After a cut, and where the stream stalls, ask again with the same key, and go on
+        where the text ended."""
         events = Events()
         while True:
             answer = self._send(call, self._open)
@@ -167,7 +210,7 @@ class Client(_Settings[Tokens], Operations):
                             return
                 raise LostAnswerError("the answer was cut")
             except (LostAnswerError, httpx.TransportError) as failure:
-                time.sleep(call.wait(failure))
+                time.sleep(call.cut(failure))
             finally:
                 answer.close()
 
@@ -205,9 +248,9 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
 
     def __init__(
         self, base_url: str, token: AsyncTokenSource, *, stream_url: str | None = None, timeout: float | None = None,
-        attempts: int = 4, http: httpx.AsyncClient | None = None,
+        attempts: int = 5, log: Callable[[Attempted], None] | None = None, http: httpx.AsyncClient | None = None,
     ) -> None:
-        super().__init__(base_url, AsyncTokens(token), stream_url, timeout, attempts)
+        super().__init__(base_url, AsyncTokens(token), stream_url, timeout, attempts, log)
         self._http = http or httpx.AsyncClient()
 
     async def __aenter__(self) -> AsyncClient:
@@ -220,7 +263,7 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
         """Close the connections."""
         await self._http.aclose()
 
-    async def turn(self, answer: Callable[[BegunTurn], Awaitable[Mapping[str, Any]]], **begin: Any) -> FinishedTurn:
+    async def turn(self, answer: Callable[[BegunTurn], Awaitable[Mapping[str, Any]]], **begin: Unpack[BeginTurn]) -> FinishedTurn:
         """Run one turn with the app's own model, as Client.turn does. answer is a coroutine function."""
         turn = await self.begin_turn(**begin)
         try:
@@ -258,15 +301,23 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
                 await asyncio.sleep(call.wait(failure))
 
     async def _once(self, call: Call) -> Any:
-        answer = await self._http.send(call.request(self._http, await self._tokens.get()))
+        answer = await self._ask(call)
         if call.gone(answer):
             return None
         if answer.status_code >= 400:
             raise read_problem(answer)
         return call.read(answer)
 
+    async def _ask(self, call: Call, stream: bool = False) -> httpx.Response:
+        request, begun, answer = call.request(self._http, await self._tokens.get()), time.monotonic(), None
+        try:
+            answer = await self._http.send(request, stream=stream)
+            return answer
+        finally:
+            self._answered(request, begun, answer)
+
     async def _open(self, call: Call) -> httpx.Response:
-        answer = await self._http.send(call.request(self._http, await self._tokens.get()), stream=True)
+        answer = await self._ask(call, stream=True)
         if answer.status_code >= 400:
             try:
                 await answer.aread()
@@ -275,8 +326,9 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
             raise read_problem(answer)
         return answer
 
-    async def _events(self, call: Call) -> AsyncIterator[ChatEvent]:
-        """Yield the events of a chat. After a cut, ask again with the same key, and go on where the text ended."""
+    async def _events(self, call: Call) -> AsyncGenerator[ChatEvent, None]:
+        """Yield the events of a chat. After a cut, and where the stream stalls, ask again with the same key, and go on
+        where the text ended."""
         events = Events()
         while True:
             answer = await self._send(call, self._open)
@@ -292,7 +344,7 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
                             return
                 raise LostAnswerError("the answer was cut")
             except (LostAnswerError, httpx.TransportError) as failure:
-                await asyncio.sleep(call.wait(failure))
+                await asyncio.sleep(call.cut(failure))
             finally:
                 await answer.aclose()
 

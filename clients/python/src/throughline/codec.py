@@ -15,7 +15,7 @@ from typing import Any
 def decode(kind: Any, value: Any) -> Any:
     """Return a JSON value as the type that a model names. Unknown fields of a later version are left out."""
     if value is None:
-        return None
+        return {} if typing.get_origin(kind) is dict else None
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (types.UnionType, typing.Union):
         return decode(arguments[0], value)
@@ -49,8 +49,8 @@ def encode(value: Any) -> Any:
 @functools.cache
 def _fields(model: type) -> list[tuple[str, str, Any]]:
     """Return the name, the JSON name and the type of each field of a model."""
-    hints, names = typing.get_type_hints(model), getattr(model, "_names", {})
-    return [(f.name, names.get(f.name, _camel(f.name)), hints[f.name]) for f in dataclasses.fields(model)]
+    hints = typing.get_type_hints(model)
+    return [(f.name, _camel(f.name), hints[f.name]) for f in dataclasses.fields(model)]
 
 
 def _camel(name: str) -> str:

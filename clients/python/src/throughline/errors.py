@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -28,8 +30,17 @@ class ProblemError(ThroughlineError):
 
     def __init__(self, problem: Problem, retry_after: float | None = None) -> None:
         fields = [f"[{e.field}: {e.message}]" for e in problem.errors or []]
-        super().__init__(" ".join([f"{problem.status} {problem.code}: {problem.detail}", *fields]))
+        request = [f"(request {problem.request_id})"] if problem.request_id else []
+        super().__init__(" ".join([f"{problem.status} {problem.code}: {problem.detail}", *fields, *request]))
         self.problem, self.retry_after = problem, retry_after
+
+    def __reduce__(self) -> tuple[type[ProblemError], tuple[Problem, float | None]]:
+        return type(self), (self.problem, self.retry_after)  # otherwise copies are made of the text
+
+    @property
+    def request_id(self) -> str | None:
+        """The id by which the server's log has the request, or None for a gateway's answer without one."""
+        return self.problem.request_id or None
 
     @property
     def status(self) -> int:
@@ -54,12 +65,22 @@ def problem_of(data: dict[str, Any], retry_after: float | None = None) -> Proble
 def read_problem(answer: httpx.Response) -> ProblemError:
     """Return the error of an answer whose status is 400 or above. Its body is read already."""
     data: dict[str, Any] = {
-        "type": "about:blank", "title": answer.reason_phrase, "detail": "the answer is not a problem document",
+        "type": "about:blank", "title": answer.reason_phrase, "detail": f"{answer.url} answered without a problem document",
         "code": "unavailable" if answer.status_code in (502, 503, 504) else "internal",
+        "requestId": answer.headers.get("X-Request-Id", ""),
     }
     try:
         data |= json.loads(answer.content)
     except (ValueError, TypeError):
         pass  # a gateway answers without a problem
-    seconds = answer.headers.get("Retry-After", "")
-    return problem_of(data | {"status": answer.status_code}, float(seconds) if seconds.isdecimal() else None)
+    return problem_of(data | {"status": answer.status_code}, _seconds(answer.headers.get("Retry-After", "")))
+
+
+def _seconds(wait: str) -> float | None:
+    """Return the wait of a Retry-After, which has seconds or a date, or None."""
+    if wait.isdecimal():
+        return float(wait)
+    try:
+        return max(0.0, parsedate_to_datetime(wait).timestamp() - time.time())
+    except ValueError:
+        return None
