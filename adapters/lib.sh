@@ -46,7 +46,7 @@ packed() {
   rm -rf "$TOOLS/packed"
   mkdir -p "$modules/@throughline"
   find "$PWD/node_modules" -mindepth 1 -maxdepth 1 ! -name '.*' ! -name @throughline -exec ln -s {} "$modules" \;
-  for folder in ../../clients/typescript ../javascript .; do
+  for folder in ../../clients/typescript .; do
     archive=$(cd "$folder" && npm pack --ignore-scripts --silent --pack-destination "$TOOLS/packed")
     tar -xzf "$TOOLS/packed/$archive" -C "$TOOLS/packed"
     mv "$TOOLS/packed/package" "$modules/$(node -p 'require(process.argv[1]).name' "$TOOLS/packed/package/package.json")"
@@ -78,6 +78,6 @@ python_suite() {
     touch "$suite/$name-$version"
   fi
   cp suite/conftest.py "$suite/conftest.py"
-  (cd "$suite" && PYTHONPATH=$(IFS=:; printf '%s' "$here/../../clients/python/src:$here/../python/src:$here/src:$here/tests:$suite") \
+  (cd "$suite" && PYTHONPATH=$(IFS=:; printf '%s' "$here/../../clients/python/src:$here/src:$here/tests:$suite") \
     python_tests -c "$here/pytest.ini" "${@/#/tests/}")
 }

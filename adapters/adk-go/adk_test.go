@@ -156,6 +156,30 @@ func TestWritersAtOnce(t *testing.T) {
 	}
 }
 
+// TestSearchWhileTheMemoryIsDown expects that the agent goes on.
+func TestSearchWhileTheMemoryIsDown(t *testing.T) {
+	t.Parallel()
+	down := adk.Options{Timeout: time.Second, Client: throughline.New(throughline.Config{
+		BaseURL: "http://127.0.0.1:1", Token: "t", HTTP: &http.Client{Transport: dead{}},
+	})}
+	asked := &memory.SearchRequest{UserID: "eva", Query: "knee"}
+	found, err := adk.NewMemory(down).SearchMemory(t.Context(), asked)
+	if err != nil || len(found.Memories) != 0 {
+		t.Error(found, err)
+	}
+	refused := adk.Options{Client: throughline.New(throughline.Config{BaseURL: "http://127.0.0.1:1"})}
+	if _, err := adk.NewMemory(refused).SearchMemory(t.Context(), asked); err == nil {
+		t.Error("a mistake of the app is no error")
+	}
+}
+
+// dead is a network without answers.
+type dead struct{}
+
+func (dead) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, errors.New("the connection is lost")
+}
+
 // network fails requests that store messages: before they arrive, or after, when the answer is lost.
 type network struct {
 	arrive bool
@@ -189,7 +213,7 @@ func TestLostAnswers(t *testing.T) {
 			before := create(t, sessions, "s")
 			event := said(t, "I swapped the hip thrusts.")
 			event.Actions.StateDelta = map[string]any{"user:swaps": 1.0, "app:swaps": 2.0, "swaps": 3.0}
-			lossy.fail.Store(4) // all attempts of the client
+			lossy.fail.Store(5) // all attempts of the client
 			if err := sessions.AppendEvent(t.Context(), before, event); err == nil {
 				t.Fatal("a lost answer is no error")
 			}

@@ -3,7 +3,9 @@ package adk
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -80,12 +82,32 @@ const (
 )
 
 // SearchMemory returns what is most relevant of the messages, summaries and facts of the user, on every screen. What
-// was said in the last minute comes after it, because a message can be found some seconds after it was stored.
+// was said in the last minute comes after it, because a message can be found some seconds after it was stored. While
+// the memory is down it returns nothing and logs a warning, so that the agent answers without it.
 func (m *Memory) SearchMemory(ctx context.Context, r *memory.SearchRequest) (*memory.SearchResponse, error) {
-	out := &memory.SearchResponse{Memories: []memory.Entry{}}
 	if r.Query == "" {
-		return out, nil
+		return &memory.SearchResponse{Memories: []memory.Entry{}}, nil
 	}
+	patient, cancel := context.WithTimeout(ctx, cmp.Or(m.sessions.Timeout, 1500*time.Millisecond))
+	defer cancel()
+	out, err := m.search(patient, r)
+	if err != nil && ctx.Err() == nil && isOutage(err) {
+		slog.WarnContext(ctx, "the agent goes on without memory", "error", err)
+		return &memory.SearchResponse{Memories: []memory.Entry{}}, nil
+	}
+	return out, err
+}
+
+// isOutage reports whether an error says that the memory is down or busy, and not that the app has made a mistake.
+func isOutage(err error) bool {
+	var problem *throughline.ProblemError
+	var lost *throughline.LostAnswerError
+	return errors.As(err, &lost) || errors.Is(err, context.DeadlineExceeded) ||
+		errors.As(err, &problem) && (problem.Status == http.StatusTooManyRequests || problem.Status >= 500)
+}
+
+func (m *Memory) search(ctx context.Context, r *memory.SearchRequest) (*memory.SearchResponse, error) {
+	out := &memory.SearchResponse{Memories: []memory.Entry{}}
 	client := m.sessions.as(r.AppName, r.UserID)
 	found, err := client.Search(ctx, throughline.SearchBody{
 		Query: r.Query, Kinds: []string{"message", "summary", "memory"},

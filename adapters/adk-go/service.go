@@ -31,6 +31,8 @@ type Options struct {
 	// User returns the user of Throughline for a user of the app. The one for "" holds what all users of the app share.
 	// Default: the same id, and for "" one that is made of the app's name.
 	User func(appName, userID string) string
+	// Timeout is how long an agent waits for a search of the memory. Default: 1.5 s.
+	Timeout time.Duration
 }
 
 // appPrefix begins the names that the API lets only the app write, and the id of the one who is no user.

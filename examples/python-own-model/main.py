@@ -30,7 +30,7 @@ def say(memory, session, message, turn):
     begun = memory.begin_turn(
         session_id=session, message=message, format="openai-chat", idempotency_key=f"{session}-{turn}")
     try:
-        text, usage = model([{"role": m.role, "content": m.content} for m in begun.prompt.openai_chat.messages])
+        text, usage = model(begun.prompt.openai_chat["messages"])
     except httpx.HTTPError as error:
         memory.finish_turn(begun.turn_id, error=type(error).__name__)
         raise

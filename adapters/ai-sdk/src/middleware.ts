@@ -2,7 +2,7 @@ import type {
   LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content, LanguageModelV4FinishReason,
   LanguageModelV4Middleware, LanguageModelV4StreamPart, LanguageModelV4Usage,
 } from '@ai-sdk/provider';
-import { type Answer, beginTurn, blockOf, readTurn, type Turn } from '@throughline/adapters';
+import { type Answer, beginTurn, blockOf, readTurn, type Turn } from '@throughline/client/adapter';
 import { wrapLanguageModel } from 'ai';
 import type { CallOptions, MemoryOptions } from './options.js';
 import { historyOf, insert, lastTurn, partsOf, type UserTurn } from './prompt.js';
@@ -44,19 +44,13 @@ export function memoryMiddleware(options: MemoryOptions): LanguageModelV4Middlew
     async transformParams({ params }) {
       const said = lastTurn(params.prompt);
       if (!said || said.text === '') return params;
-      try {
-        const { key, running } = await begin(options, turns, params, said);
-        const { turn } = await running;
-        const block = blockOf(turn.prompt, options.template);
-        const history = options.history === 'memory' ? historyOf(turn) : undefined;
-        const changed = { ...params, prompt: insert(params.prompt, said, block, history) };
-        steps.set(changed, { key, running: await running, said });
-        return changed;
-      } catch (error) {
-        if (!options.onError) throw error;
-        options.onError(error, 'begin');
-        return params;
-      }
+      const { key, running } = await begin(options, turns, params, said);
+      const { turn } = await running;
+      const block = blockOf(turn.prompt, options.template);
+      const history = options.history === 'memory' ? historyOf(turn) : undefined;
+      const changed = { ...params, prompt: insert(params.prompt, said, block, history) };
+      steps.set(changed, { key, running: await running, said });
+      return changed;
     },
 
     async wrapGenerate({ doGenerate, params, model }) {
@@ -104,8 +98,8 @@ async function begin(
   const place = { sessionId, context, coachId, agentId, recipe, budget };
   if (replaces && !turnId) throw new Error('throughline: a turn that replaces another needs a turnId of its own');
   const begun = options.store === 'never'
-    ? readTurn(client, place, said.text)
-    : beginTurn(client, place, said.text, turnId ?? crypto.randomUUID(), replaces);
+    ? readTurn(client, place, said.text, options)
+    : beginTurn(client, place, said.text, turnId ?? crypto.randomUUID(), { ...options, replaces });
   const running = begun.then((turn) => ({ turn, usage: added(undefined, undefined) }));
   turns.set(key, running);
   running.catch(() => turns.delete(key));
@@ -113,34 +107,32 @@ async function begin(
   return { key, running };
 }
 
+/** What providerMetadata.throughline has. Without a promptId the model answered without memory. */
+type Stored = { promptId?: string; messageId?: string };
+
 type End = (
   content: LanguageModelV4Content[], reason: LanguageModelV4FinishReason | undefined,
   usage: LanguageModelV4Usage | undefined, error?: unknown,
-) => Promise<{ promptId: string; messageId?: string }>;
+) => Promise<Stored>;
 
 /** Returns what ends a step. After the last step of a turn it stores the answer. */
 function ending(options: MemoryOptions, turns: Map<string, Promise<Running>>, step: Step, model: string): End {
   return async (content, reason, usage, error) => {
     const { key, running, said } = step;
-    const { promptId } = running.turn.prompt;
+    const { promptId } = running.turn.prompt ?? {};
+    const built = promptId === undefined ? {} : { promptId };
     running.usage = added(running.usage, usage);
     const failed = error !== undefined || reason === undefined || ['error', 'interrupted'].includes(reason.unified);
-    if (!failed && reason.unified === 'tool-calls') return { promptId };
+    if (!failed && reason.unified === 'tool-calls') return built;
     const mayGoOn = failed && mayRepeat(error);
     if (!mayGoOn) turns.delete(key);
     const parts = mayGoOn ? [] : partsOf(said.steps, content, options.includeToolCalls ?? true);
     const text = parts.flatMap((part) => part.type === 'text' ? [part.text] : []).join('\n');
-    try {
-      const messageId = await running.turn.finish({
-        content: text, parts, usage: running.usage, model, finishReason: reason?.unified ?? 'interrupted',
-        ...(failed && { error: error instanceof Error ? error.name : 'interrupted' }),
-      });
-      return { promptId, ...(messageId !== undefined && { messageId }) };
-    } catch (failure) {
-      if (!options.onError) throw failure;
-      options.onError(failure, 'finish');
-      return { promptId };
-    }
+    const messageId = await running.turn.finish({
+      content: text, parts, usage: running.usage, model, finishReason: reason?.unified ?? 'interrupted',
+      ...(failed && { error: nameOf(error) }),
+    });
+    return { ...built, ...(messageId !== undefined && { messageId }) };
   };
 }
 
@@ -194,6 +186,11 @@ function added(usage: Usage | undefined, more: LanguageModelV4Usage | undefined)
   const completionTokens = (usage?.completionTokens ?? 0) + (more?.outputTokens.total ?? 0);
   const cachedTokens = (usage?.cachedTokens ?? 0) + (more?.inputTokens.cacheRead ?? 0);
   return { promptTokens, completionTokens, cachedTokens, totalTokens: promptTokens + completionTokens };
+}
+
+/** Returns what is stored of the reason why an answer is not whole. What the user stopped was interrupted. */
+function nameOf(error: unknown): string {
+  return error instanceof Error && !['AbortError', 'Error'].includes(error.name) ? error.name : 'interrupted';
 }
 
 /** Reports whether the AI SDK may make the call again after an error. Then the turn fails without an answer, and can get one. */

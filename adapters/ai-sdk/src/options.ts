@@ -1,8 +1,8 @@
-import type { Replaces } from '@throughline/adapters';
+import type { Replaces, Softness } from '@throughline/client/adapter';
 import type { Client } from '@throughline/client';
 
 /** What the middleware is made with. */
-export interface MemoryOptions {
+export interface MemoryOptions extends Softness {
   /** Acts for the user whose memory it is: in a server new Client({ token: credential }).as(user). */
   client: Client;
   /** The conversation. Default: the sessionId of the call's providerOptions. */
@@ -25,8 +25,6 @@ export interface MemoryOptions {
   includeToolCalls?: boolean;
   /** Writes what the model gets of the memory. Default: the text between <app-context> tags, with a warning. */
   template?: (memory: string) => string;
-  /** Gets the memory's errors. With it, the model answers without memory; without it, the call fails. */
-  onError?: (error: unknown, during: 'begin' | 'finish') => void;
 }
 
 /** What can be said with each call: providerOptions: { throughline: { turnId: message.id } }. */

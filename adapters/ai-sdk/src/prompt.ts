@@ -1,5 +1,7 @@
-import type { LanguageModelV4Content, LanguageModelV4Message, LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { escape, type Part, type Turn } from '@throughline/adapters';
+import type {
+  LanguageModelV4Content, LanguageModelV4Message, LanguageModelV4Prompt, LanguageModelV4ToolResult, LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
+import { escape, type Part, type Turn } from '@throughline/client/adapter';
 
 /** The last turn of a call's prompt. */
 export interface UserTurn {
@@ -39,7 +41,7 @@ export function insert(
 
 /** Returns the conversation before a turn's message, as the memory has it. */
 export function historyOf({ prompt }: Turn): LanguageModelV4Message[] {
-  const said = prompt.messages.slice(0, -1).filter(({ role }) => role === 'user' || role === 'assistant');
+  const said = (prompt?.messages ?? []).slice(0, -1).filter(({ role }) => role === 'user' || role === 'assistant');
   return said.map(({ role, content }) => ({
     role: role as 'user' | 'assistant', content: [{ type: 'text', text: content }],
   }));
@@ -60,12 +62,20 @@ export function partsOf(steps: LanguageModelV4Message[], content: LanguageModelV
       }
       case 'tool-result': {
         const { toolCallId, toolName } = part;
-        const output = 'output' in part ? part.output : part.result;
-        return tools ? [{ type: 'tool-result', toolCallId, toolName, output }] : [];
+        return tools ? [{ type: 'tool-result', toolCallId, toolName, ...resultOf(part) }] : [];
       }
     }
     return [];
   });
+}
+
+/** Returns a result as the tool returned it, without what the AI SDK wraps it in for the model. */
+function resultOf(part: LanguageModelV4ToolResult | LanguageModelV4ToolResultPart): { output: unknown; isError?: boolean } {
+  if (!('output' in part)) return { output: part.result, ...(part.isError && { isError: true }) };
+  const { output } = part;
+  const isError = output.type === 'error-text' || output.type === 'error-json' || output.type === 'execution-denied';
+  const value = output.type === 'execution-denied' ? output.reason ?? 'the tool was not allowed to run' : output.value;
+  return { output: value, ...(isError && { isError }) };
 }
 
 function parsed(input: unknown): unknown {

@@ -1,4 +1,4 @@
-import { tools } from '@throughline/adapters';
+import { tools } from '@throughline/client/adapter';
 import type { Client } from '@throughline/client';
 import { jsonSchema, tool, type ToolSet } from 'ai';
 

@@ -4,6 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import test from 'node:test';
 import { APICallError, generateText, isStepCount, jsonSchema, streamText, tool } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
+import { encodeSessionId } from '@throughline/client';
 import { withMemory } from '@throughline/ai-sdk';
 import { calling, generated, lastUser, newUser, parts, stored, streamed } from './stack.mjs';
 
@@ -90,7 +91,7 @@ for (const [name, run] of [['generateText', generateText], ['streamText', stream
     assert.deepEqual(said, [
       { type: 'text', text: 'Let me look.' },
       { type: 'tool-call', toolCallId: 'call-1', toolName: 'weather', input: { city: 'Bern' } },
-      { type: 'tool-result', toolCallId: 'call-1', toolName: 'weather', output: { type: 'json', value: { rain: true } } },
+      { type: 'tool-result', toolCallId: 'call-1', toolName: 'weather', output: { rain: true } },
       { type: 'text', text: 'It rains.' },
     ]);
   });
@@ -201,7 +202,39 @@ test('a memory that fails', async () => {
   const errors = [];
   const lenient = withMemory(mock(generated('Hi.')), { ...broken, onError: (error, during) => errors.push(`${during} ${error.code}`) });
   const { text } = await generateText({ model: lenient, prompt: 'Hi' });
-  assert.deepEqual([text, ...errors], ['Hi.', 'begin invalid']);
+  assert.deepEqual([text, ...errors], ['Hi.', 'begin invalid', 'finish invalid']);
+});
+
+for (const [how, answer] of [
+  ['refuses connections', () => { throw new TypeError('fetch failed'); }],
+  ['answers 503', () => new Response('', { status: 503 })],
+  ['hangs', (_, { signal }) => new Promise((_, reject) => { signal.addEventListener('abort', () => reject(signal.reason)); })],
+]) {
+  test(`the model answers while the memory ${how}, and the turn is stored with the next one`, async (t) => {
+    const warned = t.mock.method(console, 'warn', () => {});
+    const { client, calls } = newUser(undefined, (real) => (...given) => isDown ? answer(...given) : real(...given));
+    let isDown = true;
+    const say = async (prompt, said) => {
+      const model = withMemory(mock(generated(said)), { client, ...coach, timeout: 1000 });
+      const { text, providerMetadata } = await generateText({ model, prompt, providerOptions: turn(prompt) });
+      return { text, ...providerMetadata.throughline };
+    };
+    const begun = Date.now();
+    assert.deepEqual(await say('I am Ann.', 'Hello Ann.'), { text: 'Hello Ann.' });
+    assert.ok(Date.now() - begun < 5000);
+    assert.match(warned.mock.calls[0].arguments[0], /^throughline: the agent goes on without memory: /);
+    isDown = false;
+    assert.ok((await say('I like tea.', 'Good.')).promptId);
+    assert.deepEqual(await stored(client, 'coach'), [
+      'user: I am Ann.', 'assistant: Hello Ann.', 'user: I like tea.', 'assistant: Good.']);
+    assert.equal(calls.filter((call) => call === 'PUT /v1/sessions/coach').length, 1);
+  });
+}
+
+test('a session id may be any text', async () => {
+  const { client } = newUser();
+  await generateText({ model: withMemory(mock(generated('Hi.')), { client, ...coach, sessionId: 'user@x.com/ö' }), prompt: 'Hello.' });
+  assert.deepEqual(await stored(client, encodeSessionId('user@x.com/ö')), ['user: Hello.', 'assistant: Hi.']);
 });
 
 test('with the history of the memory the call needs the last message only', async () => {

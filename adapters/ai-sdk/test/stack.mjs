@@ -15,11 +15,11 @@ async function token() {
 }
 
 /** Counts the requests of a client by method and path. They have the headers that more returns, too. */
-export function newUser(more = () => ({})) {
+export function newUser(more = () => ({}), through = (real) => real) {
   const calls = [];
   const counting = (url, init) => {
     calls.push(`${init.method} ${new URL(url).pathname}`);
-    return fetch(url, { ...init, headers: { ...init.headers, ...more() } });
+    return through(fetch)(url, { ...init, headers: { ...init.headers, ...more() } });
   };
   const client = new Client({ baseUrl: base, token, fetch: counting }).as(`ai-${randomUUID()}`);
   return { client, calls };

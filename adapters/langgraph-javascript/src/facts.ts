@@ -1,5 +1,5 @@
 import type { Item, PutOperation, SearchItem, SearchOperation } from '@langchain/langgraph-checkpoint';
-import { isProblem } from '@throughline/adapters';
+import { isProblem } from '@throughline/client/adapter';
 import type { ChangedMemory, Client, FoundMemory, Memory, MemorySearchBody } from '@throughline/client';
 
 /** How many facts a search returns at most. */

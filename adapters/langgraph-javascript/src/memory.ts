@@ -1,8 +1,11 @@
 import { type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { Annotation, MessagesAnnotation } from '@langchain/langgraph';
-import { blockOf, digest, escape, inSession, isProblem, type Place, readTurn } from '@throughline/adapters';
-import type { Client, NewMessage } from '@throughline/client';
+import {
+  blockOf, digest, escape, isOutage, type Place, readTurn, soft, type Softness, storeLater, storeWaiting,
+} from '@throughline/client/adapter';
+import { type Client, encodeSessionId, type Options } from '@throughline/client';
+import { mirror, type Sent } from './history.js';
 import { aboutOf, isAnswer, lastTurn, partsOf, textOf } from './messages.js';
 
 /** The most bytes of a message with its parts. */
@@ -16,7 +19,7 @@ export const MemoryState = Annotation.Root({
 });
 
 /** What the nodes are made with. */
-export interface MemoryOptions extends Omit<Place, 'sessionId'> {
+export interface MemoryOptions extends Omit<Place, 'sessionId'>, Softness {
   /** Acts for the user; or it is the server's, and the configurable user_id of a run names the user. */
   client: Client;
 }
@@ -34,52 +37,65 @@ interface State {
 export class Memory {
   readonly #client: Client;
   readonly #place: Omit<Place, 'sessionId'>;
+  readonly #softness: Softness;
 
-  constructor({ client, ...place }: MemoryOptions) {
+  constructor({ client, timeout, onError, ...place }: MemoryOptions) {
     this.#client = client;
     this.#place = place;
+    this.#softness = { timeout, onError };
   }
 
   /**
-   * Stores the user's last message, and reads the memory for it. A repeated step stores nothing twice, also where it is
-   * repeated from an old checkpoint.
+   * Stores the user's last message, and reads the memory for it. A repeated step stores nothing twice. What followed the
+   * message before it is replaced, so that a state which was forked at an older message, or whose message was edited, is
+   * the session's history, too. Where the memory fails, memory and promptId are empty.
    */
   readonly recall = async (state: State, config: RunnableConfig): Promise<{ memory: string; promptId: string }> => {
     const { said } = lastTurn(state.messages);
     if (!said || said.text === '') return { memory: '', promptId: '' };
     const client = clientOf(this.#client, config);
     const place = this.#placeOf(config);
-    const key = await keyOf(said);
-    const message: NewMessage = { role: 'user', content: said.text, clientMessageId: key };
-    const { messages } = await inSession(client, place, () =>
-      client.appendMessages(place.sessionId, { messages: [message] }, { idempotencyKey: key }));
-    const { prompt } = await readTurn(client, place, said.text, messages[0]?.messageId);
-    return { memory: blockOf(prompt), promptId: prompt.promptId };
+    const [before, message] = await sentBy(state.messages);
+    const messageId = await soft(this.#softness, 'begin', async (options) => {
+      await storeWaiting(place.sessionId, options);
+      return mirror(client, place, before, message!, options);
+    }, undefined);
+    if (messageId === undefined) return { memory: '', promptId: '' };
+    const { prompt } = await readTurn(client, place, said.text, { ...this.#softness, messageId });
+    return { memory: blockOf(prompt), promptId: prompt?.promptId ?? '' };
   };
 
   /**
-   * Stores the answer to the user's last message, with the calls of tools and their results. The first answer to a
-   * message counts.
+   * Stores the answer to the user's last message, with the calls of tools and their results. It replaces another answer to
+   * the message. Where the memory fails, the turn is stored by a later step of the session in this process.
    */
   readonly save = async (state: State, config: RunnableConfig): Promise<Record<string, never>> => {
     const { said, steps } = lastTurn(state.messages);
     const last = steps.at(-1);
     const content = textOf(steps);
     if (!said || said.text === '' || !isAnswer(last) || last.tool_calls?.length || content === '') return {};
-    const key = `${await keyOf(said)}-answer`;
+    const [before, message] = await sentBy(state.messages);
     const parts = partsOf(steps);
     const hasMore = parts.some(({ type }) => type !== 'text') && bytes(content) + bytes(JSON.stringify(parts)) <= most;
-    const message = {
-      role: 'assistant', content, ...(hasMore && { parts }), clientMessageId: key,
+    const answer = {
+      role: 'assistant', content, ...(hasMore && { parts }), clientMessageId: await answerKey(message!.clientMessageId, content),
       metadata: { promptId: state.promptId ?? '', ...aboutOf(steps) },
-    } as NewMessage;
-    try {
-      const { sessionId } = this.#placeOf(config);
-      await clientOf(this.#client, config).appendMessages(sessionId, { messages: [message] }, { idempotencyKey: key });
-    } catch (error) {
-      // Another run has answered this message.
-      if (!isProblem(error, 'idempotency_mismatch') && !isProblem(error, 'conflict')) throw error;
-    }
+    } as Sent;
+    const client = clientOf(this.#client, config);
+    const place = this.#placeOf(config);
+    const store = async (options: Options): Promise<void> => {
+      // The user's message is there, unless the memory failed then.
+      if (!state.promptId) await mirror(client, place, before, message!, options);
+      await mirror(client, place, [message!.clientMessageId], answer, options);
+    };
+    await soft(this.#softness, 'finish', async (options) => {
+      try {
+        await store(options);
+      } catch (error) {
+        if (isOutage(error)) storeLater(place.sessionId, store);
+        throw error;
+      }
+    }, undefined);
     return {};
   };
 
@@ -88,7 +104,7 @@ export class Memory {
     if (typeof sessionId !== 'string' || sessionId === '') {
       throw new Error('throughline: name the session, with { configurable: { thread_id } }');
     }
-    return { ...this.#place, sessionId };
+    return { ...this.#place, sessionId: encodeSessionId(sessionId) };
   }
 }
 
@@ -116,6 +132,21 @@ export function clientOf(client: Client, config: RunnableConfig | undefined): Cl
 export async function keyOf({ id, text }: HumanMessage): Promise<string> {
   if (!id) throw new Error('throughline: the message has no id: a state\'s messages need the reducer messagesStateReducer');
   return digest(id, text);
+}
+
+/** Returns the user's last message as it is stored, and the keys of the turn before it: of its answer and of its message. */
+async function sentBy(messages: BaseMessage[]): Promise<[string[], Sent | undefined]> {
+  const { said, steps } = lastTurn(messages);
+  if (!said) return [[], undefined];
+  const earlier = lastTurn(messages.slice(0, messages.length - steps.length - 1));
+  const key = earlier.said && earlier.said.text !== '' ? await keyOf(earlier.said) : undefined;
+  const before = key ? [await answerKey(key, textOf(earlier.steps)), key] : [];
+  return [before, { role: 'user', content: said.text, clientMessageId: await keyOf(said) }];
+}
+
+/** Returns the key of an answer to the message with a key. */
+async function answerKey(key: string, content: string): Promise<string> {
+  return `${key}-${(await digest(content)).slice(0, 16)}`;
 }
 
 function bytes(text: string): number {

@@ -1,5 +1,5 @@
 import type { AIMessage, BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
-import type { Part } from '@throughline/adapters';
+import type { Part } from '@throughline/client/adapter';
 
 /** The last turn of a conversation. */
 export interface Turn {

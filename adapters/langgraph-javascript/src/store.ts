@@ -2,7 +2,7 @@ import {
   BaseStore, type GetOperation, type Item, type ListNamespacesOperation, type Operation, type OperationResults,
   type PutOperation, type SearchItem, type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
-import { isProblem } from '@throughline/adapters';
+import { isProblem } from '@throughline/client/adapter';
 import type { Client, Document, FoundDocument, NewDocument } from '@throughline/client';
 import { Facts, isSame } from './facts.js';
 import { decode, encode, namespaceOf, pathOf } from './names.js';

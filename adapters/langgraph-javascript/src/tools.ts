@@ -1,6 +1,6 @@
 import type { RunnableConfig } from '@langchain/core/runnables';
 import { type StructuredToolInterface, tool } from '@langchain/core/tools';
-import { tools } from '@throughline/adapters';
+import { tools } from '@throughline/client/adapter';
 import type { Client } from '@throughline/client';
 import { clientOf } from './memory.js';
 

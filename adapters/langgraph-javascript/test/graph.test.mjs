@@ -4,7 +4,7 @@ import test from 'node:test';
 import { AIMessage, HumanMessage, ToolMessage } from '@langchain/core/messages';
 import { MemorySaver } from '@langchain/langgraph';
 import { memoryTools, Memory, withMemory } from '@throughline/langgraph';
-import { build, newUser, runOf, say, server, settle, stored, shown } from './stack.mjs';
+import { build, newUser, reached, runOf, say, server, settle, stored, shown } from './stack.mjs';
 
 const nodes = () => new Memory({ client: server, context: 'coach_conversation', coachId: 'kim' });
 
@@ -49,9 +49,52 @@ test('a step that is repeated from an old checkpoint is stored once', async () =
   for (const answer of ['Noted.', 'Noted.', 'Noted again.']) {
     await memory.save({ messages: [said, new AIMessage(answer)], ...await memory.recall({ messages: [said] }, run) }, run);
   }
-  assert.deepEqual(await stored(user), ['user: I run on Mondays.', 'assistant: Noted.']);
+  assert.deepEqual(await stored(user), ['user: I run on Mondays.', 'assistant: Noted again.']);
   await memory.recall({ messages: [new HumanMessage({ content: 'I run on Fridays.', id: 'm-1' })] }, run);
-  assert.deepEqual((await stored(user)).slice(2), ['user: I run on Fridays.']);
+  assert.deepEqual(await stored(user), ['user: I run on Fridays.']);
+});
+
+test('a state that was forked is the history of the session', async () => {
+  const [user, graph] = [newUser(), build(['One.', 'Two.', 'Two again.', 'Another.', 'On.'], 'coach_conversation').graph];
+  const run = runOf(user);
+  await say(graph, run, 'First?', 'm-1');
+  await say(graph, run, 'Second?', 'm-2');
+  const states = [];
+  for await (const state of graph.getStateHistory(run)) states.push(state);
+  const before = (node, count) => {
+    const { configurable } = states.find(({ next, values }) => next[0] === node && values.messages?.length === count).config;
+    return { configurable: { ...configurable, ...run.configurable } };
+  };
+  const page = async () => (await graph.getState(run)).values.messages.map(({ type, text }) => `${type === 'human' ? 'user' : 'assistant'}: ${text}`);
+  await graph.invoke(null, before('model', 3)); // generate the second answer again
+  assert.deepEqual(await stored(user), ['user: First?', 'assistant: One.', 'user: Second?', 'assistant: Two again.']);
+  assert.deepEqual(await stored(user), await page());
+  await graph.invoke({ messages: [new HumanMessage({ content: 'Other?', id: 'm-3' })] }, before('recall', 1)); // edit the first
+  assert.deepEqual((await stored(user)).slice(-2), (await page()).slice(-2));
+  await server.as(user).appendMessages('thread', { messages: [{ role: 'user', content: 'From elsewhere.' }] });
+  await say(graph, run, 'Go on.', 'm-4');
+  assert.deepEqual((await stored(user)).slice(-3), ['user: From elsewhere.', 'user: Go on.', 'assistant: On.']);
+});
+
+test('the model answers while the memory is down, and the turn is stored with the next one', async (t) => {
+  const warned = t.mock.method(console, 'warn', () => {});
+  let isDown = true;
+  const client = reached((...given) => {
+    if (isDown) throw new TypeError('fetch failed');
+    return fetch(...given);
+  });
+  const [user, memory] = [newUser(), new Memory({ client, context: 'coach_conversation', coachId: 'kim', timeout: 1000 })];
+  const messages = [];
+  for (const [id, text, answer] of [['m-1', 'I am Ann.', 'Hello.'], ['m-2', 'I like tea.', 'Good.']]) {
+    messages.push(new HumanMessage({ content: text, id }));
+    const found = await memory.recall({ messages }, runOf(user));
+    assert.equal(found.promptId === '', isDown);
+    messages.push(new AIMessage(answer));
+    await memory.save({ messages, ...found }, runOf(user));
+    isDown = false;
+  }
+  assert.equal(warned.mock.callCount(), 2);
+  assert.deepEqual(await stored(user), ['user: I am Ann.', 'assistant: Hello.', 'user: I like tea.', 'assistant: Good.']);
 });
 
 test('a graph that waits for a person goes on in another process', async () => {
@@ -63,21 +106,6 @@ test('a graph that waits for a person goes on in another process', async () => {
   await graph.invoke(null, runOf(user));
   assert.match(shown(got[0]), /^<app-context>/);
   assert.deepEqual(await stored(user), ['user: I run on Mondays.', 'assistant: Noted.']);
-});
-
-test('a step is stored once for good', async () => {
-  const user = newUser();
-  const [run, memory, client] = [runOf(user), nodes(), server.as(user)];
-  const messages = [new HumanMessage({ content: 'I run on Mondays.', id: 'm-1' }), new AIMessage('Noted.')];
-  const state = { messages, ...await memory.recall({ messages }, run) };
-  const [{ clientMessageId }] = await client.listMessages('thread').all();
-  // As after a day, when the calls' own keys are forgotten: an earlier run has answered.
-  const answer = { role: 'assistant', content: 'Well noted.', clientMessageId: `${clientMessageId}-answer` };
-  await client.appendMessages('thread', { messages: [answer] });
-  await memory.save(state, run);
-  const again = { role: 'user', content: 'I run on Mondays.', clientMessageId };
-  assert.equal((await client.appendMessages('thread', { messages: [again] })).messages[0].duplicate, true);
-  assert.deepEqual(await stored(user), ['user: I run on Mondays.', 'assistant: Well noted.']);
 });
 
 test('a message needs an id', async () => {

@@ -19,6 +19,11 @@ async function post(path, body) {
 /** The client of a server, which acts for no user. */
 export const server = new Client({ baseUrl: base, token: async () => (await post('/dev/tokens', { server: true })).token });
 
+/** Returns such a client whose requests go through a function. */
+export const reached = (fetch) => new Client({
+  baseUrl: base, token: async () => (await post('/dev/tokens', { server: true })).token, fetch,
+});
+
 export const newUser = () => `langgraph-${randomUUID()}`;
 
 export const runOf = (user, thread = 'thread') => ({ configurable: { user_id: user, thread_id: thread } });

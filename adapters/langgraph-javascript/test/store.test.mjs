@@ -1,4 +1,4 @@
-// The store. LangGraph publishes no tests of stores for JavaScript, and names its InMemoryStore as the reference.
+// The store. npm has no tests of LangGraph's stores, and names its InMemoryStore as the reference.
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { HumanMessage } from '@langchain/core/messages';

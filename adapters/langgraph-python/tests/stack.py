@@ -13,9 +13,20 @@ def token() -> str:
     return str(httpx.post(f"{BASE}/dev/tokens", json={"server": True}).json()["token"])
 
 
-def new_client() -> Client:
+def new_client(http: httpx.Client | None = None) -> Client:
     """Return a client that acts for no user."""
-    return Client(BASE, token)
+    return Client(BASE, token, http=http)
+
+
+class Line(httpx.HTTPTransport):
+    """A connection to the stack that can be down."""
+
+    is_down = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self.is_down:
+            raise httpx.ConnectError("the line is down", request=request)
+        return super().handle_request(request)
 
 
 def new_user() -> str:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import httpx
 import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
-from stack import new_client, new_user, settle
+from stack import Line, new_client, new_user, settle
+from throughline import encode_session_id
 from throughline_langgraph import Memory, MemoryState, memory_tools, with_memory
-from throughline_langgraph.memory import key_of
 
 Got = list[list[AnyMessage]]
 
@@ -102,9 +103,9 @@ def test_a_step_from_an_old_checkpoint_is_stored_once() -> None:
     for answer in ("Noted.", "Noted.", "Noted again."):
         state: Any = {"messages": [said, AIMessage(answer)], **memory.recall({"messages": [said]}, run)}  # type: ignore
         memory.save(state, run)  # type: ignore[arg-type]
-    assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted.")]
+    assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted again.")]
     memory.recall({"messages": [HumanMessage("I run on Fridays.", id="m-1")]}, run)  # type: ignore
-    assert stored(user)[2:] == [("user", "I run on Fridays.")]
+    assert stored(user) == [("user", "I run on Fridays.")]
 
 
 def test_a_graph_that_waits_for_a_person_goes_on_in_another_process() -> None:
@@ -118,19 +119,54 @@ def test_a_graph_that_waits_for_a_person_goes_on_in_another_process() -> None:
     assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Noted.")]
 
 
-def test_a_step_is_stored_once_for_good() -> None:
+def test_a_state_that_was_forked_is_the_history_of_the_session() -> None:
     user = new_user()
-    memory, run = Memory(new_client(), context="coach_conversation", coach_id="kim"), run_of(user)
-    client, messages = new_client().as_user(user), [HumanMessage("I run on Mondays.", id="m-1"), AIMessage("Noted.")]
-    client.get_or_create_session("thread", context="coach_conversation", coach_id="kim")
-    key = key_of(messages[0])  # type: ignore[arg-type]
-    # As after a day, when the calls' own keys are forgotten: an earlier run has said and answered the same.
-    for said in ({"role": "user", "content": "I run on Mondays.", "clientMessageId": key},
-                 {"role": "assistant", "content": "Well noted.", "clientMessageId": f"{key}-answer"}):
-        client.append_messages("thread", messages=[said])
-    state: Any = {"messages": messages}
-    memory.save(state | memory.recall(state, run), run)  # type: ignore[arg-type]
-    assert stored(user) == [("user", "I run on Mondays."), ("assistant", "Well noted.")]
+    graph, _ = build(
+        [AIMessage(text) for text in ("One.", "Two.", "Two again.", "Another.", "On.")], "coach_conversation")
+    run = run_of(user)
+    for id, text in ("m-1", "First?"), ("m-2", "Second?"):
+        say(graph, run, text, id)
+    states = list(graph.get_state_history(run))
+
+    def before(node: str, count: int) -> dict[str, Any]:
+        found = next(s for s in states if s.next == (node,) and len(s.values.get("messages", [])) == count)
+        return {"configurable": {**found.config["configurable"], **run["configurable"]}}
+
+    def page() -> list[tuple[str, str]]:
+        names = {"human": "user", "ai": "assistant"}
+        return [(names[m.type], m.text) for m in graph.get_state(run).values["messages"]]
+
+    graph.invoke(None, before("model", 3))  # generate the second answer again
+    assert stored(user) == page()
+    assert page()[2:] == [("user", "Second?"), ("assistant", "Two again.")]
+    graph.invoke({"messages": [HumanMessage("Other?", id="m-3")]}, before("recall", 1))  # edit the first
+    assert stored(user)[-2:] == page()[-2:] == [("user", "Other?"), ("assistant", "Another.")]
+    new_client().as_user(user).append_messages("thread", messages=[{"role": "user", "content": "From elsewhere."}])
+    say(graph, run, "Go on.", "m-4")
+    assert stored(user)[-3:] == [("user", "From elsewhere."), ("user", "Go on."), ("assistant", "On.")]
+
+
+def test_the_model_answers_while_the_memory_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    line, user = Line(), new_user()
+    client = new_client(httpx.Client(transport=line))
+    memory = Memory(client, context="coach_conversation", coach_id="kim", timeout=1)
+    run, messages, line.is_down = run_of(user), list[AnyMessage](), True
+    for id, text, answer in ("m-1", "I am Ann.", "Hello."), ("m-2", "I like tea.", "Good."):
+        messages.append(HumanMessage(text, id=id))
+        found = memory.recall({"messages": messages}, run)  # type: ignore
+        assert (found["prompt_id"] == "") == line.is_down
+        messages.append(AIMessage(answer))
+        memory.save({"messages": messages, **found}, run)  # type: ignore
+        line.is_down = False
+    told = [record.getMessage() for record in caplog.records if record.name == "throughline"]
+    assert len(told) == 2 and all(text.startswith("the agent goes on without memory: ") for text in told)
+    assert stored(user) == [("user", "I am Ann."), ("assistant", "Hello."), ("user", "I like tea."), ("assistant", "Good.")]
+
+
+def test_a_thread_id_is_any_text() -> None:
+    user, graph = new_user(), build([AIMessage("Hi.")], "coach_conversation")[0]
+    say(graph, run_of(user, "user@x.com/ö"), "Hello.")
+    assert stored(user, encode_session_id("user@x.com/ö")) == [("user", "Hello."), ("assistant", "Hi.")]
 
 
 def test_a_message_needs_an_id() -> None:

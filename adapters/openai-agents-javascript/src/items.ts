@@ -1,5 +1,5 @@
 import type { AgentInputItem } from '@openai/agents';
-import { escape, type Part, unwrap } from '@throughline/adapters';
+import { escape, type Part, unwrap } from '@throughline/client/adapter';
 import type { NewMessage } from '@throughline/client';
 
 /** The name of the part with an item as it was. An item that its text gives back has none. Items of Python have other names. */

@@ -1,12 +1,14 @@
 import type {
   AgentInputItem, SessionHistoryTransaction, SessionHistoryTransactionArgs, SessionHistoryTransactionAwareSession,
 } from '@openai/agents';
-import { blockOf, digest, inSession, isProblem, type Place, readTurn } from '@throughline/adapters';
-import type { Client, NewMessage } from '@throughline/client';
+import {
+  blockOf, digest, inSession, isOutage, isProblem, type Place, readTurn, soft, type Softness, storeLater, storeWaiting,
+} from '@throughline/client/adapter';
+import { type Client, encodeSessionId, type NewMessage, type Options } from '@throughline/client';
 import { appliedBy, canonical, same, type Stored, toItem, toMessages, toRecord, withApplied } from './items.js';
 
-/** Where a conversation takes place. With context and coachId, a session that does not exist is made. */
-export interface SessionOptions extends Place {
+/** Where a conversation takes place, and what is done where the memory fails. */
+export interface SessionOptions extends Place, Softness {
   /** Acts for the user. */
   client: Client;
 }
@@ -34,35 +36,60 @@ const changed = 'the suffix of the history is not the expected one';
 export class ThroughlineSession implements SessionHistoryTransactionAwareSession {
   readonly #client: Client;
   readonly #place: Place;
+  readonly #name: string;
+  readonly #softness: Softness;
+  /** Is for each call: a long history takes several. */
+  readonly #patience: Options;
   /** The ids of the user's last words. */
   #said = new Map<string, string>();
   #recalled: { of: string; block: Promise<string> } | undefined;
 
-  constructor({ client, ...place }: SessionOptions) {
+  constructor({ client, timeout, onError, ...place }: SessionOptions) {
     this.#client = client;
-    this.#place = place;
+    this.#name = place.sessionId;
+    this.#place = { ...place, sessionId: encodeSessionId(place.sessionId) };
+    this.#softness = { timeout, onError };
+    this.#patience = { timeout: timeout ?? 1500 };
   }
 
   /** Returns the id of the session. */
   async getSessionId(): Promise<string> {
-    return this.#place.sessionId;
+    return this.#name;
   }
 
-  /** Returns the latest items, the oldest first. */
+  /** Returns the latest items, the oldest first: none where the memory fails. */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
-    const found: AgentInputItem[] = [];
-    if (limit !== undefined && limit <= 0) return found;
-    for await (const message of this.#list(limit)) {
-      const item = toItem(message);
-      if (item) found.push(item);
-      if (found.length === limit) break;
-    }
-    return found.reverse();
+    if (limit !== undefined && limit <= 0) return [];
+    return soft(this.#softness, 'begin', async () => {
+      const found: AgentInputItem[] = [];
+      for await (const message of this.#list(limit, this.#patience)) {
+        const item = toItem(message);
+        if (item) found.push(item);
+        if (found.length === limit) break;
+      }
+      return found.reverse();
+    }, []);
   }
 
-  /** Stores items, up to 50 or 1 MB at once. A repeat after a lost answer stores nothing twice. */
+  /**
+   * Stores items, up to 50 or 1 MB at once. A repeat after a lost answer stores nothing twice. Where the memory fails, they
+   * are stored before the next items of the session in this process.
+   */
   async addItems(items: AgentInputItem[]): Promise<void> {
-    for (const messages of batches(toMessages(items))) await this.#append(messages, crypto.randomUUID());
+    const given = [...batches(toMessages(items))];
+    await soft(this.#softness, 'finish', () => this.#add(given, this.#patience), undefined);
+  }
+
+  async #add(given: NewMessage[][], options: Options): Promise<void> {
+    const { sessionId } = this.#place;
+    let failure = await storeWaiting(sessionId, options).then(() => undefined, (error: unknown) => error);
+    for (const messages of given) {
+      const idempotencyKey = crypto.randomUUID();
+      const append = (again: Options) => this.#append(messages, { ...again, idempotencyKey });
+      if (failure === undefined) await append(options).catch((error: unknown) => { failure = error; });
+      if (isOutage(failure)) storeLater(sessionId, append);
+    }
+    if (failure !== undefined) throw failure;
   }
 
   /** Removes the last item and returns it, in one write. */
@@ -114,7 +141,8 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
   async recall(message: string, turn: unknown): Promise<string> {
     const of = JSON.stringify([message, turn]);
     if (this.#recalled?.of !== of) {
-      const block = readTurn(this.#client, this.#place, message, this.#said.get(message)).then(({ prompt }) => blockOf(prompt));
+      const about = { ...this.#softness, messageId: this.#said.get(message) };
+      const block = readTurn(this.#client, this.#place, message, about).then(({ prompt }) => blockOf(prompt));
       this.#recalled = { of, block };
     }
     return this.#recalled.block;
@@ -129,7 +157,7 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
     replacement.push(withApplied(replacement.pop()!, applied) as typeof replacement[0]);
     try {
       if (suffix.length > 0) return await this.#cut(suffix, replacement, key);
-      await this.#append(replacement, key);
+      await this.#append(replacement, { idempotencyKey: key });
       return true;
     } catch (error) {
       throw isProblem(error, 'idempotency_mismatch') ? new Error(another, { cause: error }) : error;
@@ -147,10 +175,10 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
     }
   }
 
-  async #append(messages: NewMessage[], idempotencyKey: string): Promise<void> {
+  async #append(messages: NewMessage[], options: Options): Promise<void> {
     const { sessionId } = this.#place;
     const stored = await inSession(this.#client, this.#place,
-      () => this.#client.appendMessages(sessionId, { messages }, { idempotencyKey }));
+      () => this.#client.appendMessages(sessionId, { messages }, options));
     const said = stored.messages.filter(({ role }) => role === 'user');
     if (said.length > 0) this.#said = new Map(said.map(({ content, messageId }) => [content, messageId]));
   }
@@ -166,10 +194,10 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
   }
 
   /** Yields the latest messages. A session that does not exist has none. */
-  async *#list(limit: number | undefined): AsyncGenerator<Stored> {
+  async *#list(limit: number | undefined, options: Options = {}): AsyncGenerator<Stored> {
     const page = limit === undefined ? {} : { limit: Math.min(limit, 200) };
     try {
-      yield* this.#client.listMessages(this.#place.sessionId, { order: 'desc', ...page });
+      yield* this.#client.listMessages(this.#place.sessionId, { order: 'desc', ...page }, options);
     } catch (error) {
       if (!isProblem(error, 'not_found')) throw error;
     }

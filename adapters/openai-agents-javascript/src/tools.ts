@@ -1,5 +1,5 @@
 import { tool } from '@openai/agents';
-import { tools } from '@throughline/adapters';
+import { tools } from '@throughline/client/adapter';
 import type { Client } from '@throughline/client';
 
 /** What the tools are made with. */

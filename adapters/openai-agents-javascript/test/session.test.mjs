@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { MemorySession } from '@openai/agents';
+import { ThroughlineSession } from '@throughline/openai-agents';
 import { newSession, newUser, settle, stored, user } from './stack.mjs';
 
 const said = (text) => ({ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text }] });
@@ -264,4 +265,23 @@ test('an item of the Python session is its text', async () => {
     { role: 'assistant', content: 'Hi.', parts: data({ role: 'assistant', content: 'Hi.', id: 'm' }) },
     { role: 'assistant', content: '', parts: data({ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }) }] });
   assert.deepEqual(await newSession(client).getItems(), [said('Hi.')]);
+});
+
+test('a run goes on while the memory is down, and its items are stored before the next ones', async (t) => {
+  const warned = t.mock.method(console, 'warn', () => {});
+  let isDown = true;
+  const { client, other } = newUser(async () => { if (isDown) throw new TypeError('fetch failed'); });
+  const session = newSession(client);
+  assert.deepEqual(await session.getItems(), []);
+  assert.equal(await session.recall('Who am I?', 1), '');
+  await session.addItems([user('I am Ann.'), said('Hello.')]);
+  assert.equal(warned.mock.callCount(), 3);
+  isDown = false;
+  await session.addItems([user('I like tea.')]);
+  assert.deepEqual(await stored(other, 's'), ['user: I am Ann.', 'assistant: Hello.', 'user: I like tea.']);
+  const errors = [];
+  isDown = true;
+  const told = new ThroughlineSession({ client, sessionId: 's', timeout: 100, onError: (error, during) => errors.push([error.name, during]) });
+  assert.deepEqual(await told.getItems(), []);
+  assert.deepEqual(errors, [['ConnectionError', 'begin']]);
 });

@@ -6,11 +6,12 @@ import asyncio
 import re
 from typing import Any
 
+import httpx
 import pytest
 from agents import Agent, RunConfig, Runner, SessionSettings
 from agents.testing import ScriptedModel, assistant_message, function_call
-from stack import new_client, new_user, settle
-from throughline import Client
+from stack import Line, new_client, new_user, settle
+from throughline import Client, encode_session_id
 from throughline_openai_agents import ThroughlineSession, memory_tools, with_memory
 
 
@@ -196,3 +197,19 @@ async def test_stored_text_cannot_close_the_block(client: Client, hostile: str) 
     assert "Likes" in shown(model.calls[0])
     tags = re.findall(r"<\s*/?\s*app-context\s*>", shown(model.calls[0]), re.IGNORECASE)
     assert tags == ["<app-context>", "</app-context>"]
+
+
+async def test_a_run_goes_on_while_the_memory_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    line, user = Line(), new_user()
+    session = ThroughlineSession(
+        "user@x.com/ö", new_client(httpx.Client(transport=line)).as_user(user), context="coach_conversation", coach_id="kim",
+        timeout=1)
+    line.is_down = True
+    assert await session.get_items() == []
+    assert await session.recall("Who am I?") == ""
+    await session.add_items([{"role": "user", "content": "I am Ann."}, {"role": "assistant", "content": "Hello."}])
+    assert sum(record.name == "throughline" for record in caplog.records) == 3
+    line.is_down = False
+    await session.add_items([{"role": "user", "content": "I like tea."}])
+    found = new_client().as_user(user).list_messages(encode_session_id("user@x.com/ö"))
+    assert [m.content for m in found] == ["I am Ann.", "Hello.", "I like tea."]

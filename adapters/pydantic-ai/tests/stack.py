@@ -18,6 +18,17 @@ def new_client(http: httpx.Client | None = None) -> Client:
     return Client(BASE, token, http=http)
 
 
+class Line(httpx.HTTPTransport):
+    """A connection to the stack that can be down."""
+
+    is_down = False
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if self.is_down:
+            raise httpx.ConnectError("the line is down", request=request)
+        return super().handle_request(request)
+
+
 def new_user() -> str:
     return f"user-{secrets.token_hex(8)}"
 

@@ -11,7 +11,7 @@ import pytest
 from pydantic_ai import Agent, ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.messages import ModelMessage
 from pydantic_ai.models.function import AgentInfo, FunctionModel
-from stack import new_client, new_user, settle
+from stack import Line, new_client, new_user, settle
 from throughline import Client
 from throughline_pydantic_ai import ThroughlineMemory
 
@@ -148,3 +148,31 @@ async def test_an_error_of_the_model_keeps_the_message(client: Client) -> None:
     with pytest.raises(RuntimeError):
         await Agent(FunctionModel(fail)).run("Hello.", capabilities=memory(client, "s"))
     assert stored(client, "s") == [("user", "Hello.")]
+
+
+async def test_an_answer_is_generated_again_and_a_message_edited(client: Client) -> None:
+    agent, _ = build("Hi.", "You sa", "You said it all.", "Some.", "Morning.")
+    for text, options in [
+        ("Hello.", {"turn_id": "1"}), ("Tell me all.", {"turn_id": "2"}),
+        ("Tell me all.", {"turn_id": "again-1", "replaces": "last"}),
+        ("Tell me some.", {"turn_id": "again-2", "replaces": "last"}),
+    ]:
+        await agent.run(text, capabilities=memory(client, "s", **options))
+    assert stored(client, "s") == [("user", "Hello."), ("assistant", "Hi."), ("user", "Tell me some."), ("assistant", "Some.")]
+    first = next(iter(client.list_messages("s")))
+    edit = {"turn_id": "again-3", "replaces": {"messageId": first.message_id}}
+    await agent.run("Good morning.", capabilities=memory(client, "s", **edit))
+    assert stored(client, "s") == [("user", "Good morning."), ("assistant", "Morning.")]
+
+
+async def test_a_model_answers_while_the_memory_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    line = Line()
+    client = new_client(httpx.Client(transport=line)).as_user(new_user())
+    agent, _ = build("Hello.", "Good.")
+    line.is_down = True
+    assert (await agent.run("I am Ann.", capabilities=memory(client, "s", timeout=1))).output == "Hello."
+    line.is_down = False
+    await agent.run("I like tea.", capabilities=memory(client, "s"))
+    assert sum(record.name == "throughline" for record in caplog.records) == 2
+    assert stored(client, "s") == [
+        ("user", "I am Ann."), ("assistant", "Hello."), ("user", "I like tea."), ("assistant", "Good.")]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import httpx
 import pytest
-from stack import new_client, new_user, settle
+from stack import Line, new_client, new_user, settle
 from strands import Agent, tool
 from strands.memory import MemoryManager
 from strands.memory.types import AddMessagesContext
@@ -158,3 +159,17 @@ def test_stored_text_cannot_close_the_block(client: Client) -> None:
     coach, model = agent(store(client), "Hi.")
     coach("What do I like?")
     assert shown(model.got[0]).count("</memory>") == 1 and "Likes" in shown(model.got[0])
+
+
+async def test_an_agent_answers_while_the_memory_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    line = Line()
+    user = new_user()
+    kept = store(new_client(httpx.Client(transport=line)).as_user(user), timeout=1)
+    line.is_down = True
+    assert await kept.search("Who am I?") == []
+    for number, (role, text) in enumerate([("user", "I am Ann."), ("assistant", "Hello."), ("user", "I like tea.")]):
+        said: Any = [{"role": role, "content": [{"text": text}]}]
+        await kept.add_messages(said, AddMessagesContext(sequence_numbers=[number]))
+        line.is_down = number == 0
+    assert sum(record.name == "throughline" for record in caplog.records) == 3
+    assert [m.content for m in new_client().as_user(user).list_messages("s")] == ["I am Ann.", "Hello.", "I like tea."]

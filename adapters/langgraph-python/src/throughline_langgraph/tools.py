@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from langchain_core.runnables import RunnableConfig
 from langchain_core.tools import BaseTool, InjectedToolCallId, tool
 from throughline import Client
-from throughline_adapters import tools
+from throughline.adapter import tools
 
 from .memory import client_of
 

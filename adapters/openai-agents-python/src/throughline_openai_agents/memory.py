@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from agents import TResponseInputItem
 from agents.run import CallModelData, CallModelInputFilter, ModelInputData
-from throughline_adapters import escape
+from throughline.adapter import escape
 
 from .items import Item, text_of
 from .session import ThroughlineSession

@@ -9,7 +9,7 @@ from typing import Any
 from agents import Tool, function_tool
 from agents.tool_context import ToolContext
 from throughline import Client
-from throughline_adapters import tools
+from throughline.adapter import tools
 
 
 def memory_tools(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 from pydantic_ai.toolsets import AbstractToolset
 from throughline import Client
-from throughline_adapters import Place, Turn, begin_turn, escape, store_answer, tools
+from throughline.adapter import During, Place, Replaces, Softness, Turn, begin_turn, escape, tools
 
 from .parts import parts_of
 
@@ -27,7 +27,11 @@ class ThroughlineMemory(AbstractCapability[Any]):
 
     client acts for the user. With context and coach_id, a session that does not exist is made. turn_id names the turn,
     such as the id of the user's message: a run that is repeated with it stores nothing twice. It is given to each run,
-    or to an agent of one conversation, and may be used by runs at the same time."""
+    or to an agent of one conversation, and may be used by runs at the same time. replaces is what the turn takes the place
+    of, when an answer is generated again or a message edited: "last", or {"messageId": …}; it needs a turn_id of its own.
+
+    timeout is the seconds that the agent waits for the memory, each time. on_error gets the memory's errors, and the agent
+    goes on without memory; by default an outage is logged, and a mistake of the app is raised."""
 
     client: Client
     session_id: str
@@ -37,6 +41,9 @@ class ThroughlineMemory(AbstractCapability[Any]):
     recipe: str | None = None
     budget: int | None = None
     turn_id: str | None = None
+    replaces: Replaces | None = None
+    timeout: float = 1.5
+    on_error: Callable[[Exception, During], None] | None = None
     types: Sequence[str] = ("PROFILE", "PEOPLE", "PROJECT")
     limit: int = 8
     with_tools: bool = True
@@ -60,7 +67,9 @@ class ThroughlineMemory(AbstractCapability[Any]):
             return request_context
         place, text = said
         if self._turn is None:
-            self._turn = asyncio.ensure_future(asyncio.to_thread(begin_turn, self.client, self._place(), text, self._key()))
+            self._turn = asyncio.ensure_future(asyncio.to_thread(
+                begin_turn, self.client, self._place(), text, self._key(), Softness(self.timeout, self.on_error),
+                self.replaces))
         memory = (await self._turn).memory
         messages = list(request_context.messages)
         messages[place] = _with_memory(messages[place], memory)
@@ -74,7 +83,7 @@ class ThroughlineMemory(AbstractCapability[Any]):
         text, parts = parts_of(result.new_messages())
         usage = ctx.usage
         await asyncio.to_thread(
-            store_answer, self.client, self.session_id, self._key(), text, parts, promptId=turn.prompt_id,
+            turn.finish, text, parts,
             usage={"promptTokens": usage.input_tokens, "completionTokens": usage.output_tokens,
                    "totalTokens": usage.input_tokens + usage.output_tokens})
         return result
