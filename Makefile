@@ -212,6 +212,14 @@ bench: ## Measure: make bench NAME=store|prompt|forecast, or NAME=recall|fit DAT
 	  $(if $(OUT),-out "$(abspath $(OUT))") $(if $(filter recall,$(NAME)),-leave-one-out) \
 	  $(if $(filter store prompt recall,$(NAME)),-docs ../../docs)
 
+.PHONY: bench-answers
+bench-answers: ## Have a model answer questions from prompts, and one judge: make bench-answers DATA="file file" MODEL=name JUDGE=name [SAMPLE=140] [SEED=1] [PRICE="in out in out"] [OPENAI_BASE_URL=…]
+	@tools/need go java npm
+	@test -n "$(DATA)" -a -n "$(MODEL)" -a -n "$(JUDGE)" || \
+	  { echo "make bench-answers: name the files and the models: make bench-answers DATA=locomo.json MODEL=gpt-5-mini JUDGE=gpt-5.1" >&2; exit 2; }
+	@go -C infra/bench run ./answers -data "$(abspath $(DATA))" -model "$(MODEL)" -judge "$(JUDGE)" $(if $(SAMPLE),-sample $(SAMPLE)) \
+	  $(if $(SEED),-seed $(SEED)) $(if $(PRICE),-price "$(PRICE)") $(if $(OPENAI_BASE_URL),-url "$(OPENAI_BASE_URL)")
+
 # The benchmarks, and adapters and examples in Go, are modules of their own.
 OWN_MODULES := infra/bench $(patsubst %/go.mod,%,$(wildcard adapters/*/go.mod examples/*/go.mod))
 

@@ -27,8 +27,8 @@ const (
 	B500, B1000, Prompt = len(ranks), len(ranks) + 1, len(Names) - 1
 )
 
-// charsPerToken is how many characters a token is taken to have.
-const charsPerToken = 4
+// CharsPerToken is how many characters a token is taken to have.
+const CharsPerToken = 4
 
 // Shares are the shares of a question's evidence within each cutoff, or means of them.
 type Shares [len(Names)]float64
@@ -44,7 +44,7 @@ type Message struct {
 
 // ByValue orders messages by their value for their tokens, as recall fills the budget that a request names.
 func ByValue(list []Message) []Message {
-	value := func(m Message) float64 { return rank.Value(m.Score, m.Chars/charsPerToken) }
+	value := func(m Message) float64 { return rank.Value(m.Score, m.Chars/CharsPerToken) }
 	return slices.SortedStableFunc(slices.Values(list), func(a, b Message) int { return cmp.Compare(value(b), value(a)) })
 }
 
@@ -62,7 +62,7 @@ func Of(ranking, packing []Message, evidence int) (s Shares) {
 	var used [len(budgets)]int
 	for _, m := range packing {
 		for b, tokens := range budgets {
-			if used[b]+m.Chars > charsPerToken*tokens {
+			if used[b]+m.Chars > CharsPerToken*tokens {
 				continue
 			}
 			used[b] += m.Chars

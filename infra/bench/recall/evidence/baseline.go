@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/bm25"
@@ -11,6 +13,40 @@ import (
 // BM25 scores the messages of each conversation by the question's words, those of equal score from the newest to the
 // oldest. Its prompts are whole messages within the budget of a prompt.
 func (b *Bench) BM25() []Found {
+	found := b.score(b.byWords(), slices.Clone)
+	for i := range found {
+		share := found[i].Shares[cutoff.Prompt]
+		found[i].Prompts = map[Place]PromptShares{{}: {share, share}}
+	}
+	return found
+}
+
+// WordPrompts returns for each case the messages that BM25 finds, best first, as many as are within the budget of a
+// prompt.
+func (b *Bench) WordPrompts() []string {
+	lines := map[string]string{}
+	for _, c := range b.conversations() {
+		for _, s := range c.Sessions {
+			for _, m := range s.Messages {
+				lines[b.ids[c.ID][m.ID]] = fmt.Sprintf("[%s] %s: %s\n", m.Timestamp.Format(time.DateOnly), m.Role, m.Content)
+			}
+		}
+	}
+	texts := make([]string, len(b.Cases))
+	for i, list := range b.byWords() {
+		for _, m := range list {
+			line := lines[m.MessageID]
+			if (len(texts[i])+len(line))/cutoff.CharsPerToken > cutoff.PromptTokens {
+				break
+			}
+			texts[i] += line
+		}
+	}
+	return texts
+}
+
+// byWords ranks the messages of each case by the words of its question.
+func (b *Bench) byWords() [][]ranked {
 	messages, indexes := map[string][]ranked{}, map[string]*bm25.Index{}
 	for _, c := range b.conversations() {
 		messages[c.ID] = b.messages(c)
@@ -26,12 +62,7 @@ func (b *Bench) BM25() []Found {
 			lists[i] = append(lists[i], messages[c.Conversation.ID][n])
 		}
 	}
-	found := b.score(lists, slices.Clone)
-	for i := range found {
-		share := found[i].Shares[cutoff.Prompt]
-		found[i].Prompts = map[Place]PromptShares{{}: {share, share}}
-	}
-	return found
+	return lists
 }
 
 // messages returns the messages of a conversation with their ids in the stack.
