@@ -47,8 +47,8 @@ func (o options) plan(sets []dataset.Set) string {
 	}
 	calls := answersEach * n
 	text := fmt.Sprintf("%d questions (seed %d): %d answers of %s and as many verdicts of %s, "+
-		"at most %d tokens in and %d out, and %d in and %d out", n, o.seed, calls, o.model, o.judge, calls*cutoff.PromptTokens, calls*answerTokens,
-		calls*judgedTokens, calls*judgeTokens)
+		"at most %d tokens in and %d out, and %d in and %d out", n, o.seed, calls, o.model, o.judge,
+		calls*cutoff.PromptTokens, calls*answerTokens, calls*judgedTokens, calls*judgeTokens)
 	var in, out, judgeIn, judgeOut float64
 	if _, err := fmt.Sscan(o.price, &in, &out, &judgeIn, &judgeOut); err != nil {
 		return text + "; -price would say what they cost"

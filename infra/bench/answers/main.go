@@ -6,9 +6,10 @@
 //	OPENAI_API_KEY=… go -C infra/bench run ./answers -data "FILE FILE" -model gpt-5-mini -judge gpt-5.1
 //	  [-url https://api.openai.com/v1] [-sample 140] [-seed 1] [-context workout_log] [-price "0.25 2 1.25 10"]
 //
-// What the models are told is in answer.txt and judge.txt. Before the first call it prints how many calls and tokens the
-// sample takes at most, and what they cost where -price has dollars for a million tokens: the model's input and output,
-// and the judge's. Questions without an answer in the file are left out. The files are as for the benchmark of recall.
+// What the models are told is in answer.txt and judge.txt. Before the first call it prints how many calls and tokens
+// the sample takes at most, and what they cost where -price has dollars for a million tokens: the model's input and
+// output, and the judge's. Questions without an answer in the file are left out. The files are as for the benchmark of
+// recall.
 package main
 
 import (
