@@ -50,7 +50,7 @@ func (o checkedRequest) choosePlan(previous pack.Previous) choose.Plan {
 		Recipe: o.recipe.Name, SystemRole: o.SystemRole, Role: o.recipe.Role, Rules: o.recipe.Rules,
 		Instruction: o.recipe.Instruction, IncludeEmail: o.recipe.IncludeEmail,
 		Strategy: o.strategy(), Scoping: o.scopingConfig(), ScopedByRequest: o.Scoping != nil,
-		StablePrefix: o.recipe.StablePrefix, Continues: previous.Continues,
+		StablePrefix: o.recipe.StablePrefix, Continues: previous.Continues, Asks: previous.Asks,
 		Slots: make([]choose.Slot, len(o.recipe.Slots)),
 	}
 	for _, m := range o.agent.Modules {

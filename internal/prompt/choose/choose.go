@@ -92,6 +92,8 @@ type Plan struct {
 	// changes within the day. Continues is set if the prompt before this one of the session had a stable prefix, too: the
 	// prompt is then packed in another order than that of value, so a message that two blocks could have is left to both.
 	StablePrefix, Continues bool
+	// Asks is set if the message asks for something that was said elsewhere.
+	Asks bool
 }
 
 // Constant is a text that is the same in every prompt.

@@ -43,15 +43,19 @@ func chooseThread(c *chooser, slot *Slot) []*Candidate {
 const othersCount = 12
 
 // deferOthers leaves the older messages of other conversations to what the budget leaves: those that matter now are
-// found.
+// found. In a session that continues they would be packed before what was found, in the stable prefix, so a prompt whose
+// message asks for something from elsewhere does without them.
 func deferOthers(c *chooser, candidates []*Candidate) {
 	n := 0
 	for _, e := range candidates {
 		if e.SessionID == c.Session.ID || e.Left != "" || e.Deferred != "" {
 			continue
 		}
-		if n++; n > othersCount {
-			e.Deferred = fmt.Sprintf("before the last %d messages of other conversations", othersCount)
+		if n++; n <= othersCount {
+			continue
+		}
+		if e.Deferred = fmt.Sprintf("before the last %d messages of other conversations", othersCount); c.Asks {
+			e.leave(e.Deferred)
 		}
 	}
 }
