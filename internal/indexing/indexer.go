@@ -48,7 +48,9 @@ func (b Batch) documents() []document {
 		if !m.IsSearched() {
 			continue
 		}
-		out = append(out, messageDocuments(m, previous[m.SessionID])...)
+		if word.HasContent(m.Content) { // nobody looks for an "ok"
+			out = append(out, messageDocuments(m, previous[m.SessionID])...)
+		}
 		if m.Role != conversation.RoleSystem {
 			previous[m.SessionID] = m.Content
 		}
@@ -153,10 +155,12 @@ func (x *Indexer) embed(
 	ctx context.Context, m vector.Model, uploads []upload, made map[string][][]float32, errs []error,
 ) ([][][]float32, error) {
 	var inputs []string
+	places := map[string]int{} // equal texts are embedded once
 	out := make([][][]float32, len(uploads))
 	for i, u := range uploads {
-		if errs[i] == nil {
-			for _, d := range u.documents {
+		for _, d := range u.documents {
+			if _, known := places[d.text]; errs[i] == nil && !known {
+				places[d.text] = len(inputs)
 				inputs = append(inputs, d.text)
 			}
 		}
@@ -173,8 +177,10 @@ func (x *Indexer) embed(
 		made[m.Version] = vectors
 	}
 	for i, u := range uploads {
-		if errs[i] == nil {
-			out[i], vectors = vectors[:len(u.documents)], vectors[len(u.documents):]
+		for _, d := range u.documents {
+			if errs[i] == nil {
+				out[i] = append(out[i], vectors[places[d.text]])
+			}
 		}
 	}
 	return out, nil

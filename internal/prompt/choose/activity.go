@@ -7,11 +7,12 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/throughline/throughline/internal/word"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/gather"
-	"github.com/throughline/throughline/internal/prompt/query"
 )
 
 const (
@@ -134,7 +135,7 @@ func quotedSince(c *chooser, other *conversation.Session, covered int) []string 
 		func(m *conversation.Message) bool {
 			return m.Seq <= covered || m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, true)
 		})
-	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !query.IsReceipt(m.Content) }) {
+	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !word.IsReceipt(m.Content) }) {
 		return nil
 	}
 	var quotes []string

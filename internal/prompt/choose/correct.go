@@ -8,7 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
-	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // correctionChars limits what replaced a statement, in the message that made it.
@@ -85,5 +85,5 @@ func withQuestions(hits []found) []found {
 
 // isEmptyAnswer reports whether a message of the assistant says nothing but that another one was received.
 func isEmptyAnswer(e *Candidate) bool {
-	return e.Role == conversation.RoleAssistant && query.IsReceipt(e.Text)
+	return e.Role == conversation.RoleAssistant && word.IsReceipt(e.Text)
 }

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/throughline/throughline/internal/word"
+
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
-	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/quote"
 )
 
@@ -54,7 +55,7 @@ func (c *chooser) leaveRepeatsOfSafety(e *Candidate) *Candidate {
 func leaveReceipts(candidates []*Candidate) {
 	reason := ""
 	for _, e := range candidates {
-		if e.Left == "" && !query.IsReceipt(e.Text) {
+		if e.Left == "" && !word.IsReceipt(e.Text) {
 			return
 		}
 		reason = cmp.Or(e.Left, reason)

@@ -89,23 +89,3 @@ var commonWords = strings.Fields(`about after again against also been before bei
 during each from have having here into just like more most much only other over same should some such than that their
 them then there these they this those through under until very want wants wanted was were what when where which while
 will with would your yours user users mentioned discussed assistant coach said asked told because`)
-
-// receipts are the words of a message that only says that another one was received.
-var receipts = strings.Fields(`noted ok okay k got it understood sure thing thanks thank you very much great good cool
-	nice alright all right will do done fine perfect yes yep yeah i see for now have that
-	notiert verstanden alles klar gut danke anotado entendido vale gracias bien noté compris merci bien reçu d accord
-	anotado entendi obrigado obrigada`)
-
-// maxReceiptWords is how many words such a message has at most.
-const maxReceiptWords = 6
-
-// IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".
-func IsReceipt(message string) bool {
-	words := 0
-	for word := range strings.FieldsFuncSeq(truncate.Bytes(message, maxBytes), isSeparator) {
-		if words++; words > maxReceiptWords || !slices.Contains(receipts, strings.ToLower(word)) {
-			return false
-		}
-	}
-	return words > 0
-}
