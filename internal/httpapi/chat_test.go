@@ -168,6 +168,25 @@ func TestChatStream(t *testing.T) {
 	}
 }
 
+// refusal is an error that a model's service answered.
+type refusal struct{}
+
+func (refusal) Error() string  { return "with a part of the key" }
+func (refusal) Detail() string { return "the model's service answered 404 (model_not_found)" }
+
+// TestServiceIsNamed expects that a service which refuses calls is no error of this program.
+func TestServiceIsNamed(t *testing.T) {
+	t.Parallel()
+	h, _ := newCoach(t, &fakeChat{fail: fault.Wrap(fault.Internal, "complete chat", refusal{})})
+	answer := httptest.NewRecorder()
+	h.ServeHTTP(answer, chatRequest(t, "http://coach", "user:ann", hello))
+	want := `"detail":"the model's service answered 404 (model_not_found)"`
+	if body := answer.Body.String(); answer.Code != 503 || !strings.Contains(body, want) ||
+		!strings.Contains(body, `"code":"unavailable"`) {
+		t.Errorf("%d %s", answer.Code, body)
+	}
+}
+
 // TestChatStreamIsAlive expects comments while the model is silent.
 func TestChatStreamIsAlive(t *testing.T) {
 	t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/truncate"
 )
 
@@ -130,6 +131,9 @@ func problemOf(err error) *problem {
 	if f.Code == fault.Internal && errors.Is(err, context.DeadlineExceeded) {
 		f = fault.New(fault.Unavailable, "the answer took too long")
 	}
+	if service, ok := errors.AsType[llm.ServiceError](err); ok && f.Message == "" {
+		f = serviceFault(f, service)
+	}
 	p := newProblem(f.Code)
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, fault.Field{Field: clip(field.Field), Message: clip(field.Message)})
@@ -146,6 +150,17 @@ func problemOf(err error) *problem {
 		p.retryAfter = f.RetryAfter
 	}
 	return p
+}
+
+// serviceFault returns an error of a model's service as the client may read it. A call that the service refuses until
+// the configuration is another is not the caller's fault, and no error of this program.
+func serviceFault(f *fault.Error, service llm.ServiceError) *fault.Error {
+	shown := *f
+	shown.Message = service.Detail()
+	if shown.Code == fault.Internal {
+		shown.Code = fault.Unavailable
+	}
+	return &shown
 }
 
 // WriteProblem answers with the problem of an error, outside of any operation.

@@ -17,3 +17,10 @@ var (
 func IsBadAnswer(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrMalformed)
 }
+
+// ServiceError is an error that a model's service answered. Detail says for a caller of the API which service failed,
+// and how.
+type ServiceError interface {
+	error
+	Detail() string
+}

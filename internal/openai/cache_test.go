@@ -14,14 +14,17 @@ import (
 func TestTheCacheFieldsOfEachFamily(t *testing.T) {
 	t.Parallel()
 	type sentCache struct{ Key, Options, Input any }
+	item := func(role, text string) any {
+		return map[string]any{"type": "message", "role": role, "content": text}
+	}
 	plain := []any{
-		map[string]any{"role": "system", "content": "be kind"},
-		map[string]any{"role": "user", "content": "hello"},
-		map[string]any{"role": "assistant", "content": "hi"},
-		map[string]any{"role": "user", "content": "now"},
+		item("system", "be kind"),
+		item("user", "hello"),
+		item("assistant", "hi"),
+		item("user", "now"),
 	}
 	marked := func(role, text string) any {
-		return map[string]any{"role": role, "content": []any{map[string]any{
+		return map[string]any{"type": "message", "role": role, "content": []any{map[string]any{
 			"type": "input_text", "text": text, "prompt_cache_breakpoint": map[string]any{"mode": "explicit"},
 		}}}
 	}

@@ -13,18 +13,38 @@ import (
 	"github.com/throughline/throughline/internal/metric"
 )
 
-// serviceError is an error that the service answered. The service's own message is left out: it
-// may quote what was sent, or a part of the key.
+// serviceError is an error that the service answered. The service's own words are kept only where the service is on
+// this machine: they may quote what was sent, or a part of the key.
 type serviceError struct {
 	status int
 	kind   string
 	code   string
 	param  string
+	words  string
 }
 
 // Error names the status, the service's error type and code, and the parameter that it complains of.
 func (r serviceError) Error() string {
-	return fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
+	text := fmt.Sprintf("model service answered %d (type %q, code %q, parameter %q)", r.status, r.kind, r.code, r.param)
+	if r.words != "" {
+		text += ": " + r.words
+	}
+	return text
+}
+
+// Detail says for a caller of the API which service failed, and how. It implements llm.ServiceError's method.
+func (r serviceError) Detail() string {
+	text := fmt.Sprintf("the model's service answered %d", r.status)
+	if r.status == 0 {
+		text = "the model's service ended its answer with an error"
+	}
+	if r.code != "" {
+		text += " (" + r.code + ")"
+	}
+	if r.words != "" {
+		text += ": " + r.words
+	}
+	return text
 }
 
 // Is reports whether the service refused what it was asked, or found it too long. It implements errors.Is's method.
@@ -43,6 +63,9 @@ func (r serviceError) Is(target error) bool {
 func failure(op string, err error, advice advice) *fault.Error {
 	out := fault.Wrap(fault.Unavailable, op, err)
 	if r, ok := asServiceError(err); ok {
+		if !advice.isLocal {
+			r.words = ""
+		}
 		out.Code, out.Err = codeOf(r), r
 	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		out.Err = transportError(err)
@@ -59,7 +82,7 @@ func asServiceError(err error) (serviceError, bool) {
 	}
 	if api, ok := errors.AsType[*openai.APIError](err); ok {
 		code, _ := api.Code.(string)
-		out := serviceError{status: api.HTTPStatusCode, kind: api.Type, code: code}
+		out := serviceError{status: api.HTTPStatusCode, kind: api.Type, code: code, words: api.Message}
 		if api.Param != nil {
 			out.param = *api.Param
 		}

@@ -37,11 +37,26 @@ func serviceOf(t *testing.T, cfg config.OpenAI, answer http.HandlerFunc) (*opena
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
 	var waits []time.Duration
-	cfg.BaseURL = server.URL + "/v1"
-	return openai.New(cfg, openai.WithSleep(func(ctx context.Context, d time.Duration) error {
+	cfg.BaseURL = "http://model.example/v1"
+	wait := openai.WithSleep(func(ctx context.Context, d time.Duration) error {
 		waits = append(waits, d)
 		return ctx.Err()
+	})
+	return openai.New(cfg, wait, openai.WithWrapper(func(next http.RoundTripper) http.RoundTripper {
+		return elsewhere{next, server.Listener.Addr().String()}
 	})), &waits
+}
+
+// elsewhere sends requests to a server on this machine, whose address is that of another machine.
+type elsewhere struct {
+	next http.RoundTripper
+	host string
+}
+
+func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.URL.Host = e.host
+	return e.next.RoundTrip(r)
 }
 
 func sendError(w http.ResponseWriter, status int, kind, code string) {
@@ -132,6 +147,28 @@ func TestErrorsHaveCodes(t *testing.T) {
 				t.Errorf("the error quotes the content: %v", err)
 			}
 		})
+	}
+}
+
+// TestWordsOfTheService expects the service's own words only where the service is on this machine.
+func TestWordsOfTheService(t *testing.T) {
+	t.Parallel()
+	answer := func(w http.ResponseWriter, _ *http.Request) {
+		sendError(w, 404, "invalid_request_error", "model_not_found")
+	}
+	remote, _ := service(t, answer)
+	server := httptest.NewServer(http.HandlerFunc(answer))
+	defer server.Close()
+	local := openai.New(config.OpenAI{APIKey: "k", ChatModel: "m", BaseURL: server.URL})
+	for client, want := range map[*openai.Client]string{
+		remote: "the model's service answered 404 (model_not_found)",
+		local:  "the model's service answered 404 (model_not_found): you said: my secret",
+	} {
+		_, err := client.Complete(t.Context(), llm.Request{})
+		var of llm.ServiceError
+		if !errors.As(err, &of) || of.Detail() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

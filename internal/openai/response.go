@@ -66,7 +66,7 @@ func inputItems(messages []llm.Message, breakpoints bool) []any {
 			continue
 		}
 		if m.Content != "" || len(m.ToolCalls) == 0 {
-			item := openai.ResponseInputMessage{Role: m.Role, Content: m.Content}
+			item := openai.ResponseInputMessage{Type: "message", Role: m.Role, Content: m.Content}
 			if breakpoints && m.Reusable && m.Role != "assistant" {
 				item.Content = []openai.ResponseInputText{{
 					Type: "input_text", Text: m.Content,

@@ -53,9 +53,9 @@ func TestResponse(t *testing.T) {
 		"prompt_cache_options": map[string]any{"mode": "explicit"},
 		"reasoning":            map[string]any{"effort": "low"},
 		"input": []any{
-			map[string]any{"role": "system", "content": "be short"},
-			map[string]any{"role": "user", "content": "hello"},
-			map[string]any{"role": "assistant", "content": "Wait."},
+			map[string]any{"type": "message", "role": "system", "content": "be short"},
+			map[string]any{"type": "message", "role": "user", "content": "hello"},
+			map[string]any{"type": "message", "role": "assistant", "content": "Wait."},
 			map[string]any{"type": "function_call", "call_id": "call_1", "name": "search", "arguments": `{"query":"hips"}`},
 			map[string]any{"type": "function_call_output", "call_id": "call_1", "output": "nothing"},
 		},

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strconv"
 	"time"
@@ -96,9 +97,12 @@ func waitFits(ctx context.Context, wait time.Duration) bool {
 	return wait <= maxWait && (!ok || time.Until(deadline) > wait)
 }
 
-// advice holds how long the service asks to wait before the next attempt. The library drops the headers of an error
-// response, so adviceTransport reads them.
-type advice struct{ after time.Duration }
+// advice holds how long the service asks to wait before the next attempt, and whether it is on this machine. The
+// library drops the headers of an error response, so adviceTransport reads them.
+type advice struct {
+	after   time.Duration
+	isLocal bool
+}
 
 type adviceKey struct{}
 
@@ -108,10 +112,13 @@ type adviceTransport struct{ next http.RoundTripper }
 // RoundTrip implements http.RoundTripper.
 func (t adviceTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := t.next.RoundTrip(r)
-	if err != nil || response.StatusCode < http.StatusBadRequest {
+	given, ok := r.Context().Value(adviceKey{}).(*advice)
+	if err != nil || !ok {
 		return response, err
 	}
-	if given, ok := r.Context().Value(adviceKey{}).(*advice); ok {
+	host := r.URL.Hostname()
+	given.isLocal = host == "localhost" || net.ParseIP(host).IsLoopback()
+	if response.StatusCode >= http.StatusBadRequest {
 		given.after = retryAfter(response.Header, time.Now())
 	}
 	return response, nil
