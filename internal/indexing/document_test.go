@@ -181,8 +181,8 @@ func TestNothingIsEmbeddedWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestWhatSaysNothingHasNoVector indexes a chat. A receipt has no vector, but the next message is found by its words. Of
-// two equal texts one is embedded, and each record has its vector.
+// TestWhatSaysNothingHasNoVector indexes a chat. A receipt has no vector, but the next message is found by its words.
+// Of two equal texts one is embedded, and each record has its vector.
 func TestWhatSaysNothingHasNoVector(t *testing.T) {
 	t.Parallel()
 	r := &recorder{}
@@ -192,12 +192,14 @@ func TestWhatSaysNothingHasNoVector(t *testing.T) {
 		}
 	}
 	messages := []conversation.Message{
-		said("s", "ok, thanks!"), said("s", "\U0001F44D"), said("s", "Squats hurt"), said("t", "Push day"), said("u", "Push day"),
+		said("s", "ok, thanks!"), said("s", "\U0001F44D"), said("s", "Squats hurt"),
+		said("t", "Push day"), said("u", "Push day"),
 	}
 	if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages); err != nil {
 		t.Fatal(err)
 	}
-	if got := r.records["ann.0"]; len(got) != 3 || len(r.texts[0]) != 2 || !strings.Contains(r.texts[0][0], "\U0001F44D") ||
+	if got := r.records["ann.0"]; len(got) != 3 || len(r.texts[0]) != 2 ||
+		!strings.Contains(r.texts[0][0], "\U0001F44D") ||
 		got[1].Dense[0] != got[2].Dense[0] || got[0].Dense[0] == got[1].Dense[0] {
 		t.Errorf("%d records of the texts %q", len(got), r.texts)
 	}

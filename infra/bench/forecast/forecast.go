@@ -24,6 +24,8 @@ type workload struct {
 	TurnsPerSession                                    int
 	StoredMessagesPerUser                              float64
 	IdleShare                                          float64 // of the sessions, left without a word
+	FlexMissedShare, SweepSeconds                      float64 // of the patient calls; an invocation of the sweep
+	Peers                                              []peer
 	ColdReadUnitsPerTurn, ColdCallsPerTurn             float64 // where a turn's instance does not know the session
 	OutputTokensPerAnswer                              float64 // in place of the offline model's
 	ReasoningTokensPerAnswer, ReasoningTokensPerCall   float64 // billed as output, and in no answer
@@ -31,6 +33,12 @@ type workload struct {
 	LogMonths, Metrics, RouteMetrics, AlarmMetrics     float64
 	Reads                                              reads
 	Functions                                          map[string]function
+}
+
+// peer is a managed memory, with the list price of the same day.
+type peer struct {
+	Name, How, Source, Date string
+	Cents                   float64
 }
 
 // reads are the calls of an app that only read.
@@ -88,6 +96,10 @@ const (
 	idAndSparses    = 100  // bytes of a vector
 	// dueWrites is how many writes of the due index a session makes: it enters, is claimed or moved, and leaves.
 	dueWrites = 4
+	// sweepMost is how many records one invocation of the sweep works on before it starts workers.
+	sweepMost = 500
+	// flexForm ends the names of the calls in the flex tier.
+	flexForm = "/flex"
 )
 
 // month is a forecast for a number of users: quantities by name, of a month unless the name says otherwise. The peak is
@@ -119,7 +131,7 @@ func (in input) month(users float64) month {
 		"embeddedTokens": sessions * used["embeddingTokens"],
 		"logGB":          sessions * used["logBytes"] / gigabyte,
 		"metrics":        w.Metrics + w.RouteMetrics, "alarmMetrics": w.AlarmMetrics,
-		"dueWrites": sessions * dueWrites, "dueSessions": sessions * w.IdleShare,
+		"dueWrites": sessions * dueWrites, "dueSessions": sessions, // each is read for memories, if not summarised, too
 		// the turns a second of one user that a partition bears
 		"hotTurns": partitionWrites / (in.Units.Session["coach"]["writeUnits"] / turns),
 	}
@@ -143,18 +155,24 @@ func (in input) month(users float64) month {
 }
 
 // addInvocations adds those of the functions, and their seconds. X-Ray records one trace a second and 5% of the rest.
+// The sweep works on what is due in one invocation a minute, and starts more from sweepMost records on. Each lasts as
+// long as its slowest answer.
 func (in input) addInvocations(q month, turns float64) {
+	w, minutes := in.Workload, in.Workload.DaysPerMonth*24*60
 	perSession := map[string]float64{
-		"messages": 2 + in.Workload.Reads.CallsPerSession, // a session is opened and completed
+		"messages": 2 + w.Reads.CallsPerSession, // a session is opened and completed
 		"coach":    turns, "prompt": turns,
 		"summarize": in.Units.Session["summarize"]["invocations"], "remember": in.Units.Session["remember"]["invocations"],
 	}
 	for _, name := range slices.Sorted(maps.Keys(perSession)) {
-		f := in.Workload.Functions[name]
+		f := w.Functions[name]
 		q[name+"Invocations"] = q["sessions"] * perSession[name]
 		q["invocations"] += q[name+"Invocations"]
 		q["gbSeconds"] += q[name+"Invocations"] * f.Seconds() * f.MemoryMB / kilobyte
 	}
+	sweeps := minutes * math.Ceil(2*q["sessions"]/minutes/sweepMost) // for memories, and for the spine
+	q["invocations"] += sweeps
+	q["gbSeconds"] += sweeps * w.SweepSeconds * w.Functions["summarize"].MemoryMB / kilobyte
 	q["apiCalls"] = q["messagesInvocations"]
 	q["traces"] = min(q["invocations"], in.Workload.DaysPerMonth*24*hour) + 0.05*q["invocations"]
 }
@@ -170,20 +188,63 @@ func (in input) addIndex(q month, used use) {
 
 // addTokens adds those of the chat and of the background, as the model's provider bills them.
 func (in input) addTokens(q month, turns float64) {
-	w, background := in.Workload, in.Units.Session["summarize"]
-	chat := in.Units.Session["coach"]["inputTokens"]
-	for i, name := range []string{"chat", "background"} {
-		n := q["sessions"] * [...]float64{chat, in.Total()["inputTokens"] - chat}[i]
-		q[name+"CachedInput"] = n * w.CachedInputShare
-		q[name+"WrittenInput"] = (n - q[name+"CachedInput"]) * w.CacheWriteShare
-		q[name+"PlainInput"] = n - q[name+"CachedInput"] - q[name+"WrittenInput"]
-		q["inputTokens"] += n
-	}
+	w, n := in.Workload, q["sessions"]*in.Units.Session["coach"]["inputTokens"]
+	q["chatCachedInput"] = n * w.CachedInputShare
+	q["chatWrittenInput"] = (n - q["chatCachedInput"]) * w.CacheWriteShare
+	q["chatPlainInput"] = n - q["chatCachedInput"] - q["chatWrittenInput"]
 	q["chatOutput"] = q["turns"] * (w.OutputTokensPerAnswer + w.ReasoningTokensPerAnswer)
-	reasoning := background["modelCalls"] * w.ReasoningTokensPerCall
-	q["backgroundOutput"] = q["sessions"] * (background["outputTokens"] + reasoning)
-	q["outputTokens"] = q["chatOutput"] + q["backgroundOutput"]
+	q["inputTokens"], q["outputTokens"] = n, q["chatOutput"]
+	for _, form := range slices.Sorted(maps.Keys(in.Units.Calls)) {
+		used := in.Units.Calls[form].Times(q["sessions"])
+		used["outputTokens"] += used["modelCalls"] * w.ReasoningTokensPerCall
+		for tier, share := range in.tiers(form) {
+			q[tier+"CachedInput"] += share * used["cachedTokens"]
+			q[tier+"PlainInput"] += share * (used["inputTokens"] - used["cachedTokens"])
+			q[tier+"Output"] += share * used["outputTokens"]
+		}
+		q["inputTokens"] += used["inputTokens"]
+		q["outputTokens"] += used["outputTokens"]
+	}
 	q["tokensOfAMinute"] = 60 * (q["inputTokens"] + q["outputTokens"])
+}
+
+// tiers are the shares of a kind of background calls in each tier. The measured sessions are completed, and the
+// summaries of those that are left without a word are the sweep's, in flex. The default tier answers what flex refuses.
+func (in input) tiers(form string) map[string]float64 {
+	patient := in.Workload.IdleShare
+	if strings.HasSuffix(form, flexForm) {
+		patient = 1
+	}
+	patient *= 1 - in.Workload.FlexMissedShare
+	return map[string]float64{"flex": patient, "background": 1 - patient}
+}
+
+// call is a kind of the background's calls, for the page.
+type call struct {
+	Name, Tier                   string
+	Calls, Input, Cached, Output float64 // of a day
+	CachedShare                  float64
+}
+
+// Background lists the background's calls of a user's day, and last their sum.
+func (in input) Background() (calls []call) {
+	sum := call{Name: "**all**"}
+	for _, form := range slices.Sorted(maps.Keys(in.Units.Calls)) {
+		used := in.Units.Calls[form].Times(in.Workload.DaySessions)
+		name, isFlex := strings.CutSuffix(form, flexForm)
+		c := call{
+			Name: name, Tier: "default", Calls: used["modelCalls"], Input: used["inputTokens"],
+			Cached: used["cachedTokens"], Output: used["outputTokens"], CachedShare: used["cachedTokens"] / used["inputTokens"],
+		}
+		if isFlex {
+			c.Tier = "flex"
+		}
+		calls = append(calls, c)
+		sum.Calls, sum.Input = sum.Calls+c.Calls, sum.Input+c.Input
+		sum.Cached, sum.Output = sum.Cached+c.Cached, sum.Output+c.Output
+	}
+	sum.CachedShare = sum.Cached / sum.Input
+	return append(calls, sum)
 }
 
 // cost is the money for one part of the bill.

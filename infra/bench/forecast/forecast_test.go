@@ -166,6 +166,34 @@ func TestForecastCountsTheMetricsOfAlarms(t *testing.T) {
 	}
 }
 
+// TestBackgroundCallsAreInTheirTiers checks that what nobody waits for was measured in the flex tier, that extraction's
+// rules came from the cache of all users, and that a day without flex costs more.
+func TestBackgroundCallsAreInTheirTiers(t *testing.T) {
+	t.Parallel()
+	in := read(t)
+	for form, isFlex := range map[string]bool{"memory_extraction": true, "spine": true, "session_summary": false} {
+		if isFlex {
+			form += flexForm
+		}
+		if in.Units.Calls[form]["modelCalls"] <= 0 {
+			t.Errorf("no call of %s was measured", form)
+		}
+	}
+	if in.Units.Calls["memory_extraction"+flexForm]["cachedTokens"] < 1024 {
+		t.Error("the rules of extraction were not cached")
+	}
+	with := in.day().WithoutChat
+	in.Workload.FlexMissedShare = 1
+	if without := in.day().WithoutChat; without <= with {
+		t.Errorf("a day costs %v with flex and %v without", with, without)
+	}
+	for _, p := range in.Workload.Peers {
+		if p.Cents <= 0 || p.Date == "" || !strings.HasPrefix(p.Source, "https://") {
+			t.Errorf("got the peer %+v", p)
+		}
+	}
+}
+
 // TestForecastBillsWhatIsNotSeen doubles what no answer shows, and expects a larger bill.
 func TestForecastBillsWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
@@ -201,7 +229,7 @@ func TestPublishedUnitsAreThoseOfTheCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, then := input{Units: got}.Total(), published.Total()
-	for _, name := range []string{"dynamodbCalls", "writeUnits", "modelCalls", "vectors", "indexQueries"} {
+	for _, name := range []string{"dynamodbCalls", "writeUnits", "modelCalls", "vectors", "indexQueries", "invocations"} {
 		if math.Abs(now[name]-then[name]) > then[name]/4 {
 			t.Errorf("%s of a session: %v are published, and it has %v: run make bench NAME=forecast",
 				name, then[name], now[name])

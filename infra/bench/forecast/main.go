@@ -92,7 +92,7 @@ type page struct {
 
 // markdown writes the document.
 func (in input) markdown() (string, error) {
-	tmpl, err := template.New("scale.md").Funcs(template.FuncMap{
+	tmpl, err := template.New("scale.md").Option("missingkey=zero").Funcs(template.FuncMap{
 		"thousands": func(v float64) string { return report.Thousands(math.Round(v)) },
 		"percent":   func(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) },
 		"tenth":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) },

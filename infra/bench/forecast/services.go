@@ -38,9 +38,11 @@ func (w writer) Write(p []byte) (int, error) {
 // The usage in an answer of the models. The two interfaces and the embeddings have names of their own for it. Of a
 // stream the last one counts.
 var (
-	cachedTokens = regexp.MustCompile(`"cached_tokens":\s*(\d+)`)
-	inputTokens  = regexp.MustCompile(`"(?:prompt_tokens|input_tokens)":\s*(\d+)`)
-	outputTokens = regexp.MustCompile(`"(?:completion_tokens|output_tokens)":\s*(\d+)`)
+	// The service counts reasoning in the output, and the forecast assumes its own number for it.
+	reasoningTokens = regexp.MustCompile(`"reasoning_tokens":\s*(\d+)`)
+	cachedTokens    = regexp.MustCompile(`"cached_tokens":\s*(\d+)`)
+	inputTokens     = regexp.MustCompile(`"(?:prompt_tokens|input_tokens)":\s*(\d+)`)
+	outputTokens    = regexp.MustCompile(`"(?:completion_tokens|output_tokens)":\s*(\d+)`)
 )
 
 func lastNumber(pattern *regexp.Regexp, text []byte) (n float64) {
@@ -67,6 +69,7 @@ func (b *bench) model(function string, target *url.URL) http.Handler {
 		defer func() {
 			in, out := lastNumber(inputTokens, answer.body.Bytes()), lastNumber(outputTokens, answer.body.Bytes())
 			cached := lastNumber(cachedTokens, answer.body.Bytes())
+			out -= lastNumber(reasoningTokens, answer.body.Bytes())
 			u := use{"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": out, "cachedTokens": cached}
 			if form := formOf(request); form != "" {
 				b.countCall(form, u)

@@ -42,9 +42,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	messages, publisher := indexing.New(dynamo.NewIndexingSource(db), index, time.Now), function.Publisher(cfg, rt, db)
-	client := function.Models(cfg.OpenAI.Background(), rt)
-	model := paced.New(client, sweep.AtOnce, time.Now)
-	report, quota, tokens := function.Report(rt.Log), dynamo.NewQuotaStore(db), token.New()
+	client, report := function.Models(cfg.OpenAI.Background(), rt), function.Report(rt.Log)
+	model, quota, tokens := paced.New(client, sweep.AtOnce, time.Now), dynamo.NewQuotaStore(db), token.New()
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
 		Random: cryptorand.Reader, NewOwner: cryptorand.Text, Report: report, Count: countExtraction,
