@@ -13,7 +13,7 @@ import (
 func TestSummarizeWakesForWhatAsks(t *testing.T) {
 	t.Parallel()
 	const (
-		fresh   = `"status":{"S":"active"},"sessionCreatedAt":{"N":"1"},"lastSeq":{"N":"0"},"urgentSeq":{"N":"0"}`
+		fresh   = `"status":{"S":"active"},"sessionCreatedAt":{"N":"1"},"lastSeq":{"N":"0"}`
 		spoken  = `"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"0"},"lastSeq":{"N":"4"}`
 		talking = `"status":{"S":"active"},"dueAt":{"S":"t"},"lastMessageAt":{"S":"t"},"urgentSeq":{"N":"0"},` +
 			`"lastSeq":{"N":"%d"}`
@@ -30,7 +30,7 @@ func TestSummarizeWakesForWhatAsks(t *testing.T) {
 		before, after string
 		wakes         bool
 	}{
-		"a new session":                             {"", fresh, false},
+		"a new session":                             {"", fresh, true},
 		"its first message":                         {fresh, at(1), true},
 		"a session that begins with a message":      {"", at(1), true},
 		"an answer":                                 {at(1), at(2), false},

@@ -76,9 +76,8 @@ type Session struct {
 	MessageCount int `stored:"messageCount"`
 	LastSeq      int `stored:"lastSeq"`
 	// UserSeq is the seq of the last message of role user, UrgentSeq that of the last one of these that IsUrgent.
-	// UrgentSeq is stored even where it is 0: the filters of the stream look for it.
 	UserSeq   int `stored:"userSeq,omitempty"`
-	UrgentSeq int `stored:"urgentSeq"`
+	UrgentSeq int `stored:"urgentSeq,omitempty"`
 	// Deleted has the seqs of deleted messages, so that a reader can tell them from messages that an index lacks.
 	Deleted       SeqSet    `stored:"deletedSeqs,omitempty"`
 	CreatedAt     time.Time `stored:"sessionCreatedAtMs,millis"`

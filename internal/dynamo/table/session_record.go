@@ -52,7 +52,8 @@ func DecodeOwn(it Item) conversation.Session {
 // as it has messages or a summary. The write is one of the session's own, and not of the migration.
 func SetCounters(user conversation.UserID, s conversation.Session) Update {
 	u := Set(AttrActiveAt, TimeAttr(s.ListedAt())).Remove(AttrOrigin).
-		Apply(Encode(s), AttrVersion, AttrMessageCount, AttrLastSeq, AttrUserSeq, AttrUrgentSeq)
+		Apply(Encode(s), AttrVersion, AttrMessageCount, AttrLastSeq, AttrUserSeq).
+		Set(AttrUrgentSeq, IntAttr(s.UrgentSeq)) // even 0: the filters of the stream look for it
 	if s.MessageCount == 0 {
 		return u.Remove(AttrStartedAt, AttrLastMessageAt, AttrCoachKey)
 	}
