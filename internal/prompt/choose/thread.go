@@ -43,8 +43,8 @@ func chooseThread(c *chooser, slot *Slot) []*Candidate {
 const othersCount = 12
 
 // deferOthers leaves the older messages of other conversations to what the budget leaves: those that matter now are
-// found. In a session that continues they would be packed before what was found, in the stable prefix, so a prompt whose
-// message asks for something from elsewhere does without them.
+// found. In a session that continues they would be packed before what was found, in the stable prefix, so a prompt
+// whose message asks for something from elsewhere does without them.
 func deferOthers(c *chooser, candidates []*Candidate) {
 	n := 0
 	for _, e := range candidates {
