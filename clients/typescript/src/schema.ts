@@ -1281,7 +1281,7 @@ export interface components {
             /** @description Default: the newest summaries. */
             query?: string | null;
             /** @description Default: those that the context reads. */
-            recordTypes?: ("conversation_summary" | "program_designer_summary" | "coach_creator_summary" | "program_summary" | "workout_summary")[] | null;
+            recordTypes?: ("conversation_summary" | "program_designer_summary" | "coach_creator_summary" | "program_summary" | "workout_summary" | (string & {}))[] | null;
             /** @description The current session, which is left out. */
             sessionId?: string | null;
             /**
@@ -1921,7 +1921,7 @@ export interface components {
             /** @description The text to search for. */
             query: string;
             /** @description Only facts of these types. */
-            types?: ("PROFILE" | "PEOPLE" | "PROJECT" | "MANNER")[] | null;
+            types?: ("PROFILE" | "PEOPLE" | "PROJECT" | "MANNER" | (string & {}))[] | null;
         };
         Message: {
             /** @description The part that the model played; absent for messages without one. */
@@ -2566,7 +2566,7 @@ export interface components {
             /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
-                agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner")[] | null;
+                agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | (string & {}))[] | null;
                 /**
                  * Format: int64
                  * @description Default: the agent's number.
@@ -2891,7 +2891,7 @@ export interface components {
         };
         RecallBody: {
             /** @description Only these. Memories and check-ins have none. */
-            contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log")[] | null;
+            contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {}))[] | null;
             /** @description Leaves this session out. */
             excludeSessionId?: string | null;
             /**
@@ -3073,7 +3073,7 @@ export interface components {
         };
         SearchBody: {
             /** @description Only these. Memories and check-ins have none. */
-            contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log")[] | null;
+            contexts?: ("coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log" | (string & {}))[] | null;
             /**
              * Format: date-time
              * @description The earliest time.
@@ -3333,7 +3333,7 @@ export interface components {
             /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
-                agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner")[] | null;
+                agentIds?: ("coach" | "goalArchitect" | "patternAnalyst" | "motivator" | "accountabilityPartner" | (string & {}))[] | null;
                 /**
                  * Format: int64
                  * @description Default: the agent's number.

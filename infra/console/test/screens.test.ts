@@ -121,6 +121,34 @@ test('facts are pinned, edited and deleted, and lead to their evidence', async (
   });
 });
 
+test('a fact has a history, is restored, and waits for a decision where the user wants it', async () => {
+  const api = await stack.as('rita');
+  await api.call('PUT', '/v1/preferences', { reviewMemories: true });
+  await api.open('chat', 'coach_conversation');
+  await api.say('chat', 'I live in Berlin. I work as a nurse.');
+  await api.call('PATCH', '/v1/sessions/chat', { status: 'completed' });
+  await stack.settle();
+  await withPage(browser, `${stack.base}/#/rita/memory`, {}, async (page) => {
+    await page.getByRole('heading', { name: 'Waiting for a decision' }).waitFor();
+    const waiting = (text: string) => page.getByRole('listitem').filter({ hasText: text });
+    await waiting('The user lives in Berlin.').getByRole('button', { name: 'Confirm' }).click();
+    await page.getByRole('heading', { name: 'About the user' }).waitFor();
+    await waiting('The user works as a nurse.').getByRole('button', { name: 'Reject' }).click();
+    await waiting('The user works as a nurse.').getByRole('button', { name: 'Really?' }).click();
+    await waiting('The user works as a nurse.').waitFor({ state: 'detached' });
+    const { items } = await api.call<{ items: { id: string }[] }>('GET', '/v1/memories');
+    await api.call('PATCH', `/v1/memories/${encodeURIComponent(items[0]!.id)}`, { validUntil: '2026-01-01T00:00:00.000Z', endedReason: 'over' });
+    await page.reload();
+    await page.getByText('No longer true (1)').click();
+    const past = page.getByRole('listitem').filter({ hasText: 'The user lives in Berlin.' });
+    await past.getByRole('button', { name: 'History' }).click();
+    await page.getByRole('list', { name: 'History' }).getByText('noted').waitFor();
+    await past.getByRole('button', { name: 'Restore' }).click();
+    await past.getByRole('button', { name: 'Really?' }).click();
+    await page.getByText('No longer true').waitFor({ state: 'detached' });
+  });
+});
+
 test('the timeline is filtered by context, and the address keeps the filter', async () => {
   await withPage(browser, `${stack.base}/#/ann/timeline`, {}, async (page) => {
     const messages = page.getByRole('region', { name: 'Messages' });

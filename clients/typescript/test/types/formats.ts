@@ -26,6 +26,7 @@ export async function formats(client: Client, model: LanguageModel, openai: Open
 export async function ownNames(client: Client): Promise<void> {
   await client.createSession({ context: 'desk_chat', coachId: 'max' });
   await client.createMemory({ content: 'Likes tea', type: 'TASTE' });
+  await client.searchMemories({ query: 'tea', types: ['TASTE'] });
   // @ts-expect-error A format is one of the API's.
   await client.buildPrompt({ sessionId: 's', context: 'desk_chat', message: 'Hi', format: 'other' });
 }

@@ -68,6 +68,11 @@ export const changeMemory = (id: string, body: t.ChangedMemory) =>
   json<t.Memory>(`/v1/memories/${part(id)}`, { method: 'PATCH', body });
 export const deleteMemory = (id: string) => send(`/v1/memories/${part(id)}`, { method: 'DELETE' });
 
+export const getHistory = (id: string) => json<t.MemoryPast>(`/v1/memories/${part(id)}/history`);
+export const restoreMemory = (id: string) => json<t.Memory>(`/v1/memories/${part(id)}/restore`, { method: 'POST' });
+export const reviewMemory = (id: string, verdict: 'confirm' | 'reject') =>
+  json<t.Memory>(`/v1/memories/${part(id)}/review`, { method: 'POST', body: { verdict } });
+
 export const listTodos = () => all<t.Todo>('/v1/todos');
 export const createTodo = (body: t.NewTodo) => json<t.Todo>('/v1/todos', { method: 'POST', body });
 export const changeTodo = (id: string, body: t.ChangedTodo) =>

@@ -10,6 +10,7 @@ export type Message = Schemas['Message'];
 export type Deletion = Schemas['Deletion'];
 export type NewMessage = Schemas['NewMessage'];
 export type Memory = Schemas['Memory'];
+export type MemoryPast = Schemas['MemoryPast'];
 export type NewMemory = Schemas['NewMemory'];
 export type ChangedMemory = Schemas['ChangedMemory'];
 export type Todo = Schemas['Todo'];

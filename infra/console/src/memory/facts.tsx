@@ -9,8 +9,11 @@ import { MessageLink } from '../messages/link';
 import { Confirm } from '../parts/confirm';
 import { EditForm } from '../parts/edit-form';
 import { Empty, Failure } from '../parts/state';
+import { History, Waiting } from './history';
 
-const types = { PROFILE: 'About the user', PEOPLE: 'People', PROJECT: 'Projects' } as const;
+const types: Record<string, string> = {
+  PROFILE: 'About the user', PEOPLE: 'People', PROJECT: 'Projects', MANNER: 'How to answer',
+};
 type Changed = () => Promise<void>;
 
 interface Props {
@@ -24,13 +27,26 @@ interface Props {
 
 export function Facts(props: Props) {
   const { memories, changed, marked } = props;
-  const live = memories.filter((m) => !m.supersededBy && !m.validUntil);
+  const waiting = memories.filter((m) => m.status === 'waiting');
+  const live = memories.filter((m) => !waiting.includes(m) && !m.supersededBy && !m.validUntil);
+  // An app may have types of its own, which have no label here.
+  const labels = { ...Object.fromEntries(live.map(({ type }) => [type, type])), ...types };
   return (
     <section class="facts">
       <h2>Facts</h2>
       <AddFact changed={changed} />
       {memories.length === 0 && <Empty title="Nothing yet">Facts come from what the user says, once a session rests.</Empty>}
-      {Object.entries(types).map(([type, label]) => {
+      {waiting.length > 0 && (
+        <section>
+          <h3>Waiting for a decision</h3>
+          <ul class="records">
+            {waiting.map((m) => (
+              <Waiting key={m.id} memory={m} changed={changed} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {Object.entries(labels).map(([type, label]) => {
         const rows = live.filter((m) => m.type === type).sort((a, b) => Number(b.pinned) - Number(a.pinned));
         return rows.length === 0 ? null : (
           <section key={type}>
@@ -43,7 +59,7 @@ export function Facts(props: Props) {
           </section>
         );
       })}
-      <Past {...props} live={live} />
+      <Past {...props} live={[...live, ...waiting]} />
     </section>
   );
 }
@@ -55,6 +71,7 @@ interface FactProps extends Omit<Props, 'marked'> {
 
 function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
   const editing = useSignal(false);
+  const told = useSignal(false);
   const element = useRef<HTMLLIElement>(null);
   const replaced = memories.filter((m) => m.supersededBy === memory.id);
   useEffect(() => {
@@ -90,9 +107,16 @@ function Fact({ memory, memories, remembers, changed, marked }: FactProps) {
               Edit
             </button>
           )}
+          {past && memory.endedReason !== 'forgotten' && (
+            <Confirm label="Restore" act={() => api.restoreMemory(memory.id).then(changed)} />
+          )}
+          <button type="button" class="quiet" aria-expanded={told.value} onClick={() => (told.value = !told.value)}>
+            History
+          </button>
           <Confirm label="Delete" act={remove} />
         </span>
       </footer>
+      {told.value && <History id={memory.id} />}
     </li>
   );
 }

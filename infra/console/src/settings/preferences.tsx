@@ -30,10 +30,16 @@ export function PreferencesForm() {
 }
 
 function Fields({ preferences, save }: { preferences: Preferences; save(change: Partial<Preferences>): void }) {
-  const { memory, crossContext, timezone } = preferences;
+  const { memory, crossContext, reviewMemories, timezone } = preferences;
   return (
     <div class="fields">
       <Toggle label="Remember facts" help="Off: nothing is read from chats, and prompts have none of it." on={memory} change={(on) => save({ memory: on })} />
+      <Toggle
+        label="Ask before facts are used"
+        help="On: what is read from chats waits in Memory until it is confirmed. Safety facts are used at once."
+        on={reviewMemories}
+        change={(on) => save({ reviewMemories: on })}
+      />
       <Toggle
         label="One memory for all contexts"
         help="Off: each session knows itself only."
