@@ -52,7 +52,7 @@ func run(t testing.TB, bootstrap string, memory int, environment ...string) *rie
 		t.Fatal(err)
 	}
 	e, err := rie.Start(t.Context(), emulator, rie.Function{
-		Bootstrap: bootstrap, Environment: environment, Timeout: 30 * time.Second, MemoryMB: memory,
+		Bootstrap: bootstrap, Environment: environment, Timeout: 2 * time.Minute, MemoryMB: memory,
 	})
 	if err != nil {
 		t.Fatal(err)
