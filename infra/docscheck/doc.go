@@ -4,6 +4,7 @@
 //	```sh           is run by bash on a fresh local stack, with the other such blocks of the page, in their order
 //	```sh start     starts the stack; its output is what the stack of the tests printed
 //	```sh fails     is run, too; its last command has to fail
+//	```sh install   is run by make packages TRY=1, in an empty folder
 //	```sh unrun     is not run, because it needs an account or takes long; its commands, options and variables exist
 //	```go program   is a whole program, which is run with the libraries of tools/sdk and the clients of clients/;
 //	                so is one in js or python

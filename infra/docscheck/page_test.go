@@ -121,6 +121,7 @@ func steps(t *testing.T, path string) []step {
 		switch {
 		case b.is("sh"), b.is("sh start"), b.is("sh fails"), b.is("sh unrun"), b.isProgram():
 			list = append(list, step{commands: b})
+		case b.is("sh install"): // make packages TRY=1 runs it
 		case b.is("text output"), b.is("json output"):
 			if len(list) == 0 || list[len(list)-1].output != nil {
 				t.Fatalf("%s:%d: an output without commands before it", path, b.line)
