@@ -87,7 +87,7 @@ func (config Config) check() error {
 		}
 	}
 	if config.Token == "" && config.TokenSource == nil {
-		return errors.New("Token and TokenSource are missing: set one of them")
+		return errors.New("there is neither a Token nor a TokenSource: set one of them")
 	}
 	return nil
 }

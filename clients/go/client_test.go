@@ -61,7 +61,7 @@ func TestConfigIsChecked(t *testing.T) {
 		`BaseURL is "localhost:8080": it has to be an address`: {BaseURL: "localhost:8080", Token: "t"},
 		"BaseURL ends in /v1":                                  {BaseURL: "https://api/v1/", Token: "t"},
 		`StreamURL is "coach": it has to be an address`:        {BaseURL: "https://api", StreamURL: "coach", Token: "t"},
-		"Token and TokenSource are missing":                    {BaseURL: "https://api"},
+		"there is neither a Token nor a TokenSource":           {BaseURL: "https://api"},
 	} {
 		if _, err := throughline.New(config).GetSeed(t.Context()); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -117,8 +118,7 @@ func (e extract) print(ctx context.Context) error {
 		if err := e.api.Do(ctx, http.MethodGet, "/v1/"+kind+"?limit=100", nil, &list); err != nil {
 			return err
 		}
-		for i := len(list.Items) - 1; i >= 0; i-- {
-			m := list.Items[i]
+		for _, m := range slices.Backward(list.Items) {
 			what := map[string]string{"PENDING": "opened", "COMPLETED": "closed", "CANCELLED": "closed"}[m.Status]
 			if kind == "memories" {
 				if what = "noted"; m.EndedReason != "" {
@@ -126,9 +126,9 @@ func (e extract) print(ctx context.Context) error {
 				}
 			}
 			words := []string{m.Type, m.Status, m.About, m.Content, m.EndedReason}
-			for name, value := range map[string]string{"from ": m.From, "until ": m.Until, "due ": m.Due} {
-				if value != "" {
-					words = append(words, name+value)
+			for _, day := range [][2]string{{"from ", m.From}, {"until ", m.Until}, {"due ", m.Due}} {
+				if day[1] != "" {
+					words = append(words, day[0]+day[1])
 				}
 			}
 			fmt.Fprintf(e.out, "%-7s %s\n", what, strings.Join(strings.Fields(strings.Join(words, " ")), " "))

@@ -107,7 +107,8 @@ func TestPlan(t *testing.T) {
 		}
 		return text
 	}
-	if drawn(1) != drawn(1) || drawn(1) == drawn(2) || strings.Count(drawn(1), "\n") != 4 {
+	first, again := drawn(1), drawn(1)
+	if first != again || first == drawn(2) || strings.Count(first, "\n") != 4 {
 		t.Errorf("drawn are\n%s\n%s\n%s", drawn(1), drawn(1), drawn(2))
 	}
 }
