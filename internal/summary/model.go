@@ -188,7 +188,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		return answer{err: err}
 	}
 	text := truncate.Prose(untrusted.OneLine(parsed.Summary), maxChars)
-	if text == "" {
+	if !strings.ContainsFunc(text, unicode.IsLetter) { // a weak model gives a date, for example
 		return answer{err: fmt.Errorf("find a text in the summary: %w", llm.ErrMalformed)}
 	}
 	day := truncate.Prose(untrusted.OneLine(parsed.Day), maxDayChars)

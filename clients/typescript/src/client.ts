@@ -251,7 +251,8 @@ function percentEncoded(text: string): string {
 
 /** Throws where an address is none that a path can follow. */
 function checkAddress(name: string, address: unknown): void {
-  if (typeof address !== 'string' || !/^https?:\/\/[^/]/.test(address)) {
+  const isPath = inBrowser() && String(address).startsWith('/'); // of the page's own server
+  if (typeof address !== 'string' || !isPath && !/^https?:\/\/[^/]/.test(address)) {
     throw new Error(`${name} is ${JSON.stringify(address)}: it has to be an address such as https://api.example.com`);
   }
   if (/\/v1\/?$/.test(address)) throw new Error(`${name} ends in /v1, which the client adds: leave it out`);
