@@ -49,15 +49,17 @@ func TestSummariesInAnyLanguage(t *testing.T) {
 	}
 }
 
-// TestASummaryOfNoWords has a weak model that answers with a date. The fallback summary has what was said.
+// TestASummaryOfNoWords has a weak model that answers with a date or a label. The fallback summary has what was said.
 func TestASummaryOfNoWords(t *testing.T) {
 	t.Parallel()
-	f := newFake(t)
-	s := f.service()
-	s.Model = says("2026-11-28 09:04")
-	f.say("s", "My left knee hurts.")
-	consume(t, s, f.complete("s"))
-	if got := f.session("s").Summary; got == nil || !strings.Contains(got.Text, "left knee") {
-		t.Errorf("%+v", got)
+	for _, junk := range []says{"2026-11-28 09:04", "New MESSAGES", "PREVIOUS SUMMARY: user"} {
+		f := newFake(t)
+		s := f.service()
+		s.Model = junk
+		f.say("s", "My left knee hurts.")
+		consume(t, s, f.complete("s"))
+		if got := f.session("s").Summary; got == nil || !strings.Contains(got.Text, "left knee") {
+			t.Errorf("%s: %+v", junk, got)
+		}
 	}
 }

@@ -188,7 +188,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		return answer{err: err}
 	}
 	text := truncate.Prose(untrusted.OneLine(parsed.Summary), maxChars)
-	if !strings.ContainsFunc(text, unicode.IsLetter) { // a weak model gives a date, for example
+	if !saysSomething(text) {
 		return answer{err: fmt.Errorf("find a text in the summary: %w", llm.ErrMalformed)}
 	}
 	day := truncate.Prose(untrusted.OneLine(parsed.Day), maxDayChars)
@@ -197,6 +197,20 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 		maps.Copy(fields, parsed.rating.fields())
 	}
 	return answer{text: text, day: day, tags: cleanTags(parsed.Tags), model: model, fields: fields}
+}
+
+// labels are the words of the lines between what render writes.
+var labels = strings.Fields("previous summary recorded details the last day so far new messages user assistant")
+
+// saysSomething reports whether a text has words beside those of the request's labels. A weak model may give a date or
+// a label back, in place of what was said.
+func saysSomething(text string) bool {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if !slices.Contains(labels, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxTags limits the tags of a summary, maxTagBytes the length of one (maas-context-format, v0.2).
