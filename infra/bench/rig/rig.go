@@ -95,6 +95,8 @@ func (r *Rig) Stack(ctx context.Context, rest time.Duration,
 	if err != nil {
 		return nil, err
 	}
+	// Most stages have no bus. With one the stream's functions get more records.
+	cfg.EventBusName, cfg.Environment["EVENT_BUS_NAME"] = "", ""
 	cfg.Functions = functions.All()
 	for name, build := range cfg.Functions {
 		cfg.Functions[name] = wrap(name, build)

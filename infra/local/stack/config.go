@@ -59,6 +59,7 @@ var defaults = map[string]string{
 	"TABLE_NAME": "throughline", "ERASURES_TABLE": "throughline-erasures",
 	"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "PINECONE_API_KEY": "local", "OPENAI_API_KEY": "local",
 	"KEEP_PROMPT_TEXT": "true",
+	"EVENT_BUS_NAME":   "local",
 	// The local stack has no limits of users unless they are asked for.
 	"REQUESTS_PER_MINUTE": "0", "ANSWERS_AT_ONCE": "0",
 }

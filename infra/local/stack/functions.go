@@ -101,7 +101,6 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
 		"AWS_ENDPOINT_URL_SQS": cmp.Or(s.cfg.SQSEndpoint, s.queueURL), "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": cmp.Or(s.cfg.EventsEndpoint, s.services.events.injected),
-		"EVENT_BUS_NAME":               s.eventBus(),
 		"PINECONE_INDEX_HOST":          s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
 		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
@@ -116,9 +115,6 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	}
 	return out, nil
 }
-
-// eventBus is the name of the event bus.
-func (s *Stack) eventBus() string { return cmp.Or(s.cfg.EventBusName, "local") }
 
 // deadLetterQueue returns the name of the queue for what a function could not work on.
 func deadLetterQueue(physicalName string) string { return physicalName + "-dead-letters" }

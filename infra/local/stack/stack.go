@@ -86,7 +86,7 @@ func newStack(cfg Config) *Stack {
 
 func (s *Stack) start(ctx context.Context) (err error) {
 	parameters := map[string]string{
-		"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ","), "EventBusName": s.eventBus(),
+		"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ","), "EventBusName": s.cfg.EventBusName,
 	}
 	if s.template, err = template.Parse(throughline.Template, parameters); err != nil {
 		return err
