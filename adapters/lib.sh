@@ -78,6 +78,6 @@ python_suite() {
     touch "$suite/$name-$version"
   fi
   cp suite/conftest.py "$suite/conftest.py"
-  (cd "$suite" && PYTHONPATH=$(IFS=:; printf '%s' "$here/../../clients/python/src:$here/src:$here/tests:$suite") \
+  (cd "$suite" && PYTHONPATH=$(IFS=:; printf '%s' "$here/../../clients/python/src:$here/../testing-python:$here/src:$suite") \
     python_tests -c "$here/pytest.ini" "${@/#/tests/}")
 }

@@ -71,6 +71,10 @@ func TestExactTextsComeFirst(t *testing.T) {
 			t.Errorf("%q brings %q", text, got)
 		}
 	}
+	// What has no word has no vector.
+	if got := contents(s.recall("ann", recall.MessageQuery{Query: "🙂🎉", Limit: new(9)})); slices.Contains(got, "🙂🎉") {
+		t.Errorf("a message without a word is found: %q", got)
+	}
 }
 
 // TestAnAnswerIsFoundNextToItsQuestion has an answer that shares no word with the query, among messages that do.

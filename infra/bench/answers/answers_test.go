@@ -10,10 +10,9 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/bench/stacktest"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
@@ -36,7 +35,7 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.draw(sets)
-	api := client.New(startStack(t))
+	api := client.New(stacktest.Start(t).URL())
 	b, err := evidence.Load(t.Context(), api, sets[0].Conversations, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -111,26 +110,4 @@ func TestPlan(t *testing.T) {
 	if first != again || first == drawn(2) || strings.Count(first, "\n") != 4 {
 		t.Errorf("drawn are\n%s\n%s\n%s", drawn(1), drawn(1), drawn(2))
 	}
-}
-
-// startStack starts the local stack until the test ends.
-func startStack(t *testing.T) string {
-	t.Helper()
-	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Functions = functions.All()
-	running, err := stack.Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return running.URL()
 }

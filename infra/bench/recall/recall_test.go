@@ -7,9 +7,8 @@ import (
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/bench/stacktest"
 	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/local/functions"
-	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
@@ -22,7 +21,7 @@ func TestRecallFindsEvidence(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	running := startStack(t)
+	running := stacktest.Start(t)
 	b, err := evidence.Load(t.Context(), client.New(running.URL()), conversations, time.Minute)
 	if err != nil {
 		t.Fatal(err)
@@ -47,25 +46,3 @@ func TestRecallFindsEvidence(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { dynamodbtest.Main(m) }
-
-// startStack starts the local stack until the test ends.
-func startStack(t *testing.T) *stack.Stack {
-	t.Helper()
-	cfg, err := stack.Parse(map[string]string{
-		"PORT": "0", "AWS_ENDPOINT_URL_DYNAMODB": dynamodbtest.Endpoint(t), "TABLE_NAME": dynamodbtest.TableName(t),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cfg.Functions = functions.All()
-	running, err := stack.Start(t.Context(), cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := running.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return running
-}
