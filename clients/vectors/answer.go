@@ -3,6 +3,7 @@ package vectors
 import (
 	"encoding/json"
 	"net/http"
+	"time"
 )
 
 // answer is what the server answers.
@@ -14,6 +15,8 @@ type answer struct {
 	Text string
 	// Pieces is the length in bytes of the pieces that Text is sent in, 0 for one piece.
 	Pieces int
+	// PauseMs is the time after each piece.
+	PauseMs int64
 	// Cut breaks the connection after Text, or before any answer if there is no status.
 	Cut bool
 	// Hang gives no answer, or nothing after Text if there is a status, until the client goes away.
@@ -58,6 +61,7 @@ func (a *answer) writeText(w http.ResponseWriter) {
 			return
 		}
 		_ = flush.Flush()
+		time.Sleep(time.Duration(a.PauseMs) * time.Millisecond)
 		text = text[n:]
 	}
 }
