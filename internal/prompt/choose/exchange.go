@@ -143,7 +143,7 @@ func Exchanges(c *chooser, slot *Slot) []*Candidate {
 const (
 	// maxExchanges is how many exchanges are included (maas-context-format, "Count": 2-3).
 	maxExchanges = 3
-	// RecentTokens limits them together (maas-context-format, "Recent Conversation": max tokens).
+	// RecentTokens limits them together (maas-context-format, "RECENT CONVERSATION": max tokens).
 	RecentTokens = 200
 )
 
