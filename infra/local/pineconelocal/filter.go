@@ -1,26 +1,20 @@
 package pineconelocal
 
-import (
-	"slices"
-	"strings"
-
-	"google.golang.org/protobuf/types/known/structpb"
-)
+import "slices"
 
 // predicate reports whether the metadata of a record, which may be nil, passes a filter.
-type predicate func(fields map[string]*structpb.Value) bool
+type predicate func(fields map[string]any) bool
 
-// everything is the predicate of a call without a filter.
-func everything(map[string]*structpb.Value) bool { return true }
-
-// parseFilter compiles a filter of the service's language. A nil or empty filter accepts everything.
-func parseFilter(filter *structpb.Struct) (predicate, error) {
-	if len(filter.GetFields()) == 0 {
-		return everything, nil
-	}
+// parseFilter compiles a filter of the service's language, in the form that Throughline writes:
+// {"field": {"$operator": value}}, or {"$and": [...]}. A nil or empty filter accepts everything.
+func parseFilter(filter map[string]any) (predicate, error) {
 	var all []predicate
-	for key, v := range filter.GetFields() {
-		p, err := parseClause(key, v)
+	for key, value := range filter {
+		parse := parseField
+		if key == "$and" || key == "$or" {
+			parse = parseList
+		}
+		p, err := parse(key, value)
 		if err != nil {
 			return nil, err
 		}
@@ -29,189 +23,117 @@ func parseFilter(filter *structpb.Struct) (predicate, error) {
 	return conjunction(all), nil
 }
 
-// requireFilter is parseFilter for calls that must not match every record because a filter is missing.
-func requireFilter(filter *structpb.Struct) (predicate, error) {
-	if len(filter.GetFields()) == 0 {
-		return nil, invalid("A non-empty metadata filter must be given")
+func conjunction(all []predicate) predicate {
+	return func(fields map[string]any) bool {
+		return !slices.ContainsFunc(all, func(p predicate) bool { return !p(fields) })
 	}
-	return parseFilter(filter)
-}
-
-func parseClause(key string, v *structpb.Value) (predicate, error) {
-	switch {
-	case key == "$and":
-		return parseList(key, v, conjunction)
-	case key == "$or":
-		return parseList(key, v, disjunction)
-	case strings.HasPrefix(key, "$"):
-		return nil, invalid("%s is not a valid operator at this place, expected a field name, $and or $or", key)
-	}
-	return parseField(key, v)
 }
 
 // parseList compiles the list of filters after $and or $or.
-func parseList(op string, v *structpb.Value, join func([]predicate) predicate) (predicate, error) {
-	clauses := v.GetListValue().GetValues()
-	if len(clauses) == 0 || !allOf[*structpb.Value_StructValue](clauses) {
-		return nil, invalid("the %s operator must be followed by a non-empty list of filters, got %s instead", op, quote(v))
-	}
-	parts := make([]predicate, len(clauses))
-	for i, c := range clauses {
-		var err error
-		if parts[i], err = requireFilter(c.GetStructValue()); err != nil {
+func parseList(op string, value any) (predicate, error) {
+	clauses, _ := value.([]any)
+	var parts []predicate
+	for _, c := range clauses {
+		filter, _ := c.(map[string]any)
+		if len(filter) == 0 {
+			clauses = nil
+			break
+		}
+		p, err := parseFilter(filter)
+		if err != nil {
 			return nil, err
 		}
+		parts = append(parts, p)
 	}
-	return join(parts), nil
+	err := require(len(clauses) > 0, "the %s operator must be followed by a non-empty list of filters, got %s instead", op,
+		quote{value})
+	if op == "$and" {
+		return conjunction(parts), err
+	}
+	return func(fields map[string]any) bool {
+		return slices.ContainsFunc(parts, func(p predicate) bool { return p(fields) })
+	}, err
 }
 
-// parseField compiles the conditions on one field. A bare value means $eq.
-func parseField(field string, v *structpb.Value) (predicate, error) {
-	conditions := map[string]*structpb.Value{"$eq": v}
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue, *structpb.Value_NumberValue, *structpb.Value_BoolValue:
-	case *structpb.Value_StructValue:
-		conditions = k.StructValue.GetFields()
-	default:
-		conditions = nil
-	}
+// parseField compiles the conditions on one field.
+func parseField(name string, value any) (predicate, error) {
+	conditions, _ := value.(map[string]any)
 	var all []predicate
 	for op, operand := range conditions {
-		parse, ok := operators[op]
-		if !ok {
-			return nil, illegalCondition(field, v)
-		}
-		holds, err := parse(op, operand)
+		c, err := parseComparison(op, operand)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, func(fields map[string]*structpb.Value) bool { return holds(fields[field]) })
+		all = append(all, func(fields map[string]any) bool { return c.holds(fields[name]) })
 	}
-	if len(all) == 0 {
-		return nil, illegalCondition(field, v)
-	}
-	return conjunction(all), nil
+	return conjunction(all), require(len(all) > 0, "illegal condition for field %s, got %s", name, quote{value})
 }
 
-func illegalCondition(field string, v *structpb.Value) error {
-	return invalid("illegal condition for field %s, got %s", field, quote(v))
+// comparison is an operator with what it compares a field with.
+type comparison struct {
+	op     string
+	values []any   // of $eq, $ne, $in and $nin
+	bound  float64 // of the others
 }
 
-// quote returns an operand as error messages quote it.
-func quote(v *structpb.Value) string { return excerpt(v, 200) }
-
-func conjunction(parts []predicate) predicate {
-	if len(parts) == 1 {
-		return parts[0]
+func parseComparison(op string, operand any) (comparison, error) {
+	c, ok, wanted := comparison{op: op}, false, "a string, boolean or a number"
+	switch op {
+	case "$eq", "$ne":
+		c.values, ok = []any{operand}, isScalar(operand)
+	case "$in", "$nin":
+		c.values, ok = operand.([]any)
+		ok = ok && (allOf[string](c.values) || allOf[float64](c.values))
+		wanted = "a list of strings or a list of numbers"
+	case "$gt", "$gte", "$lt", "$lte":
+		c.bound, ok = operand.(float64)
+		wanted = "a number"
+	default:
+		return c, invalid("%s is no operator", op)
 	}
-	return func(fields map[string]*structpb.Value) bool {
-		for _, p := range parts {
-			if !p(fields) {
-				return false
-			}
-		}
+	if !ok {
+		return c, invalid("the %s operator must be followed by %s, got %s instead", op, wanted, quote{operand})
+	}
+	return c, require(len(c.values) <= maxFilterValues,
+		"the %s operator has %d values, which exceeds the limit of %d", op, len(c.values), maxFilterValues)
+}
+
+// holds compares the value of a field, which is nil when the record doesn't have it. The service follows MongoDB's
+// language: $ne and $nin also accept records without the field, and values of different types are never equal.
+func (c comparison) holds(field any) bool {
+	n, isNumber := field.(float64)
+	switch c.op {
+	case "$eq", "$in":
+		return c.equals(field)
+	case "$ne", "$nin":
+		return !c.equals(field)
+	case "$gt":
+		return isNumber && n > c.bound
+	case "$gte":
+		return isNumber && n >= c.bound
+	case "$lt":
+		return isNumber && n < c.bound
+	}
+	return isNumber && n <= c.bound
+}
+
+// equals reports whether a field is one of the values, or is a list that has one of them.
+func (c comparison) equals(field any) bool {
+	if items, isList := field.([]any); isList {
+		return slices.ContainsFunc(items, c.equals)
+	}
+	return slices.Contains(c.values, field)
+}
+
+func isScalar(v any) bool {
+	switch v.(type) {
+	case string, float64, bool:
 		return true
 	}
+	return false
 }
 
-func disjunction(parts []predicate) predicate {
-	return func(fields map[string]*structpb.Value) bool {
-		return slices.ContainsFunc(parts, func(p predicate) bool { return p(fields) })
-	}
-}
-
-// condition reports whether the value of one field passes. The value is nil when the record doesn't have the field.
-type condition func(*structpb.Value) bool
-
-// operator compiles the operand of a comparison. Its name, op, is for the error.
-type operator func(op string, operand *structpb.Value) (condition, error)
-
-// operators are the comparisons by name. The service follows MongoDB's language: $ne and $nin also accept
-// records without the field, and a field that holds a list is equal to each of its strings.
-var operators = map[string]operator{
-	"$eq":  parseEqual,
-	"$ne":  negated(parseEqual),
-	"$in":  parseIn,
-	"$nin": negated(parseIn),
-	"$gt":  ordered(func(a, b float64) bool { return a > b }),
-	"$gte": ordered(func(a, b float64) bool { return a >= b }),
-	"$lt":  ordered(func(a, b float64) bool { return a < b }),
-	"$lte": ordered(func(a, b float64) bool { return a <= b }),
-}
-
-// scalar is a string, a float64 or a bool. Values of different types are never equal.
-type scalar any
-
-// scalarOf returns nil for a value that is not a scalar.
-func scalarOf(v *structpb.Value) scalar {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue:
-		return k.StringValue
-	case *structpb.Value_NumberValue:
-		return k.NumberValue
-	case *structpb.Value_BoolValue:
-		return k.BoolValue
-	}
-	return nil
-}
-
-func parseEqual(op string, operand *structpb.Value) (condition, error) {
-	want := scalarOf(operand)
-	if want == nil {
-		return nil, invalid("the %s operator must be followed by a string, boolean or a number, got %s instead",
-			op, quote(operand))
-	}
-	return anyElement(func(s scalar) bool { return s == want }), nil
-}
-
-func parseIn(op string, operand *structpb.Value) (condition, error) {
-	_, isList := operand.GetKind().(*structpb.Value_ListValue)
-	values := operand.GetListValue().GetValues()
-	uniform := allOf[*structpb.Value_StringValue](values) || allOf[*structpb.Value_NumberValue](values)
-	if !isList || !uniform {
-		return nil, invalid("the %s operator must be followed by a list of strings or a list of numbers, got %s instead",
-			op, quote(operand))
-	}
-	if len(values) > maxFilterValues {
-		return nil, invalid("the %s operator has %d values, which exceeds the limit of %d", op, len(values), maxFilterValues)
-	}
-	set := make(map[scalar]bool, len(values))
-	for _, v := range values {
-		set[scalarOf(v)] = true
-	}
-	return anyElement(func(s scalar) bool { return set[s] }), nil
-}
-
-// anyElement applies a test of a scalar to a field, or to each element of a field that holds a list.
-func anyElement(holds func(scalar) bool) condition {
-	return func(v *structpb.Value) bool {
-		if list := v.GetListValue(); list != nil {
-			return slices.ContainsFunc(list.GetValues(), func(e *structpb.Value) bool { return holds(scalarOf(e)) })
-		}
-		s := scalarOf(v)
-		return s != nil && holds(s)
-	}
-}
-
-func negated(parse operator) operator {
-	return func(op string, operand *structpb.Value) (condition, error) {
-		holds, err := parse(op, operand)
-		if err != nil {
-			return nil, err
-		}
-		return func(v *structpb.Value) bool { return !holds(v) }, nil
-	}
-}
-
-func ordered(holds func(a, b float64) bool) operator {
-	return func(op string, operand *structpb.Value) (condition, error) {
-		bound, ok := scalarOf(operand).(float64)
-		if !ok {
-			return nil, invalid("the %s operator must be followed by a number, got %s instead", op, quote(operand))
-		}
-		return func(v *structpb.Value) bool {
-			n, ok := scalarOf(v).(float64)
-			return ok && holds(n, bound)
-		}, nil
-	}
+// allOf reports whether every value is of one type.
+func allOf[T any](values []any) bool {
+	return !slices.ContainsFunc(values, func(v any) bool { _, ok := v.(T); return !ok })
 }

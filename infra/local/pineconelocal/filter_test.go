@@ -33,13 +33,11 @@ func TestFilter(t *testing.T) {
 	t.Parallel()
 	conn := library(t)
 	type m = map[string]any
+	is := func(value any) m { return m{"$eq": value} }
 	for name, tc := range map[string]struct {
 		filter m
 		want   string
 	}{
-		"bare string":              {m{"genre": "comedy"}, "both comedy"},
-		"bare number":              {m{"year": 2020}, "drama"},
-		"bare boolean":             {m{"seen": true}, "comedy"},
 		"$eq string":               {m{"genre": m{"$eq": "drama"}}, "both drama"},
 		"$eq compares types":       {m{"year": m{"$eq": "2020"}}, "strings"},
 		"$eq boolean false":        {m{"seen": m{"$eq": false}}, "drama"},
@@ -54,15 +52,15 @@ func TestFilter(t *testing.T) {
 		"$in numbers":              {m{"year": m{"$in": []any{2019, 2021.5}}}, "both comedy"},
 		"$in nothing":              {m{"genre": m{"$in": []any{}}}, ""},
 		"$nin":                     {m{"genre": m{"$nin": []any{"drama"}}}, "bare comedy strings"},
-		"two fields":               {m{"genre": "comedy", "year": 2019}, "comedy"},
-		"$and":                     {m{"$and": []any{m{"genre": "comedy"}, m{"genre": "drama"}}}, "both"},
-		"$or":                      {m{"$or": []any{m{"genre": "comedy"}, m{"year": "2020"}}}, "both comedy strings"},
+		"two fields":               {m{"genre": is("comedy"), "year": is(2019)}, "comedy"},
+		"$and":                     {m{"$and": []any{m{"genre": is("comedy")}, m{"genre": is("drama")}}}, "both"},
+		"$or":                      {m{"$or": []any{m{"genre": is("comedy")}, m{"year": is("2020")}}}, "both comedy strings"},
 		"$or in $and": {
-			m{"$and": []any{m{"seen": true}, m{"$or": []any{m{"year": 2019}, m{"year": 1}}}}}, "comedy",
+			m{"$and": []any{m{"seen": is(true)}, m{"$or": []any{m{"year": is(2019)}, m{"year": is(1)}}}}}, "comedy",
 		},
-		"$and beside a field":        {m{"genre": "drama", "$and": []any{m{"year": m{"$gt": 2020}}}}, "both"},
+		"$and beside a field":        {m{"genre": is("drama"), "$and": []any{m{"year": m{"$gt": 2020}}}}, "both"},
 		"an empty filter":            {m{}, "bare both comedy drama strings"},
-		"a field that no record has": {m{"nope": 1}, ""},
+		"a field that no record has": {m{"nope": is(1)}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := query(t, conn, pinecone.QueryByVectorValuesRequest{
@@ -88,14 +86,11 @@ func TestFilterRefused(t *testing.T) {
 		filter m
 		want   string
 	}{
-		"unknown operator": {m{"a": m{"$regex": "x"}}, `illegal condition for field a, got {"$regex":"x"}`},
-		"nested object":    {m{"a": m{"b": 1}}, `illegal condition for field a, got {"b":1}`},
-		"empty object":     {m{"a": m{}}, `illegal condition for field a, got {}`},
-		"null":             {m{"a": nil}, `illegal condition for field a, got null`},
-		"bare list":        {m{"a": []any{"x"}}, `illegal condition for field a, got ["x"]`},
-		"operator without a field": {
-			m{"$gt": 1}, `$gt is not a valid operator at this place, expected a field name, $and or $or`,
-		},
+		"unknown operator":    {m{"a": m{"$regex": "x"}}, `$regex is no operator`},
+		"bare value":          {m{"a": "x"}, `illegal condition for field a, got "x"`},
+		"empty object":        {m{"a": m{}}, `illegal condition for field a, got {}`},
+		"null":                {m{"a": nil}, `illegal condition for field a, got null`},
+		"bare list":           {m{"a": []any{"x"}}, `illegal condition for field a, got ["x"]`},
 		"$eq list":            {m{"a": m{"$eq": []any{"x"}}}, `the $eq` + scalarWanted + `["x"] instead`},
 		"$ne null":            {m{"a": m{"$ne": nil}}, `the $ne` + scalarWanted + `null instead`},
 		"$gt string":          {m{"a": m{"$gt": "1"}}, `the $gt operator must be followed by a number, got "1" instead`},
@@ -105,7 +100,7 @@ func TestFilterRefused(t *testing.T) {
 		"$nin booleans":       {m{"a": m{"$nin": []any{true}}}, `the $nin` + listWanted + `[true] instead`},
 		"$and object":         {m{"$and": m{"a": 1}}, `the $and` + filtersWanted + `{"a":1} instead`},
 		"$or nothing":         {m{"$or": []any{}}, `the $or` + filtersWanted + `[] instead`},
-		"$or of an empty one": {m{"$or": []any{m{}}}, `A non-empty metadata filter must be given`},
+		"$or of an empty one": {m{"$or": []any{m{}}}, `the $or` + filtersWanted + `[{}] instead`},
 		"too many values": {
 			m{"a": m{"$in": slices.Repeat([]any{"x"}, 10_001)}},
 			"the $in operator has 10001 values, which exceeds the limit of 10000",

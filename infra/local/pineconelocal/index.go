@@ -1,122 +1,41 @@
 package pineconelocal
 
 import (
+	"cmp"
 	"slices"
 	"strings"
-	"sync"
 
-	"go.etcd.io/bbolt"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// defaultNamespace is the name that the service shows for the namespace without a name.
-const defaultNamespace = "__default__"
-
 var errNoNamespace = status.Error(codes.NotFound, "Namespace not found")
 
-// index holds the records of all namespaces in memory, and writes each change to a database first when it has one.
+// index holds the records of all namespaces. Its methods answer calls.
 type index struct {
-	database *bbolt.DB // nil when the index is only in memory
-
-	mu         sync.RWMutex
-	dimension  int // 0 until it is known
-	namespaces map[string]*namespace
+	dimension     int // 0 until it is known
+	maxNamespaces int
+	namespaces    map[string]*namespace
 }
 
 // namespace holds its records in the order of their ids.
 type namespace struct{ records []*record }
 
-// record is one stored vector. It never changes once it is stored: an update stores another one, so that a query can
-// read it without a lock.
+// record is one stored vector: the client's message, and what queries compare.
 type record struct {
-	id       string
-	values   []float32
-	sparse   vector.Sparse
-	metadata *structpb.Struct // nil when the record has none
+	id     string
+	stored message
+	dense  []float32
+	sparse vector.Sparse
+	fields map[string]any // the metadata
 }
 
-// change is what one call writes to one namespace. Applying it can't fail.
-type change struct {
-	namespace string
-	drop      bool // remove the namespace
-	puts      []*record
-	removes   []string
-}
-
-func (c *change) isEmpty() bool {
-	return !c.drop && len(c.puts) == 0 && len(c.removes) == 0
-}
-
-// write plans a change on the present records and makes it: all of it, or nothing when plan or the database fails.
-func (x *index) write(plan func() (change, error)) error {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	c, err := plan()
-	if err != nil || c.isEmpty() {
-		return err
-	}
-	c.namespace = canonical(c.namespace)
-	if err := x.save(c); err != nil {
-		return status.Errorf(codes.Unavailable, "save the write: %v", err)
-	}
-	x.apply(c)
-	return nil
-}
-
-// read calls f while no write can happen. What f keeps must be copied, except the records themselves.
-func (x *index) read(f func()) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	f()
-}
-
-func (x *index) apply(c change) {
-	if c.drop {
-		delete(x.namespaces, c.namespace)
-		return
-	}
-	ns := x.namespaces[c.namespace]
-	if ns == nil {
-		ns = &namespace{}
-		x.namespaces[c.namespace] = ns
-	}
-	for _, r := range c.puts {
-		x.dimension = len(r.values)
-		ns.put(r)
-	}
-	for _, id := range c.removes {
-		ns.remove(id)
-	}
-}
-
-// canonical returns the name under which a namespace is stored.
-func canonical(name string) string {
-	if name == "" {
-		return defaultNamespace
-	}
-	return name
-}
-
-func (x *index) exists(name string) bool { return x.namespaces[canonical(name)] != nil }
-
-// checkQuota refuses a further namespace when the index has as many as the plan allows, with the service's own words
-// ("Pinecone Database limits", section "Namespaces per serverless index"). The service answers 403, which is
-// PermissionDenied in gRPC.
-func (x *index) checkQuota(name string, allowed int) error {
-	if allowed == 0 || x.exists(name) || len(x.namespaces) < allowed {
-		return nil
-	}
-	return status.Error(codes.PermissionDenied, "Request failed. You've reached the max namespaces allowed in "+
-		"serverless index local. To add more namespaces, upgrade your plan.")
-}
-
-// namespace returns an empty namespace for one that doesn't exist.
-func (x *index) namespace(name string) *namespace {
-	if ns := x.namespaces[canonical(name)]; ns != nil {
+// namespace returns that of a request, or an empty one where there is none.
+func (x *index) namespace(in message) *namespace {
+	if ns := x.namespaces[in.text("namespace")]; ns != nil {
 		return ns
 	}
 	return &namespace{}
@@ -127,73 +46,150 @@ func (ns *namespace) search(id string) (int, bool) {
 	return slices.BinarySearchFunc(ns.records, id, func(r *record, id string) int { return strings.Compare(r.id, id) })
 }
 
-// get returns nil when there is no such record.
-func (ns *namespace) get(id string) *record {
-	if i, ok := ns.search(id); ok {
-		return ns.records[i]
+// upsert stores vectors, all or none. When several have one id, the last one stays.
+func (x *index) upsert(in, out message) error {
+	if err := checkUpsert(in); err != nil {
+		return err
+	}
+	var puts []*record
+	dimension := x.dimension
+	for _, v := range in.messages("vectors") {
+		r, err := readRecord(v)
+		if err == nil {
+			err = checkDimension(len(r.dense), dimension)
+		}
+		if err != nil {
+			return err
+		}
+		dimension, puts = len(r.dense), append(puts, r)
+	}
+	name := in.text("namespace")
+	ns := x.namespaces[name]
+	if ns == nil && x.maxNamespaces > 0 && len(x.namespaces) >= x.maxNamespaces {
+		// The service's own words ("Pinecone Database limits"). Its status 403 is PermissionDenied in gRPC.
+		return status.Error(codes.PermissionDenied, "Request failed. You've reached the max namespaces allowed in "+
+			"serverless index local. To add more namespaces, upgrade your plan.")
+	}
+	if ns == nil {
+		ns = &namespace{}
+		x.namespaces[name] = ns
+	}
+	for _, r := range puts {
+		i, found := ns.search(r.id)
+		if found {
+			ns.records[i] = r
+			continue
+		}
+		ns.records = slices.Insert(ns.records, i, r)
+	}
+	x.dimension = dimension
+	out.set("upserted_count", uint32(len(puts)))
+	return nil
+}
+
+// readRecord reads and checks a vector.
+func readRecord(v message) (*record, error) {
+	r := &record{id: v.text("id"), stored: v, dense: v.floats("values"), fields: v.object("metadata").AsMap()}
+	var err error
+	if r.sparse, err = readSparse(v, "sparse_values"); err != nil {
+		return nil, err
+	}
+	return r, checkRecord(r)
+}
+
+// delete removes records by id. Records that don't exist are left so.
+func (x *index) delete(in, _ message) error {
+	if err := rejectFields(in, "delete_all", "filter"); err != nil {
+		return err
+	}
+	ids, err := readIDs(in)
+	if err != nil {
+		return err
+	}
+	ns := x.namespaces[in.text("namespace")]
+	if ns == nil {
+		return errNoNamespace
+	}
+	ns.records = slices.DeleteFunc(ns.records, func(r *record) bool { return slices.Contains(ids, r.id) })
+	return nil
+}
+
+// deleteNamespace removes a namespace with all its records.
+func (x *index) deleteNamespace(in, _ message) error {
+	name := in.text("namespace")
+	if x.namespaces[name] == nil {
+		return errNoNamespace
+	}
+	delete(x.namespaces, name)
+	return nil
+}
+
+// fetch reads records by id; ids that don't exist are left out.
+func (x *index) fetch(in, out message) error {
+	ids, err := readIDs(in)
+	if err != nil {
+		return err
+	}
+	ns := x.namespace(in)
+	for _, id := range ids {
+		if i, found := ns.search(id); found {
+			proto.Merge(out.put("vectors", id).Interface(), ns.records[i].stored.Interface())
+		}
 	}
 	return nil
 }
 
-// withPrefix returns the records after an id whose ids begin with prefix.
-func (ns *namespace) withPrefix(prefix, after string) []*record {
-	first, _ := ns.search(prefix)
-	next, found := ns.search(after)
-	if found {
-		next++
+// list returns the ids of a namespace that begin with a prefix, page by page, in their order. The token of the next
+// page is the last id of this one.
+func (x *index) list(in, out message) error {
+	limit := maxListLimit
+	if in.has("limit") {
+		limit = in.number("limit")
 	}
-	records := ns.records[max(first, next):]
-	for i, r := range records {
+	err := cmp.Or(checkNamespace(in),
+		require(limit >= 1 && limit <= maxListLimit, "limit must be between 1 and %d, got %d", maxListLimit, limit))
+	if err != nil {
+		return err
+	}
+	ns, prefix, after := x.namespace(in), in.text("prefix"), in.text("pagination_token")
+	at, found := ns.search(max(prefix, after))
+	if found && after != "" {
+		at++
+	}
+	for n, r := range ns.records[at:] {
 		if !strings.HasPrefix(r.id, prefix) {
-			return records[:i]
+			break
 		}
+		if n == limit {
+			out.message("pagination").set("next", ns.records[at+n-1].id)
+			break
+		}
+		out.add("vectors").set("id", r.id)
 	}
-	return records
+	return nil
 }
 
-func (ns *namespace) put(r *record) {
-	i, ok := ns.search(r.id)
-	if ok {
-		ns.records[i] = r
-		return
+// describeIndexStats counts the records of each namespace.
+func (x *index) describeIndexStats(in, out message) error {
+	if err := rejectFields(in, "filter"); err != nil {
+		return err
 	}
-	ns.records = slices.Insert(ns.records, i, r)
+	for name, ns := range x.namespaces {
+		out.put("namespaces", name).set("vector_count", uint32(len(ns.records)))
+	}
+	if x.dimension > 0 {
+		out.set("dimension", uint32(x.dimension))
+	}
+	return nil
 }
 
-func (ns *namespace) remove(id string) {
-	if i, ok := ns.search(id); ok {
-		ns.records = slices.Delete(ns.records, i, i+1)
+// describeNamespace counts the records of one namespace.
+func (x *index) describeNamespace(in, out message) error {
+	name := in.text("namespace")
+	if x.namespaces[name] == nil {
+		return errNoNamespace
 	}
-}
-
-// readRecord reads and checks a Vector. The dimension is checked later, against the index.
-func readRecord(m message) (*record, error) {
-	r := &record{id: m.string("id"), values: m.floats("values"), metadata: m.object("metadata")}
-	if err := checkID(r.id); err != nil {
-		return nil, err
-	}
-	if err := checkDense(r.id, r.values); err != nil {
-		return nil, err
-	}
-	if err := checkMetadata(r.metadata); err != nil {
-		return nil, err
-	}
-	var err error
-	r.sparse, err = readSparse(m, "sparse_values")
-	return r, err
-}
-
-// write fills a Vector or a ScoredVector.
-func (r *record) write(m message, values, metadata bool) {
-	m.set("id", r.id)
-	if values {
-		setList(m, "values", r.values)
-	}
-	if values && len(r.sparse.Indices) > 0 {
-		setList(m.mutable("sparse_values"), "indices", r.sparse.Indices)
-		setList(m.mutable("sparse_values"), "values", r.sparse.Values)
-	}
-	if metadata {
-		m.setObject("metadata", r.metadata)
-	}
+	out.set("name", name)
+	out.set("record_count", uint64(len(x.namespaces[name].records)))
+	return nil
 }

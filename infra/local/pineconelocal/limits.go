@@ -1,6 +1,7 @@
 package pineconelocal
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"slices"
@@ -8,8 +9,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
@@ -24,8 +25,7 @@ const (
 	maxRequestBytes    = 4 << 20
 	maxResultBytes     = 4 << 20
 	maxIDs             = 1_000
-	maxIDLength        = 512
-	maxNamespaceLength = 512
+	maxName            = 512 // of an id and of a namespace
 	maxMetadataBytes   = 40 << 10
 	maxTopK            = 10_000
 	maxTopKWithContent = 1_000
@@ -41,6 +41,14 @@ func invalid(format string, args ...any) error {
 	return status.Errorf(codes.InvalidArgument, format, args...)
 }
 
+// require returns an error with a text unless a condition holds.
+func require(holds bool, format string, args ...any) error {
+	if holds {
+		return nil
+	}
+	return invalid(format, args...)
+}
+
 // rejectFields answers Unimplemented when a field is set that this server has no use for, rather than ignoring it.
 func rejectFields(in message, names ...protoreflect.Name) error {
 	for _, name := range names {
@@ -51,73 +59,36 @@ func rejectFields(in message, names ...protoreflect.Name) error {
 	return nil
 }
 
-// checkReceived refuses a message that is too large for any method, as the service's transport does.
-func checkReceived(size int) error {
-	if size > maxRequestBytes {
-		return status.Errorf(codes.OutOfRange,
-			"Error, message length too large: found %d bytes, the limit is: %d bytes", size, maxRequestBytes)
-	}
-	return nil
+// checkName holds the rules for ids and namespaces.
+func checkName(what, name string) error {
+	return cmp.Or(
+		require(!strings.ContainsFunc(name, func(r rune) bool { return r == 0 || r > 127 }),
+			"%s must be ASCII without null characters, but got '%s'", what, name),
+		require(len(name) <= maxName, "%s has %d characters, which exceeds the limit of %d", what, len(name), maxName))
 }
 
-func checkID(id string) error {
-	switch {
-	case id == "":
-		return invalid("Vector ID must not be empty")
-	case strings.ContainsRune(id, 0):
-		return invalid("Vector ID must not contain null character")
-	case !isASCII(id):
-		return invalid("Vector ID must be ASCII, but got '%s'", id)
-	case len(id) > maxIDLength:
-		return invalid("Vector ID has %d characters, which exceeds the limit of %d", len(id), maxIDLength)
-	}
-	return nil
+func checkNamespace(in message) error { return checkName("Namespace", in.text("namespace")) }
+
+func readIDs(in message) ([]string, error) {
+	ids := in.texts("ids")
+	return ids, cmp.Or(checkNamespace(in), require(len(ids) > 0, "At least one ID must be given"),
+		require(len(ids) <= maxIDs, "Request has %d IDs, which exceeds the limit of %d", len(ids), maxIDs))
 }
 
-func checkNamespace(name string) error {
-	if strings.ContainsRune(name, 0) || !isASCII(name) {
-		return invalid("Namespace must be ASCII without null characters, but got '%s'", name)
-	}
-	if len(name) > maxNamespaceLength {
-		return invalid("Namespace has %d characters, which exceeds the limit of %d", len(name), maxNamespaceLength)
-	}
-	return nil
-}
-
-func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
-}
-
-// checkNamespaceName is checkNamespace for calls that don't take the default namespace by the empty name.
-func checkNamespaceName(name string) error {
-	if name == "" {
-		return invalid("Namespace name must not be empty")
-	}
-	return checkNamespace(name)
-}
-
-func checkIDCount(n int) error {
-	if n == 0 {
-		return invalid("At least one ID must be given")
-	}
-	if n > maxIDs {
-		return invalid("Request has %d IDs, which exceeds the limit of %d", n, maxIDs)
-	}
-	return nil
+func checkUpsert(in message) error {
+	vectors, size := len(in.messages("vectors")), proto.Size(in.Interface())
+	return cmp.Or(checkNamespace(in), require(vectors > 0, "At least one vector must be given"),
+		require(vectors <= maxUpsertVectors, "Request has %d vectors, which exceeds the limit of %d", vectors,
+			maxUpsertVectors),
+		require(size <= maxUpsertBytes, "Request size %dMB exceeds the maximum supported size of %dMB",
+			(size+1<<20-1)>>20, maxUpsertBytes>>20))
 }
 
 // checkDimension compares a dimension with that of the index, which is 0 when it has none yet.
 func checkDimension(got, index int) error {
-	if index == 0 && got == 0 {
-		return invalid("Vector dimension 0 is not between 1 and %d", maxDimension)
-	}
-	if index != 0 && got != index {
-		return invalid("Vector dimension %d does not match the dimension of the index %d", got, index)
-	}
-	if got > maxDimension {
-		return invalid("Vector dimension %d is not between 1 and %d", got, maxDimension)
-	}
-	return nil
+	return cmp.Or(
+		require(index == 0 || got == index, "Vector dimension %d does not match the dimension of the index %d", got, index),
+		require(got >= 1 && got <= maxDimension, "Vector dimension %d is not between 1 and %d", got, maxDimension))
 }
 
 func checkFinite(values []float32) error {
@@ -129,72 +100,56 @@ func checkFinite(values []float32) error {
 	return nil
 }
 
-// checkDense holds the rules for stored dense values, except their number.
-func checkDense(id string, values []float32) error {
-	if err := checkFinite(values); err != nil {
-		return err
-	}
-	if len(values) > 0 && !slices.ContainsFunc(values, func(v float32) bool { return v != 0 }) {
-		return invalid("Dense vectors must contain at least one non-zero value. Vector ID '%s' contains only zeros", id)
-	}
-	return nil
+// checkRecord holds the rules for stored records, except the dimension.
+func checkRecord(r *record) error {
+	hasValue := slices.ContainsFunc(r.dense, func(v float32) bool { return v != 0 })
+	return cmp.Or(require(r.id != "", "Vector ID must not be empty"), checkName("Vector ID", r.id), checkFinite(r.dense),
+		require(hasValue || len(r.dense) == 0,
+			"Dense vectors must contain at least one non-zero value. Vector ID '%s' contains only zeros", r.id),
+		checkMetadata(r.fields))
 }
 
-func checkSparse(s vector.Sparse) error {
-	switch {
-	case len(s.Indices) != len(s.Values):
-		return invalid("Sparse vector has %d indices and %d values, they must be as many", len(s.Indices), len(s.Values))
-	case len(s.Values) == 0:
-		return invalid("Sparse vector must contain at least one value")
-	case len(s.Values) > maxSparse:
-		return invalid("Sparse vector has %d values, which exceeds the limit of %d", len(s.Values), maxSparse)
+// readSparse reads a field of type SparseValues, whose indices have to ascend; an unset field has none.
+func readSparse(m message, name protoreflect.Name) (s vector.Sparse, err error) {
+	if !m.has(name) {
+		return s, nil
 	}
-	return checkFinite(s.Values)
+	of := message{m.Get(m.field(name)).Message()}
+	s.Values = of.floats("values")
+	s.Indices = list(of, "indices", func(v protoreflect.Value) uint32 { return uint32(v.Uint()) })
+	indices, values := len(s.Indices), len(s.Values)
+	ascend := len(slices.Compact(slices.Clone(s.Indices))) == indices && slices.IsSorted(s.Indices)
+	return s, cmp.Or(
+		require(indices == values, "Sparse vector has %d indices and %d values, they must be as many", indices, values),
+		require(values > 0, "Sparse vector must contain at least one value"),
+		require(values <= maxSparse, "Sparse vector has %d values, which exceeds the limit of %d", values, maxSparse),
+		require(ascend, "Sparse vector indices must ascend"), checkFinite(s.Values))
 }
 
 // checkMetadata holds the rules for stored metadata: flat, no nulls, lists of strings only, at most 40 KB.
-func checkMetadata(md *structpb.Struct) error {
-	for name, v := range md.GetFields() {
-		if name == "" || strings.HasPrefix(name, "$") {
-			return invalid("Metadata field name '%s' must not be empty nor start with '$'", name)
+func checkMetadata(fields map[string]any) error {
+	for name, v := range fields {
+		items, isList := v.([]any)
+		err := cmp.Or(
+			require(name != "" && name[0] != '$', "Metadata field name '%s' must not be empty nor start with '$'", name),
+			require(isScalar(v) || isList && allOf[string](items),
+				"Metadata value must be a string, number, boolean or list of strings, got '%s' for field '%s'", quote{v}, name))
+		if err != nil {
+			return err
 		}
-		if !storable(v) {
-			return invalid("Metadata value must be a string, number, boolean or list of strings, got '%s' for field '%s'",
-				excerpt(v, 16), name)
-		}
 	}
-	if size := len(asJSON(md.AsMap())); size > maxMetadataBytes {
-		return invalid("Metadata size is %d bytes, which exceeds the limit of %d bytes per vector", size, maxMetadataBytes)
-	}
-	return nil
+	size := len(asJSON(fields))
+	return require(size <= maxMetadataBytes, "Metadata size is %d bytes, which exceeds the limit of %d bytes per vector",
+		size, maxMetadataBytes)
 }
 
-func storable(v *structpb.Value) bool {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StringValue, *structpb.Value_BoolValue:
-		return true
-	case *structpb.Value_NumberValue:
-		return !math.IsNaN(k.NumberValue) && !math.IsInf(k.NumberValue, 0)
-	case *structpb.Value_ListValue:
-		return allOf[*structpb.Value_StringValue](k.ListValue.GetValues())
-	default:
-		return false
-	}
-}
+// quote is a value as error messages quote it.
+type quote struct{ value any }
 
-// allOf reports whether every value is of kind K.
-func allOf[K any](values []*structpb.Value) bool {
-	isOther := func(v *structpb.Value) bool { _, ok := v.GetKind().(K); return !ok }
-	return !slices.ContainsFunc(values, isOther)
-}
-
-// excerpt returns v as JSON, cut after n bytes.
-func excerpt(v *structpb.Value, n int) string {
-	b := asJSON(v.AsInterface())
-	if len(b) > n {
-		return truncate.Bytes(string(b), n) + "..."
-	}
-	return string(b)
+// String returns the beginning of the value's JSON.
+func (q quote) String() string {
+	const most = 200
+	return truncate.Bytes(string(asJSON(q.value)), most)
 }
 
 // asJSON encodes what structpb returns for a value. It can't fail: structpb turns infinite numbers into strings.

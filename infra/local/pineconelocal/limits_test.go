@@ -58,8 +58,7 @@ func TestVectorLimits(t *testing.T) {
 			withID(strings.Repeat("x", 513)), "Vector ID has 513 characters, which exceeds the limit of 512",
 		},
 		"no id":             {withID(""), "Vector ID must not be empty"},
-		"id with an accent": {withID("Braña"), "Vector ID must be ASCII, but got 'Braña'"},
-		"id with a null":    {withID("a\x00"), "Vector ID must not contain null character"},
+		"id with an accent": {withID("Braña"), "Vector ID must be ASCII without null characters, but got 'Braña'"},
 		"dimension":         {dense("a", 1), "Vector dimension 1 does not match the dimension of the index 2"},
 		"no values":         {&pinecone.Vector{Id: "a"}, "Vector dimension 0 does not match the dimension of the index 2"},
 		"zeros": {
@@ -75,11 +74,7 @@ func TestVectorLimits(t *testing.T) {
 		"nested metadata": {
 			withMetadata(map[string]any{"k": map[string]any{"x": 1}}), wantScalar + `'{"x":1}' for field 'k'`,
 		},
-		"list of numbers": {
-			withMetadata(map[string]any{"k": []any{1758694138, 22, 33}}),
-			wantScalar + "'[1758694138,22,3...' for field 'k'",
-		},
-		"infinite metadata": {withMetadata(map[string]any{"k": math.Inf(1)}), wantScalar + `'"Infinity"' for field 'k'`},
+		"list of numbers": {withMetadata(map[string]any{"k": []any{22, 33}}), wantScalar + "'[22,33]' for field 'k'"},
 		"operator as a field": {
 			withMetadata(map[string]any{"$k": 1}), "Metadata field name '$k' must not be empty nor start with '$'",
 		},
@@ -96,8 +91,8 @@ func TestVectorLimits(t *testing.T) {
 			withSparse([]uint32{1, 2}, []float32{1}), "Sparse vector has 2 indices and 1 values, they must be as many",
 		},
 		"a sparse index twice": {
-			withSparse([]uint32{5, 4, 5}, []float32{1, 1, 1}),
-			"Sparse vector must not contain duplicate indices, got 5 twice",
+			withSparse([]uint32{4, 5, 5}, []float32{1, 1, 1}),
+			"Sparse vector indices must ascend",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -105,8 +100,8 @@ func TestVectorLimits(t *testing.T) {
 			conn := connect(t, pineconelocal.Options{Dimension: 2})
 			_, err := conn.UpsertVectors(t.Context(), []*pinecone.Vector{withID("before"), tc.vector})
 			wantInvalid(t, err, tc.want)
-			if left := stats(t, conn).TotalVectorCount; tc.want != "" && left > 0 {
-				t.Errorf("a refused upsert left %d records", left)
+			if left := stats(t, conn).Namespaces; tc.want != "" && len(left) > 0 {
+				t.Errorf("a refused upsert left %v", left)
 			}
 		})
 	}
@@ -144,14 +139,10 @@ func TestQueryLimits(t *testing.T) {
 		request request
 		want    string
 	}{
-		"10,000":            {request{Vector: one, TopK: 10_000}, ""},
-		"10,001":            {request{Vector: one, TopK: 10_001}, "top_k must be between 1 and 10000, got 10001"},
-		"none":              {request{Vector: one}, "top_k must be between 1 and 10000, got 0"},
-		"1,000 with values": {request{Vector: one, TopK: 1_000, IncludeValues: true}, ""},
-		"1,001 with values": {
-			request{Vector: one, TopK: 1_001, IncludeValues: true},
-			"top_k must be between 1 and 1000 when values or metadata are included, got 1001",
-		},
+		"10,000":              {request{Vector: one, TopK: 10_000}, ""},
+		"10,001":              {request{Vector: one, TopK: 10_001}, "top_k must be between 1 and 10000, got 10001"},
+		"none":                {request{Vector: one}, "top_k must be between 1 and 10000, got 0"},
+		"1,000 with metadata": {request{Vector: one, TopK: 1_000, IncludeMetadata: true}, ""},
 		"1,001 with metadata": {
 			request{Vector: one, TopK: 1_001, IncludeMetadata: true},
 			"top_k must be between 1 and 1000 when values or metadata are included, got 1001",
@@ -174,28 +165,26 @@ func TestQueryLimits(t *testing.T) {
 			wantInvalid(t, err, tc.want)
 		})
 	}
-	t.Run("no vector and no dimension", func(t *testing.T) {
-		_, err := connect(t, pineconelocal.Options{}).QueryByVectorValues(t.Context(), &request{TopK: 1})
-		wantInvalid(t, err, "'vector' must be provided")
-	})
 }
 
 func TestQueryResultLimit(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
-	for batch := range slices.Chunk(copies(1_000, slices.Repeat([]float32{1}, 1_100)...), 100) {
+	vectors := copies(1_000, 1)
+	for _, v := range vectors {
+		v.Metadata = object(t, map[string]any{"text": strings.Repeat("x", 4_300)})
+	}
+	for batch := range slices.Chunk(vectors, 100) {
 		upsert(t, conn, batch...)
 	}
-	request := pinecone.QueryByVectorValuesRequest{
-		Vector: slices.Repeat([]float32{1}, 1_100), TopK: 900, IncludeValues: true,
-	}
+	request := pinecone.QueryByVectorValuesRequest{Vector: []float32{1}, TopK: 900, IncludeMetadata: true}
 	if got := len(query(t, conn, request)); got != 900 {
-		t.Errorf("4.0 MB of values: %d matches, want 900", got)
+		t.Errorf("3.9 MB of metadata: %d matches, want 900", got)
 	}
 	request.TopK = 1_000
 	_, err := conn.QueryByVectorValues(t.Context(), &request)
 	if got := statusOf(err); !strings.HasPrefix(got, "InvalidArgument: Query result of ") {
-		t.Errorf("4.4 MB of values: %s", got)
+		t.Errorf("4.3 MB of metadata: %s", got)
 	}
 }
 

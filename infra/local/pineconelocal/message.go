@@ -22,21 +22,12 @@ func newMessage(name protoreflect.FullName) message {
 }
 
 func (m message) field(name protoreflect.Name) protoreflect.FieldDescriptor {
-	fd := m.Descriptor().Fields().ByName(name)
-	if fd == nil {
-		panic(fmt.Sprintf("pineconelocal: %s has no field %s", m.Descriptor().FullName(), name))
-	}
-	return fd
+	return m.Descriptor().Fields().ByName(name)
 }
 
-func (m message) has(name protoreflect.Name) bool      { return m.Has(m.field(name)) }
-func (m message) string(name protoreflect.Name) string { return m.Get(m.field(name)).String() }
-func (m message) bool(name protoreflect.Name) bool     { return m.Get(m.field(name)).Bool() }
-func (m message) uint(name protoreflect.Name) int      { return int(m.Get(m.field(name)).Uint()) }
-
-func (m message) message(name protoreflect.Name) message {
-	return message{m.Get(m.field(name)).Message()}
-}
+func (m message) has(name protoreflect.Name) bool    { return m.Has(m.field(name)) }
+func (m message) text(name protoreflect.Name) string { return m.Get(m.field(name)).String() }
+func (m message) number(name protoreflect.Name) int  { return int(m.Get(m.field(name)).Uint()) }
 
 // object returns the JSON object in a field, or nil when the field is not set.
 func (m message) object(name protoreflect.Name) *structpb.Struct {
@@ -46,16 +37,12 @@ func (m message) object(name protoreflect.Name) *structpb.Struct {
 	return m.Get(m.field(name)).Message().Interface().(*structpb.Struct)
 }
 
-func (m message) strings(name protoreflect.Name) []string {
-	return list(m, name, func(v protoreflect.Value) string { return v.String() })
+func (m message) texts(name protoreflect.Name) []string {
+	return list(m, name, protoreflect.Value.String)
 }
 
 func (m message) floats(name protoreflect.Name) []float32 {
 	return list(m, name, func(v protoreflect.Value) float32 { return float32(v.Float()) })
-}
-
-func (m message) uints(name protoreflect.Name) []uint32 {
-	return list(m, name, func(v protoreflect.Value) uint32 { return uint32(v.Uint()) })
 }
 
 func (m message) messages(name protoreflect.Name) []message {
@@ -72,43 +59,19 @@ func list[T any](m message, name protoreflect.Name, read func(protoreflect.Value
 }
 
 // set writes a scalar of exactly the field's Go type.
-func (m message) set(name protoreflect.Name, v any) {
-	m.Set(m.field(name), protoreflect.ValueOf(v))
-}
+func (m message) set(name protoreflect.Name, v any) { m.Set(m.field(name), protoreflect.ValueOf(v)) }
 
-// setObject shares v with the message: neither may change afterwards. A nil v leaves the field unset.
-func (m message) setObject(name protoreflect.Name, v *structpb.Struct) {
-	if v != nil {
-		m.Set(m.field(name), protoreflect.ValueOfMessage(v.ProtoReflect()))
-	}
-}
-
-func setList[T any](m message, name protoreflect.Name, values []T) {
-	if len(values) == 0 {
-		return
-	}
-	field := m.Mutable(m.field(name)).List()
-	for _, v := range values {
-		field.Append(protoreflect.ValueOf(v))
-	}
-}
-
-// mutable returns the message in a field, which it sets to an empty one first if it is not set.
-func (m message) mutable(name protoreflect.Name) message {
+// message returns the message in a field, which it sets to an empty one first if it is not set.
+func (m message) message(name protoreflect.Name) message {
 	return message{m.Mutable(m.field(name)).Message()}
 }
 
-// appendTo appends an empty message to a list field, and returns it.
-func (m message) appendTo(name protoreflect.Name) message {
+// add appends an empty message to a list field, and returns it.
+func (m message) add(name protoreflect.Name) message {
 	return message{m.Mutable(m.field(name)).List().AppendMutable().Message()}
 }
 
-// putInto adds an empty message to a map field, and returns it.
-func (m message) putInto(name protoreflect.Name, key string) message {
+// put adds an empty message to a map field, and returns it.
+func (m message) put(name protoreflect.Name, key string) message {
 	return message{m.Mutable(m.field(name)).Map().Mutable(protoreflect.ValueOfString(key).MapKey()).Message()}
-}
-
-// setReadUnits sets what the call cost.
-func (m message) setReadUnits(n int) {
-	m.mutable("usage").set("read_units", uint32(n))
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"runtime"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 
@@ -14,73 +13,44 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// query finds the records most similar to a vector. A namespace that doesn't exist has no matches.
-func (s *Server) query(in, out message) error {
-	keep, err := checkQuery(in)
-	if err != nil {
-		return err
-	}
-	q, records, err := s.prepare(in)
-	if err != nil {
-		return err
-	}
-	out.set("namespace", in.string("namespace"))
-	out.setReadUnits(1)
-	for _, m := range topK(records, in.uint("top_k"), keep, q) {
-		o := out.appendTo("matches")
-		m.record.write(o, in.bool("include_values"), in.bool("include_metadata"))
-		o.set("score", m.score)
-	}
-	if size := proto.Size(out.Interface()); size > maxResultBytes {
-		return invalid("Query result of %d bytes exceeds the limit of %d bytes:"+
-			" lower top_k, or leave out values or metadata", size, maxResultBytes)
-	}
-	return nil
-}
-
-func checkQuery(in message) (predicate, error) {
-	if err := rejectFields(in, "queries", "id"); err != nil {
-		return nil, err
-	}
-	k := in.uint("top_k")
-	switch {
-	case k < 1 || k > maxTopK:
-		return nil, invalid("top_k must be between 1 and %d, got %d", maxTopK, k)
-	case k > maxTopKWithContent && (in.bool("include_values") || in.bool("include_metadata")):
-		return nil, invalid("top_k must be between 1 and %d when values or metadata are included, got %d",
-			maxTopKWithContent, k)
-	}
-	return parseFilter(in.object("filter"))
-}
-
-// target is what the stored records are compared with.
+// target is what a query compares with the stored records.
 type target struct {
-	values []float32
+	dense  []float32
 	sparse vector.Sparse
+	keep   predicate
 }
 
-// prepare returns the target of a query and the records to compare with it.
-func (s *Server) prepare(in message) (q target, records []*record, err error) {
-	q.values = in.floats("vector")
+// query finds the records most similar to a vector. A namespace that doesn't exist has no matches.
+func (x *index) query(in, out message) error {
+	withMetadata := in.Get(in.field("include_metadata")).Bool()
+	k, q := in.number("top_k"), target{dense: in.floats("vector")}
+	err := cmp.Or(rejectFields(in, "queries", "id", "include_values"), checkNamespace(in),
+		require(k >= 1 && k <= maxTopK, "top_k must be between 1 and %d, got %d", maxTopK, k),
+		require(!withMetadata || k <= maxTopKWithContent,
+			"top_k must be between 1 and %d when values or metadata are included, got %d", maxTopKWithContent, k),
+		checkFinite(q.dense), require(x.dimension == 0 || len(q.dense) == x.dimension,
+			"Vector dimension %d does not match the dimension of the index %d", len(q.dense), x.dimension))
+	if err != nil {
+		return err
+	}
 	if q.sparse, err = readSparse(in, "sparse_vector"); err != nil {
-		return q, nil, err
+		return err
 	}
-	if err := checkFinite(q.values); err != nil {
-		return q, nil, err
+	if q.keep, err = parseFilter(in.object("filter").AsMap()); err != nil {
+		return err
 	}
-	s.index.read(func() {
-		records = slices.Clone(s.index.namespace(in.string("namespace")).records)
-		err = checkQueryDimension(len(q.values), s.index.dimension)
-	})
-	return q, records, err
-}
-
-// checkQueryDimension accepts any vector while the index has no dimension, because it is empty then.
-func checkQueryDimension(got, index int) error {
-	if got == 0 && index == 0 {
-		return invalid("'vector' must be provided")
+	for _, m := range topK(x.namespace(in).records, k, q) {
+		o := out.add("matches")
+		o.set("id", m.record.id)
+		o.set("score", m.score)
+		if metadata := m.record.stored.object("metadata"); withMetadata && metadata != nil {
+			o.Set(o.field("metadata"), protoreflect.ValueOfMessage(metadata.ProtoReflect()))
+		}
 	}
-	return checkDimension(got, index)
+	out.message("usage").set("read_units", uint32(1))
+	size := proto.Size(out.Interface())
+	return require(size <= maxResultBytes,
+		"Query result of %d bytes exceeds the limit of %d bytes: lower top_k, or leave out metadata", size, maxResultBytes)
 }
 
 // match is a record with its score.
@@ -97,15 +67,15 @@ func compareMatches(a, b match) int {
 // recordsPerWorker is the least work that is worth a goroutine.
 const recordsPerWorker = 2048
 
-// topK returns the k best of the records that keep accepts, the best first. It scans them in parallel. No two matches
-// are equal, so the answer doesn't depend on how the work is split.
-func topK(records []*record, k int, keep predicate, q target) []match {
+// topK returns the k best of the records that the target keeps, the best first. It scans them in parallel. No two
+// matches are equal, so the answer doesn't depend on how the work is split.
+func topK(records []*record, k int, q target) []match {
 	workers := max(1, min(runtime.GOMAXPROCS(0), len(records)/recordsPerWorker))
 	found := make([][]match, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
 		part := records[w*len(records)/workers : (w+1)*len(records)/workers]
-		wg.Go(func() { found[w] = scan(part, k, keep, q) })
+		wg.Go(func() { found[w] = q.scan(part, k) })
 	}
 	wg.Wait()
 	all := slices.Concat(found...)
@@ -114,28 +84,20 @@ func topK(records []*record, k int, keep predicate, q target) []match {
 }
 
 // scan returns the k best matches in their order.
-func scan(records []*record, k int, keep predicate, q target) []match {
+func (q target) scan(records []*record, k int) []match {
 	var best []match
 	for _, r := range records {
-		if !keep(r.metadata.GetFields()) {
+		if !q.keep(r.fields) {
 			continue
 		}
-		m := match{r, q.score(r)}
+		m := match{r, dot(q.dense, r.dense) + float32(q.sparse.Dot(r.sparse))}
 		i, _ := slices.BinarySearchFunc(best, m, compareMatches)
 		if i == k {
 			continue
 		}
-		if len(best) == k {
-			best = best[:k-1]
-		}
-		best = slices.Insert(best, i, m)
+		best = slices.Insert(best[:min(len(best), k-1)], i, m)
 	}
 	return best
-}
-
-// score returns the product of both sides of r, which has the dimension of the query.
-func (q target) score(r *record) float32 {
-	return dot(q.values, r.values) + float32(q.sparse.Dot(r.sparse))
 }
 
 // dot returns the product of two vectors of one length. Four sums let the processor work on four products at once.
@@ -153,32 +115,4 @@ func dot(a, b []float32) float32 {
 		s0 += a[i] * b[i]
 	}
 	return (s0 + s1) + (s2 + s3)
-}
-
-// readSparse reads and checks a field of type SparseValues. It returns its indices in ascending order; an unset field
-// has none.
-func readSparse(m message, name protoreflect.Name) (vector.Sparse, error) {
-	if !m.has(name) {
-		return vector.Sparse{}, nil
-	}
-	s := vector.Sparse{Indices: m.message(name).uints("indices"), Values: m.message(name).floats("values")}
-	if err := checkSparse(s); err != nil {
-		return s, err
-	}
-	sort.Sort(byIndex(s))
-	for i := 1; i < len(s.Indices); i++ {
-		if s.Indices[i] == s.Indices[i-1] {
-			return s, invalid("Sparse vector must not contain duplicate indices, got %d twice", s.Indices[i])
-		}
-	}
-	return s, nil
-}
-
-type byIndex vector.Sparse
-
-func (s byIndex) Len() int           { return len(s.Indices) }
-func (s byIndex) Less(i, j int) bool { return s.Indices[i] < s.Indices[j] }
-func (s byIndex) Swap(i, j int) {
-	s.Indices[i], s.Indices[j] = s.Indices[j], s.Indices[i]
-	s.Values[i], s.Values[j] = s.Values[j], s.Values[i]
 }

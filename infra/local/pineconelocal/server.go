@@ -16,6 +16,8 @@ import (
 	// Importing the client registers the descriptors and the message types that this server uses.
 	_ "github.com/pinecone-io/go-pinecone/v5/pinecone"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -28,8 +30,8 @@ const serviceName = "VectorService"
 type Options struct {
 	// Dimension of the dense vectors; 0 takes that of the first vector upserted.
 	Dimension int
-	// DataDir, if set, is an existing folder where the index is kept between runs, in a bbolt database. A write that
-	// was answered survives a crash of the process and of the machine. Only one Server can use a folder at a time.
+	// DataDir, if set, is an existing folder where the index keeps its writes between runs. A write that was answered
+	// survives a crash of the process. Only one Server can use a folder at a time.
 	DataDir string
 	// MaxNamespaces is how many namespaces the index's plan allows; 0 is no limit.
 	MaxNamespaces int
@@ -37,31 +39,32 @@ type Options struct {
 
 // Server is one index, served on any number of listeners. It may be used concurrently.
 type Server struct {
-	index         *index
-	maxNamespaces int
-	desc          *grpc.ServiceDesc
+	index   *index
+	journal *journal // nil when the index is only in memory
+	desc    *grpc.ServiceDesc
+	calls   sync.RWMutex // locked by a call that writes, and read-locked by the others
 
 	mu     sync.Mutex
 	grpcs  []*grpc.Server
 	closed bool
 }
 
-// New builds a server and loads what an earlier run left in DataDir. It fails on a dimension that no index can have, on
-// a folder that can't be used, and on data of another dimension.
+// New builds a server and repeats what earlier runs wrote in DataDir. It fails on a folder that can't be used, and on
+// writes that the index would refuse, as those of another dimension.
 func New(opts Options) (*Server, error) {
-	if opts.Dimension < 0 || opts.Dimension > maxDimension {
-		return nil, fmt.Errorf("dimension %d is not between 0 and %d", opts.Dimension, maxDimension)
+	x := &index{dimension: opts.Dimension, maxNamespaces: opts.MaxNamespaces, namespaces: map[string]*namespace{}}
+	s := &Server{index: x}
+	methods, err := s.describe()
+	if err != nil || opts.DataDir == "" {
+		return s, err
 	}
-	empty := &index{dimension: opts.Dimension, namespaces: map[string]*namespace{}}
-	s := &Server{index: empty, maxNamespaces: opts.MaxNamespaces}
-	var err error
-	if s.desc, err = serviceDesc(s.handlers()); err != nil {
-		return nil, err
-	}
-	if opts.DataDir == "" {
-		return s, nil
-	}
-	if err := s.index.open(opts.DataDir); err != nil {
+	if s.journal, err = openJournal(opts.DataDir, func(in message) error {
+		m, ok := methods[in.Descriptor().FullName()]
+		if !ok {
+			return fmt.Errorf("no method takes a %s", in.Descriptor().FullName())
+		}
+		return m.handle(x, in, newMessage(m.output))
+	}); err != nil {
 		return nil, fmt.Errorf("open the index in %s: %w", opts.DataDir, err)
 	}
 	return s, nil
@@ -73,7 +76,7 @@ func New(opts Options) (*Server, error) {
 func (s *Server) Serve(l net.Listener, interceptors ...grpc.UnaryServerInterceptor) error {
 	g := grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxReceived),
-		grpc.WaitForHandlers(true), // they write to the database
+		grpc.WaitForHandlers(true), // they write to the journal
 		grpc.ChainUnaryInterceptor(interceptors...),
 	)
 	g.RegisterService(s.desc, nil)
@@ -97,7 +100,7 @@ func (s *Server) add(g *grpc.Server) bool {
 	return true
 }
 
-// Close ends every Serve, cancels the calls in progress and waits for them, and closes the database. Later calls do
+// Close ends every Serve, cancels the calls in progress and waits for them, and closes the journal. Later calls do
 // nothing.
 func (s *Server) Close() error {
 	s.mu.Lock()
@@ -109,70 +112,58 @@ func (s *Server) Close() error {
 	for _, g := range s.grpcs {
 		g.Stop()
 	}
-	return s.index.close()
-}
-
-// handler answers one call: it reads in and fills out. Its errors are gRPC statuses.
-type handler func(in, out message) error
-
-// inNamespace checks the name of a call's namespace, which may be the default one without a name.
-func inNamespace(h handler) handler {
-	return func(in, out message) error {
-		if err := checkNamespace(in.string("namespace")); err != nil {
-			return err
-		}
-		return h(in, out)
+	if s.journal == nil {
+		return nil
 	}
+	return s.journal.Close()
 }
 
-// handlers returns the served methods by name.
-func (s *Server) handlers() map[string]handler {
-	return map[string]handler{
-		"Upsert":             inNamespace(s.upsert),
-		"Delete":             inNamespace(s.delete),
-		"Fetch":              inNamespace(s.fetch),
-		"List":               inNamespace(s.list),
-		"Query":              inNamespace(s.query),
-		"DescribeIndexStats": s.describeIndexStats,
-		"DescribeNamespace":  s.describeNamespace,
-		"DeleteNamespace":    s.deleteNamespace,
-	}
+// method answers one kind of call: it reads in and fills out. Its errors are gRPC statuses.
+type method struct {
+	handle func(x *index, in, out message) error
+	writes bool
+	output protoreflect.FullName
 }
 
-// serviceDesc builds the gRPC service from the descriptors that the client registered. It fails when the client has no
-// method of a handler's name, so that an incompatible client version shows at the start.
-func serviceDesc(handlers map[string]handler) (*grpc.ServiceDesc, error) {
+// describe builds the gRPC service from the descriptors that the client registered, and returns its methods by the
+// names of their requests. It fails when the client has no method of a name, so that an incompatible version of the
+// client shows at the start.
+func (s *Server) describe() (byRequest map[protoreflect.FullName]method, err error) {
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(serviceName)
 	if err != nil {
 		return nil, fmt.Errorf("find the client's %s: %w", serviceName, err)
 	}
-	methods := d.(protoreflect.ServiceDescriptor).Methods()
-	desc := &grpc.ServiceDesc{ServiceName: serviceName}
-	for name, h := range handlers {
-		m := methods.ByName(protoreflect.Name(name))
-		if m == nil {
+	s.desc, byRequest = &grpc.ServiceDesc{ServiceName: serviceName}, map[protoreflect.FullName]method{}
+	for name, m := range map[protoreflect.Name]method{
+		"Upsert":             {handle: (*index).upsert, writes: true},
+		"Delete":             {handle: (*index).delete, writes: true},
+		"DeleteNamespace":    {handle: (*index).deleteNamespace, writes: true},
+		"Fetch":              {handle: (*index).fetch},
+		"List":               {handle: (*index).list},
+		"Query":              {handle: (*index).query},
+		"DescribeIndexStats": {handle: (*index).describeIndexStats},
+		"DescribeNamespace":  {handle: (*index).describeNamespace},
+	} {
+		of := d.(protoreflect.ServiceDescriptor).Methods().ByName(name)
+		if of == nil {
 			return nil, fmt.Errorf("the client has no method %s.%s", serviceName, name)
 		}
-		desc.Methods = append(desc.Methods, methodDesc(m, h))
+		m.output = of.Output().FullName()
+		byRequest[of.Input().FullName()] = m
+		s.desc.Methods = append(s.desc.Methods, s.adapt(m, string(name), of.Input().FullName()))
 	}
-	return desc, nil
+	return byRequest, nil
 }
 
-// methodDesc adapts h to what generated code would register.
-func methodDesc(m protoreflect.MethodDescriptor, h handler) grpc.MethodDesc {
-	info := &grpc.UnaryServerInfo{FullMethod: "/" + serviceName + "/" + string(m.Name())}
-	run := func(_ context.Context, req any) (any, error) {
-		in, out := req.(proto.Message), newMessage(m.Output().FullName())
-		if err := checkReceived(proto.Size(in)); err != nil {
-			return nil, err
-		}
-		if err := h(message{in.ProtoReflect()}, out); err != nil {
-			return nil, err
-		}
-		return out.Interface(), nil
+// adapt makes of a method what generated code would register.
+func (s *Server) adapt(m method, name string, input protoreflect.FullName) grpc.MethodDesc {
+	info := &grpc.UnaryServerInfo{FullMethod: "/" + serviceName + "/" + name}
+	run := func(_ context.Context, request any) (any, error) {
+		in, out := message{request.(proto.Message).ProtoReflect()}, newMessage(m.output)
+		return out.Interface(), s.call(m, in, out)
 	}
 	call := func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
-		in := newMessage(m.Input().FullName()).Interface()
+		in := newMessage(input).Interface()
 		if err := decode(in); err != nil {
 			return nil, err
 		}
@@ -181,5 +172,28 @@ func methodDesc(m protoreflect.MethodDescriptor, h handler) grpc.MethodDesc {
 		}
 		return intercept(ctx, in, info, run)
 	}
-	return grpc.MethodDesc{MethodName: string(m.Name()), Handler: call}
+	return grpc.MethodDesc{MethodName: name, Handler: call}
+}
+
+// call makes a call, alone where it writes. It refuses a request that is too large for any method, as the service's
+// transport does.
+func (s *Server) call(m method, in, out message) error {
+	if size := proto.Size(in.Interface()); size > maxRequestBytes {
+		return status.Errorf(codes.OutOfRange,
+			"Error, message length too large: found %d bytes, the limit is: %d bytes", size, maxRequestBytes)
+	}
+	if !m.writes {
+		s.calls.RLock()
+		defer s.calls.RUnlock()
+		return m.handle(s.index, in, out)
+	}
+	s.calls.Lock()
+	defer s.calls.Unlock()
+	if err := m.handle(s.index, in, out); err != nil || s.journal == nil {
+		return err
+	}
+	if err := s.journal.add(in); err != nil {
+		return status.Errorf(codes.Unavailable, "keep the write: %v", err)
+	}
+	return nil
 }

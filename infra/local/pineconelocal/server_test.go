@@ -20,9 +20,7 @@ import (
 func TestNewRefusesOptions(t *testing.T) {
 	t.Parallel()
 	for name, opts := range map[string]pineconelocal.Options{
-		"negative dimension": {Dimension: -1},
-		"large dimension":    {Dimension: 20_001},
-		"missing folder":     {DataDir: filepath.Join(t.TempDir(), "missing")},
+		"missing folder": {DataDir: filepath.Join(t.TempDir(), "missing")},
 	} {
 		if s, err := pineconelocal.New(opts); err == nil {
 			t.Errorf("%s: no error", name)
