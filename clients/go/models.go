@@ -1178,7 +1178,7 @@ type ProviderAnthropic struct {
 	// The messages, oldest first.
 	Messages []ProviderTurn `json:"messages"`
 	// The system text as blocks.
-	System []ProviderBlock `json:"system,omitzero"`
+	System []ProviderTextBlock `json:"system,omitzero"`
 	// The tools that the model may call.
 	Tools []ProviderAnthropicTool `json:"tools,omitzero"`
 }
@@ -1193,12 +1193,14 @@ type ProviderAnthropicTool struct {
 	Name string `json:"name"`
 }
 
-// ProviderBlock is a part of ProviderAnthropic.
+// ProviderBlock is a part of ProviderTurn.
 type ProviderBlock struct {
 	CacheControl *ProviderCacheControl `json:"cache_control,omitzero"`
+	// Where a picture or a PDF is.
+	Source *ProviderSource `json:"source,omitzero"`
 	// The text. A text of white space is written as (blank).
-	Text string `json:"text"`
-	// Always text. One of text.
+	Text string `json:"text,omitzero"`
+	// What the block is. One of text, image, document.
 	Type string `json:"type"`
 }
 
@@ -1217,9 +1219,17 @@ type ProviderCachePoint struct {
 // ProviderChat is a part of Prompt.
 type ProviderChat struct {
 	// The messages, oldest first.
-	Messages []ProviderMessage `json:"messages"`
+	Messages []ProviderChatMessage `json:"messages"`
 	// The tools that the model may call.
 	Tools []ProviderChatTool `json:"tools,omitzero"`
+}
+
+// ProviderChatMessage is a part of ProviderChat.
+type ProviderChatMessage struct {
+	// The text, or the parts of a message with pictures.
+	Content any `json:"content"`
+	// Whose message it is. One of system, user, assistant.
+	Role string `json:"role"`
 }
 
 // ProviderChatTool is a part of ProviderChat.
@@ -1270,19 +1280,15 @@ type ProviderFunction struct {
 	Strict bool `json:"strict"`
 }
 
-// ProviderMessage is a part of ProviderChat.
-type ProviderMessage struct {
-	// The text of the message.
-	Content string `json:"content"`
-	// Whose message it is. One of system, developer, user, assistant.
-	Role string `json:"role"`
-}
-
 // ProviderPart is a part of ProviderPartMessage.
 type ProviderPart struct {
+	// The address of the file.
+	Data string `json:"data,omitzero"`
+	// Of a file, as in image/png.
+	MediaType string `json:"mediaType,omitzero"`
 	// The text. A text of white space is written as (blank).
-	Text string `json:"text"`
-	// Always text. One of text.
+	Text string `json:"text,omitzero"`
+	// What the part is. One of text, file.
 	Type string `json:"type"`
 }
 
@@ -1302,6 +1308,14 @@ type ProviderParts struct {
 	System string `json:"system,omitzero"`
 }
 
+// ProviderResponseMessage is a part of ProviderResponses.
+type ProviderResponseMessage struct {
+	// The text, or the parts of a message with files.
+	Content any `json:"content"`
+	// Whose message it is. One of developer, user, assistant.
+	Role string `json:"role"`
+}
+
 // ProviderResponseTool is a part of ProviderResponses.
 type ProviderResponseTool struct {
 	// What the tool does, for the model.
@@ -1319,11 +1333,28 @@ type ProviderResponseTool struct {
 // ProviderResponses is a part of Prompt.
 type ProviderResponses struct {
 	// The messages, oldest first. The last one is the user's.
-	Input []ProviderMessage `json:"input"`
+	Input []ProviderResponseMessage `json:"input"`
 	// The system text.
 	Instructions string `json:"instructions,omitzero"`
 	// The tools that the model may call.
 	Tools []ProviderResponseTool `json:"tools,omitzero"`
+}
+
+// ProviderSource is a part of ProviderBlock.
+type ProviderSource struct {
+	// Always url. One of url.
+	Type string `json:"type"`
+	// The address of the file.
+	URL string `json:"url"`
+}
+
+// ProviderTextBlock is a part of ProviderAnthropic.
+type ProviderTextBlock struct {
+	CacheControl *ProviderCacheControl `json:"cache_control,omitzero"`
+	// The text. A text of white space is written as (blank).
+	Text string `json:"text"`
+	// Always text. One of text.
+	Type string `json:"type"`
 }
 
 // ProviderToolConfig is a part of ProviderConverse.

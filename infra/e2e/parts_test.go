@@ -70,9 +70,41 @@ func TestParts(t *testing.T) {
 		t.Errorf("truncated %+v", cut)
 	}
 	wantProblem(t, api.Do(t.Context(), http.MethodPost, "/v1/sessions/s/messages/truncate", in, nil), 409, "conflict", "")
+	const picture, gone = "https://app.example/knee.png",
+		"https://app.example/hip.png?X-Amz-Date=20260101T080000Z&X-Amz-Expires=900"
+	do(t, api, http.MethodPost, "/v1/sessions/s/messages", object{"messages": []object{{"role": "user", "parts": []object{
+		{"type": "file", "mediaType": "image/png", "url": picture, "alt": "left knee"},
+		{"type": "file", "mediaType": "image/png", "url": gone, "alt": "right hip"},
+	}}}}, nil)
+	var formed struct{ Anthropic json.RawMessage }
+	do(t, api, http.MethodPost, "/v1/prompts", object{
+		"context": "coach_conversation", "sessionId": "s", "message": "What do you see?", "format": "anthropic",
+	}, &formed)
+	for text, want := range map[string]bool{
+		`{"type":"image","source":{"type":"url","url":"` + picture + `"}}`: true, "[image: left knee]": true,
+		"[image: right hip]": true, "hip.png": false,
+	} {
+		if strings.Contains(string(formed.Anthropic), text) != want {
+			t.Errorf("the prompt has %s: %t, want %t: %s", text, !want, want, formed.Anthropic)
+		}
+	}
+	var turn struct {
+		TurnID string
+		Prompt struct{ OpenaiChat struct{ Messages []object } }
+	}
+	do(t, api, http.MethodPost, "/v1/turns", object{"sessionId": "s", "format": "openai-chat", "messages": []object{{
+		"role": "user", "parts": []object{
+			{"type": "text", "text": "And here?"}, {"type": "file", "mediaType": "image/png", "url": picture},
+		},
+	}}}, &turn)
+	sent := turn.Prompt.OpenaiChat.Messages
+	if content, ok := sent[len(sent)-1]["content"].([]any); !ok || len(content) != 2 {
+		t.Errorf("the turn's own picture is not handed on: %v", sent[len(sent)-1])
+	}
+	do(t, api, http.MethodPost, "/v1/turns/"+turn.TurnID+"/finish", object{"content": "A knee."}, nil)
 	var cleared struct{ Deleted int }
 	do(t, api, http.MethodDelete, "/v1/sessions/s/messages", nil, &cleared)
-	if cleared.Deleted != 2 {
-		t.Errorf("cleared %d, want 2", cleared.Deleted)
+	if cleared.Deleted != 5 {
+		t.Errorf("cleared %d, want 5", cleared.Deleted)
 	}
 }

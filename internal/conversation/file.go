@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"mime"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 )
 
@@ -52,6 +54,18 @@ func (p Part) fileProblem() (field, message string) {
 		return "url", "must be an address by https"
 	}
 	return "", ""
+}
+
+// IsFetchable reports whether a part is a file at an address that may still be read. A presigned address of S3 says in
+// its query until when.
+func (p Part) IsFetchable(at time.Time) bool {
+	u, err := url.Parse(p.URL)
+	if p.Type != FilePart || p.URL == "" || err != nil {
+		return false
+	}
+	signed, err := time.Parse("20060102T150405Z", u.Query().Get("X-Amz-Date"))
+	seconds, invalid := strconv.Atoi(u.Query().Get("X-Amz-Expires"))
+	return err != nil || invalid != nil || at.Before(signed.Add(time.Duration(seconds)*time.Second))
 }
 
 func isWebAddress(address string) bool {

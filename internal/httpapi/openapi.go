@@ -61,36 +61,10 @@ func openAPIDocument() *huma.OpenAPI {
 	return doc
 }
 
-// providerSchemas describes the schemas of the formats of providers, to which the prompt refers.
-var providerSchemas = map[string]string{
-	"ProviderAnthropic": "The call for Anthropic's Messages. " +
-		"Spread it into messages.create beside model and max_tokens.",
-	"ProviderCacheControl": "Asks for what ends here to be cached; absent elsewhere.",
-	"ProviderChat":         "The call for OpenAI's Chat Completions. Spread it into chat.completions.create beside model.",
-	"ProviderFunction":     "What the tool does.",
-	"ProviderParts":        "The call for the AI SDK. Spread it into generateText or streamText beside model.",
-	"ProviderResponses":    "The call for OpenAI's Responses. Spread it into responses.create beside model.",
-}
-
-// argumentSchemas has the property of each schema that is the JSON schema of a tool's arguments.
-var argumentSchemas = map[string]string{
-	"LlmTool": "parameters", "ProviderAnthropicTool": "input_schema", "ProviderFunction": "parameters",
-	"ProviderResponseTool": "parameters", "ProviderToolInput": "json",
-}
-
 // describeFeatures corrects the schema of features, which are a list in the code and an object in JSON, of the values
-// of parts, which are any JSON, and of JSON schemas, which are objects.
+// of parts, which are any JSON, and of the formats of providers.
 func describeFeatures(doc *huma.OpenAPI) {
-	for name, text := range providerSchemas {
-		doc.Components.Schemas.Map()[name].Description = text
-	}
-	for name, property := range argumentSchemas {
-		doc.Components.Schemas.Map()[name].Properties[property] = &huma.Schema{
-			Type: huma.TypeObject, Description: "The JSON schema of the tool's arguments.", AdditionalProperties: true,
-			Properties: map[string]*huma.Schema{"type": {Type: huma.TypeString, Enum: []any{"object"}}},
-			Required:   []string{"type"},
-		}
-	}
+	describeProviders(doc.Components.Schemas.Map())
 	for _, part := range []string{"Part", "UiPart"} {
 		values := doc.Components.Schemas.Map()[part].Properties
 		for _, name := range []string{"input", "output", "data"} {

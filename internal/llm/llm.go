@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -17,9 +18,20 @@ type Message struct {
 	// ToolCalls are the calls that an assistant message asks for. ToolCallID is the call that a tool message answers.
 	ToolCalls  []ToolCall
 	ToolCallID string
+	// Files are what the user has sent with the message, where the app can fetch it.
+	Files []File
 	// Reusable says that a later request with the same CacheKey is likely to begin with the same messages up to here.
 	Reusable bool
 }
+
+// File is a file at an address of the app's own store.
+type File struct{ MediaType, URL string }
+
+// IsImage reports whether the file is a picture.
+func (f File) IsImage() bool { return strings.HasPrefix(strings.ToLower(f.MediaType), "image/") }
+
+// IsPDF reports whether the file is a document in PDF.
+func (f File) IsPDF() bool { return strings.EqualFold(f.MediaType, "application/pdf") }
 
 // Tool is a function the model may ask for; Parameters is its JSON schema.
 type Tool struct {

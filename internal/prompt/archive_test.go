@@ -32,7 +32,7 @@ func TestStoredPrompts(t *testing.T) {
 	if diff := cmp.Diff(p.Tools, got.Tools); diff != "" || len(got.Tools) == 0 {
 		t.Errorf("tools -built +stored:\n%s", diff)
 	}
-	if *got.System != p.System || !slices.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens ||
+	if *got.System != p.System || !cmp.Equal(got.Messages, p.Messages) || got.Tokens != p.Tokens ||
 		got.SessionID != "chat" {
 		t.Errorf("read back %+v", got)
 	}
@@ -83,7 +83,7 @@ func TestStoredText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *got.System != p.System || got.Text != p.Text || !slices.Equal(got.Messages, p.Messages) ||
+		if *got.System != p.System || got.Text != p.Text || !cmp.Equal(got.Messages, p.Messages) ||
 			got.Recipe != recipe.Name {
 			t.Errorf("%s: read back %+v", recipe.Name, got)
 		}

@@ -16,7 +16,7 @@ func (p Prompt) ModelMessages() []llm.Message {
 		out = append(out, llm.Message{Role: "system", Content: p.System})
 	}
 	for _, m := range p.Messages {
-		out = append(out, llm.Message{Role: m.Role, Content: m.Content})
+		out = append(out, llm.Message{Role: m.Role, Content: m.Content, Files: m.Files})
 	}
 	if HasStablePrefix(p.Recipe) {
 		markReusable(out)

@@ -40,7 +40,7 @@ func withoutRole(t failer, p prompt.Prompt, role string) prompt.Prompt {
 	role = strings.TrimRight(role, "\n")
 	switch recipe.Format {
 	case render.SystemMessages:
-		i := slices.Index(p.Messages, prompt.Message{Role: "system", Content: role})
+		i := slices.IndexFunc(p.Messages, func(m prompt.Message) bool { return m.Role == "system" && m.Content == role })
 		if i < 0 {
 			t.Fatalf("%s: no system message is %q:\n%q", p.Recipe, role, p.Messages)
 		}

@@ -2,12 +2,14 @@ package prompt_test
 
 import (
 	"encoding/json"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt"
@@ -24,7 +26,7 @@ func TestFormatOfAPrompt(t *testing.T) {
 	for _, format := range provider.Formats() {
 		r.Format = format
 		p := build(t, w.service(now), "u", r)
-		if p.System != plain.System || !slices.Equal(p.Messages, plain.Messages) {
+		if p.System != plain.System || !cmp.Equal(p.Messages, plain.Messages) {
 			t.Errorf("%s changed what every prompt has", format)
 		}
 		texts := textsOf(t, p.Forms)
@@ -48,11 +50,11 @@ func textsOf(t *testing.T, f provider.Forms) (texts []string) {
 	switch {
 	case f.OpenAIChat != nil:
 		for _, m := range f.OpenAIChat.Messages {
-			texts = append(texts, m.Content)
+			texts = append(texts, m.Content.(string))
 		}
 	case f.OpenAIResponses != nil:
 		for _, m := range f.OpenAIResponses.Input {
-			texts = append(texts, m.Content)
+			texts = append(texts, m.Content.(string))
 		}
 	case f.Anthropic != nil:
 		for _, m := range f.Anthropic.Messages {
@@ -105,5 +107,39 @@ func TestToolsAreStrict(t *testing.T) {
 	}
 	if offered == 0 {
 		t.Error("no recipe offers a tool")
+	}
+}
+
+// TestFilesOfASitting hands on the pictures of the sitting that goes on, while their addresses hold. Of all others the
+// prompt has the texts.
+func TestFilesOfASitting(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-3*time.Hour),
+		says(0, "[image: a]"), answers(time.Minute, "A knee."), says(170*time.Minute, "[image: b]"), answers(171*time.Minute, "A hip."), says(172*time.Minute, "[image: c]"))
+	const signed = "https://app.example/%s.png?X-Amz-Expires=60&X-Amz-Date=%s"
+	for i, signedAt := range map[int]time.Time{0: now, 2: now, 4: now.Add(-time.Hour)} {
+		p.messages[i].Parts = []conversation.Part{{
+			Type: conversation.FilePart, MediaType: "image/png",
+			URL: fmt.Sprintf(signed, p.messages[i].Content[8:9], signedAt.Format("20060102T150405Z")),
+		}}
+	}
+	r := request(prompt.Unified)
+	r.Format = provider.FormatChat
+	var texts, files []string
+	for _, m := range build(t, w.service(now), "u", r).OpenAIChat.Messages {
+		parts, ok := m.Content.([]provider.ChatPart)
+		if !ok {
+			texts = append(texts, m.Content.(string))
+			continue
+		}
+		for _, part := range parts[1:] {
+			files = append(files, part.ImageURL.URL)
+		}
+	}
+	if all := strings.Join(texts, "\n"); !strings.Contains(all, "[image: a]") || !strings.Contains(all, "[image: c]") ||
+		len(files) != 1 || !strings.HasPrefix(files[0], "https://app.example/b.png?") {
+		t.Errorf("the files are %q, the texts\n%s", files, all)
 	}
 }

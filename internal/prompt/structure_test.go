@@ -49,7 +49,7 @@ func checkStructure(t failer, p prompt.Prompt, stored texts) {
 		t.Fatalf("%s: reads blocks that are not in the manifest: %q\n%s", p.Recipe, got, everything(p))
 	}
 	for _, m := range p.Messages[:len(p.Messages)-1] {
-		if m.Role != "system" && !stored.said[m] {
+		if m.Role != "system" && !stored.said[roleMessage{m.Role, m.Content}] {
 			t.Fatalf("%s: %s says %q, which was never stored", p.Recipe, m.Role, m.Content)
 		}
 	}
@@ -86,10 +86,13 @@ func included(b prompt.Block) int {
 	return n
 }
 
+// roleMessage is a role message without files.
+type roleMessage struct{ role, content string }
+
 // texts are what a person has stored, as a prompt may read.
 type texts struct {
 	// said are the messages as role messages.
-	said map[prompt.Message]bool
+	said map[roleMessage]bool
 	// lines are the messages as they are in a transcript.
 	lines map[string]bool
 	// others are all texts, white space folded.
@@ -215,7 +218,7 @@ func fold(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func storedTexts(p *person, r prompt.Request) texts {
 	s := texts{
-		said: map[prompt.Message]bool{}, lines: map[string]bool{}, attributes: map[string]bool{},
+		said: map[roleMessage]bool{}, lines: map[string]bool{}, attributes: map[string]bool{},
 		role: func(recipe prompt.Recipe) string { return roleText(p, r, recipe) },
 	}
 	for _, session := range p.sessions {
@@ -234,7 +237,7 @@ func storedTexts(p *person, r prompt.Request) texts {
 	for _, m := range p.messages {
 		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
 			s.lines[joinTokens(strings.TrimSpace(untrusted.Clean(text)))] = true
-			s.said[prompt.Message{Role: string(m.Role), Content: untrusted.Clean(text)}] = true
+			s.said[roleMessage{string(m.Role), untrusted.Clean(text)}] = true
 		}
 	}
 	for _, text := range p.everyText() {

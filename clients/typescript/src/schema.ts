@@ -2671,7 +2671,7 @@ export interface components {
             /** @description The messages, oldest first. */
             messages: components["schemas"]["ProviderTurn"][];
             /** @description The system text as blocks. */
-            system?: components["schemas"]["ProviderBlock"][];
+            system?: components["schemas"]["ProviderTextBlock"][];
             /** @description The tools that the model may call. */
             tools?: components["schemas"]["ProviderAnthropicTool"][];
         };
@@ -2690,14 +2690,30 @@ export interface components {
         };
         ProviderBlock: {
             cache_control?: components["schemas"]["ProviderCacheControl"];
+            /** @description Where a picture or a PDF is. */
+            source?: components["schemas"]["ProviderSource"];
             /** @description The text. A text of white space is written as (blank). */
-            text: string;
+            text?: string;
             /**
-             * @description Always text.
+             * @description What the block is.
              * @enum {string}
              */
+            type: "text" | "image" | "document";
+        } & ({
+            text: string;
+            /** @enum {string} */
             type: "text";
-        };
+        } | {
+            /** @description Where a picture or a PDF is. */
+            source: components["schemas"]["ProviderSource"];
+            /** @enum {string} */
+            type: "image";
+        } | {
+            /** @description Where a picture or a PDF is. */
+            source: components["schemas"]["ProviderSource"];
+            /** @enum {string} */
+            type: "document";
+        });
         /** @description Asks for what ends here to be cached; absent elsewhere. */
         ProviderCacheControl: {
             /**
@@ -2716,10 +2732,41 @@ export interface components {
         /** @description The call for OpenAI's Chat Completions. Spread it into chat.completions.create beside model. */
         ProviderChat: {
             /** @description The messages, oldest first. */
-            messages: components["schemas"]["ProviderMessage"][];
+            messages: components["schemas"]["ProviderChatMessage"][];
             /** @description The tools that the model may call. */
             tools?: components["schemas"]["ProviderChatTool"][];
         };
+        ProviderChatMessage: {
+            /** @description The text, or the parts of a message with pictures. */
+            content: unknown;
+            /**
+             * @description Whose message it is.
+             * @enum {string}
+             */
+            role: "system" | "user" | "assistant";
+        } & ({
+            content: string;
+            /** @enum {string} */
+            role: "system";
+        } | {
+            content: string;
+            /** @enum {string} */
+            role: "assistant";
+        } | {
+            content: string | ({
+                text: string;
+                /** @enum {string} */
+                type: "text";
+            } | {
+                image_url: {
+                    url: string;
+                };
+                /** @enum {string} */
+                type: "image_url";
+            })[];
+            /** @enum {string} */
+            role: "user";
+        });
         ProviderChatTool: {
             function: components["schemas"]["ProviderFunction"];
             /**
@@ -2768,24 +2815,30 @@ export interface components {
             /** @description Always true: the model's arguments match the schema. */
             strict: boolean;
         };
-        ProviderMessage: {
-            /** @description The text of the message. */
-            content: string;
-            /**
-             * @description Whose message it is.
-             * @enum {string}
-             */
-            role: "system" | "developer" | "user" | "assistant";
-        };
         ProviderPart: {
+            /** @description The address of the file. */
+            data?: string;
+            /** @description Of a file, as in image/png. */
+            mediaType?: string;
             /** @description The text. A text of white space is written as (blank). */
-            text: string;
+            text?: string;
             /**
-             * @description Always text.
+             * @description What the part is.
              * @enum {string}
              */
+            type: "text" | "file";
+        } & ({
+            text: string;
+            /** @enum {string} */
             type: "text";
-        };
+        } | {
+            /** @description The address of the file. */
+            data: string;
+            /** @description Of a file, as in image/png. */
+            mediaType: string;
+            /** @enum {string} */
+            type: "file";
+        });
         ProviderPartMessage: {
             /** @description What is said, as parts. */
             content: components["schemas"]["ProviderPart"][];
@@ -2802,6 +2855,41 @@ export interface components {
             /** @description The system text. */
             system?: string;
         };
+        ProviderResponseMessage: {
+            /** @description The text, or the parts of a message with files. */
+            content: unknown;
+            /**
+             * @description Whose message it is.
+             * @enum {string}
+             */
+            role: "developer" | "user" | "assistant";
+        } & ({
+            content: string;
+            /** @enum {string} */
+            role: "developer";
+        } | {
+            content: string;
+            /** @enum {string} */
+            role: "assistant";
+        } | {
+            content: string | ({
+                text: string;
+                /** @enum {string} */
+                type: "input_text";
+            } | {
+                /** @enum {string} */
+                detail: "auto";
+                image_url: string;
+                /** @enum {string} */
+                type: "input_image";
+            } | {
+                file_url: string;
+                /** @enum {string} */
+                type: "input_file";
+            })[];
+            /** @enum {string} */
+            role: "user";
+        });
         ProviderResponseTool: {
             /** @description What the tool does, for the model. */
             description: string;
@@ -2825,11 +2913,30 @@ export interface components {
         /** @description The call for OpenAI's Responses. Spread it into responses.create beside model. */
         ProviderResponses: {
             /** @description The messages, oldest first. The last one is the user's. */
-            input: components["schemas"]["ProviderMessage"][];
+            input: components["schemas"]["ProviderResponseMessage"][];
             /** @description The system text. */
             instructions?: string;
             /** @description The tools that the model may call. */
             tools?: components["schemas"]["ProviderResponseTool"][];
+        };
+        ProviderSource: {
+            /**
+             * @description Always url.
+             * @enum {string}
+             */
+            type: "url";
+            /** @description The address of the file. */
+            url: string;
+        };
+        ProviderTextBlock: {
+            cache_control?: components["schemas"]["ProviderCacheControl"];
+            /** @description The text. A text of white space is written as (blank). */
+            text: string;
+            /**
+             * @description Always text.
+             * @enum {string}
+             */
+            type: "text";
         };
         ProviderToolConfig: {
             /** @description The tools that the model may call. */

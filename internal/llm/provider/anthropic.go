@@ -11,7 +11,7 @@ import (
 // Anthropic is what a request to Anthropic's Messages has of a call. The roles of its messages alternate and begin with
 // the user. A system message after the first other one is a part of the user's next message, between two tags.
 type Anthropic struct {
-	System   []Block         `json:"system,omitempty" doc:"The system text as blocks."`
+	System   []TextBlock     `json:"system,omitempty" doc:"The system text as blocks."`
 	Messages []Turn          `json:"messages" doc:"The messages, oldest first."`
 	Tools    []AnthropicTool `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
@@ -22,11 +22,25 @@ type Turn struct {
 	Content []Block `json:"content" doc:"What is said, as blocks."`
 }
 
-// Block is a text. Its Type is "text". CacheControl ends a part of the call that a later call begins with, too.
-type Block struct {
+// TextBlock is a text. Its Type is "text".
+type TextBlock struct {
 	Type         string        `json:"type" enum:"text" doc:"Always text."`
 	Text         string        `json:"text" doc:"The text. A text of white space is written as (blank)."`
 	CacheControl *CacheControl `json:"cache_control,omitempty"`
+}
+
+// Block is a text, a picture, or a PDF. CacheControl ends a part of the call that a later call begins with, too.
+type Block struct {
+	Type         string        `json:"type" enum:"text,image,document" doc:"What the block is."`
+	Text         string        `json:"text,omitempty" doc:"The text. A text of white space is written as (blank)."`
+	Source       *Source       `json:"source,omitempty" doc:"Where a picture or a PDF is."`
+	CacheControl *CacheControl `json:"cache_control,omitempty"`
+}
+
+// Source is the address of a file. Its Type is "url".
+type Source struct {
+	Type string `json:"type" enum:"url" doc:"Always url."`
+	URL  string `json:"url" doc:"The address of the file."`
 }
 
 // CacheControl asks for what ends here to be cached. Its Type is "ephemeral".
@@ -47,7 +61,14 @@ func newAnthropic(messages []llm.Message, tools []llm.Tool) *Anthropic {
 	for _, m := range messages[:n] {
 		out.System = append(out.System, newBlock(m))
 	}
-	out.Messages = turns(messages[n:])
+	for _, t := range turns(messages[n:]) {
+		turn := Turn{Role: t.role}
+		for _, s := range t.said {
+			text := Block{Type: s.text.Type, Text: s.text.Text, CacheControl: s.text.CacheControl}
+			turn.Content = append(append(turn.Content, text), fileBlocks(s.files)...)
+		}
+		out.Messages = append(out.Messages, turn)
+	}
 	for _, t := range tools {
 		out.Tools = append(out.Tools, AnthropicTool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters})
 	}
@@ -57,9 +78,33 @@ func newAnthropic(messages []llm.Message, tools []llm.Tool) *Anthropic {
 // opening is what the user says first if the conversation begins with the assistant.
 const opening = "(The conversation so far:)"
 
+// fileBlocks returns the blocks of the files that Anthropic fetches. The texts of others stand for them.
+func fileBlocks(files []llm.File) (out []Block) {
+	for _, f := range files {
+		switch {
+		case f.IsImage():
+			out = append(out, Block{Type: "image", Source: &Source{"url", f.URL}})
+		case f.IsPDF():
+			out = append(out, Block{Type: "document", Source: &Source{"url", f.URL}})
+		}
+	}
+	return out
+}
+
+// turn is what one says until the other one does, statement by statement.
+type turn struct {
+	role string
+	said []statement
+}
+
+type statement struct {
+	text  TextBlock
+	files []llm.File
+}
+
 // turns joins messages of one role that follow each other.
-func turns(messages []llm.Message) []Turn {
-	var out []Turn
+func turns(messages []llm.Message) []turn {
+	var out []turn
 	for _, m := range messages {
 		role, block := user, newBlock(m)
 		switch m.Role {
@@ -68,14 +113,14 @@ func turns(messages []llm.Message) []Turn {
 		case assistant:
 			role = assistant
 			if len(out) == 0 {
-				out = append(out, Turn{Role: user, Content: []Block{{Type: "text", Text: opening}}})
+				out = append(out, turn{user, []statement{{text: TextBlock{Type: "text", Text: opening}}}})
 			}
 		}
-		if last := len(out) - 1; last >= 0 && out[last].Role == role {
-			out[last].Content = append(out[last].Content, block)
+		if last := len(out) - 1; last >= 0 && out[last].role == role {
+			out[last].said = append(out[last].said, statement{block, m.Files})
 			continue
 		}
-		out = append(out, Turn{Role: role, Content: []Block{block}})
+		out = append(out, turn{role, []statement{{block, m.Files}}})
 	}
 	return out
 }
@@ -92,8 +137,8 @@ var tag = regexp.MustCompile(`(?i)<(\s*/?\s*app-context)`)
 // blank replaces a text without any sign, which Anthropic refuses.
 const blank = "(blank)"
 
-func newBlock(m llm.Message) Block {
-	b := Block{Type: "text", Text: tag.ReplaceAllString(m.Content, `<\$1`)}
+func newBlock(m llm.Message) TextBlock {
+	b := TextBlock{Type: "text", Text: tag.ReplaceAllString(m.Content, `<\$1`)}
 	if strings.TrimSpace(b.Text) == "" {
 		b.Text = blank
 	}
@@ -116,10 +161,12 @@ type PartMessage struct {
 	Content []Part `json:"content" doc:"What is said, as parts."`
 }
 
-// Part is a text. Its Type is "text".
+// Part is a text, or a file at an address.
 type Part struct {
-	Type string `json:"type" enum:"text" doc:"Always text."`
-	Text string `json:"text" doc:"The text. A text of white space is written as (blank)."`
+	Type      string `json:"type" enum:"text,file" doc:"What the part is."`
+	Text      string `json:"text,omitempty" doc:"The text. A text of white space is written as (blank)."`
+	Data      string `json:"data,omitempty" doc:"The address of the file."`
+	MediaType string `json:"mediaType,omitempty" doc:"Of a file, as in image/png."`
 }
 
 // newParts writes the turns of Anthropic without what only Anthropic knows: the AI SDK warns of system messages among
@@ -127,10 +174,13 @@ type Part struct {
 func newParts(messages []llm.Message) *Parts {
 	n := leading(messages)
 	out := &Parts{System: joinTexts(messages[:n])}
-	for _, turn := range turns(messages[n:]) {
-		m := PartMessage{Role: turn.Role}
-		for _, b := range turn.Content {
-			m.Content = append(m.Content, Part{Type: b.Type, Text: b.Text})
+	for _, t := range turns(messages[n:]) {
+		m := PartMessage{Role: t.role}
+		for _, s := range t.said {
+			m.Content = append(m.Content, Part{Type: "text", Text: s.text.Text})
+			for _, f := range s.files {
+				m.Content = append(m.Content, Part{Type: "file", Data: f.URL, MediaType: f.MediaType})
+			}
 		}
 		out.Messages = append(out.Messages, m)
 	}

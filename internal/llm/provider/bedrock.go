@@ -53,12 +53,20 @@ type ToolInput struct {
 	JSON json.RawMessage `json:"json" doc:"The JSON schema of the tool's arguments."`
 }
 
-// newConverse writes Anthropic's form in Bedrock's words.
+// newConverse writes Anthropic's form in Bedrock's words. Bedrock fetches nothing from the web: files have their
+// texts only.
 func newConverse(messages []llm.Message, tools []llm.Tool) *Converse {
-	from := newAnthropic(messages, nil)
-	out := &Converse{System: converseBlocks(from.System)}
-	for _, turn := range from.Messages {
-		out.Messages = append(out.Messages, ConverseTurn{turn.Role, converseBlocks(turn.Content)})
+	n := leading(messages)
+	out := &Converse{}
+	for _, m := range messages[:n] {
+		out.System = append(out.System, converseBlocks(newBlock(m))...)
+	}
+	for _, t := range turns(messages[n:]) {
+		turn := ConverseTurn{Role: t.role}
+		for _, s := range t.said {
+			turn.Content = append(turn.Content, converseBlocks(s.text)...)
+		}
+		out.Messages = append(out.Messages, turn)
 	}
 	if len(tools) == 0 {
 		return out
@@ -71,12 +79,11 @@ func newConverse(messages []llm.Message, tools []llm.Tool) *Converse {
 	return out
 }
 
-// converseBlocks writes a cache point after each block that Anthropic's cache control ends.
-func converseBlocks(blocks []Block) (out []ConverseBlock) {
-	for _, b := range blocks {
-		if out = append(out, ConverseBlock{Text: b.Text}); b.CacheControl != nil {
-			out = append(out, ConverseBlock{CachePoint: &CachePoint{Type: "default"}})
-		}
+// converseBlocks writes a cache point after a block that Anthropic's cache control ends.
+func converseBlocks(b TextBlock) []ConverseBlock {
+	out := []ConverseBlock{{Text: b.Text}}
+	if b.CacheControl != nil {
+		out = append(out, ConverseBlock{CachePoint: &CachePoint{Type: "default"}})
 	}
 	return out
 }

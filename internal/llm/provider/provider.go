@@ -61,24 +61,6 @@ func New(format string, messages []llm.Message, tools []llm.Tool) Forms {
 	return Forms{}
 }
 
-// Message is a message of OpenAI.
-type Message struct {
-	Role    string `json:"role" enum:"system,developer,user,assistant" doc:"Whose message it is."`
-	Content string `json:"content" doc:"The text of the message."`
-}
-
-// newMessages returns messages as they are, but system messages with another role.
-func newMessages(messages []llm.Message, systemRole string) []Message {
-	out := make([]Message, len(messages))
-	for i, m := range messages {
-		out[i] = Message{Role: m.Role, Content: m.Content}
-		if m.Role == system {
-			out[i].Role = systemRole
-		}
-	}
-	return out
-}
-
 // leading returns how many messages before the first of another role are system messages.
 func leading(messages []llm.Message) int {
 	n := slices.IndexFunc(messages, func(m llm.Message) bool { return m.Role != system })

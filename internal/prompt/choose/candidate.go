@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
@@ -41,6 +42,8 @@ type Candidate struct {
 	Tokens int
 	Fields []Field
 	Note   string
+	// Files are those of the user's message that the model's provider can fetch. They are not counted.
+	Files []llm.File
 	// Trusted marks text of Throughline's own and text that only the app can write. It is written verbatim.
 	Trusted bool
 	// Constant marks trusted text that is the same in every prompt of a recipe, so that it is counted once.
@@ -109,6 +112,20 @@ func messageCandidate(m *conversation.Message) *Candidate {
 		Kind: KindMessage, ID: m.ID, SessionID: m.SessionID, Context: m.Context, At: m.Timestamp,
 		Role: m.Role, CoachID: m.CoachID, Text: m.Content, Tokens: m.Tokens,
 	}
+}
+
+// files returns the files of a message of the user that the model's provider can fetch. They are handed on while the
+// sitting goes on. Later the prompt has their texts only: a provider refuses the whole call for one address that is gone.
+func (c *chooser) files(m *conversation.Message) (files []llm.File) {
+	if m.Role != conversation.RoleUser || m.Timestamp.Before(c.History.SittingBegan()) {
+		return nil
+	}
+	for _, p := range m.Parts {
+		if p.IsFetchable(c.Now) {
+			files = append(files, llm.File{MediaType: p.MediaType, URL: p.URL})
+		}
+	}
+	return files
 }
 
 // summaryCandidate returns a candidate for a session's summary, left out if it is superseded. at is the last message

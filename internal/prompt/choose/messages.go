@@ -22,7 +22,7 @@ func chooseRecent(c *chooser, slot *Slot) []*Candidate {
 	for i, m := range slices.Backward(chosen) {
 		c.claim(messageKey(m.ID), slot.Block)
 		e := messageCandidate(m)
-		e.Position = i
+		e.Position, e.Files = i, c.files(m)
 		candidates = append(candidates, capChars(e, slot))
 	}
 	return capItems(candidates, slot)

@@ -155,10 +155,14 @@ func Persona(c longterm.Coach) string {
 
 // chooseCurrent chooses the current message.
 func chooseCurrent(c *chooser, _ *Slot) []*Candidate {
-	return []*Candidate{{
+	e := &Candidate{
 		Kind: KindMessage, ID: cmp.Or(c.MessageID, "current"), SessionID: c.Session.ID, Context: c.Context, At: c.Now,
 		Role: conversation.RoleUser, Text: c.Message, Tokens: c.MessageTokens,
-	}}
+	}
+	if c.Current != nil {
+		e.Files = c.files(c.Current)
+	}
+	return []*Candidate{e}
 }
 
 // chooseExpertise chooses the agent's modules. An agent without modules gets no block (working-context-builder, AC 5).

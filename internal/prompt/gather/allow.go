@@ -22,7 +22,7 @@ func (src *Sources) allowsSession(sessionID, context string) bool {
 // isBefore reports whether a message belongs to the conversation that leads to the current one: it is not the current
 // one, and was not said after it in the same session.
 func (src *Sources) isBefore(m *conversation.Message) bool {
-	after := src.currentSeq > 0 && m.SessionID == src.Session.ID && m.Seq >= src.currentSeq
+	after := src.Current != nil && m.SessionID == src.Session.ID && m.Seq >= src.Current.Seq
 	return m.ID != src.MessageID && !after
 }
 

@@ -25,9 +25,10 @@ type Sources struct {
 	appContext       conversation.AppContext
 	Access           longterm.Access
 	// Message is the current message, MessageID its id if it is stored. MessageTokens is its count.
+	// Current is the message as it is stored, or nil.
 	Message, MessageID string
 	MessageTokens      int
-	currentSeq         int
+	Current            *conversation.Message
 
 	// Own are the session's own messages that were read, Timeline those of all contexts. Both are oldest first, without
 	// the current message and without system messages.
@@ -134,7 +135,7 @@ func (src *Sources) addMessages(got *read) (currentAt time.Time) {
 	current, stored := got.storedMessage(src.MessageID)
 	currentAt = src.Now
 	if stored {
-		currentAt, src.currentSeq = current.Timestamp, current.Seq
+		currentAt, src.Current = current.Timestamp, current
 	}
 	src.Timeline = make([]*conversation.Message, 0, len(got.timeline))
 	for _, m := range got.timeline {
@@ -185,8 +186,8 @@ func (src *Sources) divide(got *read, currentAt time.Time) {
 		}
 	}
 	own := src.Session
-	if src.currentSeq > 0 {
-		own.LastSeq = src.currentSeq - 1
+	if src.Current != nil {
+		own.LastSeq = src.Current.Seq - 1
 	}
 	sessions := append([]conversation.Session{own}, src.Sessions...)
 	reach := history.Reach{Since: got.reach, Exhausted: got.exhausted}

@@ -21,6 +21,8 @@ import (
 type Message struct {
 	Role    string `json:"role" doc:"Who said it."`
 	Content string `json:"content" doc:"The text, as it was stored."`
+	// Files are those of the message that the model's provider can fetch.
+	Files []llm.File `json:"-"`
 }
 
 // Prompt is a prompt as the model gets it.
@@ -241,7 +243,7 @@ func (r *Renderer) ending(text, separator string) pack.Cost {
 func roleMessages(b *pack.Block) []Message {
 	var out []Message
 	for _, i := range b.Written() {
-		out = append(out, Message{Role: string(cmp.Or(i.Role, conversation.RoleUser)), Content: i.Body})
+		out = append(out, Message{Role: string(cmp.Or(i.Role, conversation.RoleUser)), Content: i.Body, Files: i.Files})
 	}
 	return out
 }
