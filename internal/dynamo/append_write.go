@@ -31,13 +31,20 @@ func (plainWrite) After(s conversation.Session, messages []conversation.NewMessa
 	return s.Reopen(messages)
 }
 
-// Update also says that the user is back: the stream's filter lets a leave pass only where no time of one was there.
+// Update implements SessionWrite.
 func (w plainWrite) Update(user conversation.UserID, after conversation.Session, _ []conversation.Message,
 	due time.Time,
 ) (table.Update, table.Condition, error) {
-	u := table.SetCounters(user, after).Remove(table.AttrLeftAt).SetDueIfNone(table.KeyOfSession(user, after), due)
-	if after.Status != w.session.Status {
-		u = table.LayoutOf(w.session).SetOwn(u, w.session, after, table.AttrStatus, table.AttrSessionCompletedAt)
+	u := comesBack(table.SetCounters(user, after), w.session, after)
+	return u.SetDueIfNone(table.KeyOfSession(user, after), due), table.IsUnchanged(w.session), nil
+}
+
+// comesBack says that the user is back in a session, which reopens it. The stream's filter lets a leave pass only where
+// no time of one was there.
+func comesBack(u table.Update, before, after conversation.Session) table.Update {
+	u = u.Remove(table.AttrLeftAt)
+	if after.Status != before.Status {
+		u = table.LayoutOf(before).SetOwn(u, before, after, table.AttrStatus, table.AttrSessionCompletedAt)
 	}
-	return u, table.IsUnchanged(w.session), nil
+	return u
 }

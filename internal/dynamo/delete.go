@@ -113,17 +113,15 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 		return messageDeletion{}, err
 	}
 	d := messageDeletion{tx: s.db.Transaction(), after: before.Without(m, first, last), tombstone: tombstone}
-	layout := table.LayoutOf(before)
+	layout, dropsSummary := table.LayoutOf(before), before.Summary != nil && d.after.Summary == nil
 	u := layout.SetOwn(table.Update{}, before, d.after, table.AttrVersion, table.AttrDeletedSeqs)
 	if before.IsMigrated() {
 		u = table.SetCounters(user, d.after).Set(table.AttrDeletedSeqs, table.StringAttr(d.after.Deleted.String()))
-		if d.after.Summarized.Seq < d.after.LastSeq { // the sweep summarises what is left
-			u = u.SetDue(sessionKey, s.db.Now())
-		}
+		u = s.db.dueAfter(u, user, before, d.after, dropsSummary)
 	}
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
 		u = u.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
-		if before.Summary != nil && d.after.Summary == nil {
+		if dropsSummary {
 			u = dropSummary(d.tx, &d.tombstone, before, u, s.db.Now())
 		}
 	}

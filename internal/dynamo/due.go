@@ -50,6 +50,24 @@ func (s *DueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, aft
 // DueAfterIdle returns when a session falls due whose first message without a summary is stored now.
 func (db *DB) DueAfterIdle() time.Time { return conversation.Milliseconds(db.Now().Add(db.idle)) }
 
+// dueAfter makes a session due that a write leaves with something to do: at once where the write takes messages or the
+// summary away, else when the session has been idle. Of a session that is not migrated the migration's action index does
+// it.
+func (db *DB) dueAfter(u table.Update, user conversation.UserID, before, after conversation.Session, dropsSummary bool,
+) table.Update {
+	completes := after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0
+	k := table.KeyOfSession(user, after)
+	switch {
+	case !after.IsMigrated():
+		return u
+	case after.Uncovered() && (dropsSummary || after.MessageCount < before.MessageCount):
+		return u.SetDue(k, db.Now())
+	case completes || after.Uncovered() || summary.IsOutdated(after):
+		return u.SetDueIfNone(k, db.DueAfterIdle())
+	}
+	return u
+}
+
 // newClaim returns the update that claims a record, which is due at a time, until another. It counts a failure, which
 // the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
 // the record shows later whether the worker has seen a change.

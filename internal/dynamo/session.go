@@ -8,7 +8,6 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/summary"
 )
 
 const (
@@ -188,10 +187,7 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 	}
 	if after.IsMigrated() {
 		u = u.Set(table.AttrActiveAt, table.TimeAttr(after.ListedAt())).Remove(table.AttrOrigin)
-		isCompletion := after.Status == conversation.Completed && before.Status != conversation.Completed
-		if isCompletion && after.LastSeq > 0 || summary.IsOutdated(after) {
-			u = u.SetDueIfNone(k, s.db.DueAfterIdle())
-		}
+		u = s.db.dueAfter(u, user, before, after, false)
 	}
 	t := s.db.Transaction()
 	t.Update(k, u, table.IsUnchanged(before))

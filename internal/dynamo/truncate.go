@@ -191,27 +191,17 @@ func (s *DeletionStore) finishCut(c *cut, replacement []conversation.NewMessage,
 ) {
 	now := s.db.Now()
 	k := table.KeyOfSession(c.user, after)
-	uncovered := len(messages) > 0 && after.Summarized.Seq < after.LastSeq
 	dropsSummary := c.before.Summary != nil && after.Summary == nil
 	after = s.replace(c, k, replacement, after, now)
-	var u table.Update
-	switch dueAt := s.db.DueAfterIdle(); {
-	case c.kept != nil:
-		u, _, _ = PlainWrite(c.before).Update(c.user, after, nil, dueAt)
-	case len(replacement) > 0:
-		if uncovered {
-			dueAt = now
-		}
-		u, _, _ = PlainWrite(c.before).Update(c.user, after, nil, dueAt)
-		if !dropsSummary {
-			u = s.db.askForSummary(u, c.before, after)
-		}
-	case uncovered:
-		u = table.SetCounters(c.user, after).SetDue(k, now)
-	default:
-		u = table.SetCounters(c.user, after)
+	u := table.SetCounters(c.user, after)
+	if len(replacement) > 0 || c.kept != nil {
+		u = comesBack(u, c.before, after)
 	}
-	u = u.SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized).
+	if len(replacement) > 0 && !dropsSummary {
+		u = s.db.askForSummary(u, c.before, after)
+	}
+	u = s.db.dueAfter(u, c.user, c.before, after, dropsSummary).
+		SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized).
 		Apply(table.Encode(after), table.AttrDeletedSeqs)
 	if dropsSummary {
 		u = dropSummary(c.tx, &c.tombstone, c.before, u, now)
