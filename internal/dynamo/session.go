@@ -212,7 +212,8 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 			return err
 		}
 	}
-	u := table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin)
+	u := s.db.dueAfter(table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin), user, session, session,
+		false)
 	return s.db.updateSession(ctx, "leave session", user, session, u)
 }
 

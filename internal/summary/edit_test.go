@@ -171,7 +171,9 @@ func (e *editor) truncate(t *testing.T, n int, roles ...conversation.Role) {
 	}
 }
 
-func (e *editor) erasure() *erasure.Service { return e.stores.Erasure(vectortest.NewIndexes(), time.Now) }
+func (e *editor) erasure() *erasure.Service {
+	return e.stores.Erasure(vectortest.NewIndexes(), time.Now)
+}
 
 // pick calls with the message of a place, if there is one.
 func (e *editor) pick(t *testing.T, n int, with func(id string) error) {
