@@ -33,15 +33,12 @@ var hour = map[string][]part{
 		{"python program", "build_prompt"},
 		{"sh", "/v1/chat"},
 	},
-	"docs/quick-start.md": {
-		{"sh start", "make run"}, {"js program", "/v1/chat"}, {"python program", "/v1/chat"}, {"sh", "/v1/chat"},
-	},
 	"docs/add-to-your-app.md": {
-		{"js program", "Throughline-User"},
-		{"python program", "Throughline-User"},
+		{"js program", "server.as("},
+		{"python program", "server.as_user("},
+		{"js program", "memory.chat("},
 		{"js program", "from 'ai'"},
 		{"js program", "timestamp"},
-		{"python program", "timestamp"},
 		{"sh", "openapi-typescript http"},
 		{"sh", "openapi-python-client generate"},
 	},
@@ -50,8 +47,6 @@ var hour = map[string][]part{
 		{"python program", "tool_calls"},
 		{"js program", "from 'ai'"},
 		{"js program", "toolSet"},
-		{"go program", "go-openai"},
-		{"go program", "ToolCalls"},
 	},
 }
 
