@@ -117,7 +117,8 @@ func TestFilesOfASitting(t *testing.T) {
 	w := newFixture()
 	p := w.user("u")
 	p.converse("here", "coach_conversation", "c", now.Add(-3*time.Hour),
-		says(0, "[image: a]"), answers(time.Minute, "A knee."), says(170*time.Minute, "[image: b]"), answers(171*time.Minute, "A hip."), says(172*time.Minute, "[image: c]"))
+		says(0, "[image: a]"), answers(time.Minute, "A knee."), says(170*time.Minute, "[image: b]"),
+		answers(171*time.Minute, "A hip."), says(172*time.Minute, "[image: c]"))
 	const signed = "https://app.example/%s.png?X-Amz-Expires=60&X-Amz-Date=%s"
 	for i, signedAt := range map[int]time.Time{0: now, 2: now, 4: now.Add(-time.Hour)} {
 		p.messages[i].Parts = []conversation.Part{{

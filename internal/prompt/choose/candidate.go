@@ -115,7 +115,8 @@ func messageCandidate(m *conversation.Message) *Candidate {
 }
 
 // files returns the files of a message of the user that the model's provider can fetch. They are handed on while the
-// sitting goes on. Later the prompt has their texts only: a provider refuses the whole call for one address that is gone.
+// sitting goes on. Later the prompt has their texts only: a provider refuses the whole call for one address that is
+// gone.
 func (c *chooser) files(m *conversation.Message) (files []llm.File) {
 	if m.Role != conversation.RoleUser || m.Timestamp.Before(c.History.SittingBegan()) {
 		return nil
