@@ -25,7 +25,8 @@ var argumentSchemas = map[string]string{
 }
 
 // describeProviders describes the formats of providers so that the types which are generated from them fit those of the
-// providers' libraries: JSON schemas are objects, and a message or a block is one of some forms, told by its role or type.
+// providers' libraries: JSON schemas are objects, and a message or a block is one of some forms, told by its role or
+// type.
 func describeProviders(schemas map[string]*huma.Schema) {
 	for name, text := range providerSchemas {
 		schemas[name].Description = text

@@ -13,7 +13,7 @@ type Chat struct {
 	Tools    []ChatTool    `json:"tools,omitempty" doc:"The tools that the model may call."`
 }
 
-// ChatMessage is a message of Chat Completions. Its Content is a text, or a list of ChatPart if the user sends pictures.
+// ChatMessage is a message of Chat Completions. Its Content is a text, or a list of ChatPart if it has pictures.
 type ChatMessage struct {
 	Role    string `json:"role" enum:"system,user,assistant" doc:"Whose message it is."`
 	Content any    `json:"content" doc:"The text, or the parts of a message with pictures."`
