@@ -199,9 +199,16 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 		return !conflict, table.Failed(op, table.IgnoreConditionFailed(err))
 	}
 	t := s.db.Transaction()
-	s.addDelete(t, user, from, generation)
+	trace := s.addDelete(t, user, from, generation)
 	t.Check(table.GenerationKey(user), table.IsGeneration(generation))
-	t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, from.key)
+	shows := []table.Key{from.key}
+	isRejection := trace.Bool(table.AttrRejected)
+	if isRejection { // it leaves more than a deletion that came first
+		shows = append(shows, s.forgottenKey(user, from.value))
+	}
+	t.DoneIf(func(r table.RecordSet) bool {
+		return r[from.key] == nil && (!isRejection || r[shows[1]].Bool(table.AttrRejected))
+	}, shows...)
 	failures, err := s.db.Commit(ctx, op, t, b)
 	return err == nil && failures == nil, err
 }

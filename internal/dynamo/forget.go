@@ -15,9 +15,9 @@ import (
 
 var _ erasure.ForgettingStore = (*DeletionStore)(nil)
 
-// addDelete adds the deletion of a record that was read, and what it leaves.
+// addDelete adds the deletion of a record that was read, and what it leaves. It returns the trace, if it leaves one.
 func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.UserID, from stored[T], generation int64,
-) {
+) (trace table.Item) {
 	now := s.db.Now()
 	t.Delete(from.key, isVersion(from.version))
 	if s.kind.Indexed {
@@ -29,7 +29,7 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 	}
 	if s.kind.Content != nil {
 		k := s.forgottenKey(user, from.value)
-		trace := k.Attributes().With(table.Item{
+		trace = k.Attributes().With(table.Item{
 			table.AttrGeneration: table.IntAttr(generation),
 			table.AttrDeletedAt:  table.TimeAttr(now),
 			table.AttrAskedAt:    table.TimeAttr(now),
@@ -42,6 +42,7 @@ func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.U
 		}
 		t.Replace(trace)
 	}
+	return trace
 }
 
 // dueNow makes the trace of what is forgotten due, by which the sweep takes its messages out of what was made of them.

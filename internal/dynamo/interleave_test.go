@@ -24,6 +24,7 @@ func TestInterleavings(t *testing.T) {
 		dynamotest.NewSession(t, reader, user, "coach_conversation", "s")
 		newTokens := rapid.Bool().Draw(rt, "new tokens")
 		clients := make([]*client, rapid.IntRange(1, 3).Draw(rt, "clients"))
+		var calls []*remoteCalls
 		for i := range clients {
 			clients[i] = &client{
 				remoteCalls: newRemoteCalls(), name: i,
@@ -31,9 +32,10 @@ func TestInterleavings(t *testing.T) {
 					return plannedAppend{rapid.IntRange(1, 3).Draw(rt, "messages"), rapid.Bool().Draw(rt, "has a key")}
 				}), 1, 3).Draw(rt, "appends"),
 			}
+			calls = append(calls, &clients[i].remoteCalls)
 			go clients[i].run(t, table, user, newTokens)
 		}
-		schedule(rt, clients)
+		schedule(rt, calls)
 		messages, _, err := reader.Messages.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
 		if err != nil {
 			rt.Fatal(err)
@@ -118,10 +120,10 @@ func (c *client) run(t *testing.T, table string, user conversation.UserID, newTo
 const maxFailures = 12
 
 // schedule lets one remote call at a time happen, until every client is done.
-func schedule(rt *rapid.T, clients []*client) {
+func schedule(rt *rapid.T, clients []*remoteCalls) {
 	failures := 0
 	for {
-		var waiting []*client
+		var waiting []*remoteCalls
 		for _, c := range clients {
 			select {
 			case <-c.begun:
