@@ -209,7 +209,7 @@ func (r *run) read(stdout io.Reader, ready chan<- bool) {
 // screen whose data it never had.
 func restart(t *testing.T, stack *run, address, data string) {
 	console := exec.CommandContext(t.Context(), "node", "infra/console/tools/watch.mjs",
-		stack.base+"/#/ben/chats?left=log&right=coach", "/ben/timeline", "My left knee hurts when I squat.")
+		stack.base+"/#/tom/chats?left=log&right=coach", "/tom/timeline", "My left knee hurts when I squat.")
 	console.Dir, console.Stderr = root, os.Stderr
 	orders, err := console.StdinPipe()
 	if err != nil {
