@@ -122,11 +122,11 @@ func (db *DB) isMigrated(ctx context.Context, user conversation.UserID) (bool, e
 }
 
 // sizeInList is the size of a session's record in a list.
-func (db *DB) sizeInList(it table.Item, s conversation.Session) int {
+func sizeInList(a Adoption, it table.Item, s conversation.Session) int {
 	if s.Adopted == nil {
 		return it.Size()
 	}
-	return db.adoption.SizeInList(it)
+	return a.SizeInList(it)
 }
 
 // adoptedMessage reads a message that is not in the shared store.

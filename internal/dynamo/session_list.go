@@ -236,7 +236,7 @@ func (l *sessionList) readRecords(ctx context.Context, indexed []table.Item) err
 	}
 	for i, k := range keys {
 		if session, ok := l.db.Session(records, l.user, k); ok && l.matches(session) {
-			size := l.db.sizeInList(records[k], session)
+			size := sizeInList(l.db.adoption, records[k], session)
 			kind := indexedRow
 			if l.fresh[k.SK] {
 				kind = freshRow

@@ -66,7 +66,7 @@ func (l *sessionList) readPrefix(ctx context.Context, prefix string, current tab
 		session, ok := l.db.Session(table.RecordSet{k: it, generation: current[generation]}, l.user, k)
 		if ok && l.matches(session) {
 			active := conversation.FormatTime(session.ListedAt())
-			l.rows = append(l.rows, sessionRow{active, k.SK, tableRow, session, l.db.sizeInList(it, session)})
+			l.rows = append(l.rows, sessionRow{active, k.SK, tableRow, session, sizeInList(l.db.adoption, it, session)})
 		}
 	}
 	return nil
