@@ -16,8 +16,6 @@ const (
 	maxEchoBytes  = 100
 	// related is the share of the question's weight that a passage needs to count as an answer.
 	related = 0.18
-	// fieldWeight is the weight of a shared field of meaning. A shared word weighs about 1.
-	fieldWeight = 0.35
 )
 
 // ownMark begins every answer of this model. A text with this mark is never quoted, because an answer must not be based
@@ -162,41 +160,21 @@ func (m *model) question(query string) (q question) {
 
 // rank returns the passages that are related to the question, best first. Equal ones keep their order.
 func (m *model) rank(passages []passage, asked question) (best []passage) {
-	fields := map[int]bool{}
-	for _, stem := range asked.stems {
-		for _, field := range m.lex.Fields(stem) {
-			fields[field] = true
-		}
-	}
 	for _, p := range passages {
-		stems := m.topics(p.text)
-		shared := m.shared(asked, stems, fields)
-		p.score = shared * p.trust / math.Sqrt(8+float64(len(stems)))
-		if shared > 0 && shared/asked.total*min(1, p.trust) >= related {
+		stems, shared := m.topics(p.text), 0.0
+		for _, stem := range asked.stems {
+			if stems[stem] {
+				shared += m.lex.Weight(stem)
+			}
+		}
+		p.score = shared / math.Sqrt(8+float64(len(stems)))
+		if shared > 0 && shared/asked.total >= related {
 			best = append(best, p)
 		}
 	}
 	slices.SortStableFunc(best, func(a, b passage) int { return cmp.Compare(b.score, a.score) })
 	const tail = 0.4 // of the best score; what is weaker only distracts
 	return firstOf(best, maxQuotes, func(p passage) bool { return p.score >= tail*best[0].score })
-}
-
-// shared is the weight of the question's words and fields of meaning that a passage has.
-func (m *model) shared(asked question, stems map[string]bool, fields map[int]bool) (sum float64) {
-	for _, stem := range asked.stems {
-		if stems[stem] {
-			sum += m.lex.Weight(stem)
-		}
-	}
-	counted := map[int]bool{}
-	for stem := range stems {
-		for _, field := range m.lex.Fields(stem) {
-			if fields[field] && !counted[field] && !slices.Contains(asked.stems, stem) {
-				counted[field] = true
-			}
-		}
-	}
-	return sum + fieldWeight*float64(len(counted))
 }
 
 // searchWords returns the question's words that have a topic, or the whole question when it has none.

@@ -13,21 +13,17 @@ const (
 	sameEnd    = 0.3 // of an end with the memory that it ends
 )
 
-// maxLookups bounds the comparisons with what is known, so that the time of an answer grows only linearly.
-const maxLookups = 300
-
 // maxContentBytes bounds a memory or a todo.
 const maxContentBytes = 260
 
 // extraction collects what the messages of one request say.
 type extraction struct {
 	*model
-	from    transcript
-	facts   []*finding
-	opened  []*finding
-	closed  []map[string]any
-	ended   []map[string]any
-	lookups int
+	from   transcript
+	facts  []*finding
+	opened []*finding
+	closed []map[string]any
+	ended  []map[string]any
 	// forgotten are the messages that ask to forget what is not known.
 	forgotten []string
 }
@@ -58,11 +54,14 @@ func (m *model) extract(t transcript) map[string]any {
 	}
 	var facts, opened []map[string]any
 	for _, f := range e.facts {
-		facts = append(facts, map[string]any{
+		fact := map[string]any{
 			"type": f.kind, "content": f.content, "confidence": f.confidence, "messageIds": f.messages, "about": "",
-			"status": "stated", "from": "", "until": f.until, "safety": f.safety, "repeats": orNull(f.repeats),
-			"supersedes": idList(f.supersedes),
-		})
+			"status": "stated", "from": "", "until": f.until, "safety": f.safety, "supersedes": idList(f.supersedes),
+		}
+		if f.repeats != "" {
+			fact["repeats"] = f.repeats
+		}
+		facts = append(facts, fact)
 	}
 	for _, o := range e.opened {
 		opened = append(opened, map[string]any{
@@ -80,14 +79,6 @@ func idList(id string) []string {
 		return nil
 	}
 	return []string{id}
-}
-
-// orNull is null for no id. A schema that does not allow null gets an empty text.
-func orNull(id string) any {
-	if id == "" {
-		return nil
-	}
-	return id
 }
 
 // meant returns a text up to what looks like an instruction to a model or claims a right.
@@ -127,9 +118,6 @@ func (e *extraction) message(t turn) {
 func (m *model) bare(statement string) string {
 	statement = strings.Trim(statement, " .!,;:-¡")
 	for range 2 { // "So, as I said, …"
-		if !m.leads.MatchString(statement) { // one expression for most statements, in place of all
-			break
-		}
 		for _, f := range m.forms["lead"] { // each matches at the beginning, so at most once
 			if at := f.match.FindStringSubmatchIndex(statement); at != nil {
 				statement = string(f.match.ExpandString(nil, f.content, statement, at)) + statement[at[1]:]
@@ -141,7 +129,7 @@ func (m *model) bare(statement string) string {
 
 // clause reads one statement. A question is one only as the wish for a reminder.
 func (e *extraction) clause(statement string, from turn) {
-	if statement == "" || e.forms.has("hearsay", statement) || e.lookups > maxLookups {
+	if statement == "" || e.forms.has("hearsay", statement) {
 		return
 	}
 	if what, asked := e.forms.apply("forget", statement); asked {
@@ -229,7 +217,6 @@ func (e *extraction) add(f *finding, text string, from turn) {
 
 // nearest returns the record that is most like a statement, the first of equals, or nil.
 func (e *extraction) nearest(records []known, statement string, least float64) (best *known) {
-	e.lookups++
 	stems, likeness := e.matter(statement), 0.0
 	for i := range records {
 		if alike := overlap(records[i].stems, stems); alike > likeness && alike >= least {
@@ -302,25 +289,9 @@ func (m *model) isTask(todo string) bool {
 // batch is then no open loop.
 func (e *extraction) close(statement, outcome string, from turn) {
 	stems := e.matter(statement)
-	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return e.sameTask(o.content, o.stems, stems) })
-	loop := e.nearest(e.from.loops, statement, sameMatter)
-	if loop != nil && !loop.closed && e.sameTask(loop.text, loop.stems, stems) {
+	e.opened = slices.DeleteFunc(e.opened, func(o *finding) bool { return overlap(o.stems, stems) >= sameMatter })
+	if loop := e.nearest(e.from.loops, statement, sameMatter); loop != nil && !loop.closed {
 		loop.closed = true
 		e.closed = append(e.closed, map[string]any{"id": loop.id, "outcome": outcome, "messageIds": idList(from.id)})
 	}
-}
-
-// sameTask reports whether a statement with these stems is about a task. Its verb, which comes first, is not enough.
-func (e *extraction) sameTask(task string, taskStems, stems map[string]bool) bool {
-	if overlap(taskStems, stems) < sameMatter {
-		return false
-	}
-	verb, _, _ := strings.Cut(task, " ")
-	verbs := e.topics(strings.ToLower(verb))
-	for stem := range taskStems {
-		if !verbs[stem] && stems[stem] {
-			return true
-		}
-	}
-	return len(taskStems) == 1
 }

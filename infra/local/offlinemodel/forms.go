@@ -56,15 +56,6 @@ func loadForms() forms {
 	return all
 }
 
-// anyOf returns an expression that matches where one of the forms of a group does.
-func (f forms) anyOf(group string) *regexp.Regexp {
-	patterns := make([]string, len(f[group]))
-	for i, form := range f[group] {
-		patterns[i] = form.match.String()
-	}
-	return regexp.MustCompile(strings.Join(patterns, "|"))
-}
-
 // has reports whether a text has one of the forms of a group.
 func (f forms) has(group, text string) bool {
 	return slices.ContainsFunc(f[group], func(form form) bool { return form.match.MatchString(text) })
@@ -84,14 +75,14 @@ func (f forms) apply(group, text string) (content string, ok bool) {
 func (f forms) retell(statement string) string {
 	statement = strings.TrimRight(statement, ends)
 	if rewritten, ok := f.apply("tell", statement); ok {
-		return capitalize(f.thirdPerson(rewritten))
+		return capitalize(f.swap("swap", rewritten))
 	}
 	return "The user said: “" + statement + "”"
 }
 
-// thirdPerson replaces the words for the speaker.
-func (f forms) thirdPerson(text string) string {
-	for _, form := range f["swap"] {
+// swap replaces words by the forms of a group.
+func (f forms) swap(group, text string) string {
+	for _, form := range f[group] {
 		text = form.match.ReplaceAllString(text, form.content)
 	}
 	return text

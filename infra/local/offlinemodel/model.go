@@ -9,7 +9,6 @@ package offlinemodel
 
 import (
 	"net/http"
-	"regexp"
 	"sync"
 
 	"github.com/throughline/throughline/infra/local/embedder"
@@ -30,8 +29,7 @@ var shared = sync.OnceValue(load)
 
 func load() *model {
 	e := embedder.New()
-	f := loadForms()
-	return &model{e, e.Lexicon(), f, f.anyOf("lead")}
+	return &model{e, e.Lexicon(), loadForms()}
 }
 
 // model answers by its forms and word lists, which are read-only.
@@ -39,7 +37,6 @@ type model struct {
 	*embedder.Embedder
 	lex   *embedder.Lexicon
 	forms forms
-	leads *regexp.Regexp // matches what one of the forms "lead" does
 }
 
 var _ openaiserver.Model = (*model)(nil)
@@ -51,22 +48,19 @@ func (*model) ID() string { return ModelID }
 func (m *model) Fill(c openaiserver.Conversation, format string) (values map[string]any, text string) {
 	const textBytes = 300
 	input := c.Messages[min(lastUserMessage(c.Messages), len(c.Messages)-1)].Text
-	switch format {
-	case "memory_extraction":
-		return m.extract(readTranscript(input)), ""
-	case "spine":
-		return writer{m}.spine(readSpineInput(input)), ""
-	case "session_summary":
-		t := readTranscript(input)
-		values := writer{m}.summary(t)
-		values["fields"] = writer{m}.fields(t, c.Messages[0].Text)
-		return values, ""
+	if format == "spine" {
+		return m.spine(input), ""
 	}
 	t := readTranscript(input)
-	if len(t.turns) == 0 && t.previous == "" {
+	switch {
+	case format == "memory_extraction":
+		return m.extract(t), ""
+	case format == "session_summary":
+		return m.summary(t, c.Messages[0].Text), ""
+	case len(t.turns) == 0 && t.previous == "":
 		t.turns = []turn{{role: "user", text: input}}
 	}
-	return nil, clip(writer{m}.summarize(t), textBytes)
+	return nil, clip(m.summarize(t), textBytes)
 }
 
 // topics is the set of stems of a text.
@@ -78,10 +72,12 @@ func (m *model) topics(text string) map[string]bool {
 	return set
 }
 
-// weight is what the words of a text weigh together.
+// weight is what the words of a text weigh together, but for those that every summary has.
 func (m *model) weight(text string) (sum float64) {
 	for _, stem := range m.lex.Topics(text) {
-		sum += m.lex.Weight(stem)
+		if stem != "user" && stem != "coach" {
+			sum += m.lex.Weight(stem)
+		}
 	}
 	return sum
 }

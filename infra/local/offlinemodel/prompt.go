@@ -14,7 +14,6 @@ import (
 type passage struct {
 	text, label string
 	source      source
-	trust       float64 // how much weight its section gives it
 	score       float64
 }
 
@@ -49,7 +48,6 @@ var (
 	// silent sections are instructions, which say nothing about the user.
 	silent = regexp.MustCompile(`role|persona|instruction|mandatory|rule|guideline|expertise|thread status|current|` +
 		`how to|search before|^now\b|tools?\b`)
-	trusted          = regexp.MustCompile(`activity|other contexts|memor|safety|relevant|previous context|loop|know about`)
 	instructionStart = regexp.MustCompile(`(?i)^(use|do not|don't|never|always|you|your|if|when|treat|answer|respond|` +
 		`please|the user recently had|these are|this is|below|what follows|everything|search|call) `)
 )
@@ -69,13 +67,16 @@ func readPrompt(messages []openaiserver.Message) (p prompt) {
 			if i > last && json.Unmarshal([]byte(m.Text), &forgot) == nil && forgot.Forgotten != nil {
 				p.receipt = &forgot
 			}
-			p.passages = append(p.passages, toolPassages(m.Text)...)
+			var result any
+			if json.Unmarshal([]byte(m.Text), &result) == nil {
+				p.passages = append(p.passages, jsonPassages(result)...)
+			}
 		case m.Role == "system" || m.Role == "developer":
 			p.passages = append(p.passages, sections(m.Text)...)
 		case m.Role == "assistant":
-			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, I", trust: 0.5})...)
+			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, I"})...)
 		default:
-			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, you", trust: 1})...)
+			p.passages = append(p.passages, cut(m.Text, passage{label: "earlier, you"})...)
 		}
 	}
 	p.passages = distinct(p.passages, p.query)
@@ -113,7 +114,8 @@ func splitPayload(text string) (before, query string) {
 	return text[:place[0]], strings.TrimSpace(query)
 }
 
-// sections reads what a system text says about the user, line by line below its headings.
+// sections reads what a system text says about the user, line by line below its headings. A text without a heading is
+// probably the persona, and instructions say nothing about the user.
 func sections(text string) (passages []passage) {
 	section := ""
 	for raw := range strings.Lines(text) {
@@ -123,10 +125,12 @@ func sections(text string) (passages []passage) {
 			section = strings.ToLower(strings.Join(m[1:], ""))
 			continue
 		}
-		line := passage{text: guarded, trust: trustOf(section)}
+		if section == "" || silent.MatchString(section) {
+			continue
+		}
+		line := passage{text: guarded}
 		if !isGuarded {
-			line.text = strings.TrimSpace(tags.ReplaceAllString(raw, ""))
-			line.readLabel()
+			line = labelled(strings.TrimSpace(tags.ReplaceAllString(raw, "")))
 		}
 		if strings.Contains(section, "activity") && line.label != "" {
 			line.source = fromActivity
@@ -136,69 +140,41 @@ func sections(text string) (passages []passage) {
 	return passages
 }
 
-// trustOf is the trust in the lines of a section. A text without a heading is probably the persona.
-func trustOf(section string) float64 {
-	switch {
-	case section == "":
-		return 0.3
-	case silent.MatchString(section):
-		return 0
-	case trusted.MatchString(section):
-		return 1.4
-	default:
-		return 1.2
-	}
-}
-
-// readLabel takes a line's label and speaker from its text.
-func (p *passage) readLabel() {
+// labelled takes a line's label and speaker from its text.
+func labelled(line string) passage {
+	p := passage{text: line}
 	if m := bracketLabel.FindStringSubmatch(p.text); m != nil {
 		p.label, p.text = m[1], m[2]
 	}
 	p.text = bullet.ReplaceAllString(p.text, "")
 	if m := speakerPrefix.FindStringSubmatch(p.text); m != nil {
 		p.text = m[2]
-		if who := strings.ToLower(m[1]); who != "user" && who != "human" {
-			p.trust /= 2
-		}
 	}
+	return p
 }
 
-// cut cuts a text into passages of one sentence, or of two where the first is short. This model's own words end it.
+// cut cuts a text into passages of one sentence, or of two where the first is short. This model's own words end it, and
+// instructions without a label are left out.
 func cut(text string, like passage) (passages []passage) {
 	const short, quotable = 70, 3
 	if at := ownWords.FindStringIndex(text); at != nil {
 		text = text[:at[0]]
 	}
 	for _, sentence := range splitSentences(text) {
-		if last := len(passages) - 1; last >= 0 && len(passages[last].text) < short {
-			passages[last].text += " " + oneLine(sentence)
-			continue
-		}
-		next := like
+		next, last := like, len(passages)-1
 		next.text = oneLine(sentence)
-		if like.source == fromPrompt && instructionStart.MatchString(sentence) && like.label == "" {
-			next.trust *= 0.1
+		switch {
+		case like.source == fromPrompt && like.label == "" && instructionStart.MatchString(sentence):
+		case last >= 0 && len(passages[last].text) < short:
+			passages[last].text += " " + next.text
+		default:
+			passages = append(passages, next)
 		}
-		passages = append(passages, next)
 	}
-	return slices.DeleteFunc(passages, func(p passage) bool { return len(p.text) < quotable || p.trust == 0 })
+	return slices.DeleteFunc(passages, func(p passage) bool { return len(p.text) < quotable })
 }
 
-// toolPassages reads a tool's result: the texts in its JSON with their labels, or its lines.
-func toolPassages(result string) (passages []passage) {
-	var value any
-	if json.Unmarshal([]byte(result), &value) == nil {
-		return jsonPassages(value)
-	}
-	for line := range strings.Lines(result) {
-		p := passage{text: strings.TrimSpace(line), trust: 1.5, source: fromTool}
-		p.readLabel()
-		passages = append(passages, cut(p.text, p)...)
-	}
-	return passages
-}
-
+// jsonPassages reads a tool's result: the texts in its JSON with their labels.
 func jsonPassages(value any) (passages []passage) {
 	switch v := value.(type) {
 	case []any:
@@ -212,11 +188,7 @@ func jsonPassages(value any) (passages []passage) {
 			case !isText:
 				passages = append(passages, jsonPassages(v[name])...)
 			case name == "content" || name == "text" || name == "summary":
-				like := passage{label: jsonLabel(v), trust: 1.5, source: fromTool}
-				if v["role"] == "assistant" {
-					like.trust = 0.8
-				}
-				passages = append(passages, cut(text, like)...)
+				passages = append(passages, cut(text, passage{label: jsonLabel(v), source: fromTool})...)
 			}
 		}
 	}

@@ -52,8 +52,7 @@ func TestSpineGoesOn(t *testing.T) {
 	client, _ := newClient(t)
 	first := nextSpine(t, client, spine{}.input(
 		"2026-02-05 Thursday, Coach: The user wants to run a half marathon in May. The user trains three times a week. "+
-			"The coach advised the user to skip the hill repeats, and the user agreed. The user's left knee hurts on stairs. "+
-			"Open: book the physio.",
+			"The coach advised the user to skip the hill repeats, and the user agreed. The user's left knee hurts on stairs.",
 		"2026-02-06 Friday, Workout Log: The user benched 87.5 kg, a personal best."))
 	want := spine{
 		Spine: "On 5 February 2026 in Coach: The user wants to run a half marathon in May. " +

@@ -48,17 +48,6 @@ func TestSummariesReadAsProse(t *testing.T) {
 	}
 }
 
-func TestSummaryReadsWhatWasWrittenBefore(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	const before = "The user lives in Porto. The user's left knee hurts. The coach advised the user to skip hill repeats."
-	want := before + " The user bought a bike. Open: call Eva."
-	got := summarize(t, client, before+" Open: buy a bike; call Eva.", "user: I bought a bike!\nassistant: Nice.")
-	if got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 // TestWhatIsNotUnderstoodIsQuoted summarises texts without a statement that the forms know. Only everyday words are
 // small talk.
 func TestWhatIsNotUnderstoodIsQuoted(t *testing.T) {
