@@ -109,7 +109,7 @@ type vendor struct {
 
 func newVendor(t *testing.T) *vendor {
 	t.Helper()
-	v := &vendor{Handler: offlinemodel.Handler(offlinemodel.Options{})}
+	v := &vendor{Handler: offlinemodel.Handler()}
 	server := httptest.NewServer(v)
 	t.Cleanup(server.Close)
 	v.url = server.URL + "/v1"

@@ -32,7 +32,7 @@ func stage(t *testing.T) map[string]string {
 		t.Setenv(name, value)
 	}
 	t.Chdir("../..") // the prices are there
-	models := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	models := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(models.Close)
 	return map[string]string{
 		"TABLE_NAME": dynamotest.Table(t), address: models.URL + "/v1",

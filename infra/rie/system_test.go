@@ -47,7 +47,7 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := serve(t, offlinemodel.Handler(offlinemodel.Options{})) + "/v1"
+	model := serve(t, offlinemodel.Handler()) + "/v1"
 	given := map[string]string{
 		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
 		"OpenAIBaseUrl": model, "OpenAIEmbeddingBaseUrl": model,

@@ -28,7 +28,7 @@ func TestOfflineModelReadsTheCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	client := openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",

@@ -24,7 +24,7 @@ type countingModel struct {
 func newCountingModel(t *testing.T, calls *workers) *countingModel {
 	t.Helper()
 	m := &countingModel{counts: map[string]int{}}
-	next := offlinemodel.Handler(offlinemodel.Options{})
+	next := offlinemodel.Handler()
 	server := httptest.NewServer(calls.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
-	"github.com/throughline/throughline/infra/local/openaiserver"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
@@ -68,10 +68,16 @@ func TestTheTierOfEachFamily(t *testing.T) {
 	}
 }
 
+// flexTier is how the flex tier is: whether it has no room for a request, and how much later it answers.
+type flexTier struct {
+	refuses bool
+	later   time.Duration
+}
+
 // flexService is the offline model as a service whose flex tier a test sets, without a network between. It notes the
 // tiers that were asked for.
 type flexService struct {
-	flex    openaiserver.Flex
+	flex    flexTier
 	handler http.Handler
 	gate    chan struct{} // if set, requests wait until it is closed
 
@@ -80,8 +86,7 @@ type flexService struct {
 }
 
 func newFlexService(tier config.Tier) (*openai.Client, *flexService) {
-	s := &flexService{}
-	s.handler = offlinemodel.Handler(offlinemodel.Options{Flex: func() openaiserver.Flex { return s.flex }})
+	s := &flexService{handler: offlinemodel.Handler()}
 	cfg := config.OpenAI{BaseURL: ownService, APIKey: "k", ChatModel: "gpt-6-luna", BackgroundTier: tier}
 	return openai.New(cfg, openai.WithTransport(s)), s
 }
@@ -106,6 +111,17 @@ func (s *flexService) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	w := httptest.NewRecorder()
+	switch isFlex := sent.Tier == "flex"; {
+	case isFlex && s.flex.refuses:
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = w.WriteString(`{"error":{"message":"Resource unavailable. Please try again later.",` +
+			`"type":"resource_unavailable","param":null,"code":"resource_unavailable"}}`)
+		return w.Result(), nil
+	case isFlex:
+		if err := delay.Sleep(r.Context(), s.flex.later); err != nil {
+			return nil, err
+		}
+	}
 	s.handler.ServeHTTP(w, r)
 	return w.Result(), r.Context().Err()
 }
@@ -127,14 +143,14 @@ func TestFlexFallsBackOnce(t *testing.T) {
 	t.Parallel()
 	const ok, back, skipped = "flex", "flex then default", "default"
 	for name, tt := range map[string]struct {
-		flex openaiserver.Flex
+		flex flexTier
 		want []string // of a call each half minute
 		took time.Duration
 	}{
-		"it answers":  {openaiserver.Flex{Later: 14 * time.Second}, []string{ok, ok, ok}, 14 * time.Second},
-		"it refuses":  {openaiserver.Flex{Refuses: true}, []string{back, back, skipped, back, skipped, skipped, skipped}, 0},
-		"it is slow":  {openaiserver.Flex{Later: time.Hour}, []string{back, back, skipped, back}, llm.Patience},
-		"it is quick": {openaiserver.Flex{}, []string{ok, ok}, 0},
+		"it answers":  {flexTier{later: 14 * time.Second}, []string{ok, ok, ok}, 14 * time.Second},
+		"it refuses":  {flexTier{refuses: true}, []string{back, back, skipped, back, skipped, skipped, skipped}, 0},
+		"it is slow":  {flexTier{later: time.Hour}, []string{back, back, skipped, back}, llm.Patience},
+		"it is quick": {flexTier{}, []string{ok, ok}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -154,7 +170,7 @@ func TestFlexFallsBackOnce(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
 				}
-				s.flex = openaiserver.Flex{}
+				s.flex = flexTier{}
 				time.Sleep(16 * time.Minute)
 				s.tiers = nil
 				if s.ask(t.Context(), t, client); marshal(s.tiers) != `["flex"]` {
@@ -188,7 +204,7 @@ func TestManyFlexMissesAreOne(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		client, s := newFlexService(config.TierAuto)
-		s.flex.Refuses, s.gate = true, make(chan struct{})
+		s.flex.refuses, s.gate = true, make(chan struct{})
 		var calls sync.WaitGroup
 		for range 50 {
 			calls.Go(func() { s.ask(t.Context(), t, client) })

@@ -16,7 +16,7 @@ import (
 // offline returns a client of the local stack's server, which checks a model's requests as the service does.
 func offline(t *testing.T, model string) *openai.Client {
 	t.Helper()
-	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: model,

@@ -54,7 +54,7 @@ func newFixture(t testing.TB) *fixture {
 
 func embedder(t testing.TB) *openai.Client {
 	t.Helper()
-	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	return openai.New(config.OpenAI{
 		BaseURL: server.URL + "/v1", APIKey: "any", ChatModel: "gpt-4o-mini",

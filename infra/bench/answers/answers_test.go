@@ -25,7 +25,7 @@ const files = "../recall/testdata/monologues.json"
 // TestAnswersOfTheLocalServer has the local server's model answer and judge what a stack's prompts and BM25 bring.
 func TestAnswersOfTheLocalServer(t *testing.T) {
 	t.Parallel()
-	server := httptest.NewServer(offlinemodel.Handler(offlinemodel.Options{}))
+	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	o := options{
 		url: server.URL + "/v1", model: "gpt-5-mini", judge: "gpt-5-mini", context: "coach_conversation", sample: 3, seed: 7,

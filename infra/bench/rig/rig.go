@@ -64,7 +64,7 @@ func New(ctx context.Context, endpoint, name string) (*Rig, error) {
 }
 
 func (r *Rig) start() (err error) {
-	r.ModelURL = r.Serve(offlinemodel.Handler(offlinemodel.Options{})) + "/v1"
+	r.ModelURL = r.Serve(offlinemodel.Handler()) + "/v1"
 	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err != nil {
 		return err
 	}

@@ -112,9 +112,6 @@ func (lex *Lexicon) Topics(text string) []string {
 	return distinct
 }
 
-// Fields returns the fields of meaning that a stem belongs to.
-func (lex *Lexicon) Fields(stem string) []int { return lex.concepts[stem] }
-
 // listLines splits a word list into the words of each line, without comments and blank lines.
 func listLines(file string) [][]string {
 	var lines [][]string

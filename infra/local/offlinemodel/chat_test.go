@@ -361,7 +361,7 @@ func TestAnswersAreDeterministic(t *testing.T) {
 	want := complete(t, client, request)
 	for range 20 {
 		got := complete(t, other, request)
-		if diff := cmp.Diff(want.Choices, got.Choices); diff != "" || got.ID != want.ID || got.Created != want.Created {
+		if diff := cmp.Diff(want.Choices, got.Choices); diff != "" || got.ID != want.ID {
 			t.Fatalf("another answer: %s", diff)
 		}
 	}

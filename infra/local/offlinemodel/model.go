@@ -18,11 +18,8 @@ import (
 // ModelID is the model that every response names.
 const ModelID = "throughline-offline"
 
-// Options tune a handler. The zero value is ready for use.
-type Options = openaiserver.Options
-
 // Handler serves the model as OpenAI serves its models. It may be used concurrently.
-func Handler(options Options) http.Handler { return openaiserver.Handler(shared(), options) }
+func Handler() http.Handler { return openaiserver.Handler(shared()) }
 
 // shared is the model of all handlers. It is loaded once, because nothing changes it.
 var shared = sync.OnceValue(load)

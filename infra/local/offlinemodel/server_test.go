@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	openai "github.com/sashabaranov/go-openai"
@@ -24,10 +23,9 @@ func newClient(t *testing.T) (*openai.Client, *httptest.Server) {
 	return clientOf(t, offlinemodel.Handler)
 }
 
-func clientOf(t *testing.T, handler func(offlinemodel.Options) http.Handler) (*openai.Client, *httptest.Server) {
+func clientOf(t *testing.T, handler func() http.Handler) (*openai.Client, *httptest.Server) {
 	t.Helper()
-	noon := func() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
-	server := httptest.NewServer(handler(offlinemodel.Options{Now: noon}))
+	server := httptest.NewServer(handler())
 	t.Cleanup(server.Close)
 	config := openai.DefaultConfig("any-key")
 	config.BaseURL = server.URL + "/v1"
@@ -108,6 +106,9 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 			`"required":[],"additionalProperties":false}}}}`, "Bearer k", 400, "'a'"},
 		{"choice of no tool", "POST", chat, `{` + hello + `,"tools":[{"type":"function","function":{"name":"f"}}],` +
 			`"tool_choice":{"type":"function","function":{"name":"g"}}}`, "Bearer k", 400, "'g'"},
+		{
+			"base64", "POST", embed, `{"model":"m","input":"a","encoding_format":"base64"}`, "Bearer k", 400, "float",
+		},
 		{"empty input", "POST", embed, `{"model":"m","input":""}`, "Bearer k", 400, "empty"},
 		{"empty text in a list", "POST", embed, `{"model":"m","input":["a",""]}`, "Bearer k", 400, "empty"},
 		{"empty list", "POST", embed, `{"model":"m","input":[]}`, "Bearer k", 400, "empty"},
@@ -152,41 +153,25 @@ func TestClientSeesErrorsAsTheServices(t *testing.T) {
 	}
 }
 
-func TestModels(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	list, err := client.ListModels(t.Context())
-	if err != nil || len(list.Models) != 1 || list.Models[0].ID != offlinemodel.ModelID {
-		t.Fatalf("models %v, error %v", list.Models, err)
-	}
-}
-
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
 	e := embedder.New()
 	texts := []string{"squat day", "I live in Porto"}
 	want := [][]float32{e.Embed(texts[0], 384), e.Embed(texts[1], 384)}
-	for _, format := range []openai.EmbeddingEncodingFormat{
-		"", openai.EmbeddingEncodingFormatFloat,
-		openai.EmbeddingEncodingFormatBase64,
-	} {
-		t.Run("format "+string(format), func(t *testing.T) {
-			got, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
-				Model: openai.SmallEmbedding3, Input: texts, EncodingFormat: format, Dimensions: 384,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, d := range got.Data {
-				if diff := cmp.Diff(want[i], d.Embedding); diff != "" || d.Index != i {
-					t.Errorf("input %d has index %d and another vector: %s", i, d.Index, diff)
-				}
-			}
-			if got.Model != offlinemodel.ModelID || got.Usage.PromptTokens != 7 || got.Usage.TotalTokens != 7 {
-				t.Errorf("model %s, usage %+v", got.Model, got.Usage)
-			}
-		})
+	got, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
+		Model: openai.SmallEmbedding3, Input: texts, Dimensions: 384,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, d := range got.Data {
+		if diff := cmp.Diff(want[i], d.Embedding); diff != "" || d.Index != i {
+			t.Errorf("input %d has index %d and another vector: %s", i, d.Index, diff)
+		}
+	}
+	if got.Model != offlinemodel.ModelID || got.Usage.PromptTokens != 7 || got.Usage.TotalTokens != 7 {
+		t.Errorf("model %s, usage %+v", got.Model, got.Usage)
 	}
 }
 
@@ -224,7 +209,7 @@ func FuzzHandler(f *testing.F) {
 		f.Add("/v1/chat/completions", []byte(seed))
 		f.Add("/v1/embeddings", []byte(seed))
 	}
-	handler := offlinemodel.Handler(offlinemodel.Options{})
+	handler := offlinemodel.Handler()
 	f.Fuzz(func(t *testing.T, path string, body []byte) {
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path
@@ -245,7 +230,7 @@ func FuzzContents(f *testing.F) {
 	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too",
 		"[1] x")
 	f.Add("CURRENT QUERY:\n", "[msg_1] user (m2): I\u2019m allergic to \x00 nuts", "")
-	handler := offlinemodel.Handler(offlinemodel.Options{})
+	handler := offlinemodel.Handler()
 	f.Fuzz(func(t *testing.T, system, user, tool string) {
 		call := []openai.ToolCall{{ID: "c", Type: "function", Function: openai.FunctionCall{Name: "search_conversations"}}}
 		for name, schema := range map[string]string{

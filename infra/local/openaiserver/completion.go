@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"strings"
+	"time"
 )
 
 // Why an answer ended.
@@ -48,7 +48,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err := request.validate(); err != nil {
 		return err
 	}
-	tier, err := s.enterTier(r.Context(), request.settings)
+	tier, err := request.tier()
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	head := map[string]any{
-		"id": "chatcmpl-" + a.id(&request), "created": s.options.Now().Unix(), "model": s.model.ID(), "service_tier": tier,
+		"id": "chatcmpl-offline", "created": time.Now().Unix(), "model": s.model.ID(), "service_tier": tier,
 	}
 	if request.Stream {
 		stream(w, head, a, request.StreamOptions.IncludeUsage)
@@ -75,15 +75,6 @@ func (a answer) message() map[string]any {
 		return map[string]any{"role": "assistant", "content": nil, "refusal": nil, "tool_calls": []toolCall{*a.call}}
 	}
 	return map[string]any{"role": "assistant", "content": a.text, "refusal": nil}
-}
-
-// id derives an id from the request and the answer, so that the same request gets the same id.
-func (a answer) id(request *chatRequest) string {
-	var all strings.Builder
-	for _, m := range request.Messages {
-		all.WriteString(m.Role + "\x00" + m.Content.text + "\x00")
-	}
-	return fmt.Sprintf("%016x%016x", hash(all.String()), hash(a.text))
 }
 
 // answer composes the answer and cuts it to the request's limits. What the model spends on its reasoning comes first.
@@ -208,27 +199,15 @@ func stream(w http.ResponseWriter, chunk map[string]any, a answer, withUsage boo
 	events.data([]byte("[DONE]"))
 }
 
-// deltas cuts the answer into what each chunk adds.
+// deltas cuts the answer into what each chunk adds. A call is one piece.
 func (a answer) deltas() []any {
 	if a.call != nil {
-		return a.callDeltas()
+		call := map[string]any{"index": 0, "id": a.call.ID, "type": a.call.Type, "function": a.call.Function}
+		return []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{call}}}
 	}
 	deltas := []any{map[string]any{"role": "assistant", "content": ""}}
 	for _, piece := range splitPieces(a.text, wordsPerChunk) {
 		deltas = append(deltas, map[string]any{"content": piece})
-	}
-	return deltas
-}
-
-func (a answer) callDeltas() []any {
-	opening := map[string]any{
-		"index": 0, "id": a.call.ID, "type": a.call.Type,
-		"function": map[string]any{"name": a.call.Function.Name, "arguments": ""},
-	}
-	deltas := []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{opening}}}
-	for _, piece := range splitPieces(a.call.Function.Arguments, wordsPerChunk) {
-		more := map[string]any{"index": 0, "function": map[string]any{"arguments": piece}}
-		deltas = append(deltas, map[string]any{"tool_calls": []any{more}})
 	}
 	return deltas
 }

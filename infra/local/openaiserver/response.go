@@ -3,9 +3,11 @@ package openaiserver
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // responseRequest is what the endpoint reads of a request of the Responses API.
@@ -83,7 +85,7 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tier, err := s.enterTier(r.Context(), request.settings)
+	tier, err := request.tier()
 	if err != nil {
 		return err
 	}
@@ -91,9 +93,8 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	id := "resp_" + a.id(chat)
 	head := map[string]any{
-		"id": id, "object": "response", "created_at": s.options.Now().Unix(), "status": "in_progress", "error": nil,
+		"id": "resp_offline", "object": "response", "created_at": time.Now().Unix(), "status": "in_progress", "error": nil,
 		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": s.model.ID(), "output": []any{},
 		"previous_response_id": nil, "reasoning": map[string]any{"effort": chat.effort, "summary": nil},
 		"store": request.Store == nil || *request.Store, "usage": nil, "service_tier": tier,
@@ -112,8 +113,7 @@ func (r *responseRequest) chat() (*chatRequest, error) {
 	if out.effort, err = r.effort(r.Reasoning.Effort, "reasoning.effort"); err != nil {
 		return nil, err
 	}
-	switch {
-	case r.MaxOutputTokens != nil && *r.MaxOutputTokens < minOutputTokens:
+	if r.MaxOutputTokens != nil && *r.MaxOutputTokens < minOutputTokens {
 		return nil, badRequest("max_output_tokens", "Invalid 'max_output_tokens': integer below minimum value. Expected "+
 			"a value >= %d.", minOutputTokens)
 	}
@@ -185,12 +185,8 @@ func (a answer) output() []map[string]any {
 	}
 	return append(items, map[string]any{
 		"type": "message", "id": "msg_offline", "status": "completed", "role": "assistant",
-		"content": []any{a.part()},
+		"content": []any{map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}},
 	})
-}
-
-func (a answer) part() map[string]any {
-	return map[string]any{"type": "output_text", "text": a.text, "annotations": []any{}}
 }
 
 // finishResponse completes the response's fields.
@@ -208,7 +204,8 @@ func (a answer) finishResponse(head map[string]any) map[string]any {
 	return head
 }
 
-// streamResponse sends the answer as the events of a response.
+// streamResponse sends the answer as those events of a response that bring something: its beginning, its items with
+// their texts in small pieces, and its end.
 func streamResponse(w http.ResponseWriter, head map[string]any, a answer) {
 	events := newEventWriter(w)
 	sequence := 0
@@ -218,29 +215,20 @@ func streamResponse(w http.ResponseWriter, head map[string]any, a answer) {
 		events.named(kind, fields)
 	}
 	send("response.created", map[string]any{"response": head})
-	send("response.in_progress", map[string]any{"response": head})
 	for i, item := range a.output() {
-		with := func(name string, value any) map[string]any {
-			return map[string]any{"output_index": i, "content_index": 0, "item_id": item["id"], name: value}
-		}
-		send("response.output_item.added", map[string]any{"output_index": i, "item": item})
-		text, kind := a.text, "response.output_text"
+		at := map[string]any{"output_index": i, "item": item}
+		send("response.output_item.added", maps.Clone(at))
+		text, kind := "", "response.output_text.delta"
 		switch item["type"] {
-		case "reasoning":
-			text = ""
+		case "message":
+			text = a.text
 		case "function_call":
-			text, kind = a.call.Function.Arguments, "response.function_call_arguments"
-		default:
-			send("response.content_part.added", with("part", map[string]any{"type": "output_text", "text": ""}))
+			text, kind = a.call.Function.Arguments, "response.function_call_arguments.delta"
 		}
 		for _, piece := range splitPieces(text, wordsPerChunk) {
-			send(kind+".delta", with("delta", piece))
+			send(kind, map[string]any{"output_index": i, "content_index": 0, "item_id": item["id"], "delta": piece})
 		}
-		if item["type"] == "message" {
-			send("response.output_text.done", with("text", a.text))
-			send("response.content_part.done", with("part", a.part()))
-		}
-		send("response.output_item.done", map[string]any{"output_index": i, "item_id": item["id"], "item": item})
+		send("response.output_item.done", at)
 	}
 	a.finishResponse(head)
 	send(fmt.Sprint("response.", head["status"]), map[string]any{"response": head})

@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // maxBody bounds a request's body; the service refuses larger ones too.
@@ -25,21 +24,11 @@ const maxBody = 16 << 20
 type Model interface {
 	// ID names the model in every response, whichever the request asks for.
 	ID() string
-	Writer
-	Embedder
-}
-
-// Writer writes the answers to chats.
-type Writer interface {
 	// Reply answers the last message of a conversation.
 	Reply(c Conversation) Reply
 	// Fill returns values for the properties of the named response format, which [encoding/json] can encode, and a text
 	// for each required string that has none. The server makes an answer of them that the request's schema allows.
 	Fill(c Conversation, format string) (values map[string]any, text string)
-}
-
-// Embedder places texts in a vector space.
-type Embedder interface {
 	// Embed returns the unit vector of a text.
 	Embed(text string, dimensions int) []float32
 }
@@ -67,18 +56,9 @@ type Message struct{ Role, Text string }
 // Reply is a text, or the call of the tool that it names, whose parameter "query" is Query.
 type Reply struct{ Text, Tool, Query string }
 
-// Options tune a handler. The zero value is ready for use.
-type Options struct {
-	// Now gives the creation times of responses. Nil means [time.Now]. Nothing else depends on it.
-	Now func() time.Time
-	// Flex says for each request in the flex tier how that is now. Nil means always open, and no later than the default.
-	Flex func() Flex
-}
-
 // server serves the endpoint. Its fields are read-only but the cache, which has its own lock.
 type server struct {
 	cache     promptCache
-	options   Options
 	model     Model
 	tokens    tokenizers
 	endpoints map[string]endpoint
@@ -86,16 +66,12 @@ type server struct {
 
 // Handler serves a model under /v1, as api.openai.com does. It accepts any bearer key, and answers 401 without
 // one. Every error is JSON in the service's form. The handler may be used concurrently.
-func Handler(m Model, options Options) http.Handler {
-	if options.Now == nil {
-		options.Now = time.Now
-	}
-	s := &server{options: options, model: m, tokens: sharedTokenizers()}
+func Handler(m Model) http.Handler {
+	s := &server{model: m, tokens: sharedTokenizers()}
 	s.endpoints = map[string]endpoint{
 		"POST /v1/embeddings":       s.embeddings,
 		"POST /v1/chat/completions": s.chatCompletions,
 		"POST /v1/responses":        s.responses,
-		"GET /v1/models":            s.listModels,
 	}
 	return s
 }
@@ -181,15 +157,6 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	w.WriteHeader(status)
 	_, _ = w.Write(data) // a client that went away is not an error of this request
 	return nil
-}
-
-// modelCreated is 2026-01-01, so that the list does not change from day to day.
-const modelCreated = 1767225600
-
-func (s *server) listModels(w http.ResponseWriter, _ *http.Request) error {
-	return writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": []any{
-		map[string]any{"id": s.model.ID(), "object": "model", "created": modelCreated, "owned_by": "throughline"},
-	}})
 }
 
 // invalidRequest is the service's type of error for what the client can correct.

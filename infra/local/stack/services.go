@@ -317,7 +317,7 @@ func (s *services) startOpenAI(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		s.supervisor.serve(l, localOnly(offlinemodel.Handler(offlinemodel.Options{})))
+		s.supervisor.serve(l, localOnly(offlinemodel.Handler()))
 		offline = address(l) + "/v1"
 	}
 	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL), offline); err != nil {
