@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -23,10 +24,11 @@ const callTimeout = 40 * time.Second
 func mcpFlags(*flags) func(context.Context) error {
 	return func(ctx context.Context) error {
 		remote := &remote{
-			base: cmp.Or(os.Getenv("THROUGHLINE_URL"), "http://127.0.0.1:8080"), token: os.Getenv("THROUGHLINE_TOKEN"),
-			user: os.Getenv("THROUGHLINE_USER"), client: &http.Client{Timeout: callTimeout},
+			base:  strings.TrimSuffix(cmp.Or(os.Getenv("THROUGHLINE_URL"), "http://127.0.0.1:8080"), "/"),
+			given: os.Getenv("THROUGHLINE_TOKEN"),
+			user:  os.Getenv("THROUGHLINE_USER"), http: &http.Client{Timeout: callTimeout},
 		}
-		if remote.token == "" && remote.user == "" {
+		if remote.given == "" && remote.user == "" {
 			return errors.New("set THROUGHLINE_TOKEN, or THROUGHLINE_USER for a user of the local stack")
 		}
 		local, err := (&sdk.StdioTransport{}).Connect(ctx)

@@ -26,7 +26,6 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/legacy"
-	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/statemachine"
 )
@@ -108,7 +107,7 @@ func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *mi
 	if err != nil {
 		t.Fatal(err)
 	}
-	dynamodb := httptest.NewServer(dynamodblocal.CacheDescriptions(engine))
+	dynamodb := httptest.NewServer(engine)
 	t.Cleanup(dynamodb.Close)
 	return &migrationCase{
 		T: t, table: table, base: stack.Base, name: info.TableName, dynamodb: dynamodb.URL, lambda: info.LambdaEndpoint,

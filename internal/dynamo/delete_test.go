@@ -13,7 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/sweep"
-	"github.com/throughline/throughline/internal/testing/vectortest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // noReindexer indexes nothing. The tests are of the part that the store has in a deletion.
@@ -25,7 +25,7 @@ func (noReindexer) ReindexNext(context.Context, conversation.UserID, conversatio
 
 // sweeper returns the service that deletes from the store.
 func (s *fixture) sweeper() *erasure.Sweeper {
-	return erasure.NewSweeper(s.Erasure(vectortest.NewIndexes(), s.clock), noReindexer{})
+	return erasure.NewSweeper(s.Erasure(dynamotest.NoIndex{}, s.clock), noReindexer{})
 }
 
 // extractMemory stores a memory that was extracted from messages, and returns its id.

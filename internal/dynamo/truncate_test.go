@@ -7,7 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
-	"github.com/throughline/throughline/internal/testing/vectortest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 func truncate(t *testing.T, s *fixture, in conversation.Truncation) (conversation.Truncated, error) {
@@ -83,7 +83,7 @@ func TestClear(t *testing.T) {
 	s := newFixture(t)
 	createSession(t, s, alice, coach, "c")
 	appendMessages(t, s, alice, "c", withID("x", "1"), withID("y", "2"))
-	index := vectortest.NewIndexes()
+	index := dynamotest.NoIndex{}
 	service := s.Erasure(index, s.clock)
 	if n, err := service.ClearSession(t.Context(), alice, "c"); err != nil || n != 2 {
 		t.Fatalf("cleared %d, %v", n, err)

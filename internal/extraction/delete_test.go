@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/testing/vectortest"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestErasedMeanwhile erases the user while the model works.
@@ -13,7 +13,7 @@ func TestErasedMeanwhile(t *testing.T) {
 	e := newEcho(t)
 	e.say(t, "a", "fact 1")
 	e.while = func() {
-		erasing := e.stores.Erasure(vectortest.NewIndexes(), e.clock)
+		erasing := e.stores.Erasure(dynamotest.NoIndex{}, e.clock)
 		if _, err := erasing.Erase(t.Context(), e.user, e.clock().Add(time.Minute)); err != nil {
 			t.Error(err)
 		}
@@ -30,7 +30,7 @@ func TestMessageDeletedMeanwhile(t *testing.T) {
 	e := newEcho(t)
 	said := e.say(t, "a", "fact 1", "fact 2")
 	remove := func(i int) {
-		erasing := e.stores.Erasure(vectortest.NewIndexes(), e.clock)
+		erasing := e.stores.Erasure(dynamotest.NoIndex{}, e.clock)
 		if err := erasing.DeleteMessage(t.Context(), e.user, "a", said[i].ID); err != nil {
 			t.Error(err)
 		}

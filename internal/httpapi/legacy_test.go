@@ -15,7 +15,6 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
-	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // appAPI serves a table with an app's own records.
@@ -28,7 +27,7 @@ func newAppAPI(t *testing.T, stage migration.Stage) appAPI {
 	t.Helper()
 	table := dynamotest.Table(t)
 	store := dynamotest.Open(t, table, dynamo.WithClock(noon), adopt.WithInitialStage(stage))
-	eraser := store.Erasure(vectortest.NewIndexes(), noon)
+	eraser := store.Erasure(dynamotest.NoIndex{}, noon)
 	return appAPI{allFunctions(t, stores{
 		store.Sessions, store.Messages, eraser, &slowEraser{Eraser: eraser},
 		longTermOf(store),

@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
-	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // memory is the stores of a test, with the service that deletes from them.
@@ -34,7 +33,7 @@ func newMemory(t testing.TB, now func() time.Time) *memory {
 		dynamodbtest.Client(t), dynamotest.Table(t), dynamo.WithClock(now), dynamo.WithRandom(&ids),
 	))
 	return &memory{
-		SessionStore: all.Sessions, MessageStore: all.Messages, Service: all.Erasure(vectortest.NewIndexes(), now),
+		SessionStore: all.Sessions, MessageStore: all.Messages, Service: all.Erasure(dynamotest.NoIndex{}, now),
 		records: longTermOf(all), documents: all.Documents,
 	}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
-	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // editor edits the session s of a fake, and keeps the changes of its record that the stream's filter lets pass.
@@ -172,7 +171,7 @@ func (e *editor) truncate(t *testing.T, n int, roles ...conversation.Role) {
 }
 
 func (e *editor) erasure() *erasure.Service {
-	return e.stores.Erasure(vectortest.NewIndexes(), time.Now)
+	return e.stores.Erasure(dynamotest.NoIndex{}, time.Now)
 }
 
 // pick calls with the message of a place, if there is one.

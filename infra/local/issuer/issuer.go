@@ -113,6 +113,12 @@ func (i *Issuer) Mint(c Claims) (token string, expiresAt time.Time, err error) {
 	return token, expiresAt, nil
 }
 
+// Secret returns 32 bytes for a use, which stay the same as long as the key does.
+func (i *Issuer) Secret(use string) []byte {
+	sum := sha256.Sum256(append([]byte(use), i.key.D.Bytes()...))
+	return sum[:]
+}
+
 // Register adds the issuer's routes: its key set, its description, POST /dev/tokens, and
 // POST /dev/tokens/{user}.
 func (i *Issuer) Register(mux *http.ServeMux) {

@@ -110,16 +110,6 @@ func (r *Runtime) Has(name string) bool {
 	return ok
 }
 
-// Instances returns how many instances a function has.
-func (r *Runtime) Instances(name string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if f, ok := r.functions[name]; ok {
-		return len(f.instances)
-	}
-	return 0
-}
-
 // Active returns the number of running invocations. Those that were accepted and have not begun count, too.
 func (r *Runtime) Active() int { return int(r.active.Load()) }
 

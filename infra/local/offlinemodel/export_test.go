@@ -7,4 +7,4 @@ import (
 )
 
 // LoadedAgain is Handler with a model of its own.
-func LoadedAgain() http.Handler { return openaiserver.Handler(load()) }
+func LoadedAgain() http.Handler { return openaiserver.Handler(load(), ModelID) }

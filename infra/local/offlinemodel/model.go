@@ -19,7 +19,7 @@ import (
 const ModelID = "throughline-offline"
 
 // Handler serves the model as OpenAI serves its models. It may be used concurrently.
-func Handler() http.Handler { return openaiserver.Handler(shared()) }
+func Handler() http.Handler { return openaiserver.Handler(shared(), ModelID) }
 
 // shared is the model of all handlers. It is loaded once, because nothing changes it.
 var shared = sync.OnceValue(load)
@@ -37,9 +37,6 @@ type model struct {
 }
 
 var _ openaiserver.Model = (*model)(nil)
-
-// ID returns the model's name.
-func (*model) ID() string { return ModelID }
 
 // Fill answers the product's formats by their names. Every required text of another format is a summary.
 func (m *model) Fill(c openaiserver.Conversation, format string) (values map[string]any, text string) {

@@ -227,8 +227,8 @@ func (m *model) chapter(line string) (lead string, sentences []string) {
 		}
 	}
 	line = m.meant(line)
-	sentences = slices.DeleteFunc(splitSentences(line), func(s string) bool { return s == smallTalk || m.weight(s) < enough })
-	return lead, m.fit(sentences, chapterRoom)
+	saysLittle := func(s string) bool { return s == smallTalk || m.weight(s) < enough }
+	return lead, m.fit(slices.DeleteFunc(splitSentences(line), saysLittle), chapterRoom)
 }
 
 // remarks adds a remark to a list in the place of one about the same matter, and keeps the newest.

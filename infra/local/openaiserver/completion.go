@@ -57,7 +57,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	head := map[string]any{
-		"id": "chatcmpl-offline", "created": time.Now().Unix(), "model": s.model.ID(), "service_tier": tier,
+		"id": "chatcmpl-offline", "created": time.Now().Unix(), "model": s.name, "service_tier": tier,
 	}
 	if request.Stream {
 		stream(w, head, a, request.StreamOptions.IncludeUsage)

@@ -58,7 +58,7 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 		vectors[i] = embedding{Object: "embedding", Index: i, Embedding: s.model.Embed(text, dimensions)}
 	}
 	return writeJSON(w, http.StatusOK, map[string]any{
-		"object": "list", "data": vectors, "model": s.model.ID(),
+		"object": "list", "data": vectors, "model": s.name,
 		"usage": map[string]int{"prompt_tokens": count, "total_tokens": count},
 	})
 }

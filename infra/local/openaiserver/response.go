@@ -95,7 +95,7 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 	}
 	head := map[string]any{
 		"id": "resp_offline", "object": "response", "created_at": time.Now().Unix(), "status": "in_progress", "error": nil,
-		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": s.model.ID(), "output": []any{},
+		"incomplete_details": nil, "max_output_tokens": request.MaxOutputTokens, "model": s.name, "output": []any{},
 		"previous_response_id": nil, "reasoning": map[string]any{"effort": chat.effort, "summary": nil},
 		"store": request.Store == nil || *request.Store, "usage": nil, "service_tier": tier,
 	}

@@ -22,8 +22,6 @@ const maxBody = 16 << 20
 
 // Model composes what a server answers. It may be used concurrently.
 type Model interface {
-	// ID names the model in every response, whichever the request asks for.
-	ID() string
 	// Reply answers the last message of a conversation.
 	Reply(c Conversation) Reply
 	// Fill returns values for the properties of the named response format, which [encoding/json] can encode, and a text
@@ -60,14 +58,16 @@ type Reply struct{ Text, Tool, Query string }
 type server struct {
 	cache     promptCache
 	model     Model
+	name      string
 	tokens    tokenizers
 	endpoints map[string]endpoint
 }
 
-// Handler serves a model under /v1, as api.openai.com does. It accepts any bearer key, and answers 401 without
-// one. Every error is JSON in the service's form. The handler may be used concurrently.
-func Handler(m Model) http.Handler {
-	s := &server{model: m, tokens: sharedTokenizers()}
+// Handler serves a model under /v1, as api.openai.com does. Every response has its name, whichever model the request
+// asks for. It accepts any bearer key, and answers 401 without one. Every error is JSON in the service's form. The
+// handler may be used concurrently.
+func Handler(m Model, name string) http.Handler {
+	s := &server{model: m, name: name, tokens: sharedTokenizers()}
 	s.endpoints = map[string]endpoint{
 		"POST /v1/embeddings":       s.embeddings,
 		"POST /v1/chat/completions": s.chatCompletions,

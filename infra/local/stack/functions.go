@@ -3,13 +3,9 @@ package stack
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/base64"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
@@ -44,10 +40,7 @@ func instancesOf(f template.Function) int {
 // startFunctions builds the instances of the template's functions side by side, and registers them under their deployed
 // names. Instances share nothing but the services.
 func (s *Stack) startFunctions(ctx context.Context) error {
-	shared, err := s.sharedEnvironment()
-	if err != nil {
-		return err
-	}
+	shared := s.sharedEnvironment()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, f := range s.template.Functions {
 		build, ok := s.cfg.Functions[f.Name]
@@ -92,18 +85,14 @@ func (s *Stack) environment(f template.Function, shared map[string]string) map[s
 }
 
 // sharedEnvironment returns the variables that are the same for every function: servers and keys.
-func (s *Stack) sharedEnvironment() (map[string]string, error) {
-	cursorKey, err := s.cursorKey()
-	if err != nil {
-		return nil, err
-	}
+func (s *Stack) sharedEnvironment() map[string]string {
 	out := map[string]string{
 		"AWS_ENDPOINT_URL_DYNAMODB": s.services.dynamodb.injected, "AWS_ENDPOINT_URL_LAMBDA": s.lambdaURL,
 		"AWS_ENDPOINT_URL_SQS": cmp.Or(s.cfg.SQSEndpoint, s.queueURL), "DEAD_LETTER_QUEUES": s.deadLetterURLs(),
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": cmp.Or(s.cfg.EventsEndpoint, s.services.events.injected),
 		"PINECONE_INDEX_HOST":          s.services.pinecone.injected, "OPENAI_BASE_URL": s.services.openai.injected,
 		"OPENAI_EMBEDDING_BASE_URL": s.services.embedding.injected,
-		"CURSOR_KEY":                cursorKey, "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
+		"CURSOR_KEY":                s.cursorKey(), "SECRET_PREFIX": "", "CORS_ORIGINS": strings.Join(s.cfg.CORSOrigins, ","),
 	}
 	accepted := s.acceptedTokens()
 	out["JWT_ISSUER"], out["JWT_AUDIENCE"] = accepted.Issuer, strings.Join(accepted.Audiences, ",")
@@ -113,7 +102,7 @@ func (s *Stack) sharedEnvironment() (map[string]string, error) {
 	if s.cfg.Environment["OPENAI_EMBEDDING_API_KEY"] == "" && s.services.embedding.direct != s.services.openai.direct {
 		out["OPENAI_EMBEDDING_API_KEY"] = "local" // the chat's key is not for this address
 	}
-	return out, nil
+	return out
 }
 
 // deadLetterQueue returns the name of the queue for what a function could not work on.
@@ -144,28 +133,8 @@ func (s *Stack) deadLetterQueues() map[string]int {
 	return queues
 }
 
-// cursorKey returns the key that signs list cursors. It is kept with the data, so that cursors stay valid.
-func (s *Stack) cursorKey() (string, error) {
-	if key := s.cfg.Environment["CURSOR_KEY"]; key != "" {
-		return key, nil
-	}
-	path := s.cfg.dataPath("cursor.key")
-	if path != "" {
-		raw, err := os.ReadFile(path)
-		if err == nil {
-			return string(raw), nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("read cursor key: %w", err)
-		}
-	}
-	random := make([]byte, 32)
-	_, _ = rand.Read(random) // never fails
-	key := "1:" + base64.StdEncoding.EncodeToString(random)
-	if path != "" {
-		if err := os.WriteFile(path, []byte(key), 0o600); err != nil {
-			return "", fmt.Errorf("keep cursor key: %w", err)
-		}
-	}
-	return key, nil
+// cursorKey returns the key that signs list cursors. The local one follows from the issuer's, which is kept with the
+// data, so that cursors stay valid.
+func (s *Stack) cursorKey() string {
+	return cmp.Or(s.cfg.Environment["CURSOR_KEY"], "1:"+base64.StdEncoding.EncodeToString(s.issuer.Secret("cursors")))
 }

@@ -1,12 +1,8 @@
 package stack
 
 import (
-	"cmp"
 	"context"
-	"net"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
 	"strings"
 	"time"
 
@@ -71,7 +67,7 @@ func (rt *routes) answer(say func(*http.Request) (any, error)) http.HandlerFunc 
 // because a ServeMux in front of the API would redirect paths that the API has to refuse. CORS never opens the routes
 // under /dev to pages of other origins: they need no token, and one of them gives tokens for any user.
 func (rt *routes) handler() http.Handler {
-	dev := localOnly(http.HandlerFunc(rt.serveOwn))
+	dev := localOnly(rt.mux)
 	public := gateway.CORS(rt.stack.template.CORS, dev)
 	page := localOnly(rt.console)
 	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })
@@ -84,18 +80,12 @@ func (rt *routes) handler() http.Handler {
 			api(w, r)
 		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
 			public.ServeHTTP(w, r)
-		case rt.console.Has(path) || rt.isLost(r):
+		case rt.console.Has(path):
 			page.ServeHTTP(w, r)
 		default:
 			api(w, r)
 		}
 	})
-}
-
-// isLost reports whether a person's browser asks for a path that nothing serves.
-func (rt *routes) isLost(r *http.Request) bool {
-	api := rt.stack.gateway.Load()
-	return api != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && !api.Has(r)
 }
 
 // ready answers 503 while the stack starts.
@@ -109,24 +99,6 @@ func (rt *routes) ready(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// serveOwn answers problem+json where the mux has no such path or method.
-func (rt *routes) serveOwn(w http.ResponseWriter, r *http.Request) {
-	refuse, pattern := rt.mux.Handler(r)
-	if pattern != "" {
-		rt.mux.ServeHTTP(w, r)
-		return
-	}
-	refusal := httptest.NewRecorder()
-	refuse.ServeHTTP(refusal, r)
-	allowed := refusal.Header().Get("Allow")
-	if allowed == "" {
-		httpapi.WriteProblem(w, fault.New(fault.NotFound, "the local stack has no such route"))
-		return
-	}
-	w.Header().Set("Allow", allowed)
-	httpapi.WriteProblem(w, fault.New(fault.MethodNotAllowed, "this path takes "+allowed))
-}
-
 func (rt *routes) health(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
@@ -135,31 +107,7 @@ func (rt *routes) health(r *http.Request) (any, error) {
 	if _, err := services.tables.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)}); err != nil {
 		return nil, fault.New(fault.Unavailable, "dynamodb does not answer")
 	}
-	for name, url := range map[string]string{
-		"pinecone": services.pinecone.direct, "openai": services.openai.direct, "lambda": rt.stack.lambdaURL,
-	} {
-		if !reachable(ctx, url) {
-			return nil, fault.New(fault.Unavailable, name+" does not answer")
-		}
-	}
 	return map[string]string{"status": "ok"}, nil
-}
-
-// reachable connects to the host of a URL.
-func reachable(ctx context.Context, address string) bool {
-	if !strings.Contains(address, "://") {
-		address = "https://" + address // a real index is named by its host alone
-	}
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	port := cmp.Or(u.Port(), map[string]string{"http": "80"}[u.Scheme], "443")
-	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
-		return false
-	}
-	return conn.Close() == nil
 }
 
 // serveNoToken refuses to make a token that the API would refuse.

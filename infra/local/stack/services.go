@@ -214,8 +214,7 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 		Client: s.tables, Streams: s.streams, Table: s.cfg.TableName, StreamARN: s.streamARN, Logger: s.logger,
 	})
 	s.dynamodb.injector = faults.NewInjector(1)
-	engine := dynamodblocal.CacheDescriptions(proxy)
-	handler := s.dynamodb.injector.Handler(s.lag.Handler(engine), faults.DynamoDBFailures())
+	handler := s.dynamodb.injector.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
 	s.dynamodb.injected, err = s.serve(ctx, handler)
 	return err
 }

@@ -205,8 +205,6 @@ type Info struct {
 	OpenAIBaseURL    string            `json:"openaiBaseUrl"`
 	LambdaEndpoint   string            `json:"lambdaEndpoint"`
 	Functions        map[string]string `json:"functions"`
-	// Instances is how many instances each function has, by the names in Functions.
-	Instances map[string]int `json:"instances"`
 }
 
 // Info returns where everything is.
@@ -214,10 +212,10 @@ func (s *Stack) Info() Info {
 	info := Info{
 		TableName: s.cfg.TableName, DynamoDBEndpoint: s.services.dynamodb.direct,
 		PineconeHost: s.services.pinecone.direct, OpenAIBaseURL: s.services.openai.direct,
-		LambdaEndpoint: s.lambdaURL, Functions: map[string]string{}, Instances: map[string]int{},
+		LambdaEndpoint: s.lambdaURL, Functions: map[string]string{},
 	}
 	for _, f := range s.template.Functions {
-		info.Functions[f.Name], info.Instances[f.Name] = f.PhysicalName, s.runtime.Instances(f.PhysicalName)
+		info.Functions[f.Name] = f.PhysicalName
 	}
 	return info
 }

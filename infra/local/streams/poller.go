@@ -21,7 +21,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sync/semaphore"
 
 	"github.com/throughline/throughline/infra/local/eventpattern"
 	"github.com/throughline/throughline/infra/local/template"
@@ -30,10 +29,8 @@ import (
 const (
 	minWorkers = 2
 	maxWorkers = 4
-	// queueLength is how many pages can wait for one worker, and maxPending how many bytes of records for all of them. A
-	// full queue stops the reading, as a blocked shard does.
-	queueLength = 100
-	maxPending  = 16 << 20
+	// queueLength is how many pages can wait for one worker. A full queue stops the reading, as a blocked shard does.
+	queueLength = 20
 )
 
 // Invoker calls a function. An error is a failed invocation.
@@ -76,7 +73,6 @@ type Poller struct {
 	filters []eventpattern.Pattern
 	workers []*worker
 	restart chan chan struct{}
-	room    *semaphore.Weighted // of maxPending
 
 	handled, pending, invocations atomic.Int64
 	// emptyPass is when the last pass that found no record began, in Unix nanoseconds.
@@ -93,7 +89,7 @@ func New(opts Options) (*Poller, error) {
 		opts.Backoff = 200 * time.Millisecond
 	}
 	p := &Poller{
-		opts: opts, restart: make(chan chan struct{}), room: semaphore.NewWeighted(maxPending),
+		opts: opts, restart: make(chan chan struct{}),
 		random: rand.New(rand.NewPCG(1, 2)),
 	}
 	for _, pattern := range opts.Mapping.Filters {
@@ -187,9 +183,6 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 		if len(part) == 0 {
 			continue
 		}
-		if err := p.room.Acquire(ctx, sizeOf(part)); err != nil {
-			return err
-		}
 		select {
 		case p.workers[i].queue <- part:
 		case <-ctx.Done():
@@ -197,21 +190,6 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 		}
 	}
 	return nil
-}
-
-// sizeOf returns how much of maxPending records take.
-func sizeOf(records []record) int64 {
-	var size int64
-	for _, r := range records {
-		size += int64(len(r.raw))
-	}
-	return size
-}
-
-// end takes records out of those that are pending.
-func (p *Poller) end(records []record) {
-	p.pending.Add(-int64(len(records)))
-	p.room.Release(sizeOf(records))
 }
 
 func (p *Poller) passes(event any) bool {

@@ -1,22 +1,16 @@
 package streams_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"io"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/streams"
@@ -154,77 +148,6 @@ func TestPayloadLimit(t *testing.T) {
 	}
 	if s.largest > 6<<20 {
 		t.Errorf("an event of %d bytes", s.largest)
-	}
-}
-
-// pages records the largest pages that a client of the streams API gets, by their iterators. A page that is read again
-// counts as it was read last.
-type pages struct {
-	mu   sync.Mutex
-	size map[string]int64
-}
-
-func (p *pages) RoundTrip(r *http.Request) (*http.Response, error) {
-	request, err := io.ReadAll(r.Body)
-	if err != nil {
-		return nil, err
-	}
-	r.Body = io.NopCloser(bytes.NewReader(request))
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil || !strings.HasSuffix(r.Header.Get("X-Amz-Target"), ".GetRecords") {
-		return answer, err
-	}
-	body, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	answer.Body = io.NopCloser(bytes.NewReader(body))
-	var of struct{ ShardIterator string }
-	var page struct {
-		Records []struct{ Dynamodb struct{ SizeBytes int64 } }
-	}
-	if err := errors.Join(json.Unmarshal(request, &of), json.Unmarshal(body, &page)); err != nil {
-		return nil, err
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.size[of.ShardIterator] = 0
-	for _, r := range page.Records {
-		p.size[of.ShardIterator] += r.Dynamodb.SizeBytes
-	}
-	return answer, nil
-}
-
-// TestPagesAreAsLargeAsTheServices reads many records that are large, and then many that are small.
-func TestPagesAreAsLargeAsTheServices(t *testing.T) {
-	t.Parallel()
-	table := newTable(t)
-	const large, small = 15, 200
-	for n := range large {
-		item := numbered(0, n)
-		item["text"] = str(strings.Repeat("x", 100<<10))
-		put(t, table, item)
-	}
-	for n := range small / maxBatch {
-		putBatch(t, table, n)
-	}
-	seen := &pages{size: map[string]int64{}}
-	s := subscribe(t, table, template.Stream{BatchSize: 100}, nil, func(o *streams.Options) {
-		of := o.Client.Options()
-		of.HTTPClient = &http.Client{Transport: seen}
-		o.Client = dynamodbstreams.New(of)
-	})
-	s.wait(t)
-	seen.mu.Lock()
-	defer seen.mu.Unlock()
-	var total int64
-	for _, size := range seen.size {
-		if total += size; size > 1<<20 {
-			t.Errorf("a page of %d bytes", size)
-		}
-	}
-	if len(s.records()) != large+small || total < large*100<<10 {
-		t.Errorf("%d records, %d bytes", len(s.records()), total)
 	}
 }
 

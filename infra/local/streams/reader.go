@@ -18,11 +18,8 @@ const (
 	busyFor       = 2 * time.Second
 	errorInterval = time.Second
 
-	// maxPage and maxRecords are the most that DynamoDB Streams returns at once: 1 MB, at least one record, and 1,000
-	// records. DynamoDB Local knows only the second limit, so firstRecords are asked for at first.
-	maxPage      = 1 << 20
-	maxRecords   = 1000
-	firstRecords = 64
+	// pageRecords is how many records are read at once. The service returns 1 MB at most, and DynamoDB Local all.
+	pageRecords = 64
 )
 
 // reader reads the stream's shards, a parent before its children, and submits their records in order.
@@ -43,7 +40,6 @@ type shard struct {
 	sequence string                  // of the last record read, empty before the first
 	iterator *string
 	finished bool
-	limit    int32 // how many records to ask for
 }
 
 func (r *reader) run(ctx context.Context) error {
@@ -153,7 +149,6 @@ func (r *reader) listShards(ctx context.Context) error {
 			if _, known := r.shards[id]; !known {
 				r.shards[id] = &shard{
 					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.saved.Sequences[id],
-					limit: firstRecords,
 				}
 				r.order = append(r.order, id)
 			}
@@ -172,7 +167,9 @@ func (r *reader) readShard(ctx context.Context, id string, s *shard) (int, error
 			return 0, err
 		}
 	}
-	out, err := r.getRecords(ctx, s)
+	out, err := r.poller.opts.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
+		ShardIterator: s.iterator, Limit: aws.Int32(pageRecords),
+	})
 	if err != nil {
 		return 0, fmt.Errorf("get records: %w", err)
 	}
@@ -181,33 +178,6 @@ func (r *reader) readShard(ctx context.Context, id string, s *shard) (int, error
 	}
 	s.iterator, s.finished = out.NextShardIterator, out.NextShardIterator == nil
 	return len(out.Records), nil
-}
-
-// getRecords reads a page of a shard. It reads a page that is too large again, with fewer records. After a small page
-// it asks for more.
-func (r *reader) getRecords(ctx context.Context, s *shard) (*dynamodbstreams.GetRecordsOutput, error) {
-	for {
-		out, err := r.poller.opts.Client.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
-			ShardIterator: s.iterator, Limit: &s.limit,
-		})
-		if err != nil {
-			return nil, err
-		}
-		n, size := int32(len(out.Records)), int64(0)
-		for _, found := range out.Records {
-			if found.Dynamodb != nil {
-				size += aws.ToInt64(found.Dynamodb.SizeBytes)
-			}
-		}
-		switch {
-		case size > maxPage && n > 1:
-			s.limit = max(1, n/2)
-			continue
-		case size <= maxPage/2 && n == s.limit:
-			s.limit = min(2*s.limit, maxRecords)
-		}
-		return out, nil
-	}
 }
 
 func (r *reader) submit(ctx context.Context, s *shard, found []types.Record) error {

@@ -132,7 +132,7 @@ func (w *worker) deliver(ctx context.Context, batch []record) {
 			return
 		}
 		w.poller.handled.Add(int64(done))
-		w.poller.end(batch[:done])
+		w.poller.pending.Add(int64(-done))
 		batch = batch[done:]
 		switch {
 		case len(batch) == 0:
@@ -238,7 +238,7 @@ func (w *worker) giveUp(batch []record, condition string, invocations int, cause
 	p.mu.Lock()
 	p.deadLetters = append(p.deadLetters, letter)
 	p.mu.Unlock()
-	p.end(batch)
+	p.pending.Add(-int64(len(batch)))
 }
 
 // backOff waits before the next attempt, or until ctx is done.

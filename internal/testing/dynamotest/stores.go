@@ -111,5 +111,14 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 	})
 }
 
+// NoIndex is the index of tests without vectors.
+type NoIndex struct{}
+
+// Delete deletes nothing.
+func (NoIndex) Delete(context.Context, conversation.UserID, int64, []string) error { return nil }
+
+// Drop deletes nothing.
+func (NoIndex) Drop(context.Context, conversation.UserID, int64) (int, error) { return 0, nil }
+
 // Now is the time at which the clock of a test begins.
 var Now = time.Date(2026, 2, 5, 18, 30, 0, 0, time.UTC)

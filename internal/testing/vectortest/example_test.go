@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/testing/vectortest"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -78,9 +79,9 @@ func TestExtending(t *testing.T) {
 	if diff := cmp.Diff(all, arguments); diff != "" {
 		t.Errorf("arguments (-want +got)\n%s", diff)
 	}
-	indexes := New(vectortest.NewIndex(vectortest.Dimensions), vector.Model{})
+	indexes := New(pineconetest.Client(t, vectortest.Dimensions), vector.Model{})
 	records := []vector.Record{{ID: "m", Dense: []float32{1, 0}}}
-	if err := indexes.Serving.Upsert(t.Context(), "ann", 0, records); err != nil || indexes.Source() != "memory" {
+	if err := indexes.Serving.Upsert(t.Context(), "ann", 0, records); err != nil || indexes.Source() != "pinecone" {
 		t.Errorf("the indexes of a stage that has one: %v", err)
 	}
 }
@@ -96,5 +97,5 @@ func readFile(t *testing.T, path ...string) string {
 
 func TestConforms(t *testing.T) {
 	t.Parallel()
-	vectortest.Run(t, func(*testing.T) vector.Index { return vectortest.NewIndex(vectortest.Dimensions) })
+	vectortest.Run(t, func(t *testing.T) vector.Index { return pineconetest.Client(t, vectortest.Dimensions) })
 }

@@ -1,5 +1,4 @@
-// Package vectortest is the conformance suite of a vector index, and an index in memory that passes it. The suite tests
-// what vector.Index asks of an implementation.
+// Package vectortest is the conformance suite of a vector index. It tests what vector.Index asks of an implementation.
 package vectortest
 
 import (
@@ -17,6 +16,12 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/vector"
 )
+
+// space is a user and a generation.
+type space struct {
+	user       conversation.UserID
+	generation int64
+}
 
 // Dimensions is the dimension of the vectors of the suite.
 const Dimensions = 2
