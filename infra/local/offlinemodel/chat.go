@@ -79,12 +79,12 @@ func (m *model) sentences(p prompt, asked question, found []passage) []string {
 	said := []string{ownMark, echo(p.query)}
 	forward := m.forms.has("planning", p.query)
 	if len(asked.stems) == 0 && len(found) == 0 {
-		found = firstOf(p.passages, maxQuotes, func(q passage) bool { return q.source == fromTool })
+		found = firstOf(p.passages, maxQuotes, func(q passage) bool { return q.isFound })
 	}
 	var recent []passage
 	if forward {
 		recent = firstOf(p.passages, 2, func(q passage) bool {
-			return q.source == fromActivity && !slices.ContainsFunc(found, func(f passage) bool { return f.text == q.text })
+			return q.isActivity && !slices.ContainsFunc(found, func(f passage) bool { return f.text == q.text })
 		})
 	}
 	if len(found) == 0 {
@@ -134,9 +134,6 @@ func quote(passages []passage) string {
 	quotes := make([]string, len(passages))
 	for i, p := range passages {
 		quotes[i] = `"` + clip(strings.Trim(p.text, "\". "), maxQuoteBytes) + `"`
-		if p.label != "" {
-			quotes[i] = "[" + clip(p.label, maxEchoBytes) + "]: " + quotes[i]
-		}
 	}
 	return strings.Join(quotes, "; ") + "."
 }

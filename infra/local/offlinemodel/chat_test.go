@@ -70,7 +70,7 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 		"Japan?\n\nPlease respond naturally."
 	tagged := "<conversation-history>\n<conversation label=\"Yesterday\">\n[human 18:02] My deadlift stalled at " +
 		"140 kg\n[you 18:03] Rest more.\n</conversation>\n</conversation-history>"
-	const designer = `[Program Designer - 2 hours ago]: "The user said: I want to swap barbell hip thrusts for ` +
+	const designer = `"[Program Designer - 2 hours ago]: The user said: I want to swap barbell hip thrusts for ` +
 		`banded glute bridges`
 	tests := []struct {
 		name, system, question string
@@ -111,7 +111,7 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 		},
 		{
 			"a labelled message", "# RELEVANT\n[Coach - yesterday, user] My stove burns gas", "What does my stove burn?",
-			[]string{`[Coach - yesterday, user]: "My stove burns gas"`},
+			[]string{`"[Coach - yesterday, user] My stove burns gas"`},
 			nil,
 		},
 		{
@@ -174,8 +174,7 @@ func TestChatSearchesOnceForThePast(t *testing.T) {
 	}
 	for result, want := range map[string]string{
 		`{"messages":[{"when":"2026-01-03T10:00:00.000Z","context":"coach_conversation","role":"user","content":"The ` +
-			`marathon shoes in size 43 fit me best."}]}`: `[coach conversation - 2026-01-03T10:00:00.000Z]: "The ` +
-			`marathon shoes in size 43 fit me best"`,
+			`marathon shoes in size 43 fit me best."}]}`: `"The marathon shoes in size 43 fit me best"`,
 		`{"messages":[]}`: "I searched our conversations and found nothing",
 	} {
 		second := request

@@ -2,10 +2,8 @@ package pineconelocal
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -39,7 +37,7 @@ func (x *index) query(in, out message) error {
 	if q.keep, err = parseFilter(in.object("filter").AsMap()); err != nil {
 		return err
 	}
-	for _, m := range topK(x.namespace(in).records, k, q) {
+	for _, m := range q.topK(x.namespace(in).records, k) {
 		o := out.add("matches")
 		o.set("id", m.record.id)
 		o.set("score", m.score)
@@ -64,38 +62,17 @@ func compareMatches(a, b match) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), strings.Compare(a.record.id, b.record.id))
 }
 
-// recordsPerWorker is the least work that is worth a goroutine.
-const recordsPerWorker = 2048
-
-// topK returns the k best of the records that the target keeps, the best first. It scans them in parallel. No two
-// matches are equal, so the answer doesn't depend on how the work is split.
-func topK(records []*record, k int, q target) []match {
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(records)/recordsPerWorker))
-	found := make([][]match, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		part := records[w*len(records)/workers : (w+1)*len(records)/workers]
-		wg.Go(func() { found[w] = q.scan(part, k) })
-	}
-	wg.Wait()
-	all := slices.Concat(found...)
-	slices.SortFunc(all, compareMatches)
-	return all[:min(k, len(all))]
-}
-
-// scan returns the k best matches in their order.
-func (q target) scan(records []*record, k int) []match {
+// topK returns the k best of the records that the target keeps, the best first.
+func (q target) topK(records []*record, k int) []match {
 	var best []match
 	for _, r := range records {
 		if !q.keep(r.fields) {
 			continue
 		}
 		m := match{r, dot(q.dense, r.dense) + float32(q.sparse.Dot(r.sparse))}
-		i, _ := slices.BinarySearchFunc(best, m, compareMatches)
-		if i == k {
-			continue
+		if i, _ := slices.BinarySearchFunc(best, m, compareMatches); i < k {
+			best = slices.Insert(best[:min(len(best), k-1)], i, m)
 		}
-		best = slices.Insert(best[:min(len(best), k-1)], i, m)
 	}
 	return best
 }

@@ -157,7 +157,7 @@ func TestQueryEqualsFullSort(t *testing.T) {
 	})
 }
 
-// TestQueryOfManyEqualsFullSort has enough records to be scanned by several workers, and many equal scores.
+// TestQueryOfManyEqualsFullSort has many records with equal scores.
 func TestQueryOfManyEqualsFullSort(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
