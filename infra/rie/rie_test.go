@@ -9,17 +9,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/infra/rie"
+	"github.com/throughline/throughline/infra/launch"
 )
 
 // start runs a function until the test ends.
-func start(t testing.TB, bootstrap string, environment ...string) *rie.Emulator {
+func start(t testing.TB, bootstrap string, environment ...string) *emulator {
 	t.Helper()
 	return startWith(t, bootstrap, 1024, environment...)
 }
 
 // startWith runs a function with a memory in MB until the test ends.
-func startWith(t testing.TB, bootstrap string, memory int, environment ...string) *rie.Emulator {
+func startWith(t testing.TB, bootstrap string, memory int, environment ...string) *emulator {
 	t.Helper()
 	e := run(t, bootstrap, memory, environment...)
 	t.Cleanup(func() {
@@ -34,7 +34,7 @@ func startWith(t testing.TB, bootstrap string, memory int, environment ...string
 }
 
 // functionOutput returns what the function printed, without the emulator's lines and the metrics.
-func functionOutput(e *rie.Emulator) string {
+func functionOutput(e *emulator) string {
 	var own []string
 	for line := range strings.Lines(e.Output()) {
 		if !strings.Contains(line, "(rapid)") && !strings.Contains(line, "RequestId:") && !strings.Contains(line, `"_aws"`) {
@@ -45,13 +45,13 @@ func functionOutput(e *rie.Emulator) string {
 }
 
 // run runs a function that the caller stops.
-func run(t testing.TB, bootstrap string, memory int, environment ...string) *rie.Emulator {
+func run(t testing.TB, bootstrap string, memory int, environment ...string) *emulator {
 	t.Helper()
-	emulator, err := rie.Find(t.Context())
+	emulator, err := findEmulator(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := rie.Start(t.Context(), emulator, rie.Function{
+	e, err := startEmulator(t.Context(), emulator, emulated{
 		Bootstrap: bootstrap, Environment: environment, Timeout: 2 * time.Minute, MemoryMB: memory,
 	})
 	if err != nil {
@@ -62,7 +62,7 @@ func run(t testing.TB, bootstrap string, memory int, environment ...string) *rie
 
 func echo(t testing.TB) string {
 	t.Helper()
-	binaries, err := rie.Build(t.Context(), t.TempDir(), "./infra/rie/testdata/echo")
+	binaries, err := launch.BuildFunctions(t.Context(), t.TempDir(), "./infra/rie/testdata/echo")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestInvokeReturnsTheFunctionsError(t *testing.T) {
 	t.Parallel()
 	e := start(t, echo(t))
 	_, err := e.Invoke(t.Context(), []byte(`{"fail":true}`))
-	var failed *rie.Error
+	var failed *functionError
 	if !errors.As(err, &failed) || failed.Type != "errorString" || failed.Message != "as asked" {
 		t.Errorf("got %v, want the function's error", err)
 	}

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/throughline/throughline"
+	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/collector"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/infra/rie"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
@@ -33,7 +33,7 @@ const user = "user-1"
 // server checks the permissions of each function's role.
 type system struct {
 	table, erasures, token string
-	functions              map[string]*rie.Emulator
+	functions              map[string]*emulator
 	// spans has the spans of all functions.
 	spans *collector.Collector
 }
@@ -60,7 +60,7 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 	s := &system{
 		token: token, table: dynamodbtest.Table(t, table.CreateTableInput("")),
 		erasures:  dynamodbtest.Table(t, dynamo.CreateLedgerInput("")),
-		functions: map[string]*rie.Emulator{}, spans: collector.New(),
+		functions: map[string]*emulator{}, spans: collector.New(),
 	}
 	for i, bootstrap := range build(t, deployed.Functions) {
 		f := deployed.Functions[i]
@@ -75,7 +75,7 @@ func build(t testing.TB, functions []template.Function) []string {
 	for _, f := range functions {
 		packages = append(packages, "./functions/"+f.Name)
 	}
-	binaries, err := rie.Build(t.Context(), t.TempDir(), packages...)
+	binaries, err := launch.BuildFunctions(t.Context(), t.TempDir(), packages...)
 	if err != nil {
 		t.Fatal(err)
 	}

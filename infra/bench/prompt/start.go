@@ -22,7 +22,6 @@ import (
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/infra/rie"
 )
 
 // starts is how long functions take from the start of their process to their first request for an invocation.
@@ -106,7 +105,7 @@ func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*pro
 	for _, f := range deployed.Functions {
 		packages = append(packages, "./functions/"+f.Name)
 	}
-	binaries, err := rie.Build(ctx, folder, packages...)
+	binaries, err := launch.BuildFunctions(ctx, folder, packages...)
 	if err != nil {
 		return nil, nil, err
 	}

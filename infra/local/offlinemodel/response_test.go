@@ -136,7 +136,7 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		said            = `,"messages":[{"role":"user","content":"hi"}]`
 		input           = `,"input":"hi"`
 		call            = `"type":"function_call","call_id":"c"`
-		result          = `"type":"function_call_output","call_id":"c"`
+		result          = `"type":"function_call_output","call_id":"c","output":"x"`
 		cache           = `"prompt_cache_options":{"mode":`
 		chatTool        = `,"tools":[{"type":"function","function":{"name":"f"}}]`
 	)
@@ -170,8 +170,8 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"response, limit":        {responses, `"model":"gpt-6-sol","max_output_tokens":15` + input, 400, "max_output_tokens"},
 		"response, no input":     {responses, `"model":"gpt-6-sol"`, 400, "messages"},
 		"response, item":         {responses, `"model":"gpt-6-sol","input":[{"type":"file_ref"}]`, 400, "file_ref"},
-		"response, no result":    {responses, `"model":"gpt-6-sol","input":[{` + call + `}]`, 400, "No tool output"},
-		"response, no call":      {responses, `"model":"gpt-6-sol","input":[{` + result + `}]`, 400, "No tool call"},
+		"response, no result":    {responses, `"model":"gpt-6-sol","input":[{` + call + `}]`, 400, "tool messages"},
+		"response, no call":      {responses, `"model":"gpt-6-sol","input":[{` + result + `}]`, 400, "a preceding"},
 		"cache key":              {responses, `"model":"gpt-6-sol","prompt_cache_key":"` + key64 + `"` + input, 200, ""},
 		"long cache key":         {responses, `"model":"gpt-4o","prompt_cache_key":"x` + key64 + `"` + input, 400, "long"},
 		"cache options, GPT-5.5": {responses, `"model":"gpt-5.5",` + cache + `"explicit"}` + input, 400, "options"},

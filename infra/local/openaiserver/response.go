@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 )
@@ -129,26 +128,17 @@ func (r *responseRequest) chat() (*chatRequest, error) {
 	return out, out.validate()
 }
 
-// messages are the input's items as messages. A call of a tool needs its result, and a result its call.
+// messages are the input's items as messages.
 func (r *responseRequest) messages() ([]chatMessage, error) {
 	var out []chatMessage
 	if r.Instructions != "" {
 		out = append(out, chatMessage{Role: "system", Content: messageContent{present: true, text: r.Instructions}})
 	}
-	results := map[string]bool{}
-	for _, item := range r.Input {
-		results[item.CallID] = results[item.CallID] || item.Type == "function_call_output"
-	}
-	var called []string
 	for i, item := range r.Input {
 		switch item.Type {
 		case "", "message":
 			out = append(out, chatMessage{Role: item.Role, Content: item.Content})
 		case "function_call":
-			if !results[item.CallID] {
-				return nil, badRequest("input", "No tool output found for function call %s.", item.CallID)
-			}
-			called = append(called, item.CallID)
 			call := toolCall{ID: item.CallID, Type: "function", Function: functionCall{item.Name, item.Arguments}}
 			if n := len(out); n == 0 || len(out[n-1].ToolCalls) == 0 {
 				out = append(out, chatMessage{Role: "assistant"})
@@ -156,9 +146,6 @@ func (r *responseRequest) messages() ([]chatMessage, error) {
 			last := &out[len(out)-1]
 			last.ToolCalls = append(last.ToolCalls, call)
 		case "function_call_output":
-			if !slices.Contains(called, item.CallID) {
-				return nil, badRequest("input", "No tool call found for function call output with call_id %s.", item.CallID)
-			}
 			out = append(out, chatMessage{Role: "tool", ToolCallID: item.CallID, Content: item.Output})
 		case "reasoning": // hidden, so it changes nothing
 		default:

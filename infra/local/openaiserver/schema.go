@@ -91,90 +91,53 @@ func checkFormat(format jsonSchema) error {
 // build returns a value of the schema that is as near to the wish as it can be. text is the wish for a required string
 // that has none.
 func (s *schema) build(wish any, text string) any {
-	if s.Enum != nil {
-		if slices.ContainsFunc(s.Enum, func(listed any) bool { return reflect.DeepEqual(listed, wish) }) {
-			return wish
-		}
-		return s.Enum[0]
+	if len(s.AnyOf) > 0 {
+		i := slices.IndexFunc(s.AnyOf, func(v *schema) bool { return slices.Contains(v.Type, "null") == (wish == nil) })
+		return s.AnyOf[max(0, i)].build(wish, text)
 	}
-	for _, allows := range []func(*schema) bool{
-		func(v *schema) bool { return slices.Contains(v.Type, kindOf(wish)) },
-		func(v *schema) bool { return !slices.Contains(v.Type, "null") },
-	} {
-		if i := slices.IndexFunc(s.AnyOf, allows); i >= 0 {
-			return s.AnyOf[i].build(wish, text)
-		}
-	}
-	switch s.kind(wish) {
-	case "object":
-		return s.object(wish, text)
-	case "array":
-		wishes, _ := wish.([]any)
-		built := []any{}
-		for _, w := range wishes {
-			if s.Items != nil {
-				w = s.Items.build(w, "")
+	listed := func(v any) bool { return reflect.DeepEqual(v, wish) }
+	switch w := wish.(type) {
+	case map[string]any:
+		built := map[string]any{}
+		for name, property := range s.Properties {
+			if wished := w[name]; wished != nil || slices.Contains(s.Required, name) {
+				built[name] = property.build(wished, text)
 			}
-			built = append(built, w)
 		}
 		return built
-	case "string":
-		said, _ := wish.(string)
-		return strings.ToValidUTF8(said, "")
-	case "integer", "number":
-		n, _ := wish.(float64)
-		return n
-	case "boolean":
-		return wish == true
-	case "null":
-		return nil
+	case []any:
+		for i := range w {
+			w[i] = s.Items.build(w[i], "")
+		}
+		return w
+	case nil:
+		return s.least(text)
+	}
+	if s.Enum != nil && !slices.ContainsFunc(s.Enum, listed) {
+		return s.Enum[0]
 	}
 	return wish
 }
 
-// object has the known properties that are wished, and all that are required.
-func (s *schema) object(wish any, text string) any {
-	wishes, _ := wish.(map[string]any)
-	built := map[string]any{}
-	for name, property := range s.Properties {
-		required := slices.Contains(s.Required, name)
-		wished, ok := wishes[name]
-		if !ok && required && property.kind(nil) == "string" {
-			wished = text
-		}
-		if wished != nil || required {
-			built[name] = property.build(wished, text)
-		}
+// least is the value of a required property that nothing is wished for.
+func (s *schema) least(text string) any {
+	switch {
+	case s.Enum != nil:
+		return s.Enum[0]
+	case len(s.Type) == 0 || slices.Contains(s.Type, "null"):
+		return nil
 	}
-	return built
-}
-
-// kind is the type to build: the wish's where the schema allows it, else null, else the first.
-func (s *schema) kind(wish any) string {
-	switch wished := kindOf(wish); {
-	case len(s.Type) == 0:
-		return ""
-	case slices.Contains(s.Type, wished):
-		return wished
+	switch s.Type[0] {
+	case "object":
+		return s.build(map[string]any{}, text)
+	case "array":
+		return []any{}
+	case "string":
+		return text
+	case "boolean":
+		return false
 	}
-	return s.Type[0]
-}
-
-// kindOf names the JSON type of a wish.
-func kindOf(wish any) string {
-	switch wish.(type) {
-	case map[string]any:
-		return "object"
-	case []any:
-		return "array"
-	case string:
-		return "string"
-	case bool:
-		return "boolean"
-	case float64:
-		return "number"
-	}
-	return "null"
+	return 0
 }
 
 // structured answers with JSON of the request's schema.

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/eventbus"
@@ -30,8 +31,8 @@ import (
 
 const tableTimeout = 30 * time.Second
 
-// service has the addresses of a dependency. Tests and tools use the direct one. The functions use the injected one,
-// which goes through the fault injector. If the service has no injector, both addresses are the same.
+// service has the addresses of a dependency. Tests and tools use the direct one, and the functions the injected one,
+// which goes through the fault injector. The index and the offline model have one address, with an injector.
 type service struct {
 	direct, injected string
 	injector         *faults.Injector
@@ -229,45 +230,17 @@ func (s *services) startEvents(ctx context.Context) (err error) {
 	return err
 }
 
-// startPinecone serves the data plane at two addresses, directly and through an injector.
-func (s *services) startPinecone(ctx context.Context) error {
+// startPinecone serves the data plane through an injector.
+func (s *services) startPinecone(ctx context.Context) (err error) {
 	if host := s.cfg.Pinecone.IndexHost; host != "" {
 		s.pinecone = service{direct: host, injected: host, about: "named by PINECONE_INDEX_HOST"}
 		return nil
 	}
-	index, err := s.openIndex("pinecone", s.cfg.OpenAI.Embedding.Dimensions) //nolint:contextcheck // it outlives the start
-	if err != nil {
-		return err
-	}
-	direct, err := listen(ctx, 0)
-	if err != nil {
-		return err
-	}
-	injected, err := listen(ctx, 0)
-	if err != nil {
-		return errors.Join(err, direct.Close())
-	}
 	injector := faults.NewInjector(2)
-	s.serveIndex(func() error { return index.Serve(direct) })
-	s.serveIndex(func() error { return index.Serve(injected, injector.Interceptor()) })
+	address, err := s.serveIndex(ctx, "pinecone", s.cfg.OpenAI.Embedding.Dimensions, injector.Interceptor())
 	about := "Pinecone data plane, dotproduct, " + s.cfg.where()
-	s.pinecone = service{direct: address(direct), injected: address(injected), injector: injector, about: about}
-	return nil
-}
-
-// openIndex opens a local index that keeps its vectors in a folder of that name.
-func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Server, error) {
-	dir, err := s.cfg.dataFolder(folder)
-	if err != nil {
-		return nil, err
-	}
-	opts := pineconelocal.Options{Dimension: dimension, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces}
-	index, err := pineconelocal.New(opts)
-	if err != nil {
-		return nil, fmt.Errorf("start Pinecone data plane: %w", err)
-	}
-	s.indexes = append(s.indexes, index)
-	return index, nil
+	s.pinecone = service{direct: address, injected: address, injector: injector, about: about}
+	return err
 }
 
 // ownHost is the host of a next index that the stack serves itself, as in
@@ -275,78 +248,79 @@ func (s *services) openIndex(folder string, dimension int) (*pineconelocal.Serve
 const ownHost = "local"
 
 // startNextIndex serves the next index where it has no host of its own.
-func (s *services) startNextIndex(ctx context.Context) error {
+func (s *services) startNextIndex(ctx context.Context) (err error) {
 	next := s.cfg.Pinecone.Next
 	if next.Host == "" {
 		return nil
 	}
 	if next.Host == ownHost {
-		index, err := s.openIndex("pinecone-next", next.Embedding.Dimensions) //nolint:contextcheck // it outlives the start
-		if err != nil {
+		if next.Host, err = s.serveIndex(ctx, "pinecone-next", next.Embedding.Dimensions); err != nil {
 			return err
 		}
-		l, err := listen(ctx, 0)
-		if err != nil {
-			return err
-		}
-		s.serveIndex(func() error { return index.Serve(l) })
-		next.Host = address(l)
 		s.printer.print("next index", next.Host, "for vectors of "+next.Embedding.Version())
 	}
 	s.nextIndex = next.String()
 	return nil
 }
 
-func (s *services) serveIndex(serve func() error) {
+// serveIndex serves a local index that keeps its vectors in a folder of that name, and returns its address.
+func (s *services) serveIndex(ctx context.Context, folder string, dimension int,
+	interceptors ...grpc.UnaryServerInterceptor,
+) (string, error) {
+	dir, err := s.cfg.dataFolder(folder)
+	if err != nil {
+		return "", err
+	}
+	opts := pineconelocal.Options{Dimension: dimension, DataDir: dir, MaxNamespaces: s.cfg.MaxNamespaces}
+	index, err := pineconelocal.New(opts)
+	if err != nil {
+		return "", fmt.Errorf("start Pinecone data plane: %w", err)
+	}
+	s.indexes = append(s.indexes, index)
+	l, err := listen(ctx, 0)
+	if err != nil {
+		return "", err
+	}
 	s.supervisor.run(func(context.Context) error {
-		if err := serve(); err != nil && !errors.Is(err, net.ErrClosed) {
+		if err := index.Serve(l, interceptors...); err != nil && !errors.Is(err, net.ErrClosed) {
 			return fmt.Errorf("serve Pinecone data plane: %w", err)
 		}
 		return nil
 	})
+	return address(l), nil
 }
 
 // startOpenAI serves the offline model, or forwards to the services that the user named. One injector disturbs chat
 // and embeddings alike.
 func (s *services) startOpenAI(ctx context.Context) (err error) {
 	injector := faults.NewInjector(3)
-	var offline string
-	if s.cfg.OpenAIBaseURL == "" || s.cfg.EmbeddingBaseURL == "" {
-		l, err := listen(ctx, 0)
-		if err != nil {
-			return err
-		}
-		s.supervisor.serve(l, localOnly(offlinemodel.Handler()))
-		offline = address(l) + "/v1"
-	}
-	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL), offline); err != nil {
+	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL)); err != nil {
 		return err
 	}
 	if s.cfg.EmbeddingBaseURL == s.cfg.OpenAIBaseURL { // one address, and so one key
 		s.embedding = s.openai
 		return nil
 	}
-	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", string(s.cfg.EmbeddingBaseURL), offline)
+	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", string(s.cfg.EmbeddingBaseURL))
 	return err
 }
 
-// model returns the model service that a variable names, or the offline model.
-func (s *services) model(ctx context.Context, injector *faults.Injector, variable, named, offline string,
-) (one service, err error) {
-	one = service{direct: named, injector: injector, about: "named by " + variable}
+// model serves the model service that a variable names, or the offline model.
+func (s *services) model(ctx context.Context, injector *faults.Injector, variable, named string) (service, error) {
+	handler, path, about := offlinemodel.Handler(), "/v1", "offline model, "+offlinemodel.ModelID
+	if named != "" {
+		proxy, err := faults.Proxy(named)
+		if err != nil {
+			return service{}, err
+		}
+		handler, path, about = proxy, "", "named by "+variable
+	}
+	address, err := s.serve(ctx, injector.Handler(handler, faults.OpenAIFailures()))
+	one := service{direct: named, injected: address + path, injector: injector, about: about}
 	if named == "" {
-		one.direct, one.about = offline, "offline model, "+offlinemodel.ModelID
+		one.direct = one.injected
 	}
-	one.injected, err = s.injectOpenAI(ctx, injector, one.direct)
 	return one, err
-}
-
-func (s *services) injectOpenAI(ctx context.Context, injector *faults.Injector, base string) (string, error) {
-	proxy, err := faults.Proxy(base)
-	if err != nil {
-		return "", err
-	}
-	return s.serve(ctx, injector.Handler(proxy, faults.OpenAIFailures()))
 }
 
 // serve serves a handler at a free port and returns its address.

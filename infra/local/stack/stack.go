@@ -197,7 +197,7 @@ func (s *Stack) openAPI() error {
 // URL is the address of the HTTP API.
 func (s *Stack) URL() string { return s.url }
 
-// Info says where everything is. Its addresses have no fault injector in front of them.
+// Info says where everything is. The address of the table has no fault injector in front of it.
 type Info struct {
 	TableName        string            `json:"tableName"`
 	DynamoDBEndpoint string            `json:"dynamodbEndpoint"`

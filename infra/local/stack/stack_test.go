@@ -143,8 +143,8 @@ func functionsGetTheirEnvironment(t *testing.T, f *fixture) {
 		t.Errorf("coach %+v", coach)
 	}
 	info := f.stack.Info()
-	if coach.DynamoDBEndpoint == info.DynamoDBEndpoint || coach.Pinecone.IndexHost == info.PineconeHost ||
-		coach.OpenAI.BaseURL == info.OpenAIBaseURL || coach.LambdaEndpoint != info.LambdaEndpoint {
+	if coach.DynamoDBEndpoint == info.DynamoDBEndpoint || coach.Pinecone.IndexHost != info.PineconeHost ||
+		coach.OpenAI.BaseURL != info.OpenAIBaseURL || coach.LambdaEndpoint != info.LambdaEndpoint {
 		t.Errorf("the functions do not pass the fault injectors: %+v", coach)
 	}
 }

@@ -1,7 +1,4 @@
-// Package rie runs a function's binary as Lambda does, without Docker, under the Runtime Interface Emulator that comes
-// with the SAM CLI. Unlike a call of a handler, this tests that the binary starts, speaks the runtime interface and
-// reads its environment.
-package rie
+package rie_test
 
 import (
 	"bytes"
@@ -10,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"sync"
 	"syscall"
@@ -30,9 +31,9 @@ const (
 	invokePath = "/2015-03-31/functions/function/invocations"
 )
 
-// Emulator runs one function. It is safe for concurrent use and, like a Lambda environment, runs one invocation at a
+// emulator runs one function. It is safe for concurrent use and, like a Lambda environment, runs one invocation at a
 // time.
-type Emulator struct {
+type emulator struct {
 	// URL is the endpoint of a Lambda API with one function, named "function".
 	URL string
 
@@ -42,8 +43,8 @@ type Emulator struct {
 	invoking sync.Mutex
 }
 
-// Function describes the function that an emulator runs.
-type Function struct {
+// emulated describes the function that an emulator runs.
+type emulated struct {
 	// Bootstrap is the path of the binary, as Build returns it.
 	Bootstrap string
 	// Environment holds "NAME=value" for each variable. Nothing of this process's environment is added.
@@ -54,9 +55,9 @@ type Function struct {
 	MemoryMB int
 }
 
-// Start starts the emulator at a path that Find returned, on a free port of the loopback interface. The function
-// itself starts with the first invocation.
-func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) {
+// startEmulator starts the emulator at a path that findEmulator returned, on a free port of the loopback interface. The
+// function itself starts with the first invocation.
+func startEmulator(ctx context.Context, program string, f emulated) (*emulator, error) {
 	invokeAddress, err := launch.FreeAddress()
 	if err != nil {
 		return nil, err
@@ -65,9 +66,9 @@ func Start(ctx context.Context, emulator string, f Function) (*Emulator, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Emulator{URL: "http://" + invokeAddress, output: &lockedBuffer{}}
+	e := &emulator{URL: "http://" + invokeAddress, output: &lockedBuffer{}}
 	//nolint:contextcheck,noctx // it outlives the start; Stop ends it
-	e.command = exec.Command(emulator,
+	e.command = exec.Command(program,
 		"--runtime-interface-emulator-address", invokeAddress, "--runtime-api-address", runtimeAddress, f.Bootstrap)
 	e.command.Env = append([]string{
 		"AWS_LAMBDA_FUNCTION_TIMEOUT=" + strconv.Itoa(int(f.Timeout/time.Second)),
@@ -104,18 +105,18 @@ func awaitListener(ctx context.Context, address string) error {
 	}
 }
 
-// Error is the answer of a function that failed: Lambda's JSON object of an error.
-type Error struct {
+// functionError is the answer of a function that failed: Lambda's JSON object of an error.
+type functionError struct {
 	Type    string `json:"errorType"`
 	Message string `json:"errorMessage"`
 }
 
 // Error names the type and the message.
-func (e *Error) Error() string { return e.Type + ": " + e.Message }
+func (e *functionError) Error() string { return e.Type + ": " + e.Message }
 
 // Invoke sends one event and returns the function's answer; it reads a streamed answer to its end. A function's own
-// error is an *Error.
-func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
+// error is an *functionError.
+func (e *emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	e.invoking.Lock()
 	defer e.invoking.Unlock()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL+invokePath, bytes.NewReader(event))
@@ -135,7 +136,7 @@ func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 		return nil, fmt.Errorf("invoke: status %d: %s", response.StatusCode, payload)
 	}
 	// The emulator answers 200 for errors too, and without the service's header: only the object's fields show it.
-	var failed Error
+	var failed functionError
 	if json.Unmarshal(payload, &failed) == nil && failed.Type != "" {
 		return nil, &failed
 	}
@@ -143,10 +144,10 @@ func (e *Emulator) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 }
 
 // Output returns what the emulator and its function have printed so far.
-func (e *Emulator) Output() string { return e.output.String() }
+func (e *emulator) Output() string { return e.output.String() }
 
 // Stop ends the function and its emulator. One that does not end in time is killed, which is an error.
-func (e *Emulator) Stop() error {
+func (e *emulator) Stop() error {
 	if err := e.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("stop emulator: %w", err)
 	}
@@ -174,4 +175,42 @@ func (b *lockedBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buf.String()
+}
+
+// findEmulator returns the path of the emulator for this machine's processor, inside the SAM CLI's wheel. It installs
+// the SAM CLI with "make venv" if it is not installed.
+func findEmulator(ctx context.Context) (string, error) {
+	root, err := launch.ModuleRoot(ctx)
+	if err != nil {
+		return "", err
+	}
+	name, ok := map[string]string{"amd64": "aws-lambda-rie-x86_64", "arm64": "aws-lambda-rie-arm64"}[runtime.GOARCH]
+	if !ok || runtime.GOOS != "linux" {
+		return "", fmt.Errorf("find emulator: there is none for %s/%s", runtime.GOOS, runtime.GOARCH)
+	}
+	install := exec.CommandContext(ctx, "make", "--no-print-directory", "venv")
+	install.Dir = root
+	if out, err := install.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("install the SAM CLI: %w\n%s", err, out)
+	}
+	found, err := filepath.Glob(filepath.Join(root, ".cache/venv/lib/python3*/site-packages/samcli/local/rapid", name))
+	if err != nil || len(found) != 1 {
+		return "", errors.Join(fmt.Errorf("find emulator: the SAM CLI has %d of %s", len(found), name), err)
+	}
+	return executable(found[0])
+}
+
+// executable makes the file executable, which installing from a wheel may not do.
+func executable(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("find emulator: %w", err)
+	}
+	const run fs.FileMode = 0o111
+	if info.Mode()&run == 0 {
+		if err := os.Chmod(path, info.Mode()|run); err != nil {
+			return "", fmt.Errorf("make emulator executable: %w", err)
+		}
+	}
+	return path, nil
 }
