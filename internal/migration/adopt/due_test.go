@@ -18,7 +18,6 @@ import (
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
-	"github.com/throughline/throughline/internal/testing/vectortest"
 )
 
 // TestAdoptedSessionsAreDue moves a session of the app's own there and back while its users and the app write, in
@@ -97,7 +96,7 @@ func (d *dueSession) steps() map[string]func(*testing.T) {
 			if err != nil || len(messages) == 0 {
 				return
 			}
-			erasure := stores.Erasure(vectortest.NewIndexes(), time.Now)
+			erasure := stores.Erasure(dynamotest.NoIndex{}, time.Now)
 			err = fault.IgnoreNotFound(erasure.DeleteMessage(t.Context(), d.user, d.s.ID, messages[0].ID))
 			if err != nil {
 				t.Error(err)
