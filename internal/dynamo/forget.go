@@ -62,6 +62,7 @@ func traceOf(m longterm.Memory, at time.Time) table.Item {
 	it := table.Item{table.AttrMemoryID: table.StringAttr(m.ID), table.AttrAskedAt: table.TimeAttr(at)}
 	it.SetBytes(table.AttrLikeness, f.Content.Bytes())
 	it.SetBytes(table.AttrAboutWords, f.About.Bytes())
+	it.SetBytes(table.AttrNames, f.Names.Bytes())
 	if f.Rejected {
 		it[table.AttrRejected] = table.BoolAttr(true)
 	}
@@ -74,6 +75,7 @@ func forgottenOf(it table.Item) longterm.Forgotten {
 	f := longterm.Forgotten{
 		Content: longterm.LikenessOf(it.Bytes(table.AttrLikeness)),
 		About:   longterm.LikenessOf(it.Bytes(table.AttrAboutWords)),
+		Names:   longterm.LikenessOf(it.Bytes(table.AttrNames)),
 		At:      it.Time(table.AttrAskedAt), Rejected: it.Bool(table.AttrRejected),
 	}
 	if f.At.IsZero() {
@@ -93,7 +95,7 @@ func (s *DeletionStore) ForgottenDue(ctx context.Context, d sweep.Due) (erasure.
 	}
 	it, _ := records.Current(d.User, dueKey(d))
 	return erasure.Forgetting{
-		MessageIDs: it.Strings(table.AttrMessageIDs), AskedAt: it.Time(table.AttrAskedAt),
+		MessageIDs: it.Strings(table.AttrMessageIDs), What: forgottenOf(it), AskedAt: it.Time(table.AttrAskedAt),
 		DeletedAt: it.Time(table.AttrDeletedAt),
 	}, true, nil
 }

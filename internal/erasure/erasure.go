@@ -194,6 +194,7 @@ type Deps struct {
 	// Memories and Todos leave no trace of what is deleted: the user may say it again.
 	Memories longterm.Collection[longterm.Memory]
 	Todos    longterm.Collection[longterm.Todo]
+	CheckIns longterm.Collection[longterm.CheckIn]
 	Index    Index
 	// Ledger is nil where nothing is to be erased again after a restore.
 	Ledger  Ledger

@@ -26,6 +26,8 @@ const (
 // Forgetting is what the user asked to forget: messages, up to a moment.
 type Forgetting struct {
 	MessageIDs []string
+	// What is the likeness of the memory, empty where there was none.
+	What longterm.Forgotten
 	// AskedAt is when the user asked for it, zero where it is the time of the newest of the messages. DeletedAt is when it
 	// was begun.
 	AskedAt, DeletedAt time.Time
@@ -59,7 +61,45 @@ func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, 
 			return all, err
 		}
 	}
-	return all, nil
+	return all, s.forgetRecords(ctx, user, f)
+}
+
+// forgetRecords deletes the todos and check-ins that mention a forgotten memory and were stored before the user asked to
+// forget it.
+func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f Forgetting) error {
+	isGone := func(text string, at time.Time) bool { return f.What.Mentions(text) && !at.After(f.What.At) }
+	if err := forgetIn(ctx, user, s.Todos, func(t longterm.Todo) (string, bool) {
+		return t.ID, isGone(t.Content, t.CreatedAt)
+	}); err != nil {
+		return err
+	}
+	return forgetIn(ctx, user, s.CheckIns, func(c longterm.CheckIn) (string, bool) {
+		return c.ID, isGone(c.Note, c.Timestamp)
+	})
+}
+
+// forgetIn deletes records of a collection, of which the newest 1,000 are read.
+func forgetIn[T any](ctx context.Context, user conversation.UserID, store longterm.Collection[T],
+	isGone func(T) (id string, gone bool),
+) error {
+	page := conversation.Page{Limit: 200}
+	for range 5 {
+		records, next, err := store.List(ctx, user, page)
+		if err != nil {
+			return err
+		}
+		for _, r := range records {
+			if id, gone := isGone(r); gone {
+				if err := fault.IgnoreNotFound(store.Delete(ctx, user, id)); err != nil {
+					return err
+				}
+			}
+		}
+		if page.After = next; next == "" {
+			break
+		}
+	}
+	return nil
 }
 
 // forgetMessage marks one message and deletes what was made of it.
@@ -183,6 +223,8 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 		return err
 	}
 	now := m.service.Now()
-	_, err = m.service.ForgetMessages(ctx, user, Forgetting{MessageIDs: gone.MessageIDs, AskedAt: now, DeletedAt: now})
+	_, err = m.service.ForgetMessages(ctx, user, Forgetting{
+		MessageIDs: gone.MessageIDs, What: longterm.NewForgotten(gone, now), AskedAt: now, DeletedAt: now,
+	})
 	return err
 }

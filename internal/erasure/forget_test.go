@@ -204,6 +204,64 @@ func TestForgetWhatRepeats(t *testing.T) {
 	}
 }
 
+// TestForgetRecords forgets a memory in each way: the todos and check-ins that mention it are gone, and no others.
+func TestForgetRecords(t *testing.T) {
+	for name, forget := range map[string]func(s *fixture, fact longterm.Memory, asked string){
+		"in words": func(s *fixture, fact longterm.Memory, asked string) {
+			fact.MessageIDs = append(fact.MessageIDs, asked)
+			s.forget("new", fact)
+		},
+		"by a call": func(s *fixture, fact longterm.Memory, _ string) {
+			if err := erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID); err != nil {
+				s.t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFixture(t)
+			ctx := t.Context()
+			said := s.say("old", "I live in Quahog.")
+			fact, _, err := s.store.Memories.Create(ctx, ann, longterm.Memory{
+				Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "Lives in Quahog", MessageIDs: said,
+			}, conversation.Idempotency{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			todo := func(content string) {
+				if _, _, err := s.store.Todos.Create(ctx, ann, longterm.Todo{Content: content, Status: longterm.Pending},
+					conversation.Idempotency{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			todo("Find a gym in quahog")
+			todo("Find where Ann lives")
+			for _, note := range []string{"Settled in Quahog", "Slept well"} {
+				if _, _, err := s.store.CheckIns.Create(ctx, ann, longterm.CheckIn{Note: note},
+					conversation.Idempotency{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			asked := s.say("new", "Please forget that I live in Quahog")
+			s.advance(time.Second)
+			forget(s, fact, asked[0])
+			s.advance(time.Second)
+			todo("Return the keys in Quahog") // it was stored after the wish
+			if _, err := s.sweep(); err != nil {
+				t.Fatal(err)
+			}
+			page := conversation.Page{Limit: 9}
+			todos, _, err := s.store.Todos.List(ctx, ann, page)
+			if err != nil || len(todos) != 2 || strings.Contains(todos[0].Content+todos[1].Content, "gym") {
+				t.Errorf("the todos are %+v, %v", todos, err)
+			}
+			checkIns, _, err := s.store.CheckIns.List(ctx, ann, page)
+			if err != nil || len(checkIns) != 1 || checkIns[0].Note != "Slept well" {
+				t.Errorf("the check-ins are %+v, %v", checkIns, err)
+			}
+		})
+	}
+}
+
 // checkSaid checks which lines of a session are forgotten, and that its summary is gone where there was one.
 func (s *fixture) checkSaid(id, want string, hasSwept bool) {
 	s.t.Helper()

@@ -108,7 +108,8 @@ func Eraser(cfg config.Config, rt Runtime, db *dynamo.DB) (*erasure.Service, err
 		Timeline:   dynamo.NewMessageStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db),
 		Memories: dynamo.NewMemoryStore(db).WithoutTrace(), Todos: dynamo.NewTodoStore(db).WithoutTrace(),
-		Index: indexes, Now: time.Now, Backups: erasure.DefaultBackups,
+		CheckIns: dynamo.NewCheckInStore(db),
+		Index:    indexes, Now: time.Now, Backups: erasure.DefaultBackups,
 	}
 	if cfg.ErasuresTable != "" {
 		d.Ledger = dynamo.NewLedgerStore(dynamo.New(DynamoDB(cfg), cfg.ErasuresTable))

@@ -1,11 +1,14 @@
 package longterm
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Forgotten is what stays of a memory that the user asked to forget, or deleted. It does not have the text.
 type Forgotten struct {
-	// Content and About are the likenesses of what it said and of whom it was about.
-	Content, About Likeness
+	// Content and About are the likenesses of what it said and of whom it was about, Names that of the names in it.
+	Content, About, Names Likeness
 	// At is when the user asked for it. What is said later is a new statement.
 	At time.Time
 	// Rejected says that it waited for a review and was rejected: it is not noted again, unless it is about safety.
@@ -14,7 +17,19 @@ type Forgotten struct {
 
 // NewForgotten returns what stays of a memory that is forgotten at a time.
 func NewForgotten(m Memory, at time.Time) Forgotten {
-	return Forgotten{NewLikeness(m.Content), newSubject(m.About), at, m.isRejected()}
+	return Forgotten{NewLikeness(m.Content), newSubject(m.About), namesIn(m.Content), at, m.isRejected()}
+}
+
+// Mentions reports whether a text says what was forgotten, or has one of its names and half of its words.
+func (f Forgotten) Mentions(text string) bool {
+	of, shared, isNamed := NewLikeness(text), 0, false
+	for _, n := range f.Content {
+		if slices.Contains(of, n) {
+			shared++
+			isNamed = isNamed || slices.Contains(f.Names, n)
+		}
+	}
+	return isNamed && 2*shared >= len(f.Content) || f.Content.Resembles(text)
 }
 
 // Covers reports whether a memory says again what was forgotten: the same about the same subject, and said no later

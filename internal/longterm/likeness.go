@@ -110,6 +110,24 @@ func SubjectWords(text string) (out []string) {
 	return out
 }
 
+// namesIn returns the likeness of the names in a text: words with a capital letter that begin no sentence, and numbers.
+func namesIn(text string) (out Likeness) {
+	begins := true
+	for each := words.FromString(text); each.Next(); {
+		w := each.Value()
+		first, _ := utf8.DecodeRuneInString(w)
+		switch {
+		case !isWord(w):
+			begins = begins || strings.ContainsAny(w, ".!?\n")
+			continue
+		case !begins && unicode.IsUpper(first), unicode.IsDigit(first):
+			out = out.with(stem(word.Normal(w)))
+		}
+		begins = false
+	}
+	return out
+}
+
 // IsSameSubject reports whether two texts may name the same person: "Mia" and "Mia, the user's daughter". No text is
 // the user.
 func IsSameSubject(a, b string) bool { return newSubject(a).isSameSubject(newSubject(b)) }

@@ -149,6 +149,7 @@ const (
 	AttrMemoryID   = "memoryId"
 	AttrLikeness   = "likeness"   // of what was deleted, as longterm.Likeness
 	AttrAboutWords = "aboutWords" // the likeness of whom it was about
+	AttrNames      = "names"      // the likeness of the names in what was deleted
 	AttrRejected   = "rejected"   // it waited for a review
 	AttrAskedAt    = "askedAt"    // when the user asked to delete it
 	AttrMoved      = "moved"      // it became past as it was

@@ -106,6 +106,7 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 	return erasure.New(erasure.Deps{
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
 		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
+		CheckIns:   s.CheckIns,
 		Forgetting: s.Forgetting, Cuts: s.Cuts,
 		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
