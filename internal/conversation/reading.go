@@ -17,7 +17,7 @@ type Reading struct {
 const MaxSkipped = 50
 
 // SkippedMessage is a message that was not read for memories. Prompt is the version of the rules that it was asked with
-// last: another version asks again.
+// last: another version asks again at once, and the sweep each week.
 type SkippedMessage struct {
 	Seq       int    `json:"seq"`
 	MessageID string `json:"messageId"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
@@ -15,6 +16,9 @@ const (
 	maxTries = 4
 	// maxRetries is how many skipped messages one call of Extract asks about again, when there is another prompt.
 	maxRetries = 4
+	// wellFor is for how long a good answer says that the model is well. Where there is none, maxOthers other messages are
+	// asked about.
+	wellFor, maxOthers = time.Minute, 3
 )
 
 // afterRead returns what a session says of bad answers when a window has been read.
@@ -58,10 +62,14 @@ func afterBad(r conversation.Reading, of window) (after conversation.Reading, sk
 }
 
 // recordBad stores that the model gave a bad answer to a window. It returns that answer's error, which makes the sweep
-// wait, unless the worker goes on: after a message that is skipped, and after one that was asked about again.
+// wait, unless the worker goes on: after a message that is skipped, and after one that was asked about again. A message
+// waits as it is while the model reads no other one well.
 func (w *worker) recordBad(ctx context.Context, p *planner, of window, isLast bool, bad error) error {
 	var skips bool
 	of.reading, skips = afterBad(w.session.Reading, of)
+	if skips && !w.isWell(ctx, p, of.messages[0].Seq) {
+		of.reading, skips = w.session.Reading, false
+	}
 	goesOn := skips || of.retried
 	if !goesOn {
 		of.through, isLast = w.session.Extracted, true
@@ -81,14 +89,43 @@ func (w *worker) recordBad(ctx context.Context, p *planner, of window, isLast bo
 	return nil
 }
 
-// retrySkipped asks about messages that were skipped with another version of the prompt, and returns how many batches
-// that took.
+// isWell reports whether the model reads other messages well, with the same rules: it has just read one, or it reads
+// one of those that lie next to a message in its session.
+func (w *worker) isWell(ctx context.Context, p *planner, seq int) bool {
+	if w.Now().Sub(time.UnixMilli(w.lastWell.Load())) < wellFor {
+		return true
+	}
+	messages, err := w.readMessages(ctx)
+	if err != nil {
+		return false
+	}
+	others := slices.DeleteFunc(messages, func(m conversation.Message) bool {
+		return m.Role != conversation.RoleUser || !m.IsRead() || m.Seq == seq || w.session.Reading.Skips(m.Seq)
+	})
+	far := func(m conversation.Message) int { return max(m.Seq-seq, seq-m.Seq) }
+	slices.SortStableFunc(others, func(a, b conversation.Message) int { return far(a) - far(b) })
+	for _, m := range others[:min(len(others), maxOthers)] {
+		if !hasTime(ctx) {
+			break
+		}
+		alone := []conversation.Message{m}
+		_, err := w.ask(ctx, p.newQuestion(window{messages: alone, lines: alone}))
+		if w.Count(ctx, Counts{Calls: 1}); err == nil {
+			w.lastWell.Store(w.Now().UnixMilli())
+			return true
+		}
+	}
+	return false
+}
+
+// retrySkipped asks about messages that were skipped with another version of the prompt, or about the one that the
+// effort names, and returns how many batches that took.
 func (w *worker) retrySkipped(ctx context.Context) (batches int, err error) {
 	if w.effort.untilUrgent {
 		return 0, nil // the new messages come first
 	}
 	for _, m := range slices.Clone(w.session.Reading.Skipped) {
-		if m.Prompt == promptVersion() {
+		if of := w.effort.skipped; of != m.Seq && (of != 0 || m.Prompt == promptVersion()) {
 			continue
 		}
 		if batches == maxRetries || !hasTime(ctx) {

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/paced"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/registry"
 )
@@ -36,12 +37,19 @@ type poisoned struct {
 	*echo
 	bad     map[string]llm.Completion
 	outages []int
+	// ill is the answer to everything, if it is set.
+	ill *llm.Completion
+	// worker is the one service that reads.
+	worker *extraction.Service
 }
 
 func (p *poisoned) Complete(ctx context.Context, r llm.Request) (llm.Completion, error) {
 	out, err := p.echo.Complete(ctx, r)
 	if slices.Contains(p.outages, p.calls) {
 		return llm.Completion{}, fault.New(fault.Unavailable, "overloaded")
+	}
+	if p.ill != nil {
+		return *p.ill, nil
 	}
 	for content, bad := range p.bad {
 		if strings.Contains(r.Messages[1].Content+"\n", " user: "+content+"\n") {
@@ -61,9 +69,17 @@ func (p *poisoned) read(t fatal, id string) {
 		if !session.NeedsExtraction() {
 			return
 		}
-		_, _ = p.service().Extract(context.Background(), p.user, appContext, id)
+		_, _ = p.worker.Extract(context.Background(), p.user, appContext, id)
 	}
 	t.Fatalf("the session is never read to its end")
+}
+
+// readOther has the model read another session well.
+func (p *poisoned) readOther(t *testing.T) {
+	t.Helper()
+	p.say(t, "other", "hello")
+	p.read(t, "other")
+	p.calls, p.counts = 0, extraction.Counts{}
 }
 
 type fatal interface{ Fatalf(string, ...any) }
@@ -72,6 +88,7 @@ func newPoisoned(t testing.TB, user conversation.UserID) *poisoned {
 	t.Helper()
 	p := &poisoned{echo: &echo{fixture: newFixture(t, user)}, bad: map[string]llm.Completion{}}
 	p.model = p
+	p.worker = p.service()
 	return p
 }
 
@@ -92,7 +109,8 @@ func skipped(s conversation.Session) (ids []string) {
 	return ids
 }
 
-// TestBadAnswers reads sessions with any messages that the model gives bad answers to, and any outages. Every other
+// TestBadAnswers reads sessions with any messages that the model gives bad answers to, and any outages, while it reads
+// other sessions well. Every other
 // message is read once, each of those is skipped after four bad answers and at most nine calls, and an outage does not
 // count.
 func TestBadAnswers(t *testing.T) {
@@ -101,6 +119,7 @@ func TestBadAnswers(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		n++
 		p := newPoisoned(t, conversation.UserID(fmt.Sprint("u", n)))
+		p.readOther(t)
 		texts := facts(rapid.IntRange(1, 26).Draw(r, "messages"))
 		messages := p.say(t, "a", texts...)
 		var wantValid, wantSkipped []string
@@ -218,5 +237,92 @@ func TestKilledWhileAnswersAreBad(t *testing.T) {
 		if got := p.session(t, "a").Reading.SkippedCount; got != 1 || p.calls > 7 {
 			t.Errorf("killed at %d: %d skipped, %d calls", n, got, p.calls)
 		}
+	}
+}
+
+// TestNothingIsSkippedWhileTheModelIsIll has the model answer everything badly, in each way, for much longer than a
+// message has tries. Nothing is skipped, and all of it is read when the model is well.
+func TestNothingIsSkippedWhileTheModelIsIll(t *testing.T) {
+	t.Parallel()
+	for i, ill := range badAnswers {
+		p := newPoisoned(t, conversation.UserID(fmt.Sprint("u", i)))
+		p.readOther(t)
+		p.advance(time.Hour)
+		p.ill, p.worker.Model = &ill, paced.New(p, 4, p.clock)
+		p.say(t, "a", "fact 1", "fact 2", "fact 3")
+		p.say(t, "b", "fact 4")
+		for range 3 {
+			for range 2 {
+				for _, id := range []string{"a", "b"} {
+					_, _ = p.worker.Extract(t.Context(), p.user, appContext, id)
+					_, _ = p.worker.ExtractNext(t.Context(), p.user, appContext, id)
+				}
+			}
+			if !p.worker.Model.(*paced.Model).IsFailing() {
+				t.Errorf("answer %d: the pause for a model that is ill does not begin", i)
+			}
+			p.more(t, "a", "fact 5")
+			p.advance(10 * time.Minute)
+		}
+		for _, id := range []string{"a", "b"} {
+			if s := p.session(t, id); s.Reading.SkippedCount != 0 || s.Extracted.Seq != 0 {
+				t.Errorf("answer %d: %s is read through %d, and %v are skipped", i, id, s.Extracted.Seq, skipped(s))
+			}
+		}
+		p.ill = nil
+		p.advance(time.Hour)
+		p.read(t, "a")
+		p.read(t, "b")
+		p.wantValid(t, "fact 1", "fact 2", "fact 3", "fact 4", "fact 5")
+	}
+}
+
+// TestAMessageAloneWaits has a bad answer to the only message there is: it is skipped when the model reads another one
+// well, of any session, and not before. A message that follows is enough.
+func TestAMessageAloneWaits(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]func(t *testing.T, p *poisoned){
+		"another session": func(t *testing.T, p *poisoned) { p.readOther(t) },
+		"the next one":    func(t *testing.T, p *poisoned) { p.more(t, "a", "fact 2") },
+	} {
+		p := newPoisoned(t, "ann")
+		p.bad["fact 1"] = badAnswers[4]
+		p.say(t, "a", "fact 1")
+		for range 10 {
+			_, _ = p.worker.Extract(t.Context(), p.user, appContext, "a")
+		}
+		if s := p.session(t, "a"); s.Reading.SkippedCount != 0 || !s.NeedsExtraction() {
+			t.Errorf("%s: alone, it is skipped: %+v", name, s.Reading)
+		}
+		other(t, p)
+		p.read(t, "a")
+		if got := p.session(t, "a").Reading.SkippedCount; got != 1 {
+			t.Errorf("%s: %d are skipped", name, got)
+		}
+	}
+}
+
+// TestTheModelFallsIllInABatch has the model answer badly after it has read half of a session: the other half waits,
+// whatever it read before.
+func TestTheModelFallsIllInABatch(t *testing.T) {
+	t.Parallel()
+	p := newPoisoned(t, "ann")
+	p.bad["fact 08"] = badAnswers[2]
+	p.say(t, "a", facts(10)...)
+	for range 3 {
+		_, _ = p.worker.Extract(t.Context(), p.user, appContext, "a")
+	}
+	p.advance(2 * time.Minute)
+	p.ill = &badAnswers[2]
+	for range 20 {
+		_, _ = p.worker.Extract(t.Context(), p.user, appContext, "a")
+	}
+	if s := p.session(t, "a"); s.Reading.SkippedCount != 0 {
+		t.Errorf("skipped %v", skipped(s))
+	}
+	p.ill = nil
+	p.read(t, "a")
+	if got := p.session(t, "a").Reading.SkippedCount; got != 1 || len(p.valid(t)) != 9 {
+		t.Errorf("%d are skipped, %d read", got, len(p.valid(t)))
 	}
 }

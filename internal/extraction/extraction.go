@@ -16,6 +16,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -167,10 +168,14 @@ type Deps struct {
 }
 
 // Service extracts memories and todos. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	// lastWell is when the model last read messages well, of any user, in milliseconds since 1970.
+	lastWell atomic.Int64
+}
 
 // New returns a service on its dependencies.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service { return &Service{Deps: d} }
 
 // IsOverdue reports whether a session has to be read at once, even though its user is still there: many messages are
 // not read, or an urgent one.

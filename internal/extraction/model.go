@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,13 +128,22 @@ type rawAnswer struct {
 }
 
 // errMissingList says that an answer lacks a list, which is a failure and not an empty list.
-var errMissingList = fmt.Errorf("find the lists of an answer: %w", llm.ErrMalformed)
+var errMissingList = errors.New("extraction: the answer lacks a list")
+
+// UnmarshalJSON reads an answer that has all lists.
+func (r *rawAnswer) UnmarshalJSON(text []byte) error {
+	type plain rawAnswer
+	if err := json.Unmarshal(text, (*plain)(r)); err != nil {
+		return err
+	}
+	if r.Facts == nil || r.Ended == nil || r.OpenLoops == nil || r.ClosedLoops == nil {
+		return errMissingList
+	}
+	return nil
+}
 
 // read reads the items one by one.
-func (r rawAnswer) read() (answer, error) {
-	if r.Facts == nil || r.Ended == nil || r.OpenLoops == nil || r.ClosedLoops == nil {
-		return answer{}, errMissingList
-	}
+func (r rawAnswer) read() answer {
 	var a answer
 	a.facts = readItems[fact](r.Facts, &a.bad)
 	all := len(a.facts)
@@ -145,7 +155,7 @@ func (r rawAnswer) read() (answer, error) {
 	a.opened = readItems[openLoop](r.OpenLoops, &a.bad)
 	a.closed = readItems[closedLoop](r.ClosedLoops, &a.bad)
 	a.forgetMessages = readItems[string](r.ForgetMessages, &a.bad)
-	return a, nil
+	return a
 }
 
 // isEmpty reports whether nothing follows from an answer.
@@ -337,7 +347,7 @@ func (w *worker) ask(ctx context.Context, q question) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	a, err := raw.read()
+	a := raw.read()
 	a.model = model
-	return a, err
+	return a, nil
 }

@@ -30,7 +30,7 @@ func (p *poisoned) countSkipped(t *testing.T) int {
 }
 
 // TestSkippedMessageIsVisited has a session that nobody comes back to: its skipped message is due each week, is asked
-// about again with other rules, and leaves the index when it is read.
+// about again whatever the rules, and leaves the index when it is read.
 func TestSkippedMessageIsVisited(t *testing.T) {
 	t.Parallel()
 	p := newPoisoned(t, "ann")
@@ -47,10 +47,10 @@ func TestSkippedMessageIsVisited(t *testing.T) {
 		left          int
 	}{
 		{"at once", 0, older, false, 0, 0, 1},
-		{"with the same rules", extraction.RetryAfter, p.stores.Extraction, false, 1, 0, 1},
+		{"with the same rules", extraction.RetryAfter, p.stores.Extraction, false, 1, 1, 1},
 		{"too early", extraction.RetryAfter - time.Hour, older, false, 0, 0, 1},
 		{"with other rules that are of no use", time.Hour, older, false, 1, 1, 1},
-		{"with other rules", extraction.RetryAfter, older, true, 1, 1, 0},
+		{"with the same rules, and a model that reads it", extraction.RetryAfter, p.stores.Extraction, true, 1, 1, 0},
 		{"afterwards", extraction.RetryAfter, older, true, 0, 0, 0},
 	} {
 		if p.advance(step.after); step.isMended {
@@ -68,6 +68,7 @@ func TestSkippedMessageIsVisited(t *testing.T) {
 func TestSkippedMessageOfDeletedSession(t *testing.T) {
 	t.Parallel()
 	p := newPoisoned(t, "ann")
+	p.readOther(t)
 	p.bad["fact 1"] = badAnswers[0]
 	p.say(t, "a", "fact 1")
 	p.read(t, "a")
@@ -77,5 +78,27 @@ func TestSkippedMessageOfDeletedSession(t *testing.T) {
 	p.advance(extraction.RetryAfter)
 	if visits, _ := p.sweepSkipped(t, p.stores.Extraction); visits != 1 || p.countSkipped(t) != 0 {
 		t.Errorf("%d visits, %d left", visits, p.countSkipped(t))
+	}
+}
+
+// TestSkippedMessageThatCouldNotBeAskedAbout has its user without tokens when it is due: it is due again soon, and not
+// only in a week.
+func TestSkippedMessageThatCouldNotBeAskedAbout(t *testing.T) {
+	t.Parallel()
+	p := newPoisoned(t, "ann")
+	p.readOther(t)
+	p.bad["fact 1"] = badAnswers[0]
+	p.say(t, "a", "fact 1")
+	p.read(t, "a")
+	delete(p.bad, "fact 1")
+	p.advance(extraction.RetryAfter)
+	p.quota.reset = p.clock().Add(time.Hour)
+	if _, calls := p.sweepSkipped(t, p.stores.Extraction); calls != 0 {
+		t.Errorf("%d calls without tokens", calls)
+	}
+	p.quota.reset = time.Time{}
+	p.advance(2 * time.Hour)
+	if _, calls := p.sweepSkipped(t, p.stores.Extraction); calls != 1 || p.countSkipped(t) != 0 {
+		t.Errorf("two hours later: %d calls, %d left", calls, p.countSkipped(t))
 	}
 }

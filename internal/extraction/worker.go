@@ -53,11 +53,11 @@ type worker struct {
 }
 
 // effort is how much one call does: how often it tries to get the lease, and how many batches it reads. untilUrgent
-// ends it after the batch with the session's urgent message, or after the first one where there is none. onlySkipped
-// reads skipped messages and no others.
+// ends it after the batch with the session's urgent message, or after the first one where there is none. skipped is the
+// seq of the one skipped message that it reads, or 0.
 type effort struct {
-	leaseAttempts, batches   int
-	untilUrgent, onlySkipped bool
+	leaseAttempts, batches, skipped int
+	untilUrgent                     bool
 }
 
 // Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
@@ -146,7 +146,8 @@ func (w *worker) open(ctx context.Context) error {
 	}
 	w.session, w.prefs = session, access.Preferences
 	switch {
-	case w.effort.onlySkipped && !canRetry(session.Reading), !w.effort.onlySkipped && !session.NeedsExtraction():
+	case w.effort.skipped != 0 && !session.Reading.Skips(w.effort.skipped),
+		w.effort.skipped == 0 && !session.NeedsExtraction():
 		return errNotRead
 	case !w.prefs.Memory:
 		if err := w.Store.SkipExtraction(ctx, w.user, session); err != nil {
@@ -167,7 +168,7 @@ func (w *worker) open(ctx context.Context) error {
 // run reads batches until the session is read, or until a limit is reached.
 func (w *worker) run(ctx context.Context) error {
 	retries, err := w.retrySkipped(ctx)
-	if err != nil || w.effort.onlySkipped {
+	if err != nil || w.effort.skipped != 0 {
 		return err
 	}
 	messages, err := w.readMessages(ctx)
@@ -238,7 +239,9 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 	}
-	of.reading = afterRead(w.session.Reading, of)
+	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
+		w.lastWell.Store(w.Now().UnixMilli())
+	}
 	counts, err := w.save(ctx, p, a, of, isLast)
 	counts.BadItems = a.bad
 	if len(of.messages) > 0 {

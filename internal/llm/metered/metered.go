@@ -16,6 +16,9 @@ type Completer interface {
 	Complete(ctx context.Context, r llm.Request) (llm.Completion, error)
 }
 
+// Judge is a Completer that learns which of its answers were of use.
+type Judge interface{ Judge(useful bool) }
+
 // Quota limits how many tokens of the model a user spends in a day.
 type Quota interface {
 	// Reset returns when the user has tokens again, the zero time while the user has some.
@@ -69,10 +72,16 @@ func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err
 	if counted != nil {
 		m.Report(ctx, "count tokens", counted)
 	}
-	if err != nil {
+	if err != nil && !llm.IsBadAnswer(err) {
 		return "", fmt.Errorf("ask the model for %s: %w", q.Schema.Name, err)
 	}
-	if err := read(out, into); err != nil {
+	if err == nil {
+		err = read(out, into)
+	}
+	if j, ok := m.Completer.(Judge); ok {
+		j.Judge(err == nil)
+	}
+	if err != nil {
 		return "", fmt.Errorf("read a model answer of %d bytes as %s: %w", len(out.Text), q.Schema.Name, err)
 	}
 	return out.Model, nil

@@ -21,6 +21,8 @@ const (
 	maxPause   = time.Minute
 	// limitedFor is how long a service counts as failing after it has refused a call for its limits.
 	limitedFor = time.Minute
+	// badFor is how long an answer of no use counts.
+	badFor = 2 * maxPause
 )
 
 // Model is a model whose background calls are paced. It is safe for concurrent use.
@@ -38,10 +40,16 @@ type Model struct {
 	// lowered is when atOnce was last lowered. The failures of calls that began before then say nothing new.
 	lowered time.Time
 	limited time.Time // when the service last refused a call for its limits
-	paused  time.Time // until when no call is made
+	// bad counts the answers in a row that were of no use, and badAt is when the last one came.
+	bad    int
+	badAt  time.Time
+	paused time.Time // until when no call is made
 }
 
-var _ metered.Completer = (*Model)(nil)
+var (
+	_ metered.Completer = (*Model)(nil)
+	_ metered.Judge     = (*Model)(nil)
+)
 
 // New returns a paced model that is asked at most so often at once.
 func New(model metered.Completer, atOnce int, now func() time.Time) *Model {
@@ -63,7 +71,27 @@ func (m *Model) AtOnce() int {
 func (m *Model) IsFailing() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.failures >= patience || m.now().Before(m.limited.Add(limitedFor))
+	now := m.now()
+	return m.failures >= patience || now.Before(m.limited.Add(limitedFor)) ||
+		m.bad >= patience && now.Before(m.badAt.Add(badFor))
+}
+
+// Judge learns whether an answer was of use. After several in a row that were not, calls pause as after failures: the
+// model is ill, and no record is at fault.
+func (m *Model) Judge(useful bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	if useful || now.After(m.badAt.Add(badFor)) {
+		m.bad = 0
+	}
+	if useful {
+		return
+	}
+	m.badAt = now
+	if m.bad++; m.bad >= patience {
+		m.pause(now.Add(min(firstPause<<min(m.bad-patience, patience), maxPause)))
+	}
 }
 
 // Complete asks the model. In a pause it does not, and the error is Unavailable.
@@ -86,8 +114,8 @@ func (m *Model) pauseLeft(now time.Time) time.Duration {
 	return m.paused.Sub(now)
 }
 
-// observe learns from the outcome of a call. An answer of no use is an answer of the service, and a call that its
-// caller has cancelled says nothing.
+// observe learns from the outcome of a call. An answer of no use is an answer of the service: Judge learns of it. A call
+// that its caller has cancelled says nothing.
 func (m *Model) observe(began time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -204,3 +204,39 @@ func TestWhatIsNoFailure(t *testing.T) {
 		}
 	})
 }
+
+// TestAnIllModelIsLeftAlone has a model whose answers are of no use: it is asked once a minute, and is well with the
+// first answer that is of use. Single ones, with time or good answers between them, are the fault of their records.
+func TestAnIllModelIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{atOnce: 100}
+		m := paced.New(s, 4, time.Now)
+		for range 20 {
+			m.Judge(false)
+			time.Sleep(3 * time.Minute)
+		}
+		for range 20 {
+			m.Judge(false)
+			m.Judge(true)
+		}
+		if m.IsFailing() || ask(t, m) != nil {
+			t.Fatal("single bad answers stop all calls")
+		}
+		before := s.asked
+		for began := time.Now(); time.Since(began) < time.Hour; time.Sleep(time.Second) {
+			if ask(t, m) == nil {
+				m.Judge(false)
+			}
+		}
+		if asked := s.asked - before; asked > 75 || !m.IsFailing() {
+			t.Errorf("an ill model is asked %d times in an hour; failing: %t", asked, m.IsFailing())
+		}
+		time.Sleep(2 * time.Minute)
+		if ask(t, m) != nil {
+			t.Fatal("it is not asked again")
+		}
+		if m.Judge(true); m.IsFailing() || ask(t, m) != nil {
+			t.Error("it is not well")
+		}
+	})
+}
