@@ -556,14 +556,26 @@ type HealthDoc struct {
 	DeadLetters []DeadLettersDoc `json:"deadLetters"`
 	// The parts that could not be read.
 	Degraded []RecallDegradation `json:"degraded"`
+	// The stages of the background work whose visits have had no success.
+	InVain []InVainDoc `json:"inVain"`
 	// Absent where it could not be read.
 	Migration *MigrationDoc `json:"migration,omitzero"`
-	// Since when the oldest overdue record waits.
+	// Since when the oldest record waits that is overdue or was visited in vain.
 	OldestUncovered time.Time `json:"oldestUncovered,omitzero"`
 	// What is overdue, which the sweep works on each minute.
 	Queues []QueueDoc `json:"queues"`
 	// Not read for memories; 1,000 at most.
 	SkippedMessages *int `json:"skippedMessages,omitzero"`
+}
+
+// InVainDoc is a part of HealthDoc.
+type InVainDoc struct {
+	// When the first of the records that were visited fell due.
+	Since time.Time `json:"since"`
+	// summarizing, indexing, extracting, or the name of a queue.
+	Stage string `json:"stage"`
+	// How many visits of the sweep failed since the last success.
+	Visits int `json:"visits"`
 }
 
 // LlmTool is a part of Prompt.

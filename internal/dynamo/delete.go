@@ -117,7 +117,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	u := layout.SetOwn(table.Update{}, before, d.after, table.AttrVersion, table.AttrDeletedSeqs)
 	if before.IsMigrated() {
 		u = table.SetCounters(user, d.after).Set(table.AttrDeletedSeqs, table.StringAttr(d.after.Deleted.String()))
-		u = s.db.dueAfter(u, user, before, d.after, dropsSummary)
+		u = dueAfter(s.db, u, user, before, d.after, dropsSummary)
 	}
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
 		u = u.SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)

@@ -51,9 +51,9 @@ func (s *DueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, aft
 func (db *DB) DueAfterIdle() time.Time { return conversation.Milliseconds(db.Now().Add(db.idle)) }
 
 // dueAfter makes a session due that a write leaves with something to do: at once where the write takes messages or the
-// summary away, else when the session has been idle. Of a session that is not migrated the migration's action index does
-// it.
-func (db *DB) dueAfter(u table.Update, user conversation.UserID, before, after conversation.Session, dropsSummary bool,
+// summary away, else when the session has been idle. Of a session that is not migrated the migration's action index
+// does it.
+func dueAfter(db *DB, u table.Update, user conversation.UserID, before, after conversation.Session, dropsSummary bool,
 ) table.Update {
 	completes := after.Status == conversation.Completed && before.Status != conversation.Completed && after.LastSeq > 0
 	k := table.KeyOfSession(user, after)

@@ -152,7 +152,7 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 		return d, nil
 	}
 	path := table.LayoutOf(before).Path
-	u := s.db.dueAfter(table.Update{}, user, before, d.after, true).
+	u := dueAfter(s.db, table.Update{}, user, before, d.after, true).
 		SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
 	d.tx.Update(sessionKey, dropSummary(d.tx, &d.tombstone, before, u, s.db.Now()), isAsRead)
 	return d, nil

@@ -187,7 +187,7 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 	}
 	if after.IsMigrated() {
 		u = u.Set(table.AttrActiveAt, table.TimeAttr(after.ListedAt())).Remove(table.AttrOrigin)
-		u = s.db.dueAfter(u, user, before, after, false)
+		u = dueAfter(s.db, u, user, before, after, false)
 	}
 	t := s.db.Transaction()
 	t.Update(k, u, table.IsUnchanged(before))
@@ -212,7 +212,7 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 			return err
 		}
 	}
-	u := s.db.dueAfter(table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin), user, session, session,
+	u := dueAfter(s.db, table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin), user, session, session,
 		false)
 	return s.db.updateSession(ctx, "leave session", user, session, u)
 }

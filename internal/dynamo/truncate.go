@@ -200,7 +200,7 @@ func (s *DeletionStore) finishCut(c *cut, replacement []conversation.NewMessage,
 	if len(replacement) > 0 && !dropsSummary {
 		u = s.db.askForSummary(u, c.before, after)
 	}
-	u = s.db.dueAfter(u, c.user, c.before, after, dropsSummary).
+	u = dueAfter(s.db, u, c.user, c.before, after, dropsSummary).
 		SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, after.Summarized).
 		Apply(table.Encode(after), table.AttrDeletedSeqs)
 	if dropsSummary {

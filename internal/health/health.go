@@ -18,10 +18,13 @@ type Report struct {
 	DeadLetters map[string]int
 	Migration   *Migrated
 	// SkippedMessages is how many messages were not read for memories because the model gave no usable answer to them.
-	// OldestUncovered is since when the oldest thing waits that the sweep has to work on, zero where nothing is overdue.
+	// OldestUncovered is since when the oldest thing waits that the sweep has to work on, or has worked on in vain, zero
+	// where nothing does.
 	SkippedMessages int
 	OldestUncovered time.Time
-	Unread          []Part
+	// InVain are the stages of the background work whose visits have had no success.
+	InVain []sweep.InVain
+	Unread []Part
 }
 
 // Part is a part of a Report.
@@ -53,11 +56,16 @@ const (
 	maxSkipped = 1000
 	// farAhead is after all that is due.
 	farAhead = 365 * 24 * time.Hour
+	// visitedWithin is within what a record that waits is visited again, with an hour to spare.
+	visitedWithin = 25 * time.Hour
 )
 
-// Due reads at most limit records of a shard that are due at a time, earliest first.
+// Due reads what is due.
 type Due interface {
+	// Due reads at most limit records of a shard that are due at a time, earliest first.
 	Due(ctx context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int) ([]sweep.Due, error)
+	// InVain reads the stages whose visits have had no success.
+	InVain(ctx context.Context) ([]sweep.InVain, error)
 }
 
 // DeadLetters counts the dead letters of each function.
@@ -135,6 +143,18 @@ func (s *Service) readQueues(ctx context.Context, out *Report) error {
 	queues, err := s.queues(ctx, now)
 	if err != nil {
 		return err
+	}
+	all, err := s.Due.InVain(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if now.Sub(v.At) > visitedWithin {
+			continue // nothing waits any more
+		}
+		if out.InVain = append(out.InVain, v); out.OldestUncovered.IsZero() || v.Since.Before(out.OldestUncovered) {
+			out.OldestUncovered = v.Since
+		}
 	}
 	for _, q := range queues {
 		if !q.Since.IsZero() && (out.OldestUncovered.IsZero() || q.Since.Before(out.OldestUncovered)) {

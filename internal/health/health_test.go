@@ -27,6 +27,13 @@ func (d dueIndex) Due(_ context.Context, s sweep.Shard, at time.Time, _ *sweep.D
 	return out, nil
 }
 
+func (dueIndex) InVain(context.Context) ([]sweep.InVain, error) {
+	return []sweep.InVain{
+		{Stage: sweep.Extracting, Visits: 12, Since: noon().Add(-2 * time.Hour), At: noon().Add(-time.Minute)},
+		{Stage: "spines", Visits: 1, Since: noon().Add(-72 * time.Hour), At: noon().Add(-26 * time.Hour)}, // it is gone
+	}, nil
+}
+
 type letters map[string]int
 
 func (l letters) Count(context.Context) (map[string]int, error) { return l, nil }
@@ -45,6 +52,7 @@ var errDown = errors.New("down")
 func (down) Due(context.Context, sweep.Shard, time.Time, *sweep.Due, int) ([]sweep.Due, error) {
 	return nil, errDown
 }
+func (down) InVain(context.Context) ([]sweep.InVain, error)    { return nil, errDown }
 func (down) Count(context.Context) (map[string]int, error)     { return nil, errDown }
 func (down) Migrated(context.Context) (health.Migrated, error) { return health.Migrated{}, errDown }
 
@@ -73,7 +81,10 @@ func TestReport(t *testing.T) {
 			{Name: "skipped"},
 			{Name: "events"},
 		},
-		OldestUncovered: noon().Add(-time.Hour), SkippedMessages: 2,
+		OldestUncovered: noon().Add(-2 * time.Hour), SkippedMessages: 2,
+		InVain: []sweep.InVain{
+			{Stage: sweep.Extracting, Visits: 12, Since: noon().Add(-2 * time.Hour), At: noon().Add(-time.Minute)},
+		},
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
 		Migration:   &health.Migrated{Stage: "dual", Percent: 25},
 	}
@@ -94,7 +105,7 @@ func TestPartThatFailsHidesNoOther(t *testing.T) {
 		want.Unread = []health.Part{part}
 		switch part {
 		case health.QueuesPart:
-			want.Queues, want.OldestUncovered, want.SkippedMessages = nil, time.Time{}, 0
+			want.Queues, want.OldestUncovered, want.SkippedMessages, want.InVain = nil, time.Time{}, 0, nil
 		case health.DeadLettersPart:
 			want.DeadLetters = nil
 		case health.MigrationPart:

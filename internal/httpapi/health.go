@@ -22,7 +22,8 @@ type healthDoc struct {
 	Queues          []queueDoc           `json:"queues" doc:"What is overdue, which the sweep works on each minute."`
 	DeadLetters     []deadLettersDoc     `json:"deadLetters" from:"-" doc:"Records of the stream that a function could not work on."`
 	Migration       *migrationDoc        `json:"migration,omitempty" doc:"Absent where it could not be read."`
-	OldestUncovered *timestamp           `json:"oldestUncovered,omitempty" doc:"Since when the oldest overdue record waits."`
+	OldestUncovered *timestamp           `json:"oldestUncovered,omitempty" doc:"Since when the oldest record waits that is overdue or was visited in vain."`
+	InVain          []inVainDoc          `json:"inVain" doc:"The stages of the background work whose visits have had no success."`
 	SkippedMessages *int                 `json:"skippedMessages,omitempty" from:"-" doc:"Not read for memories; 1,000 at most."`
 	Degraded        []recall.Degradation `json:"degraded" from:"-" doc:"The parts that could not be read."`
 }
@@ -32,6 +33,12 @@ type queueDoc struct {
 	Overdue int        `json:"overdue" doc:"Records that are due and that no worker has yet claimed."`
 	More    bool       `json:"more" doc:"There are more than were counted."`
 	Since   *timestamp `json:"since,omitempty" doc:"When the record fell due that waits longest."`
+}
+
+type inVainDoc struct {
+	Stage  string    `json:"stage" doc:"summarizing, indexing, extracting, or the name of a queue."`
+	Visits int       `json:"visits" doc:"How many visits of the sweep failed since the last success."`
+	Since  timestamp `json:"since" doc:"When the first of the records that were visited fell due."`
 }
 
 type deadLettersDoc struct {
@@ -63,6 +70,9 @@ type progressDoc struct {
 func (d *healthDoc) complete(r health.Report) {
 	if !slices.Contains(r.Unread, health.QueuesPart) {
 		d.SkippedMessages = &r.SkippedMessages
+	}
+	if d.InVain == nil {
+		d.InVain = []inVainDoc{}
 	}
 	d.DeadLetters, d.Degraded = []deadLettersDoc{}, []recall.Degradation{}
 	for _, name := range slices.Sorted(maps.Keys(r.DeadLetters)) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 // stageHealth is how the stage is.
@@ -23,6 +24,7 @@ func backfilling() stageHealth {
 		},
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0}, SkippedMessages: 3,
 		OldestUncovered: noon().Add(-time.Minute),
+		InVain:          []sweep.InVain{{Stage: "extracting", Visits: 12, Since: noon().Add(-time.Minute), At: noon()}},
 		Migration: &health.Migrated{
 			Stage: "dual", Percent: 25, Backfilled: 10, Progress: health.Progress{
 				Action: "backfill", Percent: 40, PerSecond: 500, SecondLeft: 60, Sessions: 7, Messages: 70, Problems: 1,
@@ -54,9 +56,12 @@ func TestHealth(t *testing.T) {
 				},
 			},
 			"degraded": []any{}, "skippedMessages": number("3"), "oldestUncovered": "2026-02-05T11:59:00.000Z",
+			"inVain": []any{object{
+				"stage": "extracting", "visits": number("12"), "since": "2026-02-05T11:59:00.000Z",
+			}},
 		}},
 		"nothing could be read": {stageHealth{Unread: []health.Part{health.QueuesPart, health.MigrationPart}}, object{
-			"queues": []any{}, "deadLetters": []any{}, "degraded": []any{
+			"queues": []any{}, "deadLetters": []any{}, "inVain": []any{}, "degraded": []any{
 				object{"source": "queues", "reason": "unavailable"}, object{"source": "migration", "reason": "unavailable"},
 			},
 		}},

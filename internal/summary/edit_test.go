@@ -211,12 +211,14 @@ func edits() map[string]func(*testing.T, *editor) {
 	user, assistant := conversation.RoleUser, conversation.RoleAssistant
 	first := 0
 	return map[string]func(*testing.T, *editor){
-		"append":             func(_ *testing.T, e *editor) { e.append(user) },
-		"an answer":          func(_ *testing.T, e *editor) { e.append(assistant) },
-		"an import":          func(_ *testing.T, e *editor) { e.importOld(user, assistant) },
-		"a turn":             func(t *testing.T, e *editor) { e.turn(t, nil, e.said(user)) },
-		"answer again":       func(t *testing.T, e *editor) { e.regenerate(t) },
-		"edit a turn":        func(t *testing.T, e *editor) { e.turn(t, &conversation.Replaces{AfterSeq: &first}, e.said(user)) },
+		"append":       func(_ *testing.T, e *editor) { e.append(user) },
+		"an answer":    func(_ *testing.T, e *editor) { e.append(assistant) },
+		"an import":    func(_ *testing.T, e *editor) { e.importOld(user, assistant) },
+		"a turn":       func(t *testing.T, e *editor) { e.turn(t, nil, e.said(user)) },
+		"answer again": func(t *testing.T, e *editor) { e.regenerate(t) },
+		"edit a turn": func(t *testing.T, e *editor) {
+			e.turn(t, &conversation.Replaces{AfterSeq: &first}, e.said(user))
+		},
 		"replace all":        func(t *testing.T, e *editor) { e.truncate(t, 80, user, assistant) },
 		"replace the last":   func(t *testing.T, e *editor) { e.truncate(t, 1, user) },
 		"another answer":     func(t *testing.T, e *editor) { e.truncate(t, 1, assistant) },

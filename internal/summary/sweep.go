@@ -38,6 +38,7 @@ func (s *Service) Visit(ctx context.Context, c sweep.Claim) (sweep.Outcome, erro
 	if quiet := s.quietAt(session); quiet.After(s.Now()) {
 		if s.Memories.IsOverdue(session) {
 			_, err = s.Memories.Extract(ctx, c.User, session.Context, session.ID)
+			sweep.Note(ctx, sweep.Extracting, err)
 		}
 		return sweep.Again(quiet), fault.IgnoreNotFound(err)
 	}
@@ -142,23 +143,34 @@ func (s *Service) cover(
 	ctx context.Context, user conversation.UserID, session conversation.Session,
 ) (conversation.Session, error) {
 	after, err := s.advance(ctx, user, session, task{reason: s.missedTrigger(session), patient: true}, maxSteps)
+	if isIndexError(err) {
+		sweep.Note(ctx, sweep.Indexing, err)
+	}
 	if err != nil {
 		return after, err
 	}
 	if record, ok := Of(after); ok && !isSummaryIndexed(after) {
-		if err := s.Index.IndexSummary(ctx, user, record); err != nil {
+		err := s.Index.IndexSummary(ctx, user, record)
+		if sweep.Note(ctx, sweep.Indexing, err); err != nil {
 			return after, indexError{err}
 		}
 		indexed := *after.Summary
 		indexed.Indexed = true
 		after.Summary = &indexed
 	}
-	if err := s.Messages.Repair(ctx, user, session); err != nil {
+	err = s.Messages.Repair(ctx, user, session)
+	if err != nil || session.Indexed.Seq < session.LastSeq {
+		sweep.Note(ctx, sweep.Indexing, err)
+	}
+	if err != nil {
 		return after, err
 	}
 	after.Indexed.Seq = after.LastSeq // as far as is known here; Settle compares with the table
 	if after.NeedsExtraction() {
 		through, err := s.Memories.Extract(ctx, user, after.Context, after.ID)
+		if err != nil || through.Seq > after.Extracted.Seq {
+			sweep.Note(ctx, sweep.Extracting, err)
+		}
 		if err != nil {
 			return after, err
 		}

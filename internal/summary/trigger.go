@@ -222,6 +222,9 @@ func (s *Service) work(ctx context.Context, j job) error {
 // failure, which is reported, is the sweep's.
 func (s *Service) extract(ctx context.Context, of target) (conversation.Watermark, error) {
 	through, err := s.Memories.ExtractNext(ctx, of.user, of.context, of.id)
+	if err == nil && through.Seq > 0 {
+		sweep.Note(ctx, sweep.Extracting, nil)
+	}
 	if err = fault.IgnoreNotFound(err); err != nil {
 		s.Report(ctx, "extract memories", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/sweep"
 )
 
 const (
@@ -175,6 +176,7 @@ func (s *Service) mayAsk(ctx context.Context, user conversation.UserID) (bool, e
 func (s *Service) saveAnswer(
 	ctx context.Context, user conversation.UserID, session conversation.Session, in input, a answer,
 ) (conversation.Session, error) {
+	sweep.Note(ctx, sweep.Summarizing, a.err)
 	if a.err == nil {
 		return s.save(ctx, user, session, in.draft(a, conversation.ByModel))
 	}

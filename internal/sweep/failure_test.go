@@ -147,3 +147,65 @@ func TestVisitsThatAreCutOff(t *testing.T) {
 		l.running.Wait()
 	})
 }
+
+// TestStages has visits that say how their stages went. A visit that says nothing is one of its queue. What is gone is
+// no failure, and a success outside of visits counts as one of a visit.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	s := newStore()
+	began := time.Now().Add(-time.Hour)
+	for id, shard := range map[string]sweep.Shard{"a": 3, "b": 4, "c": 5, "d": 6} {
+		s.add(id, "ann", shard, began)
+	}
+	var service *sweep.Service
+	visit := visitor(func(ctx context.Context, c sweep.Claim) (sweep.Outcome, error) {
+		switch c.ID {
+		case "a":
+			sweep.Note(ctx, sweep.Summarizing, nil)
+			sweep.Note(ctx, sweep.Extracting, errDown)
+			return sweep.Kept, errDown
+		case "b":
+			sweep.Note(ctx, sweep.Extracting, errDown)
+			sweep.Note(ctx, sweep.Indexing, fault.Missing("session"))
+			return sweep.Kept, errDown
+		case "c":
+			panic("nil map")
+		}
+		sweep.Note(context.Background(), sweep.Indexing, errDown)
+		return sweep.Kept, errDown
+	})
+	service = sweep.New(sweep.Deps{
+		Store: s, Works: []sweep.Work{{Queue: sweep.Sessions, Visitor: visit, FirstWait: time.Hour}}, Now: time.Now,
+		Random: func() float64 { return 0 }, NewOwner: func() string { return "o" },
+		Report: func(context.Context, string, error) {},
+	})
+	sweepOnce := func() map[string]sweep.StageVisits {
+		s.visits = nil
+		if _, err := service.Sweep(t.Context(), sweep.Task{}); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]sweep.StageVisits{}
+		for _, v := range s.visits {
+			got[v.Stage] = v
+		}
+		return got
+	}
+	want := map[string]sweep.StageVisits{
+		sweep.Summarizing: {Stage: sweep.Summarizing, Succeeded: true},
+		sweep.Extracting:  {Stage: sweep.Extracting, Failed: 2, Since: began},
+		"sessions":        {Stage: "sessions", Failed: 2, Since: began},
+	}
+	if diff := cmp.Diff(want, sweepOnce()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := sweepOnce(); len(got) != 0 {
+		t.Errorf("nothing is due, and %v is stored", got)
+	}
+	watched := service.Watch(t.Context())
+	sweep.Note(watched, sweep.Extracting, errDown)
+	sweep.Note(watched, sweep.Indexing, nil)
+	want = map[string]sweep.StageVisits{sweep.Indexing: {Stage: sweep.Indexing, Succeeded: true}}
+	if diff := cmp.Diff(want, sweepOnce()); diff != "" {
+		t.Errorf("outside of visits (-want +got)\n%s", diff)
+	}
+}

@@ -23,6 +23,7 @@ type store struct {
 	leases  map[sweep.Shard]lease
 	latency time.Duration
 	lists   int
+	visits  []sweep.StageVisits
 	// down is the error of every operation, unless it is nil.
 	down error
 }
@@ -217,6 +218,13 @@ func (s *store) Release(_ context.Context, shard sweep.Shard, owner string) erro
 	if s.leases[shard].owner == owner {
 		delete(s.leases, shard)
 	}
+	return nil
+}
+
+func (s *store) AddVisits(_ context.Context, visits []sweep.StageVisits) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.visits = append(s.visits, visits...)
 	return nil
 }
 

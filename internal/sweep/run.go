@@ -255,7 +255,11 @@ func (r *run) visit(ctx context.Context, d Due) {
 	}
 	var outcome Outcome
 	if err == nil {
-		outcome, err = visitRecovering(ctx, work.Visitor, claim)
+		noted := &notes{tally: &r.tally, since: claim.Since}
+		visit := context.WithValue(ctx, notesKey{}, noted)
+		if outcome, err = visitRecovering(visit, work.Visitor, claim); !noted.isMade {
+			Note(visit, work.Queue.Name, err)
+		}
 		// The claim is ended even when the deadline has cut the visit off.
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endReserve)
 		defer cancel()

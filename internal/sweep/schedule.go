@@ -27,6 +27,11 @@ const (
 
 // Sweep does a task. Its error says that shards could not be read or workers not be started.
 func (s *Service) Sweep(ctx context.Context, t Task) (Swept, error) {
+	swept, err := s.sweep(ctx, t)
+	return swept, errors.Join(err, s.saveStages(ctx))
+}
+
+func (s *Service) sweep(ctx context.Context, t Task) (Swept, error) {
 	if len(t.Shards) > 0 {
 		return s.workOn(ctx, t.Shards, t)
 	}

@@ -102,6 +102,7 @@ type Store interface {
 	DueRecords
 	Claims
 	Leases
+	Stages
 }
 
 // DueRecords are the records that are due.
@@ -195,10 +196,13 @@ type Deps struct {
 }
 
 // Service sweeps. It is safe for concurrent use.
-type Service struct{ Deps }
+type Service struct {
+	Deps
+	tally tally
+}
 
 // New returns a service.
-func New(d Deps) *Service { return &Service{d} }
+func New(d Deps) *Service { return &Service{Deps: d, tally: tally{stages: map[string]*StageVisits{}}} }
 
 // Swept says what one invocation did.
 type Swept struct {

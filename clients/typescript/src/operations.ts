@@ -40,6 +40,7 @@ export type FoundMemory = components['schemas']['FoundMemory'];
 export type FoundRecord = components['schemas']['FoundRecord'];
 export type Goal = components['schemas']['Goal'];
 export type HealthDoc = components['schemas']['HealthDoc'];
+export type InVainDoc = components['schemas']['InVainDoc'];
 export type ListCheckIn = components['schemas']['ListCheckIn'];
 export type ListCoach = components['schemas']['ListCoach'];
 export type ListGoal = components['schemas']['ListGoal'];

@@ -1709,11 +1709,13 @@ export interface components {
             deadLetters: components["schemas"]["DeadLettersDoc"][];
             /** @description The parts that could not be read. */
             degraded: components["schemas"]["RecallDegradation"][];
+            /** @description The stages of the background work whose visits have had no success. */
+            inVain: components["schemas"]["InVainDoc"][];
             /** @description Absent where it could not be read. */
             migration?: components["schemas"]["MigrationDoc"];
             /**
              * Format: date-time
-             * @description Since when the oldest overdue record waits.
+             * @description Since when the oldest record waits that is overdue or was visited in vain.
              * @example 2026-02-05T18:30:00.000Z
              */
             oldestUncovered?: string;
@@ -1724,6 +1726,21 @@ export interface components {
              * @description Not read for memories; 1,000 at most.
              */
             skippedMessages?: number;
+        };
+        InVainDoc: {
+            /**
+             * Format: date-time
+             * @description When the first of the records that were visited fell due.
+             * @example 2026-02-05T18:30:00.000Z
+             */
+            since: string;
+            /** @description summarizing, indexing, extracting, or the name of a queue. */
+            stage: string;
+            /**
+             * Format: int64
+             * @description How many visits of the sweep failed since the last success.
+             */
+            visits: number;
         };
         ListCheckIn: {
             /** @description The items of the page, which ends at the limit or at 1 MiB. */

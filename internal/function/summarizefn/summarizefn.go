@@ -78,7 +78,17 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	})
 	batch := stream.Handler(db.DecodeChange, function.NewArrivals(db, service), rt.Log)
 	batch = function.Publishing(rt, db, publisher, batch)
-	return function.Measured(rt, "summarize", batchOrSweep(batch, sweeper.Sweep)), nil
+	return function.Measured(rt, "summarize", batchOrSweep(watching(sweeper, batch), sweeper.Sweep)), nil
+}
+
+// batchHandler handles a batch of the stream.
+type batchHandler = func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error)
+
+// watching lets the sweep know of what succeeds in batches.
+func watching(s *sweep.Service, batch batchHandler) batchHandler {
+	return func(ctx context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+		return batch(s.Watch(ctx), event)
+	}
 }
 
 // countExtraction records what one batch of the extraction came to.
@@ -116,7 +126,7 @@ var errUnknownEvent = errors.New("the event has neither records nor a known sche
 
 // batchOrSweep passes batches of the stream to batch and the schedule's event, which has no records, to the sweep.
 func batchOrSweep(
-	batch func(context.Context, events.DynamoDBEvent) (events.DynamoDBEventResponse, error),
+	batch batchHandler,
 	work func(context.Context, sweep.Task) (sweep.Swept, error),
 ) function.PayloadHandler {
 	return func(ctx context.Context, raw json.RawMessage) (any, error) {

@@ -114,8 +114,8 @@ func (m *Model) pauseLeft(now time.Time) time.Duration {
 	return m.paused.Sub(now)
 }
 
-// observe learns from the outcome of a call. An answer of no use is an answer of the service: Judge learns of it. A call
-// that its caller has cancelled says nothing.
+// observe learns from the outcome of a call. An answer of no use is an answer of the service, which Judge learns of. A
+// call that its caller has cancelled says nothing.
 func (m *Model) observe(began time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

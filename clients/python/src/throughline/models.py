@@ -565,14 +565,26 @@ class HealthDoc:
     """Records of the stream that a function could not work on."""
     degraded: list[RecallDegradation]
     """The parts that could not be read."""
+    in_vain: list[InVainDoc]
+    """The stages of the background work whose visits have had no success."""
     migration: MigrationDoc | None = None
     """Absent where it could not be read."""
     oldest_uncovered: datetime | None = None
-    """Since when the oldest overdue record waits."""
+    """Since when the oldest record waits that is overdue or was visited in vain."""
     queues: list[QueueDoc]
     """What is overdue, which the sweep works on each minute."""
     skipped_messages: int | None = None
     """Not read for memories; 1,000 at most."""
+
+
+@dataclass(kw_only=True)
+class InVainDoc:
+    since: datetime
+    """When the first of the records that were visited fell due."""
+    stage: str
+    """summarizing, indexing, extracting, or the name of a queue."""
+    visits: int
+    """How many visits of the sweep failed since the last success."""
 
 
 @dataclass(kw_only=True)
