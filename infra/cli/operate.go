@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
@@ -26,11 +25,10 @@ func smokeFlags(f *flags) func(context.Context) error {
 		if *coach == "" {
 			*coach = *url
 		}
-		report := smoke.Run(ctx, smoke.Target{
-			API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: *wait,
+		works := smoke.Run(ctx, smoke.Target{
+			API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: *wait, Out: f.out,
 		})
-		fmt.Fprint(f.out, report.Text())
-		if !report.OK() {
+		if !works {
 			return errFound
 		}
 		return nil

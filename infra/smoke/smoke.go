@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -22,49 +23,9 @@ type Target struct {
 	API, Coach *client.Client
 	// Wait is how long background work may take.
 	Wait time.Duration
-}
-
-// Step is one thing that was tried.
-type Step struct {
-	// Function is the function that answers, or does the work in the background.
-	Function string
-	What     string
-	Took     time.Duration
-	// Note is what a reader has to know of a step that worked.
-	Note string
-	Err  error
-}
-
-// Report is what was tried, in order.
-type Report struct{ Steps []Step }
-
-// OK reports whether everything worked.
-func (r Report) OK() bool {
-	return len(r.Steps) > 0 && !slices.ContainsFunc(r.Steps, func(s Step) bool { return s.Err != nil })
-}
-
-// Text renders the report for a terminal, with one line for each step.
-func (r Report) Text() string {
-	var b strings.Builder
-	failed := 0
-	for _, s := range r.Steps {
-		state, end := "ok", s.Note
-		if s.Err != nil {
-			state, end = "FAILED", s.Err.Error()
-			failed++
-		}
-		line := fmt.Sprintf("%-6s  %-9s  %s (%s)", state, s.Function, s.What, s.Took.Round(time.Millisecond))
-		if end != "" {
-			line += ": " + end
-		}
-		b.WriteString(line + "\n")
-	}
-	if failed > 0 {
-		fmt.Fprintf(&b, "smoke: %d of %d failed\n", failed, len(r.Steps))
-	} else {
-		fmt.Fprintf(&b, "smoke: all %d worked\n", len(r.Steps))
-	}
-	return b.String()
+	// Out gets a line for each thing that was tried: the function that answers, or does the work in the background, and
+	// what it did.
+	Out io.Writer
 }
 
 const (
@@ -79,30 +40,42 @@ const (
 
 type run struct {
 	Target
-	report  Report
-	session string
-	word    string
+	tried, failed int
+	session       string
+	word          string
 	// prompt is the id of the prompt of the turn.
 	prompt string
 }
 
-// Run tries the functions. A step that needs one which failed is left out.
-func Run(ctx context.Context, t Target) Report {
+// Run tries the functions, and reports whether all work. A step that needs one which failed is left out.
+func Run(ctx context.Context, t Target) bool {
 	r := &run{Target: t, session: "smoke-" + strings.ToLower(rand.Text()), word: strings.ToLower(rand.Text()[:10])}
 	r.step(ctx, "messages", "serves its document without a token", r.document)
 	if r.step(ctx, "messages", "opens a session", r.open) {
 		r.conversation(ctx)
 		r.step(ctx, "messages", "deletes the session", r.cleanUp)
 	}
-	return r.report
+	fmt.Fprintf(r.Out, "smoke: %d of %d worked\n", r.tried-r.failed, r.tried)
+	return r.failed == 0
 }
 
+// step tries one thing. The note is what a reader has to know of a step that worked.
 func (r *run) step(
 	ctx context.Context, function, what string, try func(ctx context.Context) (note string, err error),
 ) bool {
 	start := time.Now()
 	note, err := try(ctx)
-	r.report.Steps = append(r.report.Steps, Step{function, what, time.Since(start), note, err})
+	state := "ok"
+	r.tried++
+	if err != nil {
+		state, note = "FAILED", err.Error()
+		r.failed++
+	}
+	line := fmt.Sprintf("%-6s  %-9s  %s (%s)", state, function, what, time.Since(start).Round(time.Millisecond))
+	if note != "" {
+		line += ": " + note
+	}
+	fmt.Fprintln(r.Out, line)
 	return err == nil
 }
 

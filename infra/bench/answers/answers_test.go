@@ -59,7 +59,7 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 			t.Errorf("no judge has read %q", c.Question.Answer)
 		}
 	}
-	if got := table(sets, b.Cases, marks); !strings.Contains(got, "| monologues |         3 |") {
+	if got := table(sets, b.Cases, marks); !strings.Contains(got, "| monologues | 3 |") {
 		t.Error(got)
 	}
 }

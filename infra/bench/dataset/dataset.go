@@ -92,17 +92,6 @@ func (s Set) Has(c *Conversation) bool {
 	return slices.ContainsFunc(s.Conversations, func(other Conversation) bool { return other.ID == c.ID })
 }
 
-// KeepEvery keeps every nth question of each conversation.
-func (s *Set) KeepEvery(n int) {
-	for i := range s.Conversations {
-		c, at := &s.Conversations[i], -1
-		c.Questions = slices.DeleteFunc(slices.Clone(c.Questions), func(Question) bool {
-			at++
-			return at%n != 0
-		})
-	}
-}
-
 // NameOf is the name of the data set in a file: that of the file.
 func NameOf(path string) string { return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)) }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -57,7 +58,7 @@ func measureReuse(ctx context.Context, s *services, turns int) (r reuse, err err
 	if len(shares) == 0 {
 		return r, fmt.Errorf("%d turns are too few", turns)
 	}
-	return reuse{all / turns, upperQuantile(shares, 0.5)}, nil
+	return reuse{all / turns, report.Quantile(shares, 0.5)}, nil
 }
 
 // partsOf returns a prompt in the parts that the model's server gets, tools first, each with what it is.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"math"
-	"slices"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
@@ -45,9 +43,9 @@ func (s *services) measureWall(ctx context.Context, h *history, recipe string, r
 		ratios, depths = append(ratios, float64(took)/float64(critical)), append(depths, float64(depth))
 		out.calls = max(out.calls, len(calls))
 	}
-	out.depth = int(upperQuantile(depths, 0.5))
+	out.depth = int(report.Quantile(depths, 0.5))
 	out.critical, out.median = report.Median(criticals), report.Median(walls)
-	out.ratio50, out.ratio99 = upperQuantile(ratios, 0.5), upperQuantile(ratios, 0.99)
+	out.ratio50, out.ratio99 = report.Quantile(ratios, 0.5), report.Quantile(ratios, 0.99)
 	return out, nil
 }
 
@@ -60,10 +58,4 @@ func (s *services) warmUp(ctx context.Context, p *prompt.Service, h *history, re
 	}
 	s.drain()
 	return nil
-}
-
-// upperQuantile returns the value below which the share q (0 to 1) of the samples lies. Between two samples it returns
-// the higher one.
-func upperQuantile(samples []float64, q float64) float64 {
-	return slices.Sorted(slices.Values(samples))[int(math.Ceil(q*float64(len(samples)-1)))]
 }

@@ -5,7 +5,7 @@
 // session and in the middle of a chat. It starts a local stack of its own.
 //
 //	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-docs ../../docs]
-//	  [-leave-one-out] [-every 3]
+//	  [-leave-one-out]
 //
 // With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
 // were fitted on all other conversations, and those that were fitted on the other data sets (infra/bench/fit).
@@ -37,7 +37,7 @@ const indexTimeout = 30 * time.Minute
 
 type options struct {
 	data, embeddings, model, docs string
-	dimensions, every             int
+	dimensions                    int
 	leaveOneOut                   bool
 }
 
@@ -50,7 +50,6 @@ func main() {
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
 	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
 		"ask again, with weights fitted on other conversations and data sets")
-	flag.IntVar(&o.every, "every", 1, "ask every nth question of each data set alone")
 	flag.Parse()
 	if o.data == "" {
 		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations")
@@ -70,9 +69,6 @@ func (o options) run(ctx context.Context) error {
 		return err
 	}
 	r := result{Date: time.Now().UTC().Format(time.DateOnly), Model: o.model, Command: o.command()}
-	for i := range sets {
-		sets[i].KeepEvery(o.every)
-	}
 	if err := o.measureStacks(ctx, sets, &r); err != nil {
 		return err
 	}
@@ -92,9 +88,6 @@ func (o options) command() string {
 	command := fmt.Sprintf("make bench NAME=recall DATA=%q", strings.Join(files, " "))
 	if o.embeddings != "" {
 		command += " EMBEDDINGS=" + o.embeddings
-	}
-	if o.every > 1 {
-		command += fmt.Sprintf(", every question of %d", o.every)
 	}
 	return command
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Table is rows under a title and a header. The first column holds names, aligned left; the others hold numbers,
@@ -44,49 +43,19 @@ func (t *Table) Add(cells ...any) {
 // Percent writes a share in percent, with one decimal.
 func Percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
 
-// Markdown renders the table for documents and terminals, with aligned columns. The title, if any, is above it.
+// Markdown renders the table for documents and terminals. The title, if any, is above it.
 func (t *Table) Markdown() string {
-	lines := make([]string, len(t.Header))
-	for i := range lines {
-		lines[i] = "---"
-	}
-	rows := append([][]string{t.Header, lines}, t.Rows...)
-	widths := make([]int, len(t.Header))
-	for _, row := range rows {
-		for i := range widths {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell(row, i)))
-		}
-	}
 	var b strings.Builder
 	if t.Title != "" {
 		fmt.Fprintf(&b, "\n**%s**\n\n", t.Title)
 	}
-	for n, row := range rows {
-		for i, width := range widths {
-			text := cell(row, i)
-			space := strings.Repeat(" ", width-utf8.RuneCountInString(text))
-			switch {
-			case n == 1 && i == 0:
-				text = strings.Repeat("-", width)
-			case n == 1:
-				text = strings.Repeat("-", width-1) + ":"
-			case i == 0:
-				text += space
-			default:
-				text = space + text
-			}
-			b.WriteString("| " + text + " ")
-		}
-		b.WriteString("|\n")
+	fmt.Fprintf(&b, "| %s |\n|---%s|\n", strings.Join(t.Header, " | "), strings.Repeat("|---:", len(t.Header)-1))
+	for _, row := range t.Rows {
+		cells := make([]string, len(t.Header)) // the last may be empty
+		copy(cells, row)
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | "))
 	}
 	return b.String()
-}
-
-func cell(row []string, i int) string {
-	if i < len(row) {
-		return row[i]
-	}
-	return ""
 }
 
 // Thousands writes a number with a comma between thousands and only the decimals that it needs.
