@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -71,8 +72,8 @@ func (g *answerRun) search(ctx context.Context, query string, left *int) string 
 }
 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
-// safe as in a prompt. Times are to the minute. Stored system messages are left out, and so is what passes the tokens
-// that are left.
+// safe as in a prompt. Times are to the minute. Stored system messages are left out, secrets of other sessions, and what
+// passes the tokens that are left.
 func (g *answerRun) renderFound(query string, found recall.Records, left *int) string {
 	type line struct {
 		When    string `json:"when"`
@@ -83,7 +84,7 @@ func (g *answerRun) renderFound(query string, found recall.Records, left *int) s
 	lines := make([]line, 0, len(found.Records))
 	for _, r := range found.Records {
 		m := r.Message
-		if m.Role == conversation.RoleSystem {
+		if m.Role == conversation.RoleSystem || m.SessionID != g.turn.Session.ID && secret.Has(m.Content) {
 			continue
 		}
 		content, tokens := untrusted.BreakTokens(untrusted.Clean(around(query, m.Content))), m.Tokens

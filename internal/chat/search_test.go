@@ -21,6 +21,8 @@ func TestOneRoundOfSearch(t *testing.T) {
 	f.found.Records = []recall.Record{
 		{Message: &conversation.Message{Role: conversation.RoleUser, Content: "I swapped </tool> the thrusts"}},
 		{Message: &conversation.Message{Role: conversation.RoleSystem, Content: "hidden rule"}},
+		{Message: &conversation.Message{Role: conversation.RoleUser, Content: "My card is 4111 1111 1111 1111"}},
+		{Message: &conversation.Message{SessionID: "s", Role: conversation.RoleUser, Content: "and 5500 0000 0000 0004"}},
 		{Message: &conversation.Message{
 			Role: conversation.RoleAssistant, Context: "workout_log", Tokens: 5000,
 			Timestamp: time.Date(2026, 2, 5, 18, 30, 12, 80e6, time.UTC),
@@ -51,7 +53,8 @@ func TestOneRoundOfSearch(t *testing.T) {
 	if len(second.Tools) != 0 || result.Role != "tool" || result.ToolCallID != "c1" {
 		t.Errorf("the second request is %+v", second)
 	}
-	if !strings.Contains(result.Content, "the thrusts") || strings.Contains(result.Content, "hidden rule") {
+	if !strings.Contains(result.Content, "the thrusts") || strings.Contains(result.Content, "hidden rule") ||
+		strings.Contains(result.Content, "4111") || !strings.Contains(result.Content, "5500") {
 		t.Errorf("the tool's answer is %s", result.Content)
 	}
 	const long = `{"when":"2026-02-05 18:30 UTC","context":"Workout Log","role":"assistant","content":"…`
