@@ -200,19 +200,26 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 }
 
 // supersede ends an old memory in favour of another, which was said at that time. Sessions may be read in another order
-// than that in which the user spoke: of the two the one that was said last stays. What the app has pinned stays beside
-// the other. Before a change that is still to come the old memory holds on: until the day before, or until the user
-// says that a plan without a day has come true.
+// than that in which the user spoke: of the two the one that took effect last stays, or the plan for a day after that.
+// What the app has pinned stays beside the other. Before a change that is still to come the old memory holds on: until
+// the day before, or until the user says that a plan without a day has come true.
 func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if old == by {
 		return
 	}
-	said, replaced := old.Said(), by.Said()
+	effective, replaced := since(old, p.now), since(by, p.now)
+	if old.Status == longterm.Planned && by.Status == longterm.Planned { // another plan
+		effective, replaced = old.Said(), by.Said()
+	}
 	if at.After(replaced) {
 		replaced = at
 	}
-	if said.After(replaced) {
-		old, by, replaced = by, old, said
+	switch begins := by.From.Start(p.zone); {
+	case !effective.After(replaced):
+	case old.Status != longterm.Planned && begins.After(effective):
+		replaced = begins
+	default:
+		old, by, replaced = by, old, effective
 	}
 	isVague := by.Status == longterm.Planned && by.From.IsZero() && old.Status != longterm.Planned
 	if isAppPinned(old) || isVague || by.Status == longterm.Waiting {
@@ -227,14 +234,25 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	p.replace(old, by, replaced)
 }
 
+// since returns when a memory took effect: when it was said, or when it began, if that was later and has come.
+func since(m *longterm.Memory, now time.Time) time.Time {
+	if start := m.From.Start(now.Location()); start.After(m.Said()) && !start.After(now) {
+		return start
+	}
+	return m.Said()
+}
+
 // replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun
 // ends at once.
 func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
 	at = notLater(at, p.now)
 	start := by.From.Start(p.zone)
-	isHeld := !old.From.IsAhead(p.now) && (old.Status != longterm.Planned || !old.From.IsZero())
+	isHeld := !old.From.IsAhead(at.In(p.zone)) && (old.Status != longterm.Planned || !old.From.IsZero())
 	if isHeld && start.After(at) {
 		at = start
+	}
+	if old.SupersededBy != "" && old.ValidUntil.Before(at) {
+		return // another one took its place earlier
 	}
 	if isHeld && by.From.IsAhead(p.now) && !old.Until.IsOver(start) {
 		old.Until = by.From.Before()
@@ -268,8 +286,8 @@ func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
 			m.Until = longterm.Moment{}
 		}
 		m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = time.Time{}, "", "", true
-		if by != nil && m != by {
-			p.replace(m, by, at)
+		if by != nil {
+			p.supersede(m, by, at)
 		}
 	}
 }
@@ -299,6 +317,8 @@ func (p *planner) endMemory(e ending) {
 
 func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
 	at = notLater(at, p.now)
-	p.inherit(m, nil, at)
+	if reason != longterm.EndedForgotten || m.From.IsAhead(p.now) { // what is forgotten once it holds brings nothing back
+		p.inherit(m, nil, at)
+	}
 	m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = at, reason, "", true
 }

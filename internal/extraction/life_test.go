@@ -1,0 +1,196 @@
+package extraction_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
+)
+
+var (
+	// lifeBegan is before the first statement.
+	lifeBegan = dynamotest.Now.Add(24 * time.Hour)
+	subjects  = []string{"home", "work"}
+)
+
+// TestLives draws what a user says over weeks, each statement in a session of its own, and when a capable model reads it:
+// at once, or late, two of a subject in any order. What ends something, or says that a plan has come true, is read at once. Then what holds is what holds for who hears
+// everything in order.
+func TestLives(t *testing.T) {
+	t.Parallel()
+	f, lives := newFixture(t, ""), 0
+	f.model = lifeModel{}
+	rapid.Check(t, func(rt *rapid.T) {
+		lives++
+		f.user = conversation.UserID(fmt.Sprint("life", lives))
+		life := drawLife(rt)
+		var order, unread []int
+		read := func(isDue func(said) bool) {
+			for _, i := range rapid.Permutation(unread).Draw(rt, "read") {
+				if isDue(life[i]) {
+					f.extract(t, fmt.Sprint("s", i))
+					order, unread = append(order, i), slices.DeleteFunc(unread, func(j int) bool { return i == j })
+				}
+			}
+		}
+		for i, s := range life {
+			f.advance(s.at.Sub(f.clock()))
+			f.create(t, fmt.Sprint("s", i))
+			f.append(t, fmt.Sprint("s", i), conversation.NewMessage{Role: conversation.RoleUser, Content: s.String()})
+			isFree := s.verb == "state" && s.value == fmt.Sprint("place", i) || s.verb == "plan"
+			isSame := func(j int) bool { return life[j].subject == s.subject }
+			late := slices.DeleteFunc(slices.Clone(unread), func(j int) bool { return !isSame(j) })
+			if unread = append(unread, i); !isFree || len(late) > 1 || rapid.Bool().Draw(rt, "at once") {
+				read(func(o said) bool { return o.subject == s.subject && o != s })
+				read(func(o said) bool { return o == s })
+			}
+		}
+		f.advance(time.Hour)
+		read(func(said) bool { return true })
+		var want, got []string
+		for _, subject := range subjects {
+			current, plan := heard(life, subject, f.clock())
+			for _, value := range []string{current, plan} {
+				if content := subject + " " + value; value != "" && !slices.Contains(want, content) {
+					want = append(want, content)
+				}
+			}
+		}
+		for _, m := range f.memories(t) {
+			if m.Valid(f.clock()) {
+				got = append(got, m.Content)
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
+		}
+	})
+}
+
+// said is one statement about a subject. verb is state, plan, end, drop (the plan) or forget.
+type said struct {
+	verb, subject, value string
+	at, from             time.Time
+}
+
+func (s said) String() string {
+	return strings.Join([]string{s.verb, s.subject, s.value, s.from.Format(time.DateOnly)}, " ")
+}
+
+func drawLife(rt *rapid.T) []said {
+	life := make([]said, rapid.IntRange(1, 8).Draw(rt, "statements"))
+	at := lifeBegan
+	for i := range life {
+		s := said{
+			verb:    rapid.SampledFrom([]string{"state", "state", "plan", "plan", "end", "drop", "forget"}).Draw(rt, "verb"),
+			subject: rapid.SampledFrom(subjects).Draw(rt, "subject"), value: fmt.Sprint("place", i),
+		}
+		at = at.AddDate(0, 0, rapid.IntRange(1, 5).Draw(rt, "days"))
+		s.at, s.from = at, at
+		if s.verb == "plan" {
+			s.from = at.AddDate(0, 0, rapid.IntRange(1, 12).Draw(rt, "ahead"))
+		}
+		if current, plan := heard(life[:i], s.subject, at); s.verb == "state" && current == "" && plan != "" {
+			s.verb = "drop" // what would hold until the plan begins is told by no model
+		}
+		for _, before := range life[:i] { // a plan that has come true
+			if s.verb == "state" && before.verb == "plan" && before.subject == s.subject && rapid.Bool().Draw(rt, "as planned") {
+				s.value = before.value
+			}
+		}
+		life[i] = s
+	}
+	return life
+}
+
+// heard returns what holds of a subject at a time, and what is planned then, for who hears the statements in order.
+func heard(life []said, subject string, now time.Time) (current, plan string) {
+	var from time.Time
+	begin := func(at time.Time) {
+		if plan != "" && !from.After(at) {
+			current, plan = plan, ""
+		}
+	}
+	for _, s := range life {
+		if s.subject != subject {
+			continue
+		}
+		switch begin(s.at); s.verb {
+		case "state":
+			if current = s.value; plan == s.value {
+				plan = ""
+			}
+		case "plan":
+			plan, from = s.value, s.from
+		case "end":
+			current = ""
+		case "drop":
+			plan = ""
+		case "forget":
+			current, plan = "", ""
+		}
+	}
+	begin(now)
+	return current, plan
+}
+
+// lifeModel reads one statement as a capable model does, beside what is known.
+type lifeModel struct{}
+
+var (
+	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (\S+) (\S+) (\S+)$`)
+	knownLine = regexp.MustCompile(`(?m)^- \[(k\d+), said (\S+?)(, planned)?(?:, from (\S+?))?` +
+		`(?:, until (\S+?))?\] PROFILE: ((\S+) .*)$`)
+)
+
+func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
+	input := r.Messages[1].Content
+	today := regexp.MustCompile(`Today: (\S+)`).FindStringSubmatch(input)[1]
+	facts, ended := []map[string]any{}, []map[string]any{}
+	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
+		id, day, verb, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6]
+		repeats, others := "", []string{}
+		end := func(known, reason string) {
+			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
+		}
+		for _, k := range knownLine.FindAllStringSubmatch(input, -1) {
+			known, said, isPlan, begins := k[1], k[2], k[3] != "" && k[4] > day, k[4]
+			switch {
+			case k[7] != subject:
+			case verb == "forget":
+				end(known, "forgotten")
+			case verb == "end" && !isPlan:
+				end(known, "over")
+			case verb == "drop" && isPlan:
+				end(known, "false")
+			case k[6] == subject+" "+value:
+				repeats = known
+			case verb == "plan", !isPlan, begins <= today, said > day:
+				others = append(others, known)
+			}
+		}
+		if verb != "state" && verb != "plan" {
+			continue
+		}
+		facts = append(facts, map[string]any{
+			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
+			"status": map[string]string{"state": "stated", "plan": "planned"}[verb], "repeats": repeats, "supersedes": others,
+		})
+	}
+	none := []any{}
+	text, err := json.Marshal(map[string]any{"facts": facts, "ended": ended, "openLoops": none, "closedLoops": none})
+	return llm.Completion{Text: string(text), Model: "m", Usage: llm.Usage{TotalTokens: 7}}, err
+}
