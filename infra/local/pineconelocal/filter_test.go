@@ -2,10 +2,8 @@ package pineconelocal_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
@@ -27,50 +25,6 @@ func library(t *testing.T) *pinecone.IndexConnection {
 	}
 	upsert(t, conn, dense("bare", 1))
 	return conn
-}
-
-func TestFilter(t *testing.T) {
-	t.Parallel()
-	conn := library(t)
-	type m = map[string]any
-	is := func(value any) m { return m{"$eq": value} }
-	for name, tc := range map[string]struct {
-		filter m
-		want   string
-	}{
-		"$eq string":               {m{"genre": m{"$eq": "drama"}}, "both drama"},
-		"$eq compares types":       {m{"year": m{"$eq": "2020"}}, "strings"},
-		"$eq boolean false":        {m{"seen": m{"$eq": false}}, "drama"},
-		"$ne takes missing fields": {m{"genre": m{"$ne": "comedy"}}, "bare drama strings"},
-		"$ne compares types":       {m{"year": m{"$ne": 2020}}, "bare both comedy strings"},
-		"$gt":                      {m{"year": m{"$gt": 2020}}, "both"},
-		"$gte":                     {m{"year": m{"$gte": 2020}}, "both drama"},
-		"$lt":                      {m{"year": m{"$lt": 2020}}, "comedy"},
-		"$lte":                     {m{"year": m{"$lte": 2020}}, "comedy drama"},
-		"a range":                  {m{"year": m{"$gt": 2019, "$lt": 2021}}, "drama"},
-		"$in strings":              {m{"genre": m{"$in": []any{"drama", "horror"}}}, "both drama"},
-		"$in numbers":              {m{"year": m{"$in": []any{2019, 2021.5}}}, "both comedy"},
-		"$in nothing":              {m{"genre": m{"$in": []any{}}}, ""},
-		"$nin":                     {m{"genre": m{"$nin": []any{"drama"}}}, "bare comedy strings"},
-		"two fields":               {m{"genre": is("comedy"), "year": is(2019)}, "comedy"},
-		"$and":                     {m{"$and": []any{m{"genre": is("comedy")}, m{"genre": is("drama")}}}, "both"},
-		"$or":                      {m{"$or": []any{m{"genre": is("comedy")}, m{"year": is("2020")}}}, "both comedy strings"},
-		"$or in $and": {
-			m{"$and": []any{m{"seen": is(true)}, m{"$or": []any{m{"year": is(2019)}, m{"year": is(1)}}}}}, "comedy",
-		},
-		"$and beside a field":        {m{"genre": is("drama"), "$and": []any{m{"year": m{"$gt": 2020}}}}, "both"},
-		"an empty filter":            {m{}, "bare both comedy drama strings"},
-		"a field that no record has": {m{"nope": is(1)}, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := query(t, conn, pinecone.QueryByVectorValuesRequest{
-				Vector: []float32{1}, TopK: 10, MetadataFilter: object(t, tc.filter),
-			})
-			if diff := cmp.Diff(strings.Fields(tc.want), append([]string{}, got...)); diff != "" {
-				t.Errorf("query with %v (-want +got):\n%s", tc.filter, diff)
-			}
-		})
-	}
 }
 
 func TestFilterRefused(t *testing.T) {

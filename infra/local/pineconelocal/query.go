@@ -45,7 +45,6 @@ func (x *index) query(in, out message) error {
 			o.Set(o.field("metadata"), protoreflect.ValueOfMessage(metadata.ProtoReflect()))
 		}
 	}
-	out.message("usage").set("read_units", uint32(1))
 	size := proto.Size(out.Interface())
 	return require(size <= maxResultBytes,
 		"Query result of %d bytes exceeds the limit of %d bytes: lower top_k, or leave out metadata", size, maxResultBytes)

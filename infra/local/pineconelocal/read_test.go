@@ -78,14 +78,6 @@ func TestListGoesOnAfterADeletedID(t *testing.T) {
 	}
 }
 
-func TestListFindsNothing(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	if ids, pages := list(t, conn, "", 10); ids != nil || pages != 1 {
-		t.Errorf("listed %v on %d pages", ids, pages)
-	}
-}
-
 func TestDescribeNamespace(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})

@@ -3,27 +3,10 @@ package pineconelocal_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
 )
-
-func TestUpsertReplaces(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	first := hybrid("a", []float32{1}, []uint32{1}, []float32{1})
-	first.Metadata = object(t, map[string]any{"k": "v"})
-	upsert(t, conn, first)
-	upsert(t, conn, dense("b", 5), dense("a", 2), dense("a", 3)) // the last one of an id stays
-	got := fetch(t, conn, "a", "b", "missing")
-	if len(got) != 2 {
-		t.Fatalf("fetched %d records, want 2", len(got))
-	}
-	if diff := cmp.Diff(&pinecone.Vector{Id: "a", Values: &[]float32{3}}, got["a"]); diff != "" {
-		t.Errorf("nothing of the replaced record may stay (-want +got):\n%s", diff)
-	}
-}
 
 func TestUpsertFixesTheDimension(t *testing.T) {
 	t.Parallel()
@@ -60,24 +43,6 @@ func TestPlanLimitsNamespaces(t *testing.T) {
 	}
 	upsert(t, conn.WithNamespace("c"), dense("x", 1))
 	refused(conn, "a")
-}
-
-func TestDelete(t *testing.T) {
-	t.Parallel()
-	conn := library(t)
-	upsert(t, conn.WithNamespace("other"), dense("bare", 1))
-	for range 2 { // the second time, the records are gone
-		if err := conn.DeleteVectorsById(t.Context(), []string{"bare", "drama", "missing"}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want := []string{"both", "comedy", "strings"}
-	if diff := cmp.Diff(want, existing(t, conn, "bare", "both", "comedy", "drama", "strings")); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
-	if got := existing(t, conn.WithNamespace("other"), "bare"); len(got) != 1 {
-		t.Error("another namespace lost a record")
-	}
 }
 
 func TestDeleteRefused(t *testing.T) {

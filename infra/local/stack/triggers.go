@@ -174,9 +174,6 @@ func (t *triggers) settle(ctx context.Context) Settled {
 			_ = delay.Sleep(ctx, settleInterval) // the loop looks at ctx
 		}
 	}
-	if !settled {
-		due = t.countDue(context.WithoutCancel(ctx), due)
-	}
 	out := Settled{Settled: settled, Pending: int64(due)}
 	for _, p := range t.pollers {
 		stats := p.Stats()
@@ -190,17 +187,6 @@ func (t *triggers) settle(ctx context.Context) Settled {
 		out.DeadLetters[letter.Function] += len(letter.Records)
 	}
 	return out
-}
-
-// countDue counts what is due for a caller whose context has ended. If counting fails, it returns the last count.
-func (t *triggers) countDue(ctx context.Context, last int) int {
-	ctx, cancel := context.WithTimeout(ctx, settleLook)
-	defer cancel()
-	due, err := t.dueNow(ctx)
-	if err != nil {
-		return last
-	}
-	return due
 }
 
 // dueNow counts what is due in all shards.
