@@ -27,13 +27,13 @@ func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	s := start(t, dynamodblocal.Options{Databases: 2})
 	createTable(t, s)
-	for endpoint, want := range map[string][]string{s.Endpoint(): {"kept"}, s.Database(1): nil, s.Database(2): nil} {
+	for endpoint, want := range map[string][]string{s.Endpoint(): {"kept"}, s.Endpoint() + "/1": nil, s.Endpoint() + "/2": nil} {
 		if got := tables(t, endpoint); !slices.Equal(got, want) {
 			t.Errorf("%s has the tables %v, want %v", endpoint, got, want)
 		}
 	}
 	checkAddresses(t, s)
-	for _, endpoint := range []string{s.Endpoint(), s.Database(1)} {
+	for _, endpoint := range []string{s.Endpoint(), s.Endpoint() + "/1"} {
 		checkHosts(t, endpoint)
 	}
 	if err := s.Stop(); err != nil {

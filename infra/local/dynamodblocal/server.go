@@ -47,7 +47,8 @@ type Options struct {
 	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
 	// memory.
 	DataDir string
-	// Databases is the number of databases in memory beside the one of Endpoint. Each has tables of its own.
+	// Databases is the number of databases in memory beside the one of Endpoint, at Endpoint/1 and so on. Each has
+	// tables of its own.
 	Databases int
 }
 
@@ -84,9 +85,6 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 
 // Endpoint is the URL that AWS_ENDPOINT_URL_DYNAMODB takes; streams are served there too.
 func (s *Server) Endpoint() string { return s.endpoint }
-
-// Database is the endpoint of another database, from 1 to Options.Databases.
-func (s *Server) Database(number int) string { return s.endpoint + "/" + strconv.Itoa(number) }
 
 // Stop ends the engine and waits for its end. It kills an engine that has not ended after 2 seconds. It may be called
 // more than once and concurrently.

@@ -32,7 +32,7 @@ const installTimeout = 5 * time.Minute
 var (
 	managed atomic.Bool // Main will stop the engine
 	server  *dynamodblocal.Server
-	// endpoint is the one database of the process. The first test that needs it takes it.
+	// endpoint is the one database of the process. The first test that needs it opens it.
 	endpoint = sync.OnceValues(open)
 )
 
@@ -143,11 +143,11 @@ func open() (url string, err error) {
 	if !managed.Load() {
 		return "", errors.New("the package's TestMain has to call dynamodbtest.Main, which stops the engine")
 	}
+	if shared := os.Getenv(SharedVariable); shared != "" {
+		return database(shared), nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), installTimeout)
 	defer cancel()
-	if shared := os.Getenv(SharedVariable); shared != "" {
-		return takeDatabase(ctx, shared)
-	}
 	if server, err = dynamodblocal.Start(ctx, dynamodblocal.Options{}); err != nil {
 		return "", err
 	}
