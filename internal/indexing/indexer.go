@@ -193,7 +193,7 @@ func vectorRecords(m vector.Model, documents []document, dense [][]float32) []ve
 		metadata := maps.Clone(d.metadata) // another index gets the document, too
 		metadata["wordForm"] = word.Form
 		if m.Version != "" {
-			metadata["embedding"] = m.Version
+			metadata[vector.FieldEmbedding] = m.Version
 		}
 		out[i] = vector.Record{ID: d.id, Dense: dense[i], Sparse: vector.Encode(d.text), Metadata: metadata}
 	}

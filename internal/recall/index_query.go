@@ -2,7 +2,9 @@ package recall
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -29,7 +31,11 @@ func (s *Service) ask(ctx context.Context, user conversation.UserID, visible vis
 		defer close(q.done)
 		started := time.Now()
 		var err error
-		q.matches, err = s.index.Query(ctx, user, visible.generation, visible.query(dense))
+		query := visible.query(dense)
+		if s.Version != "" {
+			query.Fields = append(slices.Clip(query.Fields), vector.FieldEmbedding)
+		}
+		q.matches, err = s.index.Query(ctx, user, visible.generation, query)
 		q.err, q.took = late(ctx, err), time.Since(started)
 	}()
 	return q
@@ -48,7 +54,10 @@ func (q *indexQuery) isOf(visible visibility) bool {
 		reflect.DeepEqual(q.visible.filter(), visible.filter())
 }
 
-// answer waits for a query's matches; ok is false when the index did not answer.
+// errOtherModel says that the index has vectors that are not to be compared with those of the model.
+var errOtherModel = errors.New("vectors of another embedding model are left out: the index has to be filled again")
+
+// answer waits for a query's matches; ok is false when the index did not answer. Those of another model are left out.
 func (s *Service) answer(ctx context.Context, q *indexQuery, found *Found) (matches []vector.Match, ok bool) {
 	<-q.done
 	found.Timings[s.index.Source()] = q.took
@@ -56,5 +65,13 @@ func (s *Service) answer(ctx context.Context, q *indexQuery, found *Found) (matc
 		s.degrade(ctx, found, s.index.Source(), q.err)
 		return nil, false
 	}
-	return q.matches, true
+	all := len(q.matches)
+	matches = slices.DeleteFunc(q.matches, func(m vector.Match) bool {
+		of := stringField(m, vector.FieldEmbedding)
+		return of != "" && s.Version != "" && of != s.Version
+	})
+	if len(matches) < all {
+		s.degrade(ctx, found, s.index.Source(), errOtherModel)
+	}
+	return matches, true
 }

@@ -284,6 +284,8 @@ func reason(ctx context.Context, err error) string {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, context.DeadlineExceeded):
 		return "did not answer in time"
+	case errors.Is(err, errOtherModel):
+		return "has vectors of another embedding model"
 	case fault.Is(err, fault.RateLimited):
 		return "is asked too much at the moment"
 	default:

@@ -20,6 +20,7 @@ const (
 	FieldSource     = "sourceId"
 	FieldSession    = "sessionId"
 	FieldTime       = "timestamp"
+	FieldEmbedding  = "embedding" // the version of the model of the dense vector
 	FieldText       = "text"
 	FieldRole       = "role"
 	FieldSeq        = "seq"
