@@ -16,6 +16,8 @@ const (
 	stepReserve = 25*time.Second + llm.Patience
 	// revisitAfter is when the sweep visits a session that changed during a visit, or that an event has left to it.
 	revisitAfter = time.Minute
+	// leaseWait is when a session is due again that another session of its user keeps from being read for memories.
+	leaseWait = 5 * time.Second
 	// quotaSpread is the time after the reset of the quotas in which the sessions that waited for it are due, so that not
 	// all of them are due together.
 	quotaSpread = 15 * time.Minute
@@ -84,7 +86,7 @@ func (s *Service) end(ctx context.Context, c sweep.Claim, o outcome, again time.
 	case o.isEnough():
 		at = at.Add(again)
 	case o.waits:
-		at = at.Add(revisitAfter)
+		at = at.Add(leaseWait)
 	case o.failure != nil || o.isStuck():
 		if reset := s.quotaReset(ctx, c.User, o.failure); !reset.IsZero() {
 			at = reset.Add(time.Duration(s.Random() * float64(quotaSpread)))

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/sweep"
@@ -30,6 +31,8 @@ const (
 	settleLook = time.Second
 	// settleInterval is the time between two checks while work is not done.
 	settleInterval = 50 * time.Millisecond
+	// waitsFor is how long a session waits at most for the lease of another one of its user.
+	waitsFor = time.Minute
 	// dueLimit is how many due records of each shard a check counts at most.
 	dueLimit = 100
 )
@@ -153,7 +156,8 @@ func (t *triggers) sweep(ctx context.Context) {
 
 // Settled says how far the background work is.
 type Settled struct {
-	// Settled says that every write had been handled, no function ran, and nothing was due.
+	// Settled says that every write had been handled, no function ran, nothing was due, and no session that is at rest
+	// waited for the lease of another.
 	Settled bool `json:"settled"`
 	// Records counts the stream records that all consumers together have handled since the stack started. Pending
 	// counts the records of the stream and the due records that are still to be done.
@@ -169,7 +173,10 @@ type Settled struct {
 func (t *triggers) settle(ctx context.Context) Settled {
 	due, settled := 0, false
 	for !settled && ctx.Err() == nil {
-		due, settled = t.settleOnce(ctx)
+		var n int
+		if n, settled = t.settleOnce(ctx); settled || ctx.Err() == nil {
+			due = n // a check that was cut off has not counted
+		}
 		if !settled {
 			_ = delay.Sleep(ctx, settleInterval) // the loop looks at ctx
 		}
@@ -222,7 +229,27 @@ func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 		t.sweep(ctx)
 		return due, false
 	}
+	if waiting := t.waiting(ctx); waiting > 0 {
+		return waiting, false
+	}
 	return 0, t.runtime.Active() == 0 && t.invocations() == before
+}
+
+// waiting counts the sessions at rest that are soon due with something left to do. Another session of their user had
+// the lease. One that a user is in falls due when it is idle, and waits for nothing.
+func (t *triggers) waiting(ctx context.Context) (n int) {
+	soon := time.Now().Add(waitsFor)
+	for _, shard := range sweep.Sessions.Shards() {
+		page, _ := t.services.due.Due(ctx, shard, soon, nil, dueLimit)
+		for _, d := range page {
+			s, err := t.services.due.SessionDue(ctx, d)
+			isAtRest := !s.LeftAt.IsZero() || s.Status != conversation.Active
+			if err == nil && isAtRest && s.Uncovered() {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 func (t *triggers) invocations() (n int64) {
