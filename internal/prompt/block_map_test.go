@@ -30,7 +30,7 @@ func systemBlock(t *testing.T, p prompt.Prompt, heading string) []string {
 // mapped is a user with more of everything than prompt-assembly-map has room for.
 func mapped(w *fixture) prompt.Request {
 	p := w.user("u")
-	long := strings.Repeat("x", 2000)
+	long := strings.Repeat(strings.Repeat("x", 99)+" ", 20)
 	hour := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Hour) }
 	for i := range 15 {
 		source := longterm.Extracted

@@ -235,7 +235,8 @@ func storedTexts(p *person, r prompt.Request) texts {
 		}
 	}
 	for _, m := range p.messages {
-		for _, text := range []string{m.Content, firstRunes(m.Content, 800), cutTo(m.Content, 800)} {
+		content := untrusted.NameData(m.Content)
+		for _, text := range []string{content, firstRunes(content, 800), cutTo(content, 800)} {
 			s.lines[joinTokens(strings.TrimSpace(untrusted.Clean(text)))] = true
 			s.said[roleMessage{string(m.Role), untrusted.Clean(text)}] = true
 		}
@@ -250,7 +251,7 @@ func storedTexts(p *person, r prompt.Request) texts {
 func (p *person) everyText() []string {
 	var all []string
 	for _, m := range p.messages {
-		all = append(all, m.Content)
+		all = append(all, untrusted.NameData(m.Content))
 	}
 	for _, s := range p.sessions {
 		if s.Summary != nil {

@@ -214,3 +214,26 @@ func TestControlTokensWithGaps(t *testing.T) {
 		}
 	}
 }
+
+// TestNameData has what is no text in a prompt, and what looks like it and is.
+func TestNameData(t *testing.T) {
+	t.Parallel()
+	data := strings.Repeat("aGVsbG8+/=", 20)
+	big := strings.Repeat("x", 100<<10)
+	for name, tt := range map[string]struct{ text, want string }{
+		"base64":                {"see " + data + " here", "see [… 1 KB of data] here"},
+		"at both ends":          {data + "\nand\t" + data, "[… 1 KB of data]\nand\t[… 1 KB of data]"},
+		"100 KB":                {big, "[… 100 KB of data]"},
+		"minified code":         {strings.Repeat("if(a){b();}", 30), "[… 1 KB of data]"},
+		"beside a letter":       {"é" + data, "é[… 1 KB of data]"},
+		"a data URL in prose":   {"(" + "data:image/png;base64," + data + ") is it", "[… 1 KB of data] is it"},
+		"one character fewer":   {data[1:], data[1:]},
+		"words":                 {strings.Repeat("word ", 100), strings.Repeat("word ", 100)},
+		"a language of its own": {strings.Repeat("膝が痛い", 100), strings.Repeat("膝が痛い", 100)},
+		"nothing":               {"", ""},
+	} {
+		if got := untrusted.NameData(tt.text); got != tt.want {
+			t.Errorf("%s: %.80q, want %.80q", name, got, tt.want)
+		}
+	}
+}

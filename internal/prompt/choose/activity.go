@@ -7,12 +7,12 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/throughline/throughline/internal/word"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
 	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/untrusted"
+	"github.com/throughline/throughline/internal/word"
 )
 
 const (
@@ -144,7 +144,7 @@ func quotedSince(c *chooser, other *conversation.Session, covered int) []string 
 		if day := calendar.Label(m.Timestamp, c.Now, c.Zone); day != calendar.Label(other.LastMessageAt, c.Now, c.Zone) {
 			speaker += " (" + day + ")" // the label names another day
 		}
-		quotes = append(quotes, speaker+": "+inQuotes(m.Content))
+		quotes = append(quotes, speaker+": "+inQuotes(untrusted.NameData(m.Content)))
 	}
 	return quotes
 }

@@ -108,10 +108,14 @@ func (e *Candidate) leave(reason string) *Candidate {
 func (e *Candidate) key() dedupeKey { return dedupeKey{e.Kind, e.ID} }
 
 func messageCandidate(m *conversation.Message) *Candidate {
-	return &Candidate{
+	e := &Candidate{
 		Kind: KindMessage, ID: m.ID, SessionID: m.SessionID, Context: m.Context, At: m.Timestamp,
-		Role: m.Role, CoachID: m.CoachID, Text: m.Content, Tokens: m.Tokens,
+		Role: m.Role, CoachID: m.CoachID, Text: untrusted.NameData(m.Content), Tokens: m.Tokens,
 	}
+	if len(e.Text) != len(m.Content) {
+		e.Tokens = 0
+	}
+	return e
 }
 
 // files returns the files of a message of the user that the model's provider can fetch. They are handed on while the
