@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -18,8 +19,11 @@ func (g *answerRun) forget(ctx context.Context, query string) string {
 		return `{"error":"the user has not asked to forget anything"}`
 	}
 	named := 0
-	n, err := g.Forget.Forget(ctx, g.user, g.turn.Message.ID, func(valid []longterm.Memory) []longterm.Memory {
-		found := longterm.Named(query, valid)
+	n, err := g.Forget.Forget(ctx, g.user, g.turn.Message.ID, func(memories []longterm.Memory) []longterm.Memory {
+		found := longterm.Named(query, memories)
+		if len(found) > mostForgotten {
+			found = slices.DeleteFunc(found, func(m longterm.Memory) bool { return !m.HeldAt(g.Now()) })
+		}
 		if named = len(found); named > mostForgotten {
 			return nil
 		}

@@ -93,7 +93,7 @@ func (w *correctedMemories) check(correctors []*corrector) {
 	case !done("reject rome"):
 		return
 	}
-	known, err := w.reader.Extraction.Known(w.t.Context(), w.user, 0)
+	known, err := w.reader.Extraction.Known(w.t.Context(), w.user, 0, false)
 	must(w.t, err)
 	again := longterm.Memory{Content: "Lives in rome", SaidAt: now.AddDate(1, 0, 0)}
 	if !slices.ContainsFunc(known.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(again) }) {

@@ -35,9 +35,12 @@ func NewExtractionStore(db *DB) *ExtractionStore {
 	}
 }
 
+// pastMemories is how many of the memories that have ended can be forgotten by a request in words.
+const pastMemories = 100
+
 // Known reads the user's memories and todos that are among the live records, also those that are too old by now. One
-// query reads both, and the few small records between them.
-func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, generation int64,
+// query reads both, and the few small records between them. Another one reads the newest past memories, if asked for.
+func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
 ) (extraction.Known, error) {
 	known := extraction.Known{Versions: map[string]int64{}}
 	low := table.RecordSK(table.LivePrefix, table.MemoryKind, "")
@@ -57,6 +60,18 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 		if id, _, ok := table.ParseRecordSK(sk, table.TodoKind); ok {
 			known.Todos = append(known.Todos, decodeTodo(it))
 			known.Versions[id] = it.Int64(table.AttrVersion)
+		}
+	}
+	if withPast {
+		past, err := s.memories.listPrefix(ctx, user, table.PastPrefix, "", pastMemories)
+		if err != nil {
+			return known, err
+		}
+		for _, it := range past {
+			if it.Int64(table.AttrGeneration) == generation {
+				known.Past = append(known.Past, decodeMemory(it))
+				known.Versions[recordID(it)] = it.Int64(table.AttrVersion)
+			}
 		}
 	}
 	traces, err := s.traces(ctx, user, generation)
@@ -214,15 +229,21 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	at := recordsAt{user, session.Generation}
 	known := slices.Clone(b.Known.Memories)
 	for _, m := range b.Forgotten {
-		it := s.memories.encode(user, m, true, b.Known.Versions[m.ID], session.Generation)
-		from := stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: true, version: b.Known.Versions[m.ID]}
-		s.memories.addDelete(w.tx, user, from, session.Generation)
+		s.memories.addDelete(w.tx, user, s.storedAs(user, m, b.Known, session.Generation), session.Generation)
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
 	s.addForgottenMessages(w.tx, at, b.ForgottenMessages)
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
+}
+
+// storedAs returns a known memory as it is stored, with what has changed of it since.
+func (s *ExtractionStore) storedAs(user conversation.UserID, m longterm.Memory, known extraction.Known, generation int64,
+) stored[longterm.Memory] {
+	isLive := !slices.ContainsFunc(known.Past, func(p longterm.Memory) bool { return p.ID == m.ID })
+	it := s.memories.encode(user, m, isLive, known.Versions[m.ID], generation)
+	return stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: isLive, version: known.Versions[m.ID]}
 }
 
 // allowsMemory is the condition that a user of a generation has not turned memory off.

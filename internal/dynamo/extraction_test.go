@@ -30,7 +30,7 @@ func (s *fixture) leased(t *testing.T, owner string, session conversation.Sessio
 
 func (s *fixture) known(t *testing.T, session conversation.Session) extraction.Known {
 	t.Helper()
-	known, err := s.Extraction.Known(t.Context(), alice, session.Generation)
+	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
 	must(t, err)
 	return known
 }
@@ -245,7 +245,7 @@ func TestForgottenOnce(t *testing.T) {
 	session, messages := newSession(t, s, coach, "a", "1")
 	fact, asks := create(t, s.Memories, newFact("Is allergic to nuts.", start)), messages[0].ID
 	fact.MessageIDs = append(fact.MessageIDs, asks)
-	known, err := s.Extraction.Known(t.Context(), alice, session.Generation)
+	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
 	must(t, err)
 	_, err = s.Extraction.SaveExtraction(t.Context(), alice, session, extraction.Batch{
 		Lease: s.leased(t, "w", session), Last: true, Through: conversation.Watermark{Seq: 1},

@@ -9,7 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 )
 
-// Forget deletes the memories that choose returns of the user's valid ones. Each leaves its trace, by which the sweep
+// Forget deletes the memories that choose returns of the user's, of which it gets those that hold and the newest of those
+// that have ended. Each leaves its trace, by which the sweep
 // takes its messages, and the one that asked for it, out of what was made of them. A memory that another writer has
 // changed meanwhile is read and chosen again. It returns how many are gone, also of those that extraction has deleted
 // because it read the same message first.
@@ -54,7 +55,8 @@ func (s *ExtractionStore) forgottenBy(ctx context.Context, user conversation.Use
 	return n, err
 }
 
-// chosen reads the memories that hold, those that wait for a review among them, and returns those that choose returns.
+// chosen reads the memories, those that have ended and those that wait for a review among them, and returns those that
+// choose returns.
 func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (chosen []stored[longterm.Memory], generation int64, err error) {
@@ -63,15 +65,12 @@ func (s *ExtractionStore) chosen(ctx context.Context, user conversation.UserID,
 		return nil, 0, err
 	}
 	generation = records.Generation(user)
-	known, err := s.Known(ctx, user, generation)
+	known, err := s.Known(ctx, user, generation, true)
 	if err != nil {
 		return nil, 0, err
 	}
-	valid := slices.DeleteFunc(known.Memories, func(m longterm.Memory) bool { return !m.HeldAt(s.db.Now()) })
-	for _, m := range choose(valid) {
-		it := s.memories.encode(user, m, true, known.Versions[m.ID], generation)
-		chosen = append(chosen,
-			stored[longterm.Memory]{value: m, key: table.KeyOf(it), live: true, version: known.Versions[m.ID]})
+	for _, m := range choose(slices.Concat(known.Memories, known.Past)) {
+		chosen = append(chosen, s.storedAs(user, m, known, generation))
 	}
 	return chosen, generation, nil
 }

@@ -129,7 +129,7 @@ func TestReview(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Errorf("what waits is not forgotten: %d, %v", n, err)
 	}
-	known, err := s.Extraction.Known(t.Context(), alice, session.Generation)
+	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
 	must(t, err)
 	again := longterm.Memory{Content: "Is a pilot", SaidAt: s.clock().AddDate(1, 0, 0)}
 	if !slices.ContainsFunc(known.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(again) }) {

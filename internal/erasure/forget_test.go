@@ -28,7 +28,7 @@ func (s *fixture) forget(sessionID string, fact longterm.Memory) {
 	if held, err := s.store.Extraction.LeaseExtraction(ctx, ann, session, lease); !held || err != nil {
 		s.t.Fatal(held, err)
 	}
-	known, err := s.store.Extraction.Known(ctx, ann, access.Generation)
+	known, err := s.store.Extraction.Known(ctx, ann, access.Generation, true)
 	if err != nil {
 		s.t.Fatal(err)
 	}

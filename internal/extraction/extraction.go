@@ -54,8 +54,9 @@ type SessionReader interface {
 type RecordReader interface {
 	// Resolve reads the records of vector ids. A message's vector has the message's id.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
-	// Known reads the user's memories and todos that are among the live records, consistently.
-	Known(ctx context.Context, user conversation.UserID, generation int64) (Known, error)
+	// Known reads the user's memories and todos that are among the live records, consistently, and the newest 100 memories
+	// of the past ones if withPast is set.
+	Known(ctx context.Context, user conversation.UserID, generation int64, withPast bool) (Known, error)
 }
 
 // Leases keep two workers from one user's extraction.
@@ -106,6 +107,8 @@ type Lease struct {
 // record has changed since.
 type Known struct {
 	Memories []longterm.Memory
+	// Past are memories that have ended, newest first. They can be forgotten, and nothing else.
+	Past     []longterm.Memory
 	Todos    []longterm.Todo
 	Versions map[string]int64
 	// Forgotten is what stays of the memories that the user has deleted.

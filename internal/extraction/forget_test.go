@@ -95,6 +95,33 @@ func TestForgetMessages(t *testing.T) {
 	}
 }
 
+// TestForgetWhatHasEnded has the user ask to forget what another fact has replaced since. The model sees such memories
+// only then, and nothing but a wish to forget reaches them.
+func TestForgetWhatHasEnded(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "old", "fact of Quahog")
+	e.extract(t, "old")
+	e.advance(time.Hour)
+	e.supersedes = "fact of Quahog"
+	e.say(t, "new", "fact of Oslo")
+	e.extract(t, "new")
+	e.advance(time.Hour)
+	e.model = script(`{"facts":[],"ended":[{"id":"e1","reason":"over","messageIds":["m1"]},` +
+		`{"id":"e1","reason":"forgotten","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`)
+	e.say(t, "wish", "I'm well.")
+	e.extract(t, "wish")
+	if n := len(e.memories(t)); n != 2 {
+		t.Errorf("%d memories are left without a wish, want 2", n)
+	}
+	e.more(t, "wish", "Please forget that I was in Quahog")
+	e.extract(t, "wish")
+	e.wantValid(t, "fact of Oslo")
+	if all := e.memories(t); len(all) != 1 {
+		t.Errorf("the memories are %+v", all)
+	}
+}
+
 // noIndex has no vectors.
 type noIndex struct{}
 

@@ -44,9 +44,9 @@ func (d *dyingStore) MessagesAfter(ctx context.Context, user conversation.UserID
 	return m, err
 }
 
-func (d *dyingStore) Known(ctx context.Context, user conversation.UserID, generation int64,
+func (d *dyingStore) Known(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
 ) (k extraction.Known, err error) {
-	err = d.call(func() (err error) { k, err = d.Store.Known(ctx, user, generation); return err })
+	err = d.call(func() (err error) { k, err = d.Store.Known(ctx, user, generation, withPast); return err })
 	return k, err
 }
 

@@ -228,6 +228,10 @@ func (p *planner) newQuestion(w window) question {
 	section("Known memories", len(memories), func(i int) string {
 		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
+	past := newestKnown(p.pastMemories())
+	section("Memories that have ended, to be forgotten only", len(past), func(i int) string {
+		return p.memoryLine(short("e", i, past[i].ID), past[i])
+	})
 	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
 	named := len(w.messages)
 	section("Earlier lines", len(w.earlier), func(i int) string {

@@ -253,7 +253,10 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 
 // refresh gives a planner what is known now.
 func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
-	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation); err != nil {
+	p.asksToForget = slices.ContainsFunc(of.messages, func(m conversation.Message) bool {
+		return conversation.AsksToForget(m.Content)
+	})
+	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, p.asksToForget); err != nil {
 		return err
 	}
 	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
@@ -326,7 +329,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 	from := map[string]conversation.Message{}
 	if isApart {
 		var ids []string
-		for _, m := range known.Memories {
+		for _, m := range slices.Concat(known.Memories, known.Past) {
 			ids = append(ids, m.MessageIDs...)
 		}
 		slices.Sort(ids)
@@ -340,7 +343,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 			}
 		}
 	}
-	for _, m := range known.Memories {
+	for _, m := range slices.Concat(known.Memories, known.Past) {
 		isHidden := func(id string) bool {
 			said, ok := from[id]
 			return !ok || said.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, said.Context)
