@@ -161,10 +161,15 @@ func TestSizesAgreeWithTheEngineToTheByte(t *testing.T) {
 		"string":   s("é🙂"),
 		"number":   n("1234567"),
 		"negative": n("-12.50"),
+		"zeroes":   n("0012.3400"),
+		"zero":     n("0"),
 		"flag":     &types.AttributeValueMemberBOOL{Value: true},
 		"null":     &types.AttributeValueMemberNULL{Value: true},
 		"binary":   &types.AttributeValueMemberB{Value: []byte{1, 2, 3}},
 		"set":      &types.AttributeValueMemberSS{Value: []string{"a", "bc"}},
+		"numbers":  &types.AttributeValueMemberNS{Value: []string{"1", "123"}},
+		"binaries": &types.AttributeValueMemberBS{Value: [][]byte{{1}, {2, 3}}},
+		"empty":    list(),
 		"list":     list(s("ab"), n("7")),
 		"messages": list(entry("hello"), entry("there")),
 		"nested":   &types.AttributeValueMemberM{Value: capacity.Item{"a": list()}},
@@ -186,9 +191,10 @@ func TestReadsAreChargedAsByTheEngine(t *testing.T) {
 	t.Parallel()
 	e := newEngine(t)
 	var items []capacity.Item
-	for i := range 7 {
-		it := record("a", "1", "text", strings.Repeat("x", 1300*i))
+	for i, size := range []int{100, 4096, 4097, 8192, 8193} {
+		it := record("a", "1", "text", "")
 		it["sk"] = s(fmt.Sprint("s", i))
+		it["text"] = s(strings.Repeat("x", size-capacity.Size(it)))
 		e.put(it)
 		items = append(items, it)
 	}

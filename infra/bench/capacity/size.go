@@ -70,23 +70,14 @@ func sum[T any](list []T, size func(T) int) int {
 	return n
 }
 
-// numberSize returns 1 byte for every two significant digits, 1 more, and 1 for a minus sign. AWS calls its own rule an
-// approximation.
+// numberSize returns 1 byte for every two digits from the first to the last that is not zero, 1 more, and 1 for a minus
+// sign. AWS calls its own rule an approximation. The records' numbers have no exponents.
 func numberSize(n string) int {
-	mantissa, negative := strings.CutPrefix(n, "-")
-	mantissa = strings.TrimPrefix(mantissa, "+")
-	if e := strings.IndexAny(mantissa, "eE"); e >= 0 {
-		mantissa = mantissa[:e]
-	}
-	size := 1 + (significant(mantissa)+1)/2
+	digits, negative := strings.CutPrefix(n, "-")
+	digits = strings.Trim(strings.Replace(digits, ".", "", 1), "0")
+	size := 1 + (len(digits)+1)/2
 	if negative {
 		size++
 	}
 	return size
-}
-
-// significant counts a mantissa's digits from the first to the last that is not zero.
-func significant(mantissa string) int {
-	whole, fraction, _ := strings.Cut(mantissa, ".")
-	return len(strings.Trim(whole+fraction, "0"))
 }
