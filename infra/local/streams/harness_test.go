@@ -219,26 +219,6 @@ func put(t *testing.T, table string, item map[string]types.AttributeValue) {
 	}
 }
 
-// maxBatch is how many items a BatchWriteItem writes at most.
-const maxBatch = 25
-
-// putBatch writes maxBatch items with a number.
-func putBatch(t *testing.T, table string, number int) {
-	t.Helper()
-	var requests []types.WriteRequest
-	for item := range maxBatch {
-		requests = append(requests, types.WriteRequest{PutRequest: &types.PutRequest{Item: numbered(item, number)}})
-	}
-	input := &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: requests}}
-	out, err := dynamodbtest.Client(t).BatchWriteItem(t.Context(), input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(out.UnprocessedItems) > 0 {
-		t.Fatalf("not written: %v", out.UnprocessedItems)
-	}
-}
-
 func remove(t *testing.T, table, pk, sk string) {
 	t.Helper()
 	key := map[string]types.AttributeValue{"pk": str(pk), "sk": str(sk)}
