@@ -27,9 +27,9 @@ func TestStartAndStop(t *testing.T) {
 	t.Parallel()
 	s := start(t, dynamodblocal.Options{Databases: 2})
 	createTable(t, s)
-	for endpoint, want := range map[string][]string{s.Endpoint(): {"kept"}, s.Endpoint() + "/1": nil, s.Endpoint() + "/2": nil} {
-		if got := tables(t, endpoint); !slices.Equal(got, want) {
-			t.Errorf("%s has the tables %v, want %v", endpoint, got, want)
+	for path, want := range map[string][]string{"": {"kept"}, "/1": nil, "/2": nil} {
+		if got := tables(t, s.Endpoint()+path); !slices.Equal(got, want) {
+			t.Errorf("%q has the tables %v, want %v", path, got, want)
 		}
 	}
 	checkAddresses(t, s)

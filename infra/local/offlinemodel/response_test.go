@@ -106,7 +106,7 @@ func TestReasoningSpendsTheLimitFirst(t *testing.T) {
 		status openai.ResponseStatus
 	}{
 		{"low", 100, false, "incomplete"},
-		{"low", 260, true, "incomplete"},
+		{"low", 266, true, "incomplete"},
 		{"low", 4_000, true, "completed"},
 		{"none", 100, true, "completed"},
 	} {

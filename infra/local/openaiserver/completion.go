@@ -52,10 +52,7 @@ func (s *server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.answer(&request)
-	if err != nil {
-		return err
-	}
+	a := s.answer(&request)
 	head := map[string]any{
 		"id": "chatcmpl-offline", "created": time.Now().Unix(), "model": s.name, "service_tier": tier,
 	}
@@ -78,7 +75,7 @@ func (a answer) message() map[string]any {
 }
 
 // answer composes the answer and cuts it to the request's limits. What the model spends on its reasoning comes first.
-func (s *server) answer(request *chatRequest) (answer, error) {
+func (s *server) answer(request *chatRequest) answer {
 	a := s.compose(request)
 	said := a.text
 	a.finish = finishStop
@@ -88,17 +85,14 @@ func (s *server) answer(request *chatRequest) (answer, error) {
 	a.usage.PromptTokens = s.promptTokens(request)
 	a.usage.PromptDetails.CachedTokens = s.cache.use(request, s.tokens.chat.Count)
 	reasoning := min(reasoningTokens[request.effort], request.limit())
-	kept, count, cut, err := s.tokens.cut(said, request.limit()-reasoning)
-	if err != nil {
-		return answer{}, err
-	}
+	kept, count, cut := s.tokens.cut(said, request.limit()-reasoning)
 	if cut {
 		a = answer{text: kept, finish: finishLength, usage: a.usage}
 	}
 	a.usage.CompletionTokens = count + reasoning
 	a.usage.Details.ReasoningTokens = reasoning
 	a.usage.TotalTokens = a.usage.PromptTokens + a.usage.CompletionTokens
-	return a, nil
+	return a
 }
 
 // compose returns the kind of answer that the request asks for.

@@ -1,6 +1,6 @@
-// Package openaiserver serves OpenAI's protocol for a [Model]: embeddings, chat completions, responses and the list of
-// models. The product calls it as it calls the real service, so it refuses what the service refuses of each model, with
-// the same errors. It counts tokens and reuses cached prompts by the service's rules.
+// Package openaiserver serves OpenAI's protocol for a [Model]: embeddings, chat completions and responses. The product
+// calls it as it calls the real service, so it refuses what the service refuses of each model, with the same errors. It
+// counts tokens and reuses cached prompts by the service's rules.
 //
 // The same request gets the same answer, apart from the time of its creation, and from the cached tokens of requests
 // that have a cache key.

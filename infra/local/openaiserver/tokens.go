@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer"
 
@@ -15,46 +14,33 @@ import (
 // tokenizers count as the service's models do: o200k for chat, cl100k for the inputs of text-embedding-3.
 type tokenizers struct {
 	chat      *token.Counter
-	cutter    tokenizer.Codec // chat's vocabulary, for cutting
 	embedding tokenizer.Codec
 }
 
 // sharedTokenizers are the tokenizers of all servers. Their vocabularies are built once.
 var sharedTokenizers = sync.OnceValue(func() tokenizers {
-	t := tokenizers{
-		chat:      token.New(),
-		cutter:    mustTokenizer(tokenizer.O200kBase),
-		embedding: mustTokenizer(tokenizer.Cl100kBase),
+	embedding, err := tokenizer.Get(tokenizer.Cl100kBase)
+	if err != nil {
+		panic(err) // the encoding is compiled in
 	}
+	t := tokenizers{token.New(), embedding}
 	t.chat.Warm()
 	return t
 })
 
-func mustTokenizer(encoding tokenizer.Encoding) tokenizer.Codec {
-	codec, err := tokenizer.Get(encoding)
-	if err != nil {
-		panic("openaiserver: " + err.Error()) // the encodings are compiled in
-	}
-	return codec
-}
-
-// cut returns the text of the first limit chat tokens, their number, and whether it left something out. It does not
-// split a character.
-func (t tokenizers) cut(text string, limit int) (kept string, count int, cut bool, err error) {
+// cut returns the words of the text's beginning that a limit of chat tokens has room for, how many tokens the answer
+// takes, and whether something is left out.
+func (t tokenizers) cut(text string, limit int) (kept string, count int, cut bool) {
 	if count = t.chat.Count(text); count <= limit {
-		return text, count, false, nil
+		return text, count, false
 	}
-	_, tokens, err := t.cutter.Encode(text)
-	if err != nil {
-		return "", 0, false, fmt.Errorf("cut answer: %w", err)
+	for _, word := range splitPieces(text, 1) {
+		if t.chat.Count(kept+word) > limit {
+			break
+		}
+		kept += word
 	}
-	for _, next := range tokens[:min(limit, len(tokens))] {
-		kept += next
-	}
-	for kept != "" && !utf8.ValidString(kept) {
-		kept = kept[:len(kept)-1]
-	}
-	return kept, limit, true, nil
+	return kept, limit, true
 }
 
 // longBlank matches white space that is longer than any text needs.
