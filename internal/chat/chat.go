@@ -88,8 +88,9 @@ type Recaller interface {
 
 // Forgetter answers the model's forget tool.
 type Forgetter interface {
-	// Forget deletes the memories that choose returns of the user's, of which the newest past ones are a part, as extraction
-	// does with what the user asks to forget. The message asks for it, and is forgotten with them. It returns how many are gone.
+	// Forget deletes the memories that choose returns of the user's, of which the newest past ones are a part, as
+	// extraction does with what the user asks to forget. The message asks for it, and is forgotten with them. It returns
+	// how many are gone.
 	Forget(ctx context.Context, user conversation.UserID, messageID string,
 		choose func([]longterm.Memory) []longterm.Memory) (int, error)
 }

@@ -72,8 +72,8 @@ func (g *answerRun) search(ctx context.Context, query string, left *int) string 
 }
 
 // renderFound writes the messages that a search found as JSON, so that their contents can only be values. They are made
-// safe as in a prompt. Times are to the minute. Left out are stored system messages, secrets of other sessions, and what
-// passes the tokens.
+// safe as in a prompt. Times are to the minute. Left out are stored system messages, secrets of other sessions, and
+// what passes the tokens.
 func (g *answerRun) renderFound(query string, found recall.Records, left *int) string {
 	type line struct {
 		When    string `json:"when"`

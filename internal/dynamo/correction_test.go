@@ -15,8 +15,8 @@ import (
 )
 
 // TestCorrectionsInterleave draws clients that restore, confirm, reject and delete the memories of one subject, the
-// order of their remote calls, and the failures of these. In the end each memory is in one state, no memory holds beside
-// the one that took its place, a prompt reads what the list shows, and what was rejected is gone and covered.
+// order of their remote calls, and the failures of these. In the end each memory is in one state, no memory holds
+// beside the one that took its place, a prompt reads what the list shows, and what was rejected is gone and covered.
 func TestCorrectionsInterleave(t *testing.T) {
 	t.Parallel()
 	table, users := dynamotest.Table(t), 0

@@ -239,7 +239,8 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 }
 
 // storedAs returns a known memory as it is stored, with what has changed of it since.
-func (s *ExtractionStore) storedAs(user conversation.UserID, m longterm.Memory, known extraction.Known, generation int64,
+func (s *ExtractionStore) storedAs(user conversation.UserID, m longterm.Memory, known extraction.Known,
+	generation int64,
 ) stored[longterm.Memory] {
 	isLive := !slices.ContainsFunc(known.Past, func(p longterm.Memory) bool { return p.ID == m.ID })
 	it := s.memories.encode(user, m, isLive, known.Versions[m.ID], generation)

@@ -64,8 +64,8 @@ func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, 
 	return all, s.forgetRecords(ctx, user, f)
 }
 
-// forgetRecords deletes the todos and check-ins that mention a forgotten memory and were stored before the user asked to
-// forget it.
+// forgetRecords deletes the todos and check-ins that mention a forgotten memory and were stored before the user asked
+// to forget it.
 func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f Forgetting) error {
 	isGone := func(text string, at time.Time) bool { return f.What.Mentions(text) && !at.After(f.What.At) }
 	if err := forgetIn(ctx, user, s.Todos, func(t longterm.Todo) (string, bool) {

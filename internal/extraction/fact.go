@@ -139,16 +139,6 @@ func (p *planner) memoryOf(short string) (*longterm.Memory, bool) {
 	return nil, false
 }
 
-// pastOf returns the memory of a short id that has ended, if the session may hear of it.
-func (p *planner) pastOf(short string) (*longterm.Memory, bool) {
-	past := p.pastMemories()
-	i := slices.IndexFunc(past, func(m longterm.Memory) bool { return m.ID == p.ids[short] })
-	if i < 0 {
-		return nil, false
-	}
-	return &past[i], true
-}
-
 // equalMemory returns a valid memory with the content of a fact about the same person, nil where there is none.
 func (p *planner) equalMemory(f fact) *longterm.Memory {
 	want := longterm.Normalize(f.Content)
@@ -307,8 +297,10 @@ func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
 func (p *planner) endMemory(e ending) {
 	ids, at := p.evidence(e.MessageIDs)
 	m, ok := p.memoryOf(e.ID)
-	if !ok && e.Reason == longterm.EndedForgotten {
-		m, ok = p.pastOf(e.ID)
+	for _, past := range p.past {
+		if past.ID == p.ids[e.ID] && e.Reason == longterm.EndedForgotten {
+			m, ok = &past, true
+		}
 	}
 	if !ok || len(ids) == 0 || m.Said().After(at) {
 		return

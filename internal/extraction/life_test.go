@@ -24,9 +24,9 @@ var (
 	subjects  = []string{"home", "work"}
 )
 
-// TestLives draws what a user says over weeks, each statement in a session of its own, and when a capable model reads it:
-// at once, or late, two of a subject in any order. What ends something, or says that a plan has come true, is read at once. Then what holds is what holds for who hears
-// everything in order.
+// TestLives draws what a user says over weeks, each statement in a session of its own, and when a capable model reads
+// it: at once, or late, two of a subject in any order. What ends something, or says that a plan has come true, is read
+// at once. Then what holds is what holds for who hears everything in order.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	f, lives := newFixture(t, ""), 0

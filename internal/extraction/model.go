@@ -228,7 +228,7 @@ func (p *planner) newQuestion(w window) question {
 	section("Known memories", len(memories), func(i int) string {
 		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
-	past := newestKnown(p.pastMemories())
+	past := newestKnown(p.past)
 	section("Memories that have ended, to be forgotten only", len(past), func(i int) string {
 		return p.memoryLine(short("e", i, past[i].ID), past[i])
 	})

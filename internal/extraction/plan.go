@@ -50,8 +50,8 @@ type planner struct {
 	random    io.Reader
 	// reviews says that new memories wait for the user, but for those about safety.
 	reviews bool
-	// asksToForget says that a message may ask to forget something, which may be a memory that has ended.
-	asksToForget bool
+	// past are the memories that have ended and may be forgotten, none where no message asks to forget anything.
+	past []longterm.Memory
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
 
@@ -155,15 +155,6 @@ func (p *planner) isComparable(m *longterm.Memory) bool { return p.visible[m.ID]
 // validMemories returns the memories that the model may compare with the messages.
 func (p *planner) validMemories() []longterm.Memory {
 	return slices.DeleteFunc(slices.Clone(p.known.Memories), func(m longterm.Memory) bool { return !p.isComparable(&m) })
-}
-
-// pastMemories returns the memories that have ended and may be forgotten, none where nobody asks.
-func (p *planner) pastMemories() []longterm.Memory {
-	if !p.asksToForget {
-		return nil
-	}
-	all := slices.Concat(p.known.Memories, p.known.Past)
-	return slices.DeleteFunc(all, func(m longterm.Memory) bool { return !p.visible[m.ID] || m.HeldAt(p.now) })
 }
 
 // pendingLoops returns the open loops that the session may speak of.

@@ -253,10 +253,10 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 
 // refresh gives a planner what is known now.
 func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
-	p.asksToForget = slices.ContainsFunc(of.messages, func(m conversation.Message) bool {
+	asksToForget := slices.ContainsFunc(of.messages, func(m conversation.Message) bool {
 		return conversation.AsksToForget(m.Content)
 	})
-	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, p.asksToForget); err != nil {
+	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, asksToForget); err != nil {
 		return err
 	}
 	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
@@ -266,7 +266,11 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 			p.messages[m.ID] = m
 		}
 	}
-	p.visible, err = w.visible(ctx, p.known)
+	if p.visible, err = w.visible(ctx, p.known); asksToForget {
+		p.past = slices.DeleteFunc(slices.Concat(p.known.Memories, p.known.Past), func(m longterm.Memory) bool {
+			return !p.visible[m.ID] || m.HeldAt(p.now)
+		})
+	}
 	return err
 }
 
