@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
@@ -34,6 +36,11 @@ func (d *Door) Admit(w http.ResponseWriter, r *http.Request, route string) (Call
 	}
 	caller, err := newCaller(r.Header, user, scopes)
 	return caller, d.server.admitted(w, r, caller, err, ScopeUser)
+}
+
+// ChargeForgetting counts what the deletion of a memory weighs beside its request.
+func (d *Door) ChargeForgetting(ctx context.Context, user conversation.UserID) error {
+	return d.server.charge(ctx, Caller{User: user}, forgetWeight-1)
 }
 
 // WriteRefusal answers with the problem of an error of Admit. The challenge of a missing, a wrong or an insufficient

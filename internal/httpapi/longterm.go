@@ -38,19 +38,19 @@ func (l LongTerm) register(s *server) {
 		"preferences", "Preferences", "preferences",
 		"A change takes effect at once, for older data too. Switching back restores it.")
 	coaches{s, l.Coaches}.register()
-	goals := collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal"}
+	goals := collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal", 1}
 	registerDoc(s, goals.listing(), goals.list)
 	goals.register()
 	// Check-ins can only be created and listed.
-	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in"}
+	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in", 1}
 	registerDoc(s, notes.listing(), notes.list)
 	register(s, notes.creation(), notes.createWithoutPath)
 	memories := collection[longterm.Memory, newMemory, changedMemory, Memory]{
-		s, l.Memories, "memories", "Memory", "memory",
+		s, l.Memories, "memories", "Memory", "memory", forgetWeight,
 	}
 	registerFiltered(memories, s.filterMemories)
 	memoryHistory{s, l.Corrector}.register()
-	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo"}
+	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo", 1}
 	registerFiltered(todos, func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
 		if in.Status == "" {
 			return in.ListInput, nil
@@ -97,7 +97,13 @@ type collection[T, New, Patch, View any] struct {
 	store longterm.Collection[T]
 	// path is the path under /v1, id the name of one record in operation ids, name its name in texts.
 	path, id, name string
+	// deletion is how many requests the deletion of a record counts as.
+	deletion int
 }
+
+// forgetWeight is how many requests the deletion of a memory counts as: what repeats its messages is looked for as what
+// quotes one is.
+const forgetWeight = quotesWeight
 
 // RecordPath is the path of one record of a collection.
 type RecordPath struct {
@@ -208,5 +214,8 @@ func (k collection[T, New, Patch, View]) change(
 }
 
 func (k collection[T, New, Patch, View]) delete(ctx context.Context, c Caller, in *RecordPath) error {
+	if err := k.charge(ctx, c, k.deletion-1); err != nil {
+		return err
+	}
 	return k.store.Delete(ctx, c.User, in.ID)
 }

@@ -90,5 +90,8 @@ func (h memoryHistory) review(ctx context.Context, c Caller, in *reviewInput) (M
 	if in.Body.Verdict == "confirm" {
 		return show[Memory](h.corrector.Confirm(ctx, c.User, in.ID))
 	}
+	if err := h.charge(ctx, c, forgetWeight-1); err != nil {
+		return Memory{}, err
+	}
 	return show[Memory](h.corrector.Reject(ctx, c.User, in.ID))
 }

@@ -40,6 +40,14 @@ func (door) Admit(_ http.ResponseWriter, r *http.Request) (mcp.Caller, error) {
 	return mcp.Caller{User: conversation.UserID(user), App: kind == "app"}, nil
 }
 
+// ChargeForgetting refuses the user busy.
+func (door) ChargeForgetting(_ context.Context, user conversation.UserID) error {
+	if user == "busy" {
+		return fault.New(fault.RateLimited, "too many requests")
+	}
+	return nil
+}
+
 func (door) Refuse(w http.ResponseWriter, err error, parameters string) {
 	httpapi.WriteRefusal(w, err, parameters)
 }

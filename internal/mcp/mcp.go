@@ -35,6 +35,8 @@ type Caller struct {
 type Door interface {
 	// Admit returns the caller of a request. Its errors are those of a request that Refuse answers.
 	Admit(w http.ResponseWriter, r *http.Request) (Caller, error)
+	// ChargeForgetting counts what the deletion of a memory weighs beside its request.
+	ChargeForgetting(ctx context.Context, user conversation.UserID) error
 	// Refuse answers a request with an error. parameters are those of the WWW-Authenticate header, where it has one.
 	Refuse(w http.ResponseWriter, err error, parameters string)
 }

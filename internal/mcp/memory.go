@@ -299,6 +299,9 @@ func setMoment(m *longterm.Moment, field, text string) (err error) {
 
 // forget deletes a memory and forgets what it was drawn from. A repeat finds none.
 func (h memories) forget(ctx context.Context, c Caller, in forgetInput) (receipt, error) {
+	if err := h.Door.ChargeForgetting(ctx, c.User); err != nil {
+		return receipt{}, err
+	}
 	m, err := h.Memories.Get(ctx, c.User, in.ID)
 	if err != nil {
 		return receipt{}, err

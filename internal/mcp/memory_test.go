@@ -100,6 +100,12 @@ func TestForgetReturnsAReceipt(t *testing.T) {
 	if _, failure := call[any](t, s.connect(t, "bob"), "forget", arguments{"id": kept.ID}); failure == "" {
 		t.Error("another user forgot the memory")
 	}
+	busy := s.connect(t, "busy")
+	held := mustCall[remembered](t, busy, "remember", arguments{"content": "Likes tea."}).Memory
+	_, refused := call[any](t, busy, "forget", arguments{"id": held.ID})
+	if left := mustCall[listed](t, busy, "list_memories", nil); refused == "" || len(left.Items) != 1 {
+		t.Errorf("a user who asks for too much forgets: %q, %+v", refused, left.Items)
+	}
 	all := mustCall[listed](t, ann, "list_memories", arguments{"includeEnded": true})
 	if len(all.Items) != 1 || all.Items[0].ID != kept.ID {
 		t.Errorf("left %+v", all.Items)
