@@ -1,36 +1,129 @@
 package e2e_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
 	"encoding/base64"
+	"encoding/pem"
+	"maps"
+	"math/big"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/throughline/throughline/infra/client"
 )
 
-// TestTokens checks which tokens the API accepts. The coach's function URL has a check of its own.
-func TestTokens(t *testing.T) {
+// TestBrokenTokens sends tokens that are broken in each known way to every door: each function of the HTTP API, the
+// streams of the function URL, and MCP.
+func TestBrokenTokens(t *testing.T) {
 	t.Parallel()
-	anonymous := client.New(shared.Base)
-	header, rest, _ := strings.Cut(mintToken(t, shared, "ann"), ".")
-	payload, signature, _ := strings.Cut(rest, ".")
-	unsigned := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + payload + "."
-	last := signature[:len(signature)-5]
-	tokens := map[string]string{
-		"none":            "",
-		"not a token":     "abc",
-		"unsigned":        unsigned,
-		"wrong signature": header + "." + payload + "." + last + "AAAAA",
-		"another's claim": header + "." + base64.RawURLEncoding.EncodeToString([]byte(`{"sub":"bob"}`)) + "." + signature,
+	doors := map[string]string{
+		"GET /v1/sessions": "", "POST /v1/recall": `{"text":"x"}`, "POST /v1/prompts": `{}`, "GET /v1/export": "",
+		"POST /v1/chat": `{"sessionId":"s","message":"hi"}`, "GET /v1/sessions/s/answer": "",
+		"POST /mcp": `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
 	}
-	for name, token := range tokens {
-		t.Run(name, func(t *testing.T) {
-			api := anonymous.WithToken(token)
-			wantProblem(t, api.Do(t.Context(), http.MethodGet, "/v1/sessions", nil, nil), 401, "unauthorized", "")
-			chat := map[string]any{"sessionId": "s", "message": "hi"}
-			wantProblem(t, api.Do(t.Context(), http.MethodPost, "/v1/chat", chat, nil), 401, "unauthorized", "")
-		})
+	for name, token := range brokenTokens(t) {
+		for door, body := range doors {
+			t.Run(name+" "+door, func(t *testing.T) {
+				t.Parallel()
+				if status := statusOf(t, door, body, token); status != http.StatusUnauthorized {
+					t.Errorf("status %d", status)
+				}
+			})
+		}
+	}
+	good := mintToken(t, shared, "ann")
+	for door, body := range doors {
+		if status := statusOf(t, door, body, good); status == http.StatusUnauthorized || status == http.StatusForbidden {
+			t.Errorf("%s: status %d with a good token", door, status)
+		}
+	}
+}
+
+// statusOf returns the status of a call with a token.
+func statusOf(t *testing.T, door, body, token string) int {
+	t.Helper()
+	method, path, _ := strings.Cut(door, " ")
+	r, err := http.NewRequestWithContext(t.Context(), method, shared.Base+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	out, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = out.Body.Close()
+	return out.StatusCode
+}
+
+// brokenTokens are tokens of ann that are broken or forged.
+func brokenTokens(t *testing.T) map[string]string {
+	t.Helper()
+	good := mintToken(t, shared, "ann")
+	header, rest, _ := strings.Cut(good, ".")
+	payload, signature, _ := strings.Cut(rest, ".")
+	var claims jwt.MapClaims
+	parsed, _, err := jwt.NewParser().ParseUnverified(good, &claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys struct{ Keys []struct{ N, E string } }
+	do(t, client.New(shared.Base), http.MethodGet, "/.well-known/jwks.json", nil, &keys)
+	n, err := base64.RawURLEncoding.DecodeString(keys.Keys[0].N)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der := x509.MarshalPKCS1PublicKey(&rsa.PublicKey{N: new(big.Int).SetBytes(n), E: 65537})
+	own, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(method jwt.SigningMethod, key any, headers, others map[string]any) string {
+		all := maps.Clone(claims)
+		maps.Copy(all, others)
+		token := jwt.NewWithClaims(method, all)
+		token.Header["kid"] = parsed.Header["kid"]
+		maps.Copy(token.Header, headers)
+		maps.DeleteFunc(token.Header, func(_ string, v any) bool { return v == nil })
+		signed, err := token.SignedString(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return signed
+	}
+	forged := func(headers, others map[string]any) string { return sign(jwt.SigningMethodRS256, own, headers, others) }
+	secret := func(key []byte) string { return sign(jwt.SigningMethodHS256, key, nil, nil) }
+	encode := base64.RawURLEncoding.EncodeToString
+	var expired struct{ Token string }
+	do(t, client.New(shared.Base), http.MethodPost, "/dev/tokens", map[string]any{"userId": "ann", "expiresIn": -3600},
+		&expired)
+	return map[string]string{
+		"none": "", "no token": "abc", "expired": expired.Token,
+		"alg none":           encode([]byte(`{"alg":"none","typ":"JWT"}`)) + "." + payload + ".",
+		"alg None":           encode([]byte(`{"alg":"None","typ":"JWT"}`)) + "." + payload + "." + signature,
+		"HS256 with the PEM": secret(pem.EncodeToMemory(&pem.Block{Type: "RSA PUBLIC KEY", Bytes: der})),
+		"HS256 with the DER": secret(der), "HS256 with n": secret(n),
+		"another key, same kid": forged(nil, nil), "no kid": forged(map[string]any{"kid": nil}, nil),
+		"jku": forged(map[string]any{"jku": "https://evil.example/keys"}, nil),
+		"jwk": forged(map[string]any{"jwk": map[string]any{
+			"kty": "RSA", "n": encode(own.N.Bytes()), "e": "AQAB",
+		}}, nil),
+		"another issuer":   forged(nil, map[string]any{"iss": "https://evil.example"}),
+		"another audience": forged(nil, map[string]any{"aud": "another"}),
+		"another's claims": header + "." + encode([]byte(`{"sub":"bob"}`)) + "." + signature,
+		"wrong signature":  header + "." + payload + "." + signature[:len(signature)-5] + "AAAAA",
+		"padded":           good + "==", "trailing": good + ".e30",
 	}
 }
 
