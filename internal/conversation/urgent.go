@@ -54,6 +54,30 @@ func IsUrgent(content string) bool {
 	return hasPhrase(content, urgentPhrases(), own)
 }
 
+// The part of a sentence that is looked at for the phrases at a time, and how much of it the next one begins with.
+const urgentPart, urgentOverlap = 400, 80
+
+// UrgentParts returns the sentences of a message, in any place, that state something urgent, of at most n bytes together.
+// Of a long sentence they have the part.
+func UrgentParts(content string, n int) (parts []string) {
+	for _, s := range truncate.SentencesAt(content) {
+		for rest := s; rest != ""; {
+			part := truncate.Bytes(rest, urgentPart)
+			if rest = rest[len(part):]; rest != "" {
+				rest = truncate.LastBytes(part, urgentOverlap) + rest
+			}
+			if !IsUrgent(part) {
+				continue
+			}
+			if n -= len(part); n < 0 {
+				return parts
+			}
+			parts = append(parts, strings.TrimSpace(part))
+		}
+	}
+	return parts
+}
+
 // AsksToForget reports whether a message of the user may ask to forget something.
 func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases()) }
 

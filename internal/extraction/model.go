@@ -183,6 +183,8 @@ const (
 	// lineRunes limits how much of one message of the user the model reads, contextRunes how much of a line that is
 	// context. Both its beginning and its end are read.
 	lineRunes, contextRunes = 6_000, 600
+	// urgentBytes limits how much of what is urgent is read from between the beginning and the end.
+	urgentBytes = 1_500
 	// knownBytes limits how much of what is known the model reads.
 	knownBytes = 16_000
 	// answerTokens limits the answer, answerTimeout how long the model may take for it where somebody waits.
@@ -247,7 +249,9 @@ func (p *planner) newQuestion(w window) question {
 			return messageLine(p.zone, "", w.lines[i], contextRunes)
 		}
 		named++
-		return messageLine(p.zone, short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
+		m := w.lines[i]
+		m.Content = readable(m.Content)
+		return messageLine(p.zone, short(messageLetter, named-1, m.ID)+" ", m, lineRunes)
 	})
 	q.text = b.String()
 	return q
@@ -289,6 +293,20 @@ func (p *planner) loopLine(name string, t longterm.Todo) string {
 		words = append(words, "with another coach")
 	}
 	return fmt.Sprintf("- [%s] %s", strings.Join(words, ", "), safeLine(t.Content, maxContentRunes))
+}
+
+// readable is what the model reads of a message: of a long one its beginning and its end, and from between them what is
+// urgent.
+func readable(text string) string {
+	text = untrusted.OneLine(text)
+	cut := truncate.Middle(text, lineRunes)
+	if cut == text {
+		return text
+	}
+	parts := slices.DeleteFunc(conversation.UrgentParts(text, urgentBytes), func(part string) bool {
+		return strings.Contains(cut, part)
+	})
+	return truncate.MiddleBut(text, lineRunes, parts)
 }
 
 // messageLine is a line of the conversation. One of the assistant has no id, so that the model cannot name it.

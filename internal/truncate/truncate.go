@@ -70,13 +70,20 @@ const middleMark = " […] "
 
 // Middle cuts the middle out of a text that has more than n characters: it returns its beginning and its end, of at
 // most n characters with the mark between them. The beginning is twice as long as the end.
-func Middle(text string, n int) string {
+func Middle(text string, n int) string { return MiddleBut(text, n, nil) }
+
+// MiddleBut is Middle that keeps parts of the middle, which are together shorter than n.
+func MiddleBut(text string, n int, kept []string) string {
 	if len(Runes(text, n)) == len(text) {
 		return text
 	}
-	rest := max(0, n-utf8.RuneCountInString(middleMark))
+	middle := middleMark
+	for _, part := range kept {
+		middle += part + middleMark
+	}
+	rest := max(0, n-utf8.RuneCountInString(middle))
 	tail := rest / 3
-	return strings.TrimRight(Runes(text, rest-tail), " ") + middleMark + strings.TrimLeft(lastRunes(text, tail), " ")
+	return strings.TrimRight(Runes(text, rest-tail), " ") + middle + strings.TrimLeft(lastRunes(text, tail), " ")
 }
 
 func lastRunes(text string, n int) string {
