@@ -10,9 +10,9 @@ import (
 )
 
 // Forget deletes the memories that choose returns of the user's, of which it gets those that hold and the newest of
-// those that have ended. Each leaves its trace, by which the sweep takes its messages, and the one that asked for it, out
-// of what was made of them. A memory that another writer has changed meanwhile is read and chosen again. It returns how
-// many are gone, also of those that extraction has deleted because it read the same message first.
+// those that have ended. Each leaves its trace, by which the sweep takes its messages, and the one that asked for it,
+// out of what was made of them. A memory that another writer has changed meanwhile is read and chosen again. It returns
+// how many are gone, also of those that extraction has deleted because it read the same message first.
 func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, messageID string,
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (gone int, err error) {
