@@ -77,7 +77,8 @@ type comparison struct {
 }
 
 func parseComparison(op string, operand any) (comparison, error) {
-	c, ok, wanted := comparison{op: op}, false, "a string, boolean or a number"
+	c, wanted := comparison{op: op}, "a string, boolean or a number"
+	var ok bool
 	switch op {
 	case "$eq", "$ne":
 		c.values, ok = []any{operand}, isScalar(operand)
