@@ -57,8 +57,8 @@ func IsUrgent(content string) bool {
 // The part of a sentence that is looked at for the phrases at a time, and how much of it the next one begins with.
 const urgentPart, urgentOverlap = 400, 80
 
-// UrgentParts returns the sentences of a message, in any place, that state something urgent, of at most n bytes together.
-// Of a long sentence they have the part.
+// UrgentParts returns the sentences of a message, in any place, that state something urgent, of at most n bytes
+// together. Of a long sentence they have the part.
 func UrgentParts(content string, n int) (parts []string) {
 	for _, s := range truncate.SentencesAt(content) {
 		for rest := s; rest != ""; {

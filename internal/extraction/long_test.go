@@ -16,7 +16,7 @@ func TestUrgentIsReadAnywhere(t *testing.T) {
 		"prose":             {"The weather was fine. ", "I am allergic to lychee.", "We went on. "},
 		"no sentences":      {"and then we went on ", "i am allergic to lychee and", "and so on it went "},
 		"one line of data":  {"aGVsbG8gd29ybGQ/", " I am allergic to lychee. ", "aGVsbG8gd29ybGQ/"},
-		"another language":  {"Das Wetter war schön. ", "Ich bin allergisch gegen Erdnüsse.", "Wir gingen weiter. "},
+		"another language":  {"Hacía buen tiempo. ", "Soy alérgico a los cacahuetes.", "Seguimos andando. "},
 		"no spaces between": {"天気がよかった。", "ピーナッツアレルギーがあります。", "散歩をした。"},
 	} {
 		e := newEcho(t)
@@ -30,8 +30,8 @@ func TestUrgentIsReadAnywhere(t *testing.T) {
 	}
 }
 
-// TestOneLongThingEmptiesNoBatch has one thing of the largest size among small ones: a message of the user, an answer, a
-// known memory. All of the small ones are read, and something of the large one.
+// TestOneLongThingEmptiesNoBatch has one thing of the largest size among small ones: a message of the user, an answer,
+// a known memory. All of the small ones are read, and something of the large one.
 func TestOneLongThingEmptiesNoBatch(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", conversation.MaxContentBytes/5-10)

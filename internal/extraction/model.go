@@ -249,9 +249,7 @@ func (p *planner) newQuestion(w window) question {
 			return messageLine(p.zone, "", w.lines[i], contextRunes)
 		}
 		named++
-		m := w.lines[i]
-		m.Content = readable(m.Content)
-		return messageLine(p.zone, short(messageLetter, named-1, m.ID)+" ", m, lineRunes)
+		return messageLine(p.zone, short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
 	})
 	q.text = b.String()
 	return q
@@ -311,6 +309,9 @@ func readable(text string) string {
 
 // messageLine is a line of the conversation. One of the assistant has no id, so that the model cannot name it.
 func messageLine(zone *time.Location, id string, m conversation.Message, limit int) string {
+	if limit == lineRunes {
+		m.Content = readable(m.Content)
+	}
 	at := m.Timestamp.In(zone).Format("2006-01-02 15:04 Monday")
 	return fmt.Sprintf("[%s%s] %s: %s", id, at, m.Role, safeLine(m.Content, limit))
 }

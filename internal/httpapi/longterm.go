@@ -42,7 +42,9 @@ func (l LongTerm) register(s *server) {
 	registerDoc(s, goals.listing(), goals.list)
 	goals.register()
 	// Check-ins can only be created and listed.
-	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{s, l.CheckIns, "check-ins", "CheckIn", "check-in", 1}
+	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{
+		s, l.CheckIns, "check-ins", "CheckIn", "check-in", 1,
+	}
 	registerDoc(s, notes.listing(), notes.list)
 	register(s, notes.creation(), notes.createWithoutPath)
 	memories := collection[longterm.Memory, newMemory, changedMemory, Memory]{

@@ -15,10 +15,11 @@ func TestDataIsNamed(t *testing.T) {
 		w := newFixture()
 		p := w.user("u")
 		data := strings.Repeat("aGVsbG8gd29y/+", 100<<10/14)
-		p.converse("other", "coach_conversation", "c", now.Add(-50*minute), says(0, "the scan is "+data), answers(minute, "ok"))
-		p.converse("here", "coach_conversation", "c", now.Add(-5*minute), says(0, "my photo is "+data), answers(minute, "fine"))
+		const in = "coach_conversation"
+		p.converse("other", in, "c", now.Add(-50*minute), says(0, "the scan is "+data), answers(minute, "ok"))
+		p.converse("here", in, "c", now.Add(-5*minute), says(0, "my photo is "+data), answers(minute, "fine"))
 		r := prompt.Request{
-			Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
+			Context: in, SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
 			Recipe: recipe.Name,
 		}
 		text := everything(build(t, w.service(now), "u", r))

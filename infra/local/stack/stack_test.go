@@ -240,8 +240,8 @@ func settleSaysWhenItCannot(t *testing.T, f *fixture) {
 	}
 }
 
-// settleWaitsForLeases has a session that was left, and that waits for the lease of another one. A session that its user
-// is in does not wait.
+// settleWaitsForLeases has a session that was left, and that waits for the lease of another one. A session that its
+// user is in does not wait.
 func settleWaitsForLeases(t *testing.T, f *fixture) {
 	var info stack.Info
 	f.get(t, "/dev/info", &info)
