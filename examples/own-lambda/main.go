@@ -133,7 +133,7 @@ func main() {
 	lambdaurl.Start(coach{
 		invoke: invoker(lambda.NewFromConfig(cfg), os.Getenv("PROMPT_FUNCTION")),
 		memory: throughline.New(throughline.Config{
-			BaseURL: os.Getenv("THROUGHLINE"),
+			BaseURL:     os.Getenv("THROUGHLINE"),
 			TokenSource: func(context.Context) (string, error) { return os.Getenv("THROUGHLINE_TOKEN"), nil },
 		}),
 		models: openai.NewClientWithConfig(models), model: os.Getenv("MODEL"),
