@@ -20,7 +20,8 @@ func NewForgotten(m Memory, at time.Time) Forgotten {
 	return Forgotten{NewLikeness(m.Content), newSubject(m.About), namesIn(m.Content), at, m.isRejected()}
 }
 
-// Mentions reports whether a text says what was forgotten, or has one of its names and half of its words.
+// Mentions reports whether a text says what was forgotten, or has one of its names and half of its words. One word that
+// is no name says too little.
 func (f Forgotten) Mentions(text string) bool {
 	of, shared, isNamed := NewLikeness(text), 0, false
 	for _, n := range f.Content {
@@ -29,7 +30,7 @@ func (f Forgotten) Mentions(text string) bool {
 			isNamed = isNamed || slices.Contains(f.Names, n)
 		}
 	}
-	return isNamed && 2*shared >= len(f.Content) || f.Content.Resembles(text)
+	return isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text)
 }
 
 // Covers reports whether a memory says again what was forgotten: the same about the same subject, and said no later

@@ -34,3 +34,28 @@ func TestForgottenCovers(t *testing.T) {
 		}
 	}
 }
+
+// TestMentions has texts that may be about what was forgotten. Half of its words are enough where a name is one of them.
+func TestMentions(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		forgotten, text string
+		want            bool
+	}{
+		{"Lives in Quahog", "Settled in quahog", true},
+		{"Lives in Quahog", "Find where Ann lives", false},
+		{"Lives in Quahog", "Bought shoes", false},
+		{"Plans a surprise party for Anna", "Call Anna", false},
+		{"Plans a surprise party for Anna", "Buy a cake for the surprise of Anna", true},
+		{"Likes running", "Go running", false},
+		{"Likes running", "Write why the user likes running", true},
+		{"Running", "Running", false},
+		{"Wohnt in Köln", "Termin in Koeln", false},
+		{"Wohnt in Köln", "Termin in Köln", true},
+	} {
+		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten}, time.Time{})
+		if got := f.Mentions(tt.text); got != tt.want {
+			t.Errorf("%q mentions %q: %t, want %t", tt.text, tt.forgotten, got, tt.want)
+		}
+	}
+}
