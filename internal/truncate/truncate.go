@@ -2,6 +2,7 @@
 package truncate
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -77,10 +78,7 @@ func MiddleBut(text string, n int, kept []string) string {
 	if len(Runes(text, n)) == len(text) {
 		return text
 	}
-	middle := middleMark
-	for _, part := range kept {
-		middle += part + middleMark
-	}
+	middle := strings.Join(slices.Concat([]string{""}, kept, []string{""}), middleMark)
 	rest := max(0, n-utf8.RuneCountInString(middle))
 	tail := rest / 3
 	return strings.TrimRight(Runes(text, rest-tail), " ") + middle + strings.TrimLeft(lastRunes(text, tail), " ")
