@@ -35,7 +35,7 @@ func TestForgottenCovers(t *testing.T) {
 	}
 }
 
-// TestMentions has texts that may be about what was forgotten. Half of its words are enough where a name is one of them.
+// TestMentions has texts that may be about what was forgotten. Half of its words are enough if a name is one of them.
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
