@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/eventbridge"
 
@@ -43,7 +44,7 @@ func someEvents(n int, content string) []event.Event {
 func TestSendKeepsToTheLimits(t *testing.T) {
 	t.Parallel()
 	bus, got := eventbus.New(), 0
-	bus.Print = func(eventbus.Event) { got++ }
+	bus.Print = func(events.EventBridgeEvent) { got++ }
 	for _, content := range []string{"", strings.Repeat("\x01", 256<<10), strings.Repeat("ü", 128<<10)} {
 		got = 0
 		left, err := newBus(t, bus.Handler()).Send(t.Context(), someEvents(25, content))

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/eventbus"
@@ -28,7 +29,7 @@ type busServer struct {
 func newBusServer(t *testing.T, w *workers) *busServer {
 	t.Helper()
 	s, bus := &busServer{got: make(chan event.Event, 10_000)}, eventbus.New()
-	bus.Print = func(e eventbus.Event) {
+	bus.Print = func(e events.EventBridgeEvent) {
 		var got event.Event
 		if err := json.Unmarshal(e.Detail, &got); err != nil {
 			t.Error(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 )
 
 const (
@@ -23,27 +25,14 @@ const (
 	maxKept = 100_000
 )
 
-// Event is an event as a target gets it.
-type Event struct {
-	Version    string          `json:"version"`
-	ID         string          `json:"id"`
-	DetailType string          `json:"detail-type"`
-	Source     string          `json:"source"`
-	Account    string          `json:"account"`
-	Time       string          `json:"time"`
-	Region     string          `json:"region"`
-	Resources  []string        `json:"resources"`
-	Detail     json.RawMessage `json:"detail"`
-}
-
 // Bus is an event bus. It is safe for concurrent use.
 type Bus struct {
 	// Print, if set, is called with each event.
-	Print func(Event)
+	Print func(events.EventBridgeEvent)
 
 	mu    sync.Mutex
 	count int
-	kept  []Event
+	kept  []events.EventBridgeEvent
 	more  chan struct{} // is closed with the next event
 }
 
@@ -97,10 +86,10 @@ func (b *Bus) add(in entry) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count++
-	e := Event{
+	e := events.EventBridgeEvent{
 		Version: "0", ID: fmt.Sprintf("00000000-0000-4000-8000-%012x", b.count), DetailType: in.DetailType,
-		Source: in.Source, Account: "000000000000", Time: time.Unix(int64(in.Time), 0).UTC().Format(time.RFC3339),
-		Region: "us-east-1", Resources: []string{}, Detail: json.RawMessage(in.Detail),
+		Source: in.Source, AccountID: "000000000000", Time: time.Unix(int64(in.Time), 0).UTC(), Region: "us-east-1",
+		Resources: []string{}, Detail: json.RawMessage(in.Detail),
 	}
 	b.kept = append(b.kept, e)
 	b.kept = b.kept[max(0, len(b.kept)-maxKept):]
@@ -114,18 +103,18 @@ func (b *Bus) add(in entry) string {
 
 // after returns the events that came after the one of an id, and what is closed when there are more. For an id that it
 // does not know it returns all.
-func (b *Bus) after(id string) ([]Event, <-chan struct{}) {
+func (b *Bus) after(id string) ([]events.EventBridgeEvent, <-chan struct{}) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := slices.IndexFunc(b.kept, func(e Event) bool { return e.ID == id })
+	at := slices.IndexFunc(b.kept, func(e events.EventBridgeEvent) bool { return e.ID == id })
 	return slices.Clone(b.kept[at+1:]), b.more
 }
 
 // Write writes the events that came after the one of an id, one a line. With follow it goes on until ctx ends.
 func (b *Bus) Write(ctx context.Context, w io.Writer, flush func(), id string, follow bool) {
 	for {
-		events, more := b.after(id)
-		for _, e := range events {
+		newer, more := b.after(id)
+		for _, e := range newer {
 			if id = e.ID; json.NewEncoder(w).Encode(e) != nil {
 				return // the client has gone
 			}

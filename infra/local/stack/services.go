@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -224,7 +225,7 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 func (s *services) startEvents(ctx context.Context) (err error) {
 	s.bus, s.events.injector = eventbus.New(), faults.NewInjector(4)
 	if s.cfg.Events {
-		s.bus.Print = func(e eventbus.Event) { s.printer.print("event", e.DetailType, string(e.Detail)) }
+		s.bus.Print = func(e events.EventBridgeEvent) { s.printer.print("event", e.DetailType, string(e.Detail)) }
 	}
 	s.events.injected, err = s.serve(ctx, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
 	return err
