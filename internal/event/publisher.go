@@ -22,8 +22,13 @@ type Bus interface {
 
 // Store keeps the events that wait for the bus.
 type Store interface {
+	Waiting
 	// Generations reads the generations of users.
 	Generations(ctx context.Context, users []conversation.UserID) (map[conversation.UserID]int64, error)
+}
+
+// Waiting are the events that wait for the bus.
+type Waiting interface {
 	// KeepEvent stores an event that is due at once, unless its user has been erased since.
 	KeepEvent(ctx context.Context, e Event) error
 	// WaitingEvent reads the event of a due record. It is NotFound when there is none, or its user was erased since.
