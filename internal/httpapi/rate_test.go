@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"context"
 	"encoding/base64"
+	"maps"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -116,24 +119,7 @@ func TestWeightIsWhatArrives(t *testing.T) {
 	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
 	newSession(t, h, "s1")
 	body := bodyText(t, one(object{"content": strings.Repeat("x", 40<<10)}))
-	event := func(e events.APIGatewayV2HTTPRequest) func() {
-		e.RawPath, e.RequestContext.HTTP.Method = "/v1/sessions/s1/messages", "POST"
-		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
-			JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "ann"}},
-		}
-		if e.Headers == nil {
-			e.Headers = map[string]string{}
-		}
-		e.Headers["authorization"] = "Bearer " + unsignedToken(t, map[string]string{
-			"sub": "ann", "scope": "throughline/user",
-		})
-		return func() {
-			out, err := httpapi.GatewayHandler(h)(t.Context(), e)
-			if err != nil || out.StatusCode >= 500 {
-				t.Errorf("%d %s, %v", out.StatusCode, out.Body, err)
-			}
-		}
-	}
+	event := func(e events.APIGatewayV2HTTPRequest) func() { return func() { sendEvent(t, h, e) } }
 	encoded := base64.StdEncoding.EncodeToString([]byte(body))
 	json := map[string]string{"content-type": "application/json", "content-length": "1"}
 	limiter.weights = nil
@@ -163,6 +149,63 @@ func TestWeightIsWhatArrives(t *testing.T) {
 		}
 		limiter.weights = nil
 	}
+}
+
+// sendEvent appends to a session by an event of the gateway, whose headers and body are as they are.
+func sendEvent(t *testing.T, h http.Handler, e events.APIGatewayV2HTTPRequest) {
+	t.Helper()
+	e.RawPath, e.RequestContext.HTTP.Method = "/v1/sessions/s1/messages", "POST"
+	e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{
+		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"sub": "ann"}},
+	}
+	headers := map[string]string{
+		"authorization": "Bearer " + unsignedToken(t, map[string]string{"sub": "ann", "scope": "throughline/user"}),
+	}
+	maps.Copy(headers, e.Headers)
+	e.Headers = headers
+	out, err := httpapi.GatewayHandler(h)(t.Context(), e)
+	if err != nil || out.StatusCode >= 500 {
+		t.Errorf("%d %s, %v", out.StatusCode, out.Body, err)
+	}
+}
+
+// TestWeightOfAnyForm draws a body, what the headers say of it, and whether it comes encoded. It weighs what it weighs as
+// plain JSON, whatever it holds.
+func TestWeightOfAnyForm(t *testing.T) {
+	t.Parallel()
+	limiter := &fakeLimiter{}
+	h := limitedFunctions(t, newMemory(t, noon).stores(&fakeEraser{}), limiter)
+	weigh := func(e events.APIGatewayV2HTTPRequest) (sum int) {
+		limiter.weights = nil
+		sendEvent(t, h, e)
+		for _, weight := range limiter.weights {
+			sum += weight
+		}
+		return sum
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		body := rapid.SampledFrom([]string{"x", "{", `{"messages":[]}`, "\xff", "é"}).Draw(rt, "begins") +
+			strings.Repeat(rapid.SampledFrom([]string{"a", " ", "\x00", "語"}).Draw(rt, "goes on"),
+				rapid.IntRange(0, 200<<10).Draw(rt, "times"))
+		e := events.APIGatewayV2HTTPRequest{Body: body, Headers: map[string]string{}}
+		for name, values := range map[string][]string{
+			"content-type":      {"application/json", "text/plain", "multipart/form-data; boundary=x", ""},
+			"content-length":    {"0", "1", "-1", "99999999", "x"},
+			"transfer-encoding": {"chunked", "identity"},
+			"content-encoding":  {"gzip", "identity"},
+		} {
+			if rapid.Bool().Draw(rt, "has "+name) {
+				e.Headers[name] = rapid.SampledFrom(values).Draw(rt, name)
+			}
+		}
+		if rapid.Bool().Draw(rt, "encoded") {
+			e.Body, e.IsBase64Encoded = base64.StdEncoding.EncodeToString([]byte(body)), true
+		}
+		plain := events.APIGatewayV2HTTPRequest{Body: body, Headers: map[string]string{"content-type": "application/json"}}
+		if got, want := weigh(e), weigh(plain); got != want || got < len(body)/(16<<10) {
+			rt.Errorf("%d bytes with %v weigh %d, as plain JSON %d", len(body), e.Headers, got, want)
+		}
+	})
 }
 
 // patientCounter waits for the record as long as a busy machine takes, where a limiter would let the request pass.
