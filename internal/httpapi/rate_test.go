@@ -169,8 +169,8 @@ func sendEvent(t *testing.T, h http.Handler, e events.APIGatewayV2HTTPRequest) {
 	}
 }
 
-// TestWeightOfAnyForm draws a body, what the headers say of it, and whether it comes encoded. It weighs what it weighs as
-// plain JSON, whatever it holds.
+// TestWeightOfAnyForm draws a body, what the headers say of it, and whether it comes encoded. It weighs what it weighs
+// as plain JSON, whatever it holds.
 func TestWeightOfAnyForm(t *testing.T) {
 	t.Parallel()
 	limiter := &fakeLimiter{}
