@@ -59,7 +59,7 @@ func (c coach) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the coach does not answer now", http.StatusBadGateway)
 		return
 	}
-	defer stream.Close()
+	defer func() { _ = stream.Close() }()
 	var answer strings.Builder
 	for {
 		chunk, err := stream.Recv()

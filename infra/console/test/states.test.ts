@@ -57,7 +57,7 @@ test('a screen whose data is late is busy, and does not say that there is none',
 
 const screens = {
   chats: 'I am here.', 'chats?left=a': 'I am here.', timeline: 'I am here.', 'session/a': 'So am I.', memory: 'Facts',
-  settings: 'Remember facts', health: 'all answer',
+  settings: 'Remember facts', health: 'DynamoDB answers',
 };
 
 test('a stack that is down is said on every screen, and each comes back by itself', async () => {

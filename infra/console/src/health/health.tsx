@@ -3,7 +3,7 @@ import * as api from '../api/calls';
 import { sendOpen } from '../api/client';
 import type { Message, PromptRecord } from '../api/types';
 import { isLocal } from '../config';
-import { age, count, errorText, fullTime, plural } from '../format';
+import { age, count, errorText, fullTime } from '../format';
 import { Cost, costOf, dollars, priceList, usageOf } from '../parts/cost';
 import { useLoad } from '../parts/load';
 import { Empty, Failure, Loading } from '../parts/state';
@@ -25,16 +25,9 @@ export function Health() {
   );
 }
 
-interface Info {
-  instances: Record<string, number>;
-}
+const loadStack = async () => ({ problem: await sendOpen('/healthz').then(() => '', errorText) });
 
-async function loadStack() {
-  const [healthy, info] = await Promise.all([sendOpen('/healthz').then(() => '', errorText), sendOpen<Info>('/dev/info')]);
-  return { healthy, info };
-}
-
-/** The services and functions of the local stack. In AWS the console of AWS has them. */
+/** Whether the local stack answers. In AWS the console of AWS has its services. */
 function LocalStack() {
   const { data, error, reload } = useLoad(loadStack, []);
   return (
@@ -44,14 +37,9 @@ function LocalStack() {
       {!data && error === undefined && <Loading lines={3} />}
       {data && (
         <dl class="figures">
-          <Figure label="Services" bad={data.healthy !== ''}>
-            {data.healthy || 'all answer'}
+          <Figure label="Table" bad={data.problem !== ''}>
+            {data.problem || 'DynamoDB answers'}
           </Figure>
-          {Object.entries(data.info.instances).map(([name, n]) => (
-            <Figure key={name} label={`Function ${name}`}>
-              {plural(n, 'instance')}
-            </Figure>
-          ))}
         </dl>
       )}
     </section>
