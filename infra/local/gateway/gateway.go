@@ -93,6 +93,15 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.api.ServeHTTP(w, r)
 }
 
+// Has reports whether the gateway has a route for a request.
+func (g *Gateway) Has(r *http.Request) bool {
+	if _, ok := g.urlFunction(r.URL.Path); ok {
+		return true
+	}
+	_, _, ok := match(g.routes, r.Method, r.URL.Path)
+	return ok
+}
+
 // urlFunction returns the function whose function URL serves a path.
 func (g *Gateway) urlFunction(path string) (string, bool) {
 	if function, ok := g.opts.URLPaths[path]; ok {

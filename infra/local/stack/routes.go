@@ -80,12 +80,18 @@ func (rt *routes) handler() http.Handler {
 			api(w, r)
 		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
 			public.ServeHTTP(w, r)
-		case rt.console.Has(path):
+		case rt.console.Has(path) || rt.isLost(r):
 			page.ServeHTTP(w, r)
 		default:
 			api(w, r)
 		}
 	})
+}
+
+// isLost reports whether a person's browser asks for a path that nothing serves.
+func (rt *routes) isLost(r *http.Request) bool {
+	api := rt.stack.gateway.Load()
+	return api != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && !api.Has(r)
 }
 
 // ready answers 503 while the stack starts.
