@@ -25,7 +25,11 @@ export function Health() {
   );
 }
 
-const loadStack = async () => ({ problem: await sendOpen('/healthz').then(() => '', errorText) });
+/** What the stack says is wrong. It fails where the stack does not answer. */
+async function loadStack() {
+  const [problem] = await Promise.all([sendOpen('/healthz').then(() => '', errorText), sendOpen('/dev/info')]);
+  return { problem };
+}
 
 /** Whether the local stack answers. In AWS the console of AWS has its services. */
 function LocalStack() {
