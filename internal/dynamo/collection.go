@@ -201,14 +201,13 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 	t := s.db.Transaction()
 	trace := s.addDelete(t, user, from, generation)
 	t.Check(table.GenerationKey(user), table.IsGeneration(generation))
-	shows := []table.Key{from.key}
-	isRejection := trace.Bool(table.AttrRejected)
-	if isRejection { // it leaves more than a deletion that came first
-		shows = append(shows, s.forgottenKey(user, from.value))
+	t.DoneIf(func(r table.RecordSet) bool { return len(r) == 0 }, from.key)
+	if trace.Bool(table.AttrRejected) { // a deletion that came first would have left less
+		left := s.forgottenKey(user, from.value)
+		t.DoneIf(func(r table.RecordSet) bool {
+			return r[from.key] == nil && r[left].Bool(table.AttrRejected)
+		}, from.key, left)
 	}
-	t.DoneIf(func(r table.RecordSet) bool {
-		return r[from.key] == nil && (!isRejection || r[shows[1]].Bool(table.AttrRejected))
-	}, shows...)
 	failures, err := s.db.Commit(ctx, op, t, b)
 	return err == nil && failures == nil, err
 }

@@ -2,6 +2,7 @@ package extraction_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -95,31 +97,50 @@ func TestForgetMessages(t *testing.T) {
 	}
 }
 
-// TestForgetWhatHasEnded has the user ask to forget what another fact has replaced since. The model sees such memories
-// only then, and nothing but a wish to forget reaches them.
+// TestForgetWhatHasEnded has the user ask to forget what another fact has replaced, and what has ended a year ago,
+// which is among the past records. The model sees such memories only then, and nothing but a wish to forget reaches
+// them.
 func TestForgetWhatHasEnded(t *testing.T) {
 	t.Parallel()
 	e := newEcho(t)
-	e.say(t, "old", "fact of Quahog")
+	e.say(t, "old", "fact of Quahog", "fact of Rome")
 	e.extract(t, "old")
 	e.advance(time.Hour)
 	e.supersedes = "fact of Quahog"
 	e.say(t, "new", "fact of Oslo")
 	e.extract(t, "new")
+	for _, m := range e.memories(t) {
+		if m.Content == "fact of Rome" {
+			if _, err := e.stores.Memories.Update(t.Context(), e.user, m.ID, func(m *longterm.Memory) error {
+				m.ValidUntil, m.EndedReason = e.clock().AddDate(-1, 0, 0), longterm.EndedOver
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	e.advance(time.Hour)
-	e.model = script(`{"facts":[],"ended":[{"id":"e1","reason":"over","messageIds":["m1"]},` +
-		`{"id":"e1","reason":"forgotten","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`)
-	e.say(t, "wish", "I'm well.")
-	e.extract(t, "wish")
-	if n := len(e.memories(t)); n != 2 {
-		t.Errorf("%d memories are left without a wish, want 2", n)
+	e.create(t, "wish")
+	for _, step := range []struct {
+		said, reason string
+		left         int
+	}{
+		{"I'm well.", "forgotten", 3},
+		{"Please forget that I asked", "false", 3},
+		{"Please forget both towns", "forgotten", 1},
+	} {
+		e.model = script(strings.ReplaceAll(`{"facts":[],"ended":[{"id":"e1","reason":"R","messageIds":["m1"]},`+
+			`{"id":"e2","reason":"R","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`, "R", step.reason))
+		e.append(t, "wish", conversation.NewMessage{Role: conversation.RoleUser, Content: step.said})
+		e.extract(t, "wish")
+		all := e.memories(t)
+		if len(all) != step.left || slices.ContainsFunc(all, func(m longterm.Memory) bool {
+			return m.EndedReason == longterm.EndedFalse
+		}) {
+			t.Errorf("after %q there are %+v, want %d, and none that is false", step.said, all, step.left)
+		}
 	}
-	e.more(t, "wish", "Please forget that I was in Quahog")
-	e.extract(t, "wish")
 	e.wantValid(t, "fact of Oslo")
-	if all := e.memories(t); len(all) != 1 {
-		t.Errorf("the memories are %+v", all)
-	}
 }
 
 // noIndex has no vectors.
