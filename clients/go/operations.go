@@ -192,7 +192,9 @@ func (c *Client) DeleteGoal(ctx context.Context, id string, options ...Option) e
 	}, options, nil)
 }
 
-// DeleteMemory deletes a memory.
+// DeleteMemory deletes a memory. What it says is forgotten. Its messages, the answers to them and what quotes
+// them leave recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The
+// messages stay in the history and the export, marked. What the user says of it later is new.
 func (c *Client) DeleteMemory(ctx context.Context, id string, options ...Option) error {
 	return c.do(ctx, request{
 		method: "DELETE", path: "/v1/memories/{id}", in: []string{id},

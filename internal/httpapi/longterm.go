@@ -38,21 +38,21 @@ func (l LongTerm) register(s *server) {
 		"preferences", "Preferences", "preferences",
 		"A change takes effect at once, for older data too. Switching back restores it.")
 	coaches{s, l.Coaches}.register()
-	goals := collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal", 1}
+	goals := collection[longterm.Goal, newGoal, changedGoal, goal]{s, l.Goals, "goals", "Goal", "goal", 1, ""}
 	registerDoc(s, goals.listing(), goals.list)
 	goals.register()
 	// Check-ins can only be created and listed.
 	notes := collection[longterm.CheckIn, newCheckIn, noInput, checkIn]{
-		s, l.CheckIns, "check-ins", "CheckIn", "check-in", 1,
+		s, l.CheckIns, "check-ins", "CheckIn", "check-in", 1, "",
 	}
 	registerDoc(s, notes.listing(), notes.list)
 	register(s, notes.creation(), notes.createWithoutPath)
 	memories := collection[longterm.Memory, newMemory, changedMemory, Memory]{
-		s, l.Memories, "memories", "Memory", "memory", forgetWeight,
+		s, l.Memories, "memories", "Memory", "memory", forgetWeight, forgetDetail,
 	}
 	registerFiltered(memories, s.filterMemories)
 	memoryHistory{s, l.Corrector}.register()
-	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo", 1}
+	todos := collection[longterm.Todo, newTodo, changedTodo, todo]{s, l.Todos, "todos", "Todo", "todo", 1, ""}
 	registerFiltered(todos, func(in *todosInput) (ListInput, func(longterm.Todo) bool) {
 		if in.Status == "" {
 			return in.ListInput, nil
@@ -101,11 +101,18 @@ type collection[T, New, Patch, View any] struct {
 	path, id, name string
 	// deletion is how many requests the deletion of a record counts as.
 	deletion int
+	// deletes says what else the deletion of a record does.
+	deletes string
 }
 
 // forgetWeight is how many requests the deletion of a memory counts as: what repeats its messages is looked for as what
 // quotes one is.
 const forgetWeight = quotesWeight
+
+// forgetDetail is what the deletion of a memory does and does not do.
+const forgetDetail = "What it says is forgotten. Its messages, the answers to them and what quotes them leave " +
+	"recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The messages stay in " +
+	"the history and the export, marked. What the user says of it later is new."
 
 // RecordPath is the path of one record of a collection.
 type RecordPath struct {
@@ -130,7 +137,7 @@ func (k collection[T, New, Patch, View]) register() {
 	registerDoc(k.server, op("GET"+one, "get"+k.id, longTermTag, "Get a "+k.name), k.get)
 	registerDoc(k.server,
 		op("PATCH"+one, "change"+k.id, longTermTag, "Change a "+k.name).or(http.StatusConflict), k.change)
-	registerDone(k.server, op("DELETE"+one, "delete"+k.id, longTermTag, "Delete a "+k.name), k.delete)
+	registerDone(k.server, op("DELETE"+one, "delete"+k.id, longTermTag, "Delete a "+k.name, k.deletes), k.delete)
 }
 
 func (k collection[T, New, Patch, View]) listing() operation {

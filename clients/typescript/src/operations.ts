@@ -290,7 +290,9 @@ export interface Operations {
   deleteDocument(namespace: string, key: string, options?: Options): Promise<undefined>;
   /** Delete a goal. */
   deleteGoal(id: string, options?: Options): Promise<undefined>;
-  /** Delete a memory. */
+  /** Delete a memory. What it says is forgotten. Its messages, the answers to them and what quotes them leave
+   * recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The messages stay
+   * in the history and the export, marked. What the user says of it later is new. */
   deleteMemory(id: string, options?: Options): Promise<undefined>;
   /** Delete a message. Its vectors, the summary that covers it, and the facts drawn only from it are deleted, too.
    * Messages that quote it stay, an answer that repeats it for example. With quotes=list the answer is 200 and

@@ -337,7 +337,10 @@ export interface paths {
         get: operations["getMemory"];
         put?: never;
         post?: never;
-        /** Delete a memory */
+        /**
+         * Delete a memory
+         * @description What it says is forgotten. Its messages, the answers to them and what quotes them leave recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The messages stay in the history and the export, marked. What the user says of it later is new.
+         */
         delete: operations["deleteMemory"];
         options?: never;
         head?: never;

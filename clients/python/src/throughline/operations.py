@@ -351,7 +351,9 @@ class Operations(Calls):
         attempts: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Delete a memory."""
+        """Delete a memory. What it says is forgotten. Its messages, the answers to them and what quotes them leave
+        recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The messages stay
+        in the history and the export, marked. What the user says of it later is new."""
         return self._call(
             OPERATIONS["delete_memory"], [id], None, {}, Settings(timeout, attempts, headers, None))
 
@@ -1499,7 +1501,9 @@ class AsyncOperations(Calls):
         attempts: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Awaitable[None]:
-        """Delete a memory."""
+        """Delete a memory. What it says is forgotten. Its messages, the answers to them and what quotes them leave
+        recall, search, summaries and prompts, and todos and check-ins that mention it are deleted. The messages stay
+        in the history and the export, marked. What the user says of it later is new."""
         return self._call(
             OPERATIONS["delete_memory"], [id], None, {}, Settings(timeout, attempts, headers, None))
 
