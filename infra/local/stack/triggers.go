@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/sweep"
 )
@@ -229,7 +230,8 @@ func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 		t.sweep(ctx)
 		return due, false
 	}
-	if waiting := t.waiting(ctx); waiting > 0 {
+	waiting, err := t.waiting(ctx)
+	if err != nil || waiting > 0 {
 		return waiting, false
 	}
 	return 0, t.runtime.Active() == 0 && t.invocations() == before
@@ -237,19 +239,25 @@ func (t *triggers) settleOnce(ctx context.Context) (due int, settled bool) {
 
 // waiting counts the sessions at rest that are soon due with something left to do. Another session of their user had
 // the lease. One that a user is in falls due when it is idle, and waits for nothing.
-func (t *triggers) waiting(ctx context.Context) (n int) {
+func (t *triggers) waiting(ctx context.Context) (n int, err error) {
 	soon := time.Now().Add(waitsFor)
 	for _, shard := range sweep.Sessions.Shards() {
-		page, _ := t.services.due.Due(ctx, shard, soon, nil, dueLimit)
+		page, err := t.services.due.Due(ctx, shard, soon, nil, dueLimit)
+		if err != nil {
+			return n, err
+		}
 		for _, d := range page {
 			s, err := t.services.due.SessionDue(ctx, d)
+			if fault.IgnoreNotFound(err) != nil {
+				return n, err
+			}
 			isAtRest := !s.LeftAt.IsZero() || s.Status != conversation.Active
 			if err == nil && isAtRest && s.Uncovered() {
 				n++
 			}
 		}
 	}
-	return n
+	return n, nil
 }
 
 func (t *triggers) invocations() (n int64) {
