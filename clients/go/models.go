@@ -1559,7 +1559,7 @@ type RenderMessage struct {
 
 // ReviewInputBody is the body of ReviewMemory.
 type ReviewInputBody struct {
-	// Whether prompts may have it. One that is rejected is not noted again. One of confirm, reject.
+	// Whether prompts may have it. One that is rejected is forgotten and not noted again. One of confirm, reject.
 	Verdict string `json:"verdict"`
 }
 

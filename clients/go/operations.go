@@ -864,7 +864,8 @@ func (c *Client) RestoreMemory(ctx context.Context, id string, options ...Option
 
 // ReviewMemory reviews a memory that waits. With the preference reviewMemories an extracted memory has the
 // status waiting and is in no prompt, unless it is about safety. Confirmed, it takes the place of what it
-// replaces. Rejected, it is deleted, and what says the same is not noted again.
+// replaces. Rejected, it is forgotten as by its deletion, with its messages, and what says the same is not noted
+// again.
 func (c *Client) ReviewMemory(
 	ctx context.Context,
 	id string,

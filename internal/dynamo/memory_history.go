@@ -122,7 +122,8 @@ func (s *MemoryHistory) Confirm(ctx context.Context, user conversation.UserID, i
 	})
 }
 
-// Reject deletes a memory that waits. What says the same is not noted again. It returns the memory as it ended.
+// Reject deletes a memory that waits. What says the same is not noted again. It returns the memory as it ended. Its
+// trace has the messages that are to be forgotten.
 func (s *MemoryHistory) Reject(ctx context.Context, user conversation.UserID, id string,
 ) (out longterm.Memory, err error) {
 	const op = "reject memory"
@@ -136,7 +137,6 @@ func (s *MemoryHistory) Reject(ctx context.Context, user conversation.UserID, id
 		}
 		out = from.value.EndedAs(longterm.EndedFalse, "", s.db.Now())
 		from.value = out
-		from.value.MessageIDs = nil // they stay what they are
 		return s.memories.deleteStored(ctx, op, user, from, generation, b)
 	})
 	return out, err

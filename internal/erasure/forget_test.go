@@ -174,6 +174,16 @@ func TestForgetWhatRepeats(t *testing.T) {
 			}
 			s.checkSaid("old", "..FF.", false) // at once, without the sweep
 		},
+		"a memory that is rejected, by the sweep": func(s *fixture, said, _ []string) {
+			fact := s.remember(longterm.Extracted, conversation.Message{ID: said[2]})
+			wait := func(m *longterm.Memory) error { m.Status = longterm.Waiting; return nil }
+			if _, err := s.store.Memories.Update(s.t.Context(), ann, fact.ID, wait); err != nil {
+				s.t.Fatal(err)
+			}
+			if _, err := s.store.Corrector.Reject(s.t.Context(), ann, fact.ID); err != nil {
+				s.t.Fatal(err)
+			}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
@@ -192,7 +202,7 @@ func TestForgetWhatRepeats(t *testing.T) {
 			}
 			s.checkSaid("old", "..FF.", true)
 			s.checkSaid("other", "FF..", true)
-			if name == "a memory, by a call" {
+			if name != "a memory, in words" && name != "messages without a memory" {
 				s.checkSaid("new", "....", true)
 				return
 			}

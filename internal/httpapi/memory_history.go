@@ -42,7 +42,7 @@ type memoryPast struct {
 type reviewInput struct {
 	RecordPath
 	Body struct {
-		Verdict string `json:"verdict" enum:"confirm,reject" doc:"Whether prompts may have it. One that is rejected is not noted again."`
+		Verdict string `json:"verdict" enum:"confirm,reject" doc:"Whether prompts may have it. One that is rejected is forgotten and not noted again."`
 	}
 }
 
@@ -62,8 +62,8 @@ func (h memoryHistory) register() {
 	).or(http.StatusConflict), h.restore)
 	registerDoc(h.server, op("POST"+one+"/review", "reviewMemory", longTermTag, "Review a memory that waits",
 		"With the preference reviewMemories an extracted memory has the status waiting and is in no prompt, unless it "+
-			"is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is deleted, and what says "+
-			"the same is not noted again.",
+			"is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is forgotten as by its "+
+			"deletion, with its messages, and what says the same is not noted again.",
 	).or(http.StatusConflict), h.review)
 }
 

@@ -444,7 +444,7 @@ export interface Operations {
   restoreMemory(id: string, options?: Options): Promise<Memory>;
   /** Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
    * is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
-   * deleted, and what says the same is not noted again. */
+   * forgotten as by its deletion, with its messages, and what says the same is not noted again. */
   reviewMemory(id: string, body: ReviewInputBody, options?: Options): Promise<Memory>;
   /** Search everything. Messages, summaries and memories in one order, the most relevant to the query first. Each
    * item has its kind, its score and the fields of a message, a summary or a memory. A check-in's note counts as a

@@ -399,7 +399,7 @@ export interface paths {
         put?: never;
         /**
          * Review a memory that waits
-         * @description With the preference reviewMemories an extracted memory has the status waiting and is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is deleted, and what says the same is not noted again.
+         * @description With the preference reviewMemories an extracted memory has the status waiting and is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is forgotten as by its deletion, with its messages, and what says the same is not noted again.
          */
         post: operations["reviewMemory"];
         delete?: never;
@@ -3187,7 +3187,7 @@ export interface components {
         };
         ReviewInputBody: {
             /**
-             * @description Whether prompts may have it. One that is rejected is not noted again.
+             * @description Whether prompts may have it. One that is rejected is forgotten and not noted again.
              * @enum {string}
              */
             verdict: "confirm" | "reject";

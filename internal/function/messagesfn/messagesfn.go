@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -39,6 +40,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	}
 	longTerm := function.LongTerm(rt, db)
 	longTerm.Memories = erasure.NewMemories(longTerm.Memories, eraser)
+	longTerm.Corrector = corrector{longTerm.Corrector, eraser}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
 		Base:     function.Base(cfg, rt, db),
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
@@ -66,6 +68,21 @@ func (e userEraser) Erase(ctx context.Context, user conversation.UserID, until t
 	}
 	e.report(ctx, "erase user", err)
 	return receipt, nil
+}
+
+// corrector forgets what a rejected memory was drawn from, as the deletion of a memory does.
+type corrector struct {
+	httpapi.MemoryCorrector
+	eraser *erasure.Service
+}
+
+// Reject deletes a memory that waits, and then forgets its messages. Where that fails, the sweep goes on with it.
+func (c corrector) Reject(ctx context.Context, user conversation.UserID, id string) (longterm.Memory, error) {
+	m, err := c.MemoryCorrector.Reject(ctx, user, id)
+	if err != nil {
+		return m, err
+	}
+	return m, c.eraser.ForgetMemory(ctx, user, m)
 }
 
 // healthReader makes its service at the first call: few instances are ever asked, and all have to start fast.

@@ -1429,7 +1429,7 @@ class RenderMessage:
 @dataclass(kw_only=True)
 class ReviewInputBody:
     verdict: Literal["confirm", "reject"]
-    """Whether prompts may have it. One that is rejected is not noted again."""
+    """Whether prompts may have it. One that is rejected is forgotten and not noted again."""
 
 
 @dataclass(kw_only=True)

@@ -1097,7 +1097,7 @@ class Operations(Calls):
     ) -> m.Memory:
         """Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
         is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
-        deleted, and what says the same is not noted again."""
+        forgotten as by its deletion, with its messages, and what says the same is not noted again."""
         return self._call(
             OPERATIONS["review_memory"], [id], {"verdict": verdict}, {}, Settings(timeout, attempts, headers, None))
 
@@ -2247,7 +2247,7 @@ class AsyncOperations(Calls):
     ) -> Awaitable[m.Memory]:
         """Review a memory that waits. With the preference reviewMemories an extracted memory has the status waiting and
         is in no prompt, unless it is about safety. Confirmed, it takes the place of what it replaces. Rejected, it is
-        deleted, and what says the same is not noted again."""
+        forgotten as by its deletion, with its messages, and what says the same is not noted again."""
         return self._call(
             OPERATIONS["review_memory"], [id], {"verdict": verdict}, {}, Settings(timeout, attempts, headers, None))
 
