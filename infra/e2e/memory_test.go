@@ -138,8 +138,10 @@ func TestARejectedMemoryIsForgotten(t *testing.T) {
 			method, path string
 			body         any
 		}{
-			"session": {"GET", "/v1/sessions/talk", nil}, "memories": {"GET", "/v1/memories", nil},
-			"recall": {"POST", "/v1/recall", object{"query": "Quimby"}}, "search": {"POST", "/v1/search", object{"query": "Quimby"}},
+			"session":  {"GET", "/v1/sessions/talk", nil},
+			"memories": {"GET", "/v1/memories", nil},
+			"recall":   {"POST", "/v1/recall", object{"query": "Quimby"}},
+			"search":   {"POST", "/v1/search", object{"query": "Quimby"}},
 			"prompt": {"POST", "/v1/prompts", object{
 				"context": "program_designer", "sessionId": "elsewhere", "message": "Who is Quimby?",
 			}},

@@ -64,15 +64,6 @@ func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, 
 	return all, s.forgetRecords(ctx, user, f)
 }
 
-// ForgetMemory forgets the messages that a deleted memory was drawn from. Where it fails, the sweep goes on with it.
-func (s *Service) ForgetMemory(ctx context.Context, user conversation.UserID, m longterm.Memory) error {
-	now := s.Now()
-	_, err := s.ForgetMessages(ctx, user, Forgetting{
-		MessageIDs: m.MessageIDs, What: longterm.NewForgotten(m, now), AskedAt: now, DeletedAt: now,
-	})
-	return err
-}
-
 // forgetRecords deletes the todos and check-ins that mention a forgotten memory and were stored before the user asked
 // to forget it.
 func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f Forgetting) error {
@@ -231,5 +222,14 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 	if err := m.Collection.Delete(ctx, user, id); err != nil {
 		return err
 	}
-	return m.service.ForgetMemory(ctx, user, gone)
+	return m.Forget(ctx, user, gone)
+}
+
+// Forget forgets the messages that a deleted memory was drawn from. Where it fails, the sweep goes on with it.
+func (m Memories) Forget(ctx context.Context, user conversation.UserID, gone longterm.Memory) error {
+	now := m.service.Now()
+	_, err := m.service.ForgetMessages(ctx, user, Forgetting{
+		MessageIDs: gone.MessageIDs, What: longterm.NewForgotten(gone, now), AskedAt: now, DeletedAt: now,
+	})
+	return err
 }

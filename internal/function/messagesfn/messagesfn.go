@@ -39,8 +39,8 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	longTerm := function.LongTerm(rt, db)
-	longTerm.Memories = erasure.NewMemories(longTerm.Memories, eraser)
-	longTerm.Corrector = corrector{longTerm.Corrector, eraser}
+	memories := erasure.NewMemories(longTerm.Memories, eraser)
+	longTerm.Memories, longTerm.Corrector = memories, corrector{longTerm.Corrector, memories}
 	handler := httpapi.Messages(httpapi.MessagesDeps{
 		Base:     function.Base(cfg, rt, db),
 		Sessions: dynamo.NewSessionStore(db), SessionRemover: eraser,
@@ -73,7 +73,7 @@ func (e userEraser) Erase(ctx context.Context, user conversation.UserID, until t
 // corrector forgets what a rejected memory was drawn from, as the deletion of a memory does.
 type corrector struct {
 	httpapi.MemoryCorrector
-	eraser *erasure.Service
+	memories erasure.Memories
 }
 
 // Reject deletes a memory that waits, and then forgets its messages. Where that fails, the sweep goes on with it.
@@ -82,7 +82,7 @@ func (c corrector) Reject(ctx context.Context, user conversation.UserID, id stri
 	if err != nil {
 		return m, err
 	}
-	return m, c.eraser.ForgetMemory(ctx, user, m)
+	return m, c.memories.Forget(ctx, user, m)
 }
 
 // healthReader makes its service at the first call: few instances are ever asked, and all have to start fast.
