@@ -174,8 +174,8 @@ openapi-check: $(VENV)/.stamp ## Test the OpenAPI document against a running sta
 
 .PHONY: generators-check
 generators-check: $(GENERATORS)/.stamp # Generate clients from the OpenAPI document with common generators, and compile them
-	@tools/need go
-	@tools/generators/check $(GENERATORS) $(CACHE)/generated
+	@tools/need go maven
+	@tools/generators/check $(GENERATORS) $(CACHE)/generated $(CACHE)/maven
 
 .PHONY: clients
 clients: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Build the clients, and test them: the vectors, the story of two screens, the packages

@@ -175,10 +175,10 @@ func TestValuesThatCannotBeStoredAreInTheDocument(t *testing.T) {
 		path, field, body string
 		limit             string
 	}{
-		{"/v1/memories", "confidence", `{"type":"PEOPLE","content":"x","confidence":1e-300}`, `"minimum":1e-125`},
+		{"/v1/memories", "confidence", `{"type":"PEOPLE","content":"x","confidence":1e-300}`, `"exclusiveMaximum":1e-125`},
 		{"/v1/recall", "query", `{"query":" \n"}`, `"pattern":"\\S"`},
 		{"/v1/sessions", "attributes", `{"context":"workout_log","coachId":"c","attributes":{"":1}}`, `"minLength":1`},
-		{"/v1/todos", "completedAt", `{"content":"x","coachId":"c","completedAt":"2026-01-01T00:00:00Z"}`, `"anyOf":[{`},
+		{"/v1/todos", "completedAt", `{"content":"x","coachId":"c","completedAt":"2026-01-01T00:00:00Z"}`, `"if":{`},
 	} {
 		expectProblem(t, h, 422, "invalid", test.field, as("ann", "POST", test.path, test.body))
 		var d struct {

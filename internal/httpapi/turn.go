@@ -46,15 +46,11 @@ type replaces struct {
 }
 
 // TransformSchema adds the rule that one of the two is set. It is for the document: the domain checks it.
+// It has no anyOf, of which generators of clients make a type for each schema.
 func (replaces) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	only := func(name, kind, other string) map[string]any {
-		return map[string]any{"required": []string{name}, "properties": map[string]any{
-			name: map[string]any{"type": kind}, other: map[string]any{"type": "null"},
-		}}
-	}
-	s.Extensions = map[string]any{"anyOf": []any{
-		only("messageId", huma.TypeString, "afterSeq"), only("afterSeq", huma.TypeInteger, "messageId"),
-	}}
+	message := setSchema("messageId", map[string]any{"type": huma.TypeString})
+	after := setSchema("afterSeq", map[string]any{"type": huma.TypeInteger})
+	s.Extensions = map[string]any{"if": message, "then": map[string]any{"not": after}, "else": after}
 	return s
 }
 

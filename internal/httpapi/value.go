@@ -198,8 +198,13 @@ type confidence float64
 func (confidence) Schema(huma.Registry) *huma.Schema {
 	least, most := 0.0, 1.0
 	return &huma.Schema{Type: huma.TypeNumber, Minimum: &least, Maximum: &most, Extensions: map[string]any{
-		"anyOf": []any{map[string]any{"maximum": 0}, map[string]any{"minimum": 1e-125}},
+		"not": map[string]any{"type": huma.TypeNumber, "exclusiveMinimum": 0, "exclusiveMaximum": 1e-125},
 	}}
+}
+
+// setSchema returns the schema of an object that has a property of a schema.
+func setSchema(name string, property map[string]any) map[string]any {
+	return map[string]any{"required": []string{name}, "properties": map[string]any{name: property}}
 }
 
 // oneOfSchema returns the schema of a text that is one of some names.

@@ -1,6 +1,6 @@
-"""Checks what the generators made: both clients have each operation, and each module of the Python client can be imported.
+"""Checks what the generators made: the clients have each operation, and each module of the Python client can be imported.
 
-Usage: check.py OUT, the folder with openapi.json, go/client.go and throughline_client.
+Usage: check.py OUT, the folder with openapi.json, go/client.go, java and throughline_client.
 """
 
 import importlib
@@ -24,9 +24,12 @@ def main(out):
         importlib.import_module(name)
     last = {name.rsplit(".", 1)[-1] for name in modules}
     missing += [f"Python: {id}" for id in ids if re.sub(r"(?<!^)([A-Z])", r"_\1", id).lower() not in last]
+
+    text = "".join(api.read_text() for api in (out / "java" / "target").rglob("api/*Api.java"))
+    missing += [f"Java: {id}" for id in ids if f" {id}(" not in text]
     if missing:
         sys.exit("operations that no client has: " + ", ".join(sorted(missing)))
-    print(f"{len(ids)} operations, {len(modules)} Python modules: generated and compiled")
+    print(f"{len(ids)} operations, {len(modules)} Python modules: generated and compiled, for Go and Java, too")
 
 
 if __name__ == "__main__":

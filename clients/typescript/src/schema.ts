@@ -1078,7 +1078,7 @@ export interface components {
             /** @description null is the user. */
             about?: string | null;
             /** @description null removes it. */
-            confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
+            confidence?: number | null;
             /** @description The text, as it was stored. */
             content?: string | null;
             /**
@@ -2074,7 +2074,7 @@ export interface components {
             /** @description Whom it concerns. Default: the user. */
             about?: string | null;
             /** @description How certain it is. */
-            confidence?: ((number | unknown | unknown) | null) | unknown | unknown;
+            confidence?: number | null;
             /** @description The text, as it was stored. */
             content: string;
             /**
@@ -2227,11 +2227,6 @@ export interface components {
              * @enum {string|null}
              */
             status?: "PENDING" | "COMPLETED" | "CANCELLED" | null;
-        } | {
-            /** @enum {unknown} */
-            status: "COMPLETED";
-        } | {
-            completedAt?: null;
         };
         OwnTool: {
             /** @description What the tool does, for the model. */
@@ -3436,7 +3431,7 @@ export interface components {
              */
             recipe?: "unified" | "working-context" | "context-format" | "context-format@0.5" | "tiered-history" | "block-map" | null;
             /** @description What the turn takes the place of: regenerate, edit. */
-            replaces?: (({
+            replaces?: {
                 /**
                  * Format: int64
                  * @description All messages after it are replaced.
@@ -3444,19 +3439,7 @@ export interface components {
                 afterSeq?: number | null;
                 /** @description A message of the turn that is replaced, or the answer after which the new message comes. */
                 messageId?: string | null;
-            } | {
-                afterSeq?: null;
-                messageId: string;
-            } | {
-                afterSeq: number;
-                messageId?: null;
-            }) | null) | {
-                afterSeq?: null;
-                messageId: string;
-            } | {
-                afterSeq: number;
-                messageId?: null;
-            };
+            } | null;
             /** @description Which of the session's messages are used. Default: by agent. */
             scoping?: {
                 /** @description Only messages of these agents. */
