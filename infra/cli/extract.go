@@ -22,10 +22,9 @@ const (
 )
 
 // extractFlags plays a conversation on a stack of this machine that ends with the command, against the model that the
-// environment names, and prints what was read of it.
+// environment names, with the registry that it names, and prints what was read of it.
 func extractFlags(f *flags) func(context.Context) error {
 	isDry := f.Bool("dry-run", false, "store nothing of it; nothing else is there yet")
-	app := f.String("app", os.Getenv("APP"), "the app's registry; none is the example")
 	screen := f.String("context", "", "the context of the conversation; none is the registry's first")
 	return func(ctx context.Context) error {
 		if !*isDry {
@@ -40,7 +39,7 @@ func extractFlags(f *flags) func(context.Context) error {
 			return fmt.Errorf("%s: %w", f.argument, err)
 		}
 		// All is read in one go as soon as it is stored, and no summary is written. A quota has tokens counted.
-		environment := []string{"APP=" + *app, "TRIGGERS=messages=1000000,memories=1,idle=24h", "DAILY_TOKENS=1000000000"}
+		environment := []string{"TRIGGERS=messages=1000000,memories=1,idle=24h", "DAILY_TOKENS=1000000000"}
 		return launch.With(ctx, environment, func(stack *launch.Stack) error {
 			e := extract{flags: f, stack: client.New(stack.Base), screen: *screen}
 			return e.play(ctx, messages)

@@ -36,7 +36,7 @@ func TestExtractRefuses(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		code, _, problems := play(t, "extract", "-app", "", file, "-dry-run")
+		code, _, problems := play(t, "extract", "-context", "", file, "-dry-run")
 		if code != refused || !regexp.MustCompile(want).MatchString(problems) {
 			t.Errorf("%q: exit %d, %s", text, code, problems)
 		}

@@ -60,7 +60,7 @@ func (p Part) fileProblem() (field, message string) {
 // its query until when.
 func (p Part) IsFetchable(at time.Time) bool {
 	u, err := url.Parse(p.URL)
-	if p.Type != FilePart || p.URL == "" || err != nil {
+	if p.URL == "" || err != nil {
 		return false
 	}
 	signed, err := time.Parse("20060102T150405Z", u.Query().Get("X-Amz-Date"))

@@ -3,6 +3,8 @@ package dynamo
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -22,8 +24,8 @@ type recordImages struct {
 	before, after table.Item
 }
 
-// DecodeEvents returns what a record of the table's stream tells the app. The ids of the events follow from the record,
-// so that another delivery has the same. It does not panic, whatever the record holds.
+// DecodeEvents returns what a record of the table's stream tells the app: an event at most. Its id follows from the
+// record, so that another delivery has the same. It does not panic, whatever the record holds.
 func (db *DB) DecodeEvents(r events.DynamoDBEventRecord) ([]event.Event, error) {
 	if r.EventName == string(events.DynamoDBOperationTypeRemove) {
 		return nil, nil // what is deleted leaves a record
@@ -47,41 +49,36 @@ func (db *DB) DecodeEvents(r events.DynamoDBEventRecord) ([]event.Event, error) 
 		User: user, Generation: in.after.Int64(table.AttrGeneration), Version: in.after.Int64(table.AttrVersion),
 		Time: r.Change.ApproximateCreationDateTime.UTC(),
 	}
-	var out []event.Event
-	for _, t := range db.typesOf(in, &e) {
-		from := []string{string(user), in.sk, r.Change.SequenceNumber, string(t)}
-		e.Type, e.ID = t, table.ShortHash(strings.Join(from, "\n"))
-		out = append(out, e)
+	if e.Type = db.typeOf(in, &e); e.Type == "" {
+		return nil, nil
 	}
-	return out, nil
+	e.ID = table.ShortHash(strings.Join([]string{string(user), in.sk, r.Change.SequenceNumber, string(e.Type)}, "\n"))
+	return []event.Event{e}, nil
 }
 
-// typesOf returns the types of the events of a record, and fills in what they say.
-func (db *DB) typesOf(in recordImages, e *event.Event) []event.Type {
-	if _, _, isSession := table.ParseSessionSK(in.sk); isSession {
-		return db.sessionEvents(in, e)
-	}
-	if _, _, ok := table.ParseRecordSK(in.sk, table.MemoryKind); ok {
-		return memoryEvents(in, e)
-	}
-	if _, _, ok := table.ParseRecordSK(in.sk, table.TodoKind); ok {
-		return todoEvents(in, e)
-	}
-	switch kind, _ := table.KindOf(in.sk); {
-	case in.sk == table.GenerationSK:
+// typeOf returns the type of the event of a record, and fills in what it says. It is empty where there is none.
+func (db *DB) typeOf(in recordImages, e *event.Event) event.Type {
+	switch kind, _ := table.KindOf(in.sk); kind {
+	case "session":
+		return db.sessionEvent(in, e)
+	case table.MemoryKind:
+		return memoryEvent(in, e)
+	case table.TodoKind:
+		return todoEvent(in, e)
+	case "message":
+		return answerEvent(in, e)
+	case "":
 		p := decodeProgress(in.after)
 		e.Version, e.Files = p.Generation, p.Files
-		return only(event.UserErased, p.Done && in.before.Bool(table.AttrErasing))
-	case table.IsTombstone(table.Key{SK: in.sk}):
-		return erasedEvents(in, e)
-	case kind == "message":
-		return answerEvents(in, e)
-	case kind == "summary":
+		return only(event.UserErased, in.sk == table.GenerationSK && p.Done && in.before.Bool(table.AttrErasing))
+	case "control":
+		return erasedEvent(in, e)
+	case "summary":
 		s, ok := decodeSummary(in.after)
 		e.Context, e.SessionID, e.CoachID, e.Version = s.Context, s.SessionID, s.CoachID, int64(s.CoveredThrough)
 		e.Status, e.Content = string(s.Kind), s.Text
 		return only(event.SummaryUpdated, ok)
-	case kind == "idempotency":
+	case "idempotency":
 		e.Context, e.SessionID, _ = table.ParseSessionSK(in.after.String(table.AttrSessionSK))
 		for _, sk := range in.after.Strings(table.AttrMessageSKs) {
 			e.UserMessageID = idOfMessage(e.User, sk)
@@ -89,32 +86,34 @@ func (db *DB) typesOf(in recordImages, e *event.Event) []event.Type {
 		isReleased := func(it table.Item) bool { return it.String(table.AttrLease) == releasedLease }
 		return only(event.TurnInterrupted, isReleased(in.after) && !isReleased(in.before))
 	}
-	return nil
+	return ""
 }
 
 // only returns a type where a condition holds.
-func only(t event.Type, ok bool) []event.Type {
+func only(t event.Type, ok bool) event.Type {
 	if !ok {
-		return nil
+		return ""
 	}
-	return []event.Type{t}
+	return t
 }
 
-func (db *DB) sessionEvents(in recordImages, e *event.Event) (out []event.Type) {
+func (db *DB) sessionEvent(in recordImages, e *event.Event) event.Type {
 	after, ok := db.DecodeSession(in.after)
-	if !ok || !after.IsMigrated() {
-		return nil
-	}
 	before, _ := db.DecodeSession(in.before)
 	e.Context, e.SessionID, e.CoachID, e.Version = after.Context, after.ID, after.CoachID, after.Version
 	e.Status = string(after.Status)
-	out = only(event.SessionCreated, in.isNew)
-	isCompleted := after.Status == conversation.Completed && before.Status != conversation.Completed
-	return append(out, only(event.SessionCompleted, isCompleted)...)
+	switch {
+	case !ok || !after.IsMigrated():
+		return ""
+	case in.isNew:
+		return event.SessionCreated
+	}
+	return only(event.SessionCompleted,
+		after.Status == conversation.Completed && before.Status != conversation.Completed)
 }
 
-// answerEvents returns the event of a turn that ends with an answer.
-func answerEvents(in recordImages, e *event.Event) []event.Type {
+// answerEvent returns the event of a turn that ends with an answer.
+func answerEvent(in recordImages, e *event.Event) event.Type {
 	m, ok := table.DecodeMessage(in.after)
 	e.Context, e.SessionID, e.MessageID, e.CoachID, e.Version = m.Context, m.SessionID, m.ID, m.CoachID, int64(m.Seq)
 	e.PromptID, _ = m.Metadata["promptId"].(string)
@@ -126,35 +125,35 @@ func answerEvents(in recordImages, e *event.Event) []event.Type {
 	return only(event.TurnFinished, isAnswer)
 }
 
-// memoryEvents returns the event of a memory that was written. A mark of the due index or a move among the past records
+// memoryEvent returns the event of a memory that was written. A mark of the due index or a move among the past records
 // is none.
-func memoryEvents(in recordImages, e *event.Event) []event.Type {
+func memoryEvent(in recordImages, e *event.Event) event.Type {
 	m, before := decodeMemory(in.after), decodeMemory(in.before)
 	e.MemoryID, e.MemoryType, e.Pinned = m.ID, string(m.Type), m.Pinned
 	e.Status, e.EndedReason, e.Content = string(m.Status), string(m.EndedReason), m.Content
 	hasEnded := func(m longterm.Memory) bool { return !m.ValidUntil.IsZero() || m.SupersededBy != "" }
 	switch {
 	case !isWritten(in):
-		return nil
+		return ""
 	case e.Version == 1:
-		return only(event.MemoryAdded, true)
+		return event.MemoryAdded
 	case hasEnded(m) && !hasEnded(before):
-		return only(event.MemoryEnded, true)
+		return event.MemoryEnded
 	}
-	return only(event.MemoryChanged, true)
+	return event.MemoryChanged
 }
 
-func todoEvents(in recordImages, e *event.Event) []event.Type {
+func todoEvent(in recordImages, e *event.Event) event.Type {
 	t, before := decodeTodo(in.after), decodeTodo(in.before)
 	e.TodoID, e.CoachID, e.Status, e.Content = t.ID, t.CoachID, string(t.Status), t.Content
 	isOpen, wasOpen := t.Status == longterm.Pending, before.Status == longterm.Pending
 	if !isWritten(in) || !in.isNew && isOpen == wasOpen {
-		return nil
+		return ""
 	}
 	if isOpen {
-		return only(event.TodoOpened, true)
+		return event.TodoOpened
 	}
-	return only(event.TodoClosed, true)
+	return event.TodoClosed
 }
 
 // isWritten reports whether a memory or a todo says something else than before.
@@ -162,19 +161,19 @@ func isWritten(in recordImages) bool {
 	return in.after.Int64(table.AttrVersion) != in.before.Int64(table.AttrVersion) && !in.after.Bool(table.AttrMoved)
 }
 
-// erasedEvents returns the event of a tombstone: of a session of which nothing is left, or of a memory.
-func erasedEvents(in recordImages, e *event.Event) []event.Type {
+// erasedEvent returns the event of a tombstone: of a session of which nothing is left, or of a memory.
+func erasedEvent(in recordImages, e *event.Event) event.Type {
 	t, _ := decodeTombstone(in.after)
 	switch {
 	case !t.Emptied || in.before.Bool(table.AttrEmptied):
 	case t.Session != nil:
 		e.Context, e.SessionID, e.Files = t.Session.Context, t.Session.ID, t.Files
-		return only(event.SessionErased, true)
+		return event.SessionErased
 	case in.isNew && len(t.Vectors) == 1 && memories.IsID(t.Vectors[0]):
 		e.MemoryID = t.Vectors[0]
-		return only(event.MemoryForgotten, true)
+		return event.MemoryForgotten
 	}
-	return nil
+	return ""
 }
 
 // EventStore keeps the events that wait for the bus. It is safe for concurrent use.
@@ -185,19 +184,15 @@ var _ event.Store = (*EventStore)(nil)
 // NewEventStore returns the waiting events of a DB.
 func NewEventStore(db *DB) *EventStore { return &EventStore{db} }
 
-// Generations reads the generations of users.
-func (s *EventStore) Generations(ctx context.Context, users []conversation.UserID,
-) (map[conversation.UserID]int64, error) {
-	keys := make([]table.Key, len(users))
-	for i, user := range users {
-		keys[i] = table.GenerationKey(user)
+// Current returns the events of users who have not been erased since.
+func (s *EventStore) Current(ctx context.Context, all []event.Event) ([]event.Event, error) {
+	keys := map[table.Key]bool{}
+	for _, e := range all {
+		keys[table.GenerationKey(e.User)] = true
 	}
-	records, err := s.db.Read(ctx, "read generations", keys...)
-	out := map[conversation.UserID]int64{}
-	for _, user := range users {
-		out[user] = records.Generation(user)
-	}
-	return out, err
+	records, err := s.db.Read(ctx, "read generations", slices.Collect(maps.Keys(keys))...)
+	isErased := func(e event.Event) bool { return e.Generation < records.Generation(e.User) }
+	return slices.DeleteFunc(slices.Clone(all), isErased), err
 }
 
 // KeepEvent stores an event. Erasing its user deletes it.

@@ -3,11 +3,9 @@ package event
 import (
 	"context"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/sweep"
@@ -23,8 +21,8 @@ type Bus interface {
 // Store keeps the events that wait for the bus.
 type Store interface {
 	Waiting
-	// Generations reads the generations of users.
-	Generations(ctx context.Context, users []conversation.UserID) (map[conversation.UserID]int64, error)
+	// Current returns the events of users who have not been erased since.
+	Current(ctx context.Context, events []Event) ([]Event, error)
 }
 
 // Waiting are the events that wait for the bus.
@@ -46,8 +44,10 @@ const (
 	keptAtOnce = 16
 )
 
-// Deps are what a Publisher works with. All but Bus are needed. Without one, events that wait go on waiting.
-type Deps struct {
+// Publisher sends events, and keeps what the bus does not take. All its fields but Bus are needed. It is safe for
+// concurrent use.
+type Publisher struct {
+	// Bus may be nil. Then events that wait go on waiting.
 	Bus   Bus
 	Store Store
 	// Content says that events have their contents.
@@ -55,19 +55,12 @@ type Deps struct {
 	Now     func() time.Time
 	// Report is called when events have to wait.
 	Report func(ctx context.Context, op string, err error)
-}
 
-// Publisher sends events, and keeps what the bus does not take. It is safe for concurrent use.
-type Publisher struct {
-	Deps
 	mu       sync.Mutex
 	failedAt time.Time
 }
 
 var _ sweep.Visitor = (*Publisher)(nil)
-
-// New returns a publisher.
-func New(d Deps) *Publisher { return &Publisher{Deps: d} }
 
 // Publish sends events, but for those of users who have been erased since. It returns an error when an event could be
 // neither sent nor kept.
@@ -75,17 +68,11 @@ func (p *Publisher) Publish(ctx context.Context, events []Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	users := make([]conversation.UserID, len(events))
-	for i, e := range events {
-		users[i] = e.User
-	}
-	slices.Sort(users)
-	current, err := p.Store.Generations(ctx, slices.Compact(users))
+	current, err := p.Store.Current(ctx, events)
 	if err != nil {
 		return err
 	}
-	events = slices.DeleteFunc(slices.Clone(events), func(e Event) bool { return e.Generation < current[e.User] })
-	left, err := p.send(ctx, events)
+	left, err := p.send(ctx, current)
 	if err != nil {
 		p.Report(ctx, "send events", err)
 	}

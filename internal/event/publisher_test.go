@@ -3,6 +3,7 @@ package event_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -29,8 +30,8 @@ func (f *fake) Send(_ context.Context, events []event.Event) ([]event.Event, err
 	return nil, nil
 }
 
-func (f *fake) Generations(context.Context, []conversation.UserID) (map[conversation.UserID]int64, error) {
-	return map[conversation.UserID]int64{"erased": 2}, nil
+func (f *fake) Current(_ context.Context, all []event.Event) ([]event.Event, error) {
+	return slices.DeleteFunc(all, func(e event.Event) bool { return e.User == "erased" }), nil
 }
 
 func (f *fake) KeepEvent(_ context.Context, e event.Event) error {
@@ -59,10 +60,10 @@ func TestPublisherSparesABusThatFails(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(0, 0)
 	f := &fake{failure: fault.New(fault.Unavailable, ""), kept: map[string]event.Event{}}
-	p := event.New(event.Deps{
+	p := &event.Publisher{
 		Bus: f, Store: f, Content: true, Now: func() time.Time { return now },
 		Report: func(context.Context, string, error) {},
-	})
+	}
 	publish := func(id string, user conversation.UserID) {
 		t.Helper()
 		if err := p.Publish(t.Context(), []event.Event{{ID: id, User: user, Generation: 1, Content: "said"}}); err != nil {

@@ -15,14 +15,14 @@ import (
 
 // Publisher builds what sends events. A call is not repeated: what the bus does not take waits in the table.
 func Publisher(cfg config.Config, rt Runtime, db *dynamo.DB) *event.Publisher {
-	d := event.Deps{
+	p := &event.Publisher{
 		Store: dynamo.NewEventStore(db), Content: cfg.EventContent, Now: time.Now, Report: Report(rt.Log),
 	}
 	if cfg.EventBusName != "" {
 		once := func(o *awsevents.Options) { o.Retryer = aws.NopRetryer{} }
-		d.Bus = eventbridge.New(awsevents.NewFromConfig(AWS(cfg, cfg.EventsEndpoint), once), cfg.EventBusName)
+		p.Bus = eventbridge.New(awsevents.NewFromConfig(AWS(cfg, cfg.EventsEndpoint), once), cfg.EventBusName)
 	}
-	return event.New(d)
+	return p
 }
 
 // Publishing returns a handler of the stream that publishes events beside another one, where there is a bus.

@@ -18,34 +18,23 @@ type Past struct {
 	Messages []Evidence
 }
 
-// HistoryOf returns the memories that led to the one of an id, itself, and those that came after it, oldest first. It
-// is empty where there is no such memory.
+// HistoryOf returns the memories that led to the one of an id, itself, and those that came after it, oldest first. The
+// memory is one of them.
 func HistoryOf(all []Memory, id string) []Memory {
-	in := map[string]bool{}
-	place := func(id string) int { return slices.IndexFunc(all, func(m Memory) bool { return m.ID == id }) }
-	for added := []string{id}; len(added) > 0; {
-		at := added[0]
-		if added = added[1:]; in[at] || place(at) < 0 {
-			continue
-		}
-		in[at] = true
+	followed, in := map[string]string{}, map[string]bool{id: true}
+	for _, m := range all {
+		followed[m.ID] = m.SupersededBy
+	}
+	for known := 0; known < len(in); {
+		known = len(in)
 		for _, m := range all {
-			if m.SupersededBy == at {
-				added = append(added, m.ID)
+			if in[m.SupersededBy] {
+				in[m.ID] = true
 			}
 		}
 	}
-	for at := place(id); at >= 0; {
-		next := all[at].SupersededBy
-		if in[next] {
-			break
-		}
-		if at = place(next); at >= 0 {
-			in[next] = true
-		}
-	}
-	if !in[id] {
-		return nil
+	for next := followed[id]; next != "" && !in[next]; next = followed[next] {
+		in[next] = true
 	}
 	history := slices.DeleteFunc(slices.Clone(all), func(m Memory) bool { return !in[m.ID] })
 	slices.SortFunc(history, func(a, b Memory) int {

@@ -27,6 +27,8 @@ type TextBlock struct {
 	Type         string        `json:"type" enum:"text" doc:"Always text."`
 	Text         string        `json:"text" doc:"The text. A text of white space is written as (blank)."`
 	CacheControl *CacheControl `json:"cache_control,omitempty"`
+
+	files []llm.File // of the message
 }
 
 // Block is a text, a picture, or a PDF. CacheControl ends a part of the call that a later call begins with, too.
@@ -64,7 +66,7 @@ func newAnthropic(messages []llm.Message, tools []llm.Tool) *Anthropic {
 	for _, t := range turns(messages[n:]) {
 		turn := Turn{Role: t.role}
 		for _, s := range t.said {
-			text := Block{Type: s.text.Type, Text: s.text.Text, CacheControl: s.text.CacheControl}
+			text := Block{Type: s.Type, Text: s.Text, CacheControl: s.CacheControl}
 			turn.Content = append(append(turn.Content, text), fileBlocks(s.files)...)
 		}
 		out.Messages = append(out.Messages, turn)
@@ -94,12 +96,7 @@ func fileBlocks(files []llm.File) (out []Block) {
 // turn is what one says until the other one does, statement by statement.
 type turn struct {
 	role string
-	said []statement
-}
-
-type statement struct {
-	text  TextBlock
-	files []llm.File
+	said []TextBlock
 }
 
 // turns joins messages of one role that follow each other.
@@ -113,14 +110,14 @@ func turns(messages []llm.Message) []turn {
 		case assistant:
 			role = assistant
 			if len(out) == 0 {
-				out = append(out, turn{user, []statement{{text: TextBlock{Type: "text", Text: opening}}}})
+				out = append(out, turn{user, []TextBlock{{Type: "text", Text: opening}}})
 			}
 		}
 		if last := len(out) - 1; last >= 0 && out[last].role == role {
-			out[last].said = append(out[last].said, statement{block, m.Files})
+			out[last].said = append(out[last].said, block)
 			continue
 		}
-		out = append(out, turn{role, []statement{{block, m.Files}}})
+		out = append(out, turn{role, []TextBlock{block}})
 	}
 	return out
 }
@@ -138,7 +135,7 @@ var tag = regexp.MustCompile(`(?i)<(\s*/?\s*app-context)`)
 const blank = "(blank)"
 
 func newBlock(m llm.Message) TextBlock {
-	b := TextBlock{Type: "text", Text: tag.ReplaceAllString(m.Content, `<\$1`)}
+	b := TextBlock{Type: "text", Text: tag.ReplaceAllString(m.Content, `<\$1`), files: m.Files}
 	if strings.TrimSpace(b.Text) == "" {
 		b.Text = blank
 	}
@@ -177,7 +174,7 @@ func newParts(messages []llm.Message) *Parts {
 	for _, t := range turns(messages[n:]) {
 		m := PartMessage{Role: t.role}
 		for _, s := range t.said {
-			m.Content = append(m.Content, Part{Type: "text", Text: s.text.Text})
+			m.Content = append(m.Content, Part{Type: "text", Text: s.Text})
 			for _, f := range s.files {
 				m.Content = append(m.Content, Part{Type: "file", Data: f.URL, MediaType: f.MediaType})
 			}

@@ -64,7 +64,7 @@ func newConverse(messages []llm.Message, tools []llm.Tool) *Converse {
 	for _, t := range turns(messages[n:]) {
 		turn := ConverseTurn{Role: t.role}
 		for _, s := range t.said {
-			turn.Content = append(turn.Content, converseBlocks(s.text)...)
+			turn.Content = append(turn.Content, converseBlocks(s)...)
 		}
 		out.Messages = append(out.Messages, turn)
 	}
