@@ -15,6 +15,9 @@
 // members of an object, an element "…" for the other elements of an array. Ids, times, tokens of access and durations
 // match any others; numbers of tokens, scores and their features match others that are near.
 //
+// TestTypes checks the types of all blocks in ts, js, python and go, as strictly as tsc, mypy and go vet can. Such a
+// block that is no program is only checked, and goes on from the page's program before it.
+//
 // TestHour plays the first hour of a newcomer: it starts the stack as README says, runs the pages that a newcomer
 // follows, and kills and restarts the stack under an open console. TestCommands runs the blocks of all other pages.
 //

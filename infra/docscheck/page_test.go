@@ -113,6 +113,9 @@ type step struct {
 	output   *block
 }
 
+// strayWords are first words of a block that no check would look at.
+var strayWords = []string{"sh", "bash", "console", "shell", "py", "golang", "typescript", "tsx", "javascript", "jsx"}
+
 // steps returns a page's blocks of commands.
 func steps(t *testing.T, path string) []step {
 	t.Helper()
@@ -127,7 +130,7 @@ func steps(t *testing.T, path string) []step {
 				t.Fatalf("%s:%d: an output without commands before it", path, b.line)
 			}
 			list[len(list)-1].output = &b
-		case len(b.info) > 0 && slices.Contains([]string{"sh", "bash", "console", "shell"}, b.info[0]):
+		case len(b.info) > 0 && slices.Contains(strayWords, b.info[0]):
 			t.Errorf("%s:%d: no such kind of block: %q", path, b.line, strings.Join(b.info, " "))
 		}
 	}

@@ -21,7 +21,8 @@ export type ChatChunk =
   | { type: 'abort'; reason?: string }
   | { type: 'finish'; finishReason?: FinishReason; messageMetadata?: unknown };
 
-type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'interrupted' | 'other';
+/** The reasons that versions 6 and 7 of the AI SDK both know. The server also says 'interrupted', which is version 7's. */
+type FinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
 
 /** Leaves out of a repeated stream what the page has already. A repeat has the same text, in other pieces perhaps. */
 export class ChunkReplay {
