@@ -25,19 +25,53 @@ func TestMain(m *testing.M) { dynamodbtest.MainWithChecks(m, 6) }
 // TestCorpus runs the conversations of the corpus (testdata/README.md), each for a user of its own.
 func TestCorpus(t *testing.T) {
 	t.Parallel()
+	var all cost
+	t.Cleanup(func() { all.print(t) })
+	for name, archive := range corpus(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCase(t, name, archive)
+			c.cost = &all
+			runCase(t, c)
+			all.addMessages(len(c.messageLabels))
+		})
+	}
+}
+
+// corpus reads the files of the corpus by their names.
+func corpus(t *testing.T) map[string]*txtar.Archive {
+	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no corpus: %v", err)
 	}
+	all := map[string]*txtar.Archive{}
 	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
+		all[strings.TrimSuffix(filepath.Base(file), ".txtar")] = archive
+	}
+	return all
+}
+
+// TestCorpusReadLate runs them as an import or a backlog of a week is read: all messages are a week old by then.
+func TestCorpusReadLate(t *testing.T) {
+	t.Parallel()
+	for name, archive := range corpus(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			runCase(t, newCase(t, name, archive))
+			c := newCase(t, "late-"+name, archive)
+			if _, atOnce := c.sections["at once"]; atOnce {
+				return
+			}
+			c.now = c.lastMessage(t).Add(7 * 24 * time.Hour)
+			delete(c.sections, "prompt")
+			if late, differs := c.sections["late"]; differs {
+				c.sections["want"] = late
+			}
+			runCase(t, c)
 		})
 	}
 }
@@ -52,13 +86,14 @@ type corpusCase struct {
 	messageLabels map[string]string
 	problems      []string
 	failures      int // of the extraction, which is tried again
+	cost          *cost
 }
 
 func newCase(t *testing.T, name string, archive *txtar.Archive) *corpusCase {
 	t.Helper()
 	c := &corpusCase{
 		fixture: newFixture(t, conversation.UserID(name)), sections: map[string]string{},
-		labels: map[string]string{}, messageLabels: map[string]string{},
+		labels: map[string]string{}, messageLabels: map[string]string{}, cost: &cost{},
 	}
 	c.model = c
 	for _, f := range archive.Files {
@@ -180,6 +215,16 @@ func (c *corpusCase) entries(t *testing.T, section string, at time.Time) []entry
 	return all
 }
 
+func (c *corpusCase) lastMessage(t *testing.T) (at time.Time) {
+	t.Helper()
+	for _, e := range c.entries(t, "messages", time.Time{}) {
+		if said := parseTime(t, e.words[1]); said.After(at) {
+			at = said
+		}
+	}
+	return at
+}
+
 // messages reads the messages of the file, and names those of the user.
 func (c *corpusCase) messages(t *testing.T) []conversation.NewMessage {
 	t.Helper()
@@ -278,6 +323,7 @@ func (c *corpusCase) Complete(_ context.Context, r llm.Request) (llm.Completion,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
+	c.cost.add(r)
 	text := c.answer(c.calls)
 	short := map[string]string{}
 	for _, m := range shortLine.FindAllStringSubmatch(r.Messages[1].Content, -1) {
