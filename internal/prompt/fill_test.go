@@ -148,6 +148,35 @@ func TestFactsOfNamedPersons(t *testing.T) {
 	}
 }
 
+// TestSecondLook finds a message that names somebody, and brings the facts about them, unless the message is likely to
+// answer by itself.
+func TestSecondLook(t *testing.T) {
+	t.Parallel()
+	for rank, want := range map[float64]bool{0.2: true, 0.8: false} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("here", "coach_conversation", "c", now.Add(-time.Minute))
+		p.converse("wedding", "coach_creator", "c", now.Add(-300*time.Hour), says(0, "Ida married Tom last May, what a day."))
+		p.hits = append(p.hits, recall.Hit{ID: "x", Score: 0.5, Rank: rank, Message: &p.messages[len(p.messages)-1]})
+		remembered(p, 12) // the places of foundation_memories
+		for _, m := range []longterm.Memory{
+			{ID: "tom", Content: "He is a plumber.", About: "Tom, the user's brother-in-law", CreatedAt: now},
+			{ID: "mia", Content: "She is fond of sushi.", About: "Mia, the user's daughter", CreatedAt: now},
+		} {
+			m.Type, m.Source = longterm.PeopleMemory, longterm.Extracted
+			p.snapshot.Memories = append(p.snapshot.Memories, m)
+		}
+		built := build(t, w.service(now), "u", prompt.Request{
+			Context: "coach_conversation", SessionID: "here", CoachID: "c", SkipSave: true,
+			Message: "What does my sister's husband do for a living?",
+		})
+		text := systemText(built)
+		if strings.Contains(text, "plumber") != want || strings.Contains(text, "sushi") {
+			t.Errorf("with a probability of %g the facts about Tom are there: %t\n%s", rank, !want, text)
+		}
+	}
+}
+
 // TestFoundHasHalf asks for what was said long ago where four other conversations of today go on beside this one: in a
 // new session, and in a chat of many messages. What was found has at least half of what the rules, safety and
 // the session's last messages leave. Of other conversations the last messages are told.

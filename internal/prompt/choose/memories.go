@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // rawMemories is how many memories without a claim are considered, unless the block fills the budget.
@@ -67,9 +68,36 @@ func (c *memoryChooser) add(h recall.Hit) {
 	}
 }
 
+const (
+	// unsure is the probability below which the best message that was found may not answer by itself. Then the bestFound
+	// best ones are looked at for whom they name.
+	unsure, bestFound = 0.5, 3
+	// secondLook is the least score of a fact about somebody whom they name, behind what shares words with the question.
+	secondLook = 0.01
+)
+
+// namedInBest returns the words of the best messages that were found: "What does my sister's husband do?" finds the
+// wedding with Tom, and Tom's facts answer.
+func namedInBest(c *chooser) (words []string) {
+	best := 0
+	for _, h := range c.Hits {
+		if h.Message == nil {
+			continue
+		}
+		if best++; best > bestFound || h.Rank >= unsure {
+			break
+		}
+		words = append(words, longterm.SubjectWords(truncate.Bytes(h.Message.Content, maxNamingBytes))...)
+	}
+	return words
+}
+
+// maxNamingBytes is how much of a message is looked through for names.
+const maxNamingBytes = 2000
+
 // relevantMemories returns the memories that the search found, best first, and after them the live ones that are about
-// somebody whom the message names, or share words with it, and that no block has, because in a long history messages
-// can take every place among the hits.
+// somebody whom the message or the best of what was found names, or share words with it, and that no block has, because
+// in a long history messages can take every place among the hits.
 func relevantMemories(c *chooser) []recall.Hit {
 	var found []recall.Hit
 	known := map[string]bool{}
@@ -80,12 +108,16 @@ func relevantMemories(c *chooser) []recall.Hit {
 		}
 	}
 	asked, searched := query.Keywords(c.Message), len(found)
-	named := longterm.SubjectWords(query.Part(c.Message))
+	named, second := longterm.SubjectWords(query.Part(c.Message)), namedInBest(c)
 	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
 		_, taken := c.claims[factKey(m.Content)]
 		share := query.Shared(asked, m.Content)
-		if slices.ContainsFunc(longterm.SubjectWords(m.About), func(w string) bool { return slices.Contains(named, w) }) {
+		about := longterm.SubjectWords(m.About)
+		switch {
+		case slices.ContainsFunc(about, func(w string) bool { return slices.Contains(named, w) }):
 			share = 1
+		case len(about) > 0 && slices.Contains(second, about[0]):
+			share = max(share, secondLook)
 		}
 		if share > 0 && !taken && !known[m.ID] {
 			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
