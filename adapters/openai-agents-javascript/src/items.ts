@@ -32,10 +32,18 @@ export interface Stored {
 
 /** Returns the messages of items, without the memory that the model got with them. The items may change afterwards. */
 export function toMessages(items: AgentInputItem[]): NewMessage[] {
-  if (!Array.isArray(items)) throw new TypeError('items: must be an array');
-  return items.map((item, n) => {
-    if (!isRecord(item)) throw new TypeError(`items[${n}]: must be an object`);
-    return toMessage(withoutMemory(JSON.parse(canonical(item, `items[${n}]`)) as AgentInputItem));
+  return copiesOf(items, 'items').map((item) => toMessage(withoutMemory(item)));
+}
+
+/**
+ * Returns copies of items. What JSON cannot hold is an error, and so is, where they have to be whole, what JSON would leave out:
+ * hidden fields, fields with a symbol as their name, and accessors, which are not called.
+ */
+export function copiesOf(items: unknown, place: string, whole = false): AgentInputItem[] {
+  if (!Array.isArray(items)) throw new TypeError(`${place}: must be an array`);
+  return Array.from(items, (item: unknown, n) => {
+    if (!isRecord(item)) throw new TypeError(`${place}[${n}]: must be an object`);
+    return JSON.parse(canonical(item, `${place}[${n}]`, whole)) as AgentInputItem;
   });
 }
 
@@ -135,25 +143,39 @@ export function same(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
 }
 
-/** Returns a value as JSON with the names of objects in order. What JSON cannot hold is an error, which names the place. */
-export function canonical(value: unknown, place = 'items'): string {
-  return JSON.stringify(ordered(value, place, []));
+/**
+ * Returns a value as JSON with the names of objects in order. What JSON cannot hold is an error, which names the place down to
+ * the field of an item: what is deeper may be a user's own words.
+ */
+export function canonical(value: unknown, place = 'items', whole = false): string {
+  return JSON.stringify(ordered(value, place, [], whole));
 }
 
-function ordered(value: unknown, place: string, around: unknown[]): unknown {
+function ordered(value: unknown, place: string, around: unknown[], whole: boolean): unknown {
   if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value) || Number.isFinite(value)) return value;
   if (around.includes(value)) throw new TypeError(`${place}: contains itself`);
   const inside = [...around, value];
-  if (Array.isArray(value)) return value.map((part, n) => ordered(part ?? null, `${place}[${n}]`, inside));
+  if (Array.isArray(value)) return Array.from(value, (part: unknown, n) => ordered(part ?? null, `${place}[${n}]`, inside, whole));
   if (isRecord(value)) {
+    if (whole) mustBePlain(value, place);
     const names = Object.keys(value).sort();
-    return Object.fromEntries(names.map((key) => [key, ordered(value[key], `${place}.${key}`, inside)]));
+    const under = (key: string) => around.length === 0 ? `${place}.${key}` : place;
+    return Object.fromEntries(names.map((key) => [key, ordered(value[key], under(key), inside, whole)]));
   }
   const mend = value instanceof Uint8Array ? ': give bytes as a base64 text' : '';
   throw new TypeError(`${place}: is no JSON${mend}`);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Throws for an object with what JSON would leave out, and for an accessor, without a call of it. */
+export function mustBePlain(value: object, place: string): void {
+  for (const key of Reflect.ownKeys(value)) {
+    const field = Object.getOwnPropertyDescriptor(value, key);
+    const isPlain = typeof key === 'string' && field?.enumerable && 'value' in field;
+    if (!isPlain) throw new TypeError(`${place}: has a field that is hidden, a symbol or an accessor`);
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 

@@ -5,7 +5,9 @@ import {
   blockOf, digest, inSession, isOutage, isProblem, type Place, readTurn, soft, type Softness, storeLater, storeWaiting,
 } from '@throughline/client/adapter';
 import { type Client, encodeSessionId, type NewMessage, type Options } from '@throughline/client';
-import { appliedBy, canonical, same, type Stored, toItem, toMessages, toRecord, withApplied } from './items.js';
+import {
+  appliedBy, canonical, copiesOf, isRecord, mustBePlain, same, type Stored, toItem, toMessages, toRecord, withApplied,
+} from './items.js';
 
 /** Where a conversation takes place, and what is done where the memory fails. */
 export interface SessionOptions extends Place, Softness {
@@ -117,8 +119,8 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
    * Appends items, or replaces the last ones where they are as expected, in one write. A repeat of an operation changes
    * nothing. Another transaction with its id throws, and so does a suffix that is not the expected one.
    */
-  async applyHistoryTransaction({ operationId, transaction }: SessionHistoryTransactionArgs): Promise<void> {
-    if (typeof operationId !== 'string' || operationId.trim() === '') throw new TypeError('operationId: must not be empty');
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    const { operationId, transaction } = readOnce(args);
     const { removed, added } = changeOf(transaction);
     const messages = toMessages(added);
     const [operation, print] = [await digest(this.#place.sessionId, operationId), await digest(canonical(transaction))];
@@ -204,12 +206,34 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
   }
 }
 
+/** The lists of each type of transaction. */
+const lists: Record<string, string[]> = { append_items: ['items'], replace_suffix: ['expectedSuffix', 'replacement'] };
+
+/** Returns a copy of a transaction with its id. Each part is read once, and an error has no text of an accessor. */
+function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs {
+  let [operationId, given]: unknown[] = [];
+  try {
+    ({ operationId, transaction: given } = args);
+  } catch {
+    throw new TypeError('the arguments of the transaction cannot be read');
+  }
+  if (typeof operationId !== 'string' || operationId.trim() === '') throw new TypeError('operationId: must not be empty');
+  if (!isRecord(given)) throw new TypeError('transaction: must be an object');
+  mustBePlain(given, 'transaction');
+  const { type, ...parts } = given;
+  const names = lists[String(type)];
+  if (!names || Object.keys(parts).sort().join() !== names.join()) {
+    throw new TypeError('transaction: must be append_items with items, or replace_suffix with expectedSuffix and replacement');
+  }
+  const copies = names.map((name) => [name, copiesOf(parts[name], name, true)]);
+  return { operationId, transaction: { type, ...Object.fromEntries(copies) } as SessionHistoryTransaction };
+}
+
 /** Returns the items that a transaction removes and adds. */
 function changeOf(transaction: SessionHistoryTransaction): { removed: AgentInputItem[]; added: AgentInputItem[] } {
-  const { type, items, expectedSuffix, replacement } = transaction as Partial<Record<string, AgentInputItem[] | string>>;
-  const [removed, added] = type === 'append_items' ? [[], items] : type === 'replace_suffix' ? [expectedSuffix, replacement] : [];
-  if (Array.isArray(removed) && Array.isArray(added)) return { removed, added };
-  throw new TypeError('transaction: must be append_items with items, or replace_suffix with expectedSuffix and replacement');
+  return transaction.type === 'append_items'
+    ? { removed: [], added: transaction.items }
+    : { removed: transaction.expectedSuffix, added: transaction.replacement };
 }
 
 /** Returns the last messages where their items are the expected ones. Records of operations between them are no items. */

@@ -173,7 +173,7 @@ test('what JSON cannot hold is an error before anything is stored', async () => 
   for (const [item, message] of [
     [{ ...call, output: [new Uint8Array(2)] }, /items\[60\]\.output\[0\]: is no JSON: give bytes as a base64 text/],
     [{ ...call, n: NaN }, /items\[60\]\.n: is no JSON/], [{ ...call, n: 1n }, /n: is no JSON/], [{ ...call, f() {} }, /f: is no JSON/],
-    [{ ...call, at: new Date(0) }, /at: is no JSON/], [cyclic, /providerData\.me: contains itself/],
+    [{ ...call, at: new Date(0) }, /at: is no JSON/], [cyclic, /items\[60\]\.providerData: contains itself/],
     [null, /items\[60\]: must be an object/], ['x', /must be an object/],
   ]) {
     const items = [...Array.from({ length: 60 }, () => user('a')), item];
@@ -182,6 +182,39 @@ test('what JSON cannot hold is an error before anything is stored', async () => 
   }
   await assert.rejects(newSession(client).addItems('x'), /must be an array/);
   assert.deepEqual(calls, []);
+});
+
+test('a transaction with what would be lost is an error before anything is stored', async () => {
+  const { client, calls } = newUser();
+  const with_ = (name, field) => Object.defineProperty({ ...call }, name, field);
+  const read = () => assert.fail('an accessor was called');
+  const hidden = /items\[0\]: has a field that is hidden, a symbol or an accessor/;
+  for (const [transaction, message] of [
+    [{ type: 'append_items', items: [with_('providerData', { value: { a: 1 }, enumerable: false })] }, hidden],
+    [{ type: 'append_items', items: [with_(Symbol('secret'), { value: 1, enumerable: true })] }, hidden],
+    [{ type: 'append_items', items: [with_('providerData', { get: read, enumerable: true })] }, hidden],
+    [{ type: 'append_items', items: [{ ...call, providerData: { secret: Symbol('secret') } }] }, /^items\[0\]\.providerData: is no JSON$/],
+    [{ type: 'append_items', items: new Array(1) }, /items\[0\]: must be an object/],
+    [{ type: 'append_items', items: [], metadata: {} }, /append_items with items/],
+    [{ type: 'append_items', items: [], expectedSuffix: [] }, /append_items with items/],
+    [{ type: 'replace_suffix', expectedSuffix: [], replacement: [], metadata: {} }, /append_items with items/],
+    [Object.defineProperty({ type: 'append_items' }, 'items', { get: read, enumerable: true }), /transaction: has a field that is hidden/],
+  ]) {
+    await assert.rejects(newSession(client).applyHistoryTransaction({ operationId: '1', transaction }), { name: 'TypeError', message });
+  }
+  const unreadable = { get operationId() { throw new Error('secret'); } };
+  await assert.rejects(newSession(client).applyHistoryTransaction(unreadable), /^TypeError: the arguments of the transaction cannot be read$/);
+  assert.deepEqual(calls, []);
+});
+
+test('the id of an operation is read once', async () => {
+  let reads = 0;
+  const session = newSession(newUser().client);
+  const args = { get operationId() { reads += 1; return `${reads}`; }, transaction: { type: 'append_items', items: [call] } };
+  await session.applyHistoryTransaction(args);
+  assert.equal(reads, 1);
+  await session.applyHistoryTransaction(append('1', call));
+  assert.deepEqual(await session.getItems(), [call]);
 });
 
 test('items are stored as they were when they were given', async () => {
