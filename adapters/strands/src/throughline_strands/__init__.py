@@ -1,5 +1,6 @@
-"""The memory of Throughline for Strands: a memory store."""
+"""The memory of Throughline for Strands: a memory store and a session manager."""
 
+from .session import ThroughlineSessionManager
 from .store import ThroughlineMemoryStore
 
-__all__ = ["ThroughlineMemoryStore"]
+__all__ = ["ThroughlineMemoryStore", "ThroughlineSessionManager"]

@@ -10,7 +10,7 @@ from typing import Any
 from strands.memory import MemoryEntry
 from strands.memory.extraction.triggers import InvocationTrigger
 from strands.memory.extraction.types import ExtractionConfig
-from strands.memory.types import AddMessagesContext, Metadata, SearchOptions
+from strands.memory.types import AddMessagesContext, MemoryStore, Metadata, SearchOptions
 from strands.types.content import Message
 from throughline import Client
 from throughline.adapter import During, Left, Place, Softness, in_session, is_outage, soft, store_later, store_waiting, tools
@@ -21,7 +21,7 @@ _MOST = 40
 """Messages in one call: those with ids of their own are limited to about half of the others."""
 
 
-class ThroughlineMemoryStore:
+class ThroughlineMemoryStore(MemoryStore):
     """Searches all that the user said and that is known of the user, and stores the conversation after each invocation.
 
     client acts for the user. The session of a new conversation is made with context and coach_id. run names the life of
