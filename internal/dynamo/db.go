@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"io"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 // DB is one table, which all stores share. It is safe for concurrent use.
 type DB struct {
 	*table.Table
-	idle time.Duration
+	// idle is after what time a session falls due, spineWait after what time a spine.
+	idle, spineWait time.Duration
 	// summaryEvery is after how many messages a session asks for a summary.
 	summaryEvery int
 	// dailyTokens is how many tokens a user may spend in a day, 0 for any number.
@@ -37,9 +39,12 @@ func WithClock(now func() time.Time) Option { return func(db *DB) { db.Table.Now
 // WithRandom sets the source of ids and jitter, which has to be safe for concurrent use. The default is crypto/rand.
 func WithRandom(r io.Reader) Option { return func(db *DB) { db.Table.Random = r } }
 
-// WithIdle sets how long after its first message without a summary a session falls due for the sweep. The default is
-// 15 minutes.
-func WithIdle(d time.Duration) Option { return func(db *DB) { db.idle = d } }
+// WithWaits sets how long after its first message without a summary a session falls due for the sweep, and how long
+// after a summary that it does not have a spine does. The defaults, also in place of 0, are 15 minutes and 18 hours, in
+// which the sessions of a day come to rest.
+func WithWaits(idle, spine time.Duration) Option {
+	return func(db *DB) { db.idle, db.spineWait = cmp.Or(idle, db.idle), cmp.Or(spine, db.spineWait) }
+}
 
 // WithSummaryEvery sets after how many messages since its summary a session asks for another one. The default is 20.
 func WithSummaryEvery(n int) Option { return func(db *DB) { db.summaryEvery = max(1, n) } }
@@ -55,6 +60,7 @@ func (db *DB) ForgetSession(user conversation.UserID, id string) { db.cache.remo
 
 const (
 	defaultIdle         = 15 * time.Minute
+	defaultSpineWait    = 18 * time.Hour
 	defaultSummaryEvery = 20
 	cachedSessions      = 500
 )
@@ -62,8 +68,8 @@ const (
 // New returns a DB on a table made from CreateTableInput, or on an app's own table with the same keys and indexes.
 func New(client table.API, name string, options ...Option) *DB {
 	db := &DB{
-		Table: table.NewTable(client, name), idle: defaultIdle, summaryEvery: defaultSummaryEvery,
-		cache: newSessionCache(cachedSessions), locks: newKeyedMutex(),
+		Table: table.NewTable(client, name), idle: defaultIdle, spineWait: defaultSpineWait,
+		summaryEvery: defaultSummaryEvery, cache: newSessionCache(cachedSessions), locks: newKeyedMutex(),
 	}
 	for _, o := range options {
 		o(db)

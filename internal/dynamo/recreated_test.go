@@ -18,7 +18,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	t.Parallel()
 	table, clock := dynamotest.Table(t), dynamotest.NewClock()
 	s := dynamotest.Open(t, table, clock.Option())
-	late := dynamotest.Open(t, table, clock.Option(), dynamo.WithIdle(time.Hour)) // has the old session in its cache
+	late := dynamotest.Open(t, table, clock.Option(), dynamo.WithWaits(time.Hour, 0)) // has the old session in its cache
 	dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
 	begun := withKey(dynamotest.OneMessage("a", "old 3"), "turn")
 	turn, err := late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)

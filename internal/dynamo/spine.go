@@ -28,17 +28,24 @@ var (
 // NewSpineStore returns the spines of a DB.
 func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db), NewDueStore(db)} }
 
-// addSpineDue makes the spine of a session's coach due. A worker that has claimed it does not take it out of the index
-// any more, because it may not have seen what made it due.
-func addSpineDue(t *table.Transaction, user conversation.UserID, session conversation.Session, at time.Time) {
+// addSpineDue makes the spine of a session's coach due. A spine that waits stays due at its time, unless isUrgent. A
+// worker that has claimed it does not take it out of the index any more, because it may not have seen what made it due.
+func addSpineDue(t *table.Transaction, user conversation.UserID, session conversation.Session, at time.Time,
+	isUrgent bool,
+) {
 	k := table.SpineMarkKey(user, session.CoachID)
 	u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation))
-	t.Update(k, u.SetDueIfNone(k, at).EndClaim(), isNotLater(session.Generation))
+	if isUrgent {
+		u = u.SetDue(k, at)
+	} else {
+		u = u.SetDueIfNone(k, at)
+	}
+	t.Update(k, u.EndClaim(), isNotLater(session.Generation))
 }
 
 // clearSpine removes the text and the remarks of the spine of a session's coach, which may be drawn from what is being
-// deleted, and makes it due, so that it is written anew from what is left. Its version rises, so that a worker that has
-// read what is deleted does not store it.
+// deleted, and makes it due at once, so that it is written anew from what is left. Its version rises, so that a worker
+// that has read what is deleted does not store it.
 func clearSpine(t *table.Transaction, user conversation.UserID, session conversation.Session, now time.Time) {
 	if session.CoachID == "" {
 		return // an app's own session may have none
@@ -49,7 +56,7 @@ func clearSpine(t *table.Transaction, user conversation.UserID, session conversa
 		Remove(table.AttrContent, table.AttrTokens, table.AttrPatterns, table.AttrWins, table.AttrStruggles,
 			table.AttrContexts, table.AttrUnshared, table.AttrCoveredTo, table.AttrModel, table.AttrPromptVersion)
 	t.Update(table.SpineKey(user, session.CoachID), u, isNotLater(session.Generation))
-	addSpineDue(t, user, session, now)
+	addSpineDue(t, user, session, now, true)
 }
 
 // isNotLater is the condition that a record is not of a later generation.

@@ -52,7 +52,7 @@ func containsAll(keys, wanted []string) bool {
 // covers.
 func TestDueAt(t *testing.T) {
 	t.Parallel()
-	s := dynamotest.New(t, dynamotest.FixedClock(), dynamo.WithIdle(time.Minute))
+	s := dynamotest.New(t, dynamotest.FixedClock(), dynamo.WithWaits(time.Minute, 0))
 	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "hi")
 	if want := start.Add(time.Minute); !session.DueAt.Equal(want) {
 		t.Errorf("due at %v, want %v", session.DueAt, want)

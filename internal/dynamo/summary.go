@@ -52,7 +52,8 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 		t.Replace(it)
 	}
 	if sum.IsNewForSpine(session) {
-		addSpineDue(t, user, session, s.db.DueAfterIdle())
+		at := conversation.Milliseconds(s.db.Now().Add(s.db.spineWait))
+		addSpineDue(t, user, session, at, false)
 	}
 	t.DoneIf(func(r table.RecordSet) bool {
 		now, ok := s.db.DecodeSession(r[table.KeyOfSession(user, session)])

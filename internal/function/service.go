@@ -23,7 +23,8 @@ import (
 
 // Table returns the table of a configuration, in the initial stage of its migration.
 func Table(cfg config.Config, options ...dynamo.Option) *dynamo.DB {
-	return dynamo.New(DynamoDB(cfg), cfg.TableName, append(options, adoption(cfg))...)
+	options = append(options, dynamo.WithWaits(cfg.Triggers.Idle, cfg.Triggers.Spine), adoption(cfg))
+	return dynamo.New(DynamoDB(cfg), cfg.TableName, options...)
 }
 
 // VectorIndexes returns the vector indexes of a configuration. Those of another vendor are built here

@@ -51,7 +51,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 }
 
 func table(cfg config.Config, tokens *token.Counter) *dynamo.DB {
-	return function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithSummaryEvery(cfg.Triggers.Messages),
+	return function.Table(cfg, dynamo.WithSummaryEvery(cfg.Triggers.Messages),
 		dynamo.WithDailyTokens(cfg.DailyTokens), dynamo.WithAnswerLimit(cfg.AnswersAtOnce, chat.Longest(chatTimeout)),
 		function.CountAdopted(tokens.Count))
 }

@@ -36,7 +36,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 }
 
 func protocol(cfg config.Config, rt function.Runtime, verifier *auth.Verifier) (http.Handler, error) {
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle))
+	db := function.Table(cfg)
 	search, err := function.Recall(cfg, rt, db)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 		return nil, err
 	}
 	tokens := token.New()
-	db := function.Table(cfg, function.CountAdopted(tokens.Count), dynamo.WithIdle(cfg.Triggers.Idle),
+	db := function.Table(cfg, function.CountAdopted(tokens.Count),
 		dynamo.WithSummaryEvery(cfg.Triggers.Messages), dynamo.WithDailyTokens(cfg.DailyTokens))
 	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {

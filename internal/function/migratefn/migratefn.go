@@ -9,7 +9,6 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/invoke"
@@ -23,7 +22,7 @@ import (
 // New builds the handler.
 func New(_ context.Context, cfg config.Config, rt function.Runtime) (function.PayloadHandler, error) {
 	tokens, client := token.New(), function.DynamoDB(cfg)
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), adopt.WithTokens(tokens.Count))
+	db := function.Table(cfg, adopt.WithTokens(tokens.Count))
 	h := &handler{
 		service: &migration.Service{
 			Table: adopt.NewMigrationStore(db, client), Now: time.Now, Sleep: delay.Sleep,

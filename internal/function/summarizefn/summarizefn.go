@@ -36,7 +36,7 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	if err != nil {
 		return nil, err
 	}
-	db := function.Table(cfg, dynamo.WithIdle(cfg.Triggers.Idle), dynamo.WithDailyTokens(cfg.DailyTokens))
+	db := function.Table(cfg, dynamo.WithDailyTokens(cfg.DailyTokens))
 	index, err := function.Indexer(cfg, rt)
 	if err != nil {
 		return nil, err
