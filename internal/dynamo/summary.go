@@ -91,7 +91,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) table.Upda
 	own := table.Encode(conversation.SessionSummary{
 		Text: sum.Text, Tokens: sum.Tokens, Tags: sum.Tags, Kind: sum.Kind, InProgress: sum.InProgress,
 		CoveredThrough: sum.CoveredThrough, UpdatedAt: sum.UpdatedAt, Model: sum.Model, Fields: sum.OwnFields,
-		Digest: sum.Digest, Days: sum.Days,
+		Digest: sum.Digest, Days: table.EncodeDays(sum.Days, sum.Text),
 	})
 	own[table.AttrCoachKey] = table.StringAttr(table.CoachKey(user, sum.CoachID))
 	var u table.Update

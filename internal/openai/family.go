@@ -218,6 +218,9 @@ func (c *Client) plan(r llm.Request) plan {
 		api: f.elsewhere, limit: f.limit, model: model, effort: f.effort(c.effort), breakpoints: f.breakpoints,
 		oneSystem: f.oneSystem,
 	}
+	if r.Plain && !f.anyEffort {
+		p.effort = f.effort(efforts[0].name)
+	}
 	if c.own {
 		p.api = responses
 	}

@@ -195,6 +195,30 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 	}
 }
 
+// TestPlainAnswersAreNotReasoned asks for an answer that retells the request. Of models that are not known no more is
+// known than before.
+func TestPlainAnswersAreNotReasoned(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ model, base, effort string }{
+		{"gpt-6-luna", ownService, "none"},
+		{"gpt-6-astra", ownService, "low"},
+		{"gpt-5-mini", ownService, "minimal"},
+		{"gpt-4o-mini", ownService, ""},
+		{"gpt-7", ownService, ""},
+		{"qwen3:8b", otherService, ""},
+	} {
+		client, sent := recorded(t, config.OpenAI{BaseURL: tt.base, ChatModel: "other"})
+		r := askWithTool(tt.model)
+		r.Plain = true
+		if _, err := client.Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		if got := parts(t, sent).Effort; got != tt.effort {
+			t.Errorf("%s is asked with effort %q, want %q", tt.model, got, tt.effort)
+		}
+	}
+}
+
 // TestOneSystemMessage sends a system message in front of the last one. The templates of many open models refuse it
 // there, so other services get it in the first message. OpenAI's own gets it where it is.
 func TestOneSystemMessage(t *testing.T) {

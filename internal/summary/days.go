@@ -53,6 +53,21 @@ func (in input) uncut() input {
 	return in
 }
 
+// isOfOneDay reports whether no day of the session needs a text of its own: the summary says what its only day came to,
+// or the last day is too old to be kept.
+func (in input) isOfOneDay() bool {
+	lines := in.lastDay()
+	switch {
+	case lines == nil:
+		return true
+	case len(lines) < len(in.lines):
+		return false
+	case in.previous == "":
+		return len(in.days) == 0
+	}
+	return len(in.days) == 1 && in.days[0].Text == in.previous && in.isSameDay(in.days[0].To, lines[0].At)
+}
+
 // lastDay returns the lines of the last day, if it is kept.
 func (in input) lastDay() []Line {
 	n := len(in.lines)

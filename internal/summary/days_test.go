@@ -157,9 +157,51 @@ func TestDaysOfATalkOverMidnight(t *testing.T) {
 			f.sweep(t, s)
 			f.fallDue("ann", "chat", time.Now())
 		}
-		want := []string{"2026-11-01 23:50-23:50 before", "2026-11-02 00:05-00:05 after"}
+		want := []string{
+			"2026-11-01 23:50-23:50 model: NEW MESSAGES: [2026-11-01 23:50 Sunday] user: before", "2026-11-02 00:05-00:05 after",
+		}
 		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" || f.calls != 3 {
 			t.Errorf("%d calls, days (-want +got):\n%s", f.calls, diff)
+		}
+	})
+}
+
+// TestAnOnlyDayIsItsSummary checks that the model is asked for a day's text only once the session has several days.
+// Until then the summary is that of the day.
+func TestAnOnlyDayIsItsSummary(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(t)
+		s := f.service()
+		model := &requestLog{Completer: s.Model}
+		s.Model = model
+		summarize := func(at time.Time, text string) (asked bool) {
+			t.Helper()
+			until(at)
+			f.say("chat", text)
+			time.Sleep(20 * time.Minute)
+			f.sweep(t, s)
+			return strings.Contains(string(model.last.Schema.JSON), `"day"`)
+		}
+		first := time.Date(2026, 11, 1, 8, 0, 0, 0, time.UTC)
+		for i, hour := range []time.Duration{0, 3} {
+			if summarize(first.Add(hour*time.Hour), fmt.Sprint("one", i)) {
+				t.Errorf("sitting %d of the only day asks for the day", i)
+			}
+			now := f.session("chat").Summary
+			if len(now.Days) != 1 || now.Days[0].Text != now.Text || strings.Contains(f.prompts[i], "THE LAST DAY SO FAR") {
+				t.Errorf("the day is %+v, the summary %q, of\n%s", now.Days, now.Text, f.prompts[i])
+			}
+		}
+		only := f.session("chat").Summary.Text
+		for i, hour := range []time.Duration{24, 27} {
+			if !summarize(first.Add(hour*time.Hour), fmt.Sprint("two", i)) {
+				t.Errorf("sitting %d of the second day does not ask for the day", i)
+			}
+		}
+		want := []string{"2026-11-01 08:00-11:00 " + only, "2026-11-02 08:00-11:00 two0 two1"}
+		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" {
+			t.Errorf("days (-want +got):\n%s", diff)
 		}
 	})
 }

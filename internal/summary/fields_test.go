@@ -316,8 +316,8 @@ func (r *requestLog) Complete(ctx context.Context, in llm.Request) (llm.Completi
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for context, want := range map[string][]string{
-		"coach_conversation": {"confidence", "day", "hasEmotionalState", "hasGoals", "hasProgress", "summary", "tags"},
-		"program_designer":   {"day", "summary", "tags"},
+		"coach_conversation": {"confidence", "hasEmotionalState", "hasGoals", "hasProgress", "summary", "tags"},
+		"program_designer":   {"summary", "tags"},
 	} {
 		f := newFake(t)
 		s := f.service()

@@ -11,6 +11,11 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
+// dayRules are added where the session is of several days.
+const dayRules = `
+- day: in the same way as the summary, what the last day of the messages came to on its own, at most 250 characters.
+  Where the day so far is given, stand for all of the day. Say nothing that was said on other days.`
+
 // ratingRules are added where the record type has a rating.
 const ratingRules = `
 - confidence: from 0 to 1, how sure you are that the summary has what matters of the conversation.
@@ -31,9 +36,13 @@ const (
 
 // question returns the system text of the one model call, and the form of its answer. The model writes the properties
 // in the order of the form, the summary first.
-func question(of registry.Summary) (system string, form llm.Schema) {
+func question(of registry.Summary, isOfOneDay bool) (system string, form llm.Schema) {
 	system = rules
-	properties := []property{{"summary", aText}, {"day", aText}, {"tags", `{"type":"array","items":` + aText + `}`}}
+	properties := []property{{"summary", aText}, {"tags", `{"type":"array","items":` + aText + `}`}}
+	if !isOfOneDay {
+		system += dayRules
+		properties = append(properties, property{"day", aText})
+	}
 	if of.Rated {
 		system += ratingRules
 		properties = append(properties, property{"confidence", `{"type":"number"}`}, property{"hasGoals", aFlag},

@@ -20,14 +20,14 @@ func TestQuestion(t *testing.T) {
 		of    registry.Summary
 		names []string
 	}{
-		"plain":  {registry.Summary{Fields: []registry.Field{{Name: "orderId"}}}, []string{"summary", "day", "tags"}},
-		"fields": {registry.Summary{Fields: []registry.Field{reason}}, []string{"summary", "day", "tags", "fields"}},
+		"plain":  {registry.Summary{Fields: []registry.Field{{Name: "orderId"}}}, []string{"summary", "tags"}},
+		"fields": {registry.Summary{Fields: []registry.Field{reason}}, []string{"summary", "tags", "fields"}},
 		"both": {
 			registry.Summary{Rated: true, Fields: []registry.Field{reason}},
-			[]string{"summary", "day", "tags", "confidence", "hasGoals", "hasProgress", "hasEmotionalState", "fields"},
+			[]string{"summary", "tags", "confidence", "hasGoals", "hasProgress", "hasEmotionalState", "fields"},
 		},
 	} {
-		system, form := summary.Question(tt.of)
+		system, form := summary.Question(tt.of, true)
 		var schema struct {
 			Required             []string
 			AdditionalProperties *bool

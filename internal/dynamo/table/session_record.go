@@ -43,9 +43,21 @@ func DecodeOwn(it Item) conversation.Session {
 	if it.Has(AttrSummaryKind) {
 		summary := Decode[conversation.SessionSummary](it)
 		summary.Indexed = it.Has(AttrSummaryIndexedAt) && it.String(AttrSummaryIndexedAt) == it.String(AttrSummaryUpdatedAt)
+		if d := summary.Days; len(d) == 1 && d[0].Text == "" {
+			d[0].Text, d[0].Tokens = summary.Text, summary.Tokens
+		}
 		s.Summary = &summary
 	}
 	return s
+}
+
+// EncodeDays returns a session's days as they are stored: the text of an only one, which is that of the summary, is
+// stored once.
+func EncodeDays(days []conversation.DaySummary, summary string) []conversation.DaySummary {
+	if len(days) == 1 && days[0].Text == summary {
+		return []conversation.DaySummary{{From: days[0].From, To: days[0].To}}
+	}
+	return days
 }
 
 // SetCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
