@@ -20,18 +20,18 @@ type document struct {
 	metadata map[string]any
 }
 
-// messageDocuments returns the documents of one message: one, or several for a long one. previous is the content of
-// the message before it, where that is known.
+// messageDocuments returns the documents of one message: one, or several for a long one. Most vectors are of messages,
+// so their metadata has only what searches filter by and the ranking reads. previous is the content of the message
+// before it, where that is known.
 func messageDocuments(m conversation.Message, previous string) []document {
 	parts := vector.Split(m.Content)
 	documents := make([]document, len(parts))
 	for i, part := range parts {
 		id, text := vector.PartID(m.ID, i), vector.MessageText(m, part, previous)
 		documents[i] = document{id: id, text: text, metadata: map[string]any{
-			vector.FieldRecordType: vector.MessageRecord, vector.FieldCoach: m.CoachID, vector.FieldContext: m.Context,
-			vector.FieldSource: m.SessionID, vector.FieldSession: m.SessionID, vector.FieldTime: vector.Epoch(m.Timestamp),
-			vector.FieldText: truncate.Runes(part, vector.MaxTextChars), vector.FieldRole: string(m.Role),
-			vector.FieldSeq: float64(m.Seq),
+			vector.FieldRecordType: vector.MessageRecord, vector.FieldContext: m.Context, vector.FieldSession: m.SessionID,
+			vector.FieldTime: vector.Epoch(m.Timestamp), vector.FieldText: truncate.Runes(part, vector.MaxTextChars),
+			vector.FieldRole: string(m.Role), vector.FieldSeq: float64(m.Seq),
 		}}
 	}
 	return documents

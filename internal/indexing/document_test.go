@@ -89,8 +89,8 @@ func TestRecordOfAMessage(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"recordType": "message", "coachId": "coach", "sourceContext": "program_designer", "sourceId": "chat",
-		"sessionId": "chat", "timestamp": 1770316200.0, "text": strings.Repeat("é", 1000), "role": "assistant", "seq": 2.0,
+		"recordType": "message", "sourceContext": "program_designer", "sessionId": "chat",
+		"timestamp": 1770316200.0, "text": strings.Repeat("é", 1000), "role": "assistant", "seq": 2.0,
 		"embedding": "model-1", "wordForm": word.Form,
 	}
 	got := r.records["ann.3"]

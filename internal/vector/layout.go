@@ -12,7 +12,8 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// The metadata fields that every record of the index has where they apply, and that queries filter by.
+// The metadata fields that every record of the index has where they apply, and that queries filter by. Messages have
+// neither coach nor source.
 const (
 	FieldRecordType = "recordType"
 	FieldCoach      = "coachId"
