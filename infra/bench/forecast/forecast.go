@@ -93,7 +93,6 @@ const (
 	partitionWrites = 1000
 	leastQuery      = 0.25 // read units, and one for each GB of the namespace
 	leastWrite      = 5    // write units, one for each KB
-	idAndSparses    = 100  // bytes of a vector
 	// dueWrites is how many writes of the due index a session makes: it enters, is claimed or moved, and leaves.
 	dueWrites = 4
 	// sweepMost is how many records one invocation of the sweep works on before it starts workers.
@@ -170,7 +169,8 @@ func (in input) addInvocations(q month, turns float64) {
 		q["invocations"] += q[name+"Invocations"]
 		q["gbSeconds"] += q[name+"Invocations"] * f.Seconds() * f.MemoryMB / kilobyte
 	}
-	sweeps := minutes * math.Ceil(2*q["sessions"]/minutes/sweepMost) // for memories, and for the spine
+	visits := 1 + in.Units.Calls["spine"+flexForm]["modelCalls"] // for memories, and for the spine
+	sweeps := minutes * math.Ceil(visits*q["sessions"]/minutes/sweepMost)
 	q["invocations"] += sweeps
 	q["gbSeconds"] += sweeps * w.SweepSeconds * w.Functions["summarize"].MemoryMB / kilobyte
 	q["apiCalls"] = q["messagesInvocations"]
@@ -179,7 +179,7 @@ func (in input) addInvocations(q month, turns float64) {
 
 // addIndex adds vectors and units of Pinecone. Each user has a namespace.
 func (in input) addIndex(q month, used use) {
-	bytes := used["vectorBytes"]/max(used["vectors"], 1) + in.Workload.DenseDimensions*4 + idAndSparses
+	bytes := used["vectorBytes"]/max(used["vectors"], 1) + in.Workload.DenseDimensions*4
 	q["vectorGB"] = q["vectors"] * bytes / gigabyte
 	q["indexReads"] = q["sessions"] * used["indexQueries"] * max(leastQuery, q["vectorGB"]/q["users"])
 	perWrite := max(leastWrite, math.Ceil(bytes*used["vectors"]/max(used["indexWrites"], 1)/kilobyte))
@@ -196,7 +196,7 @@ func (in input) addTokens(q month, turns float64) {
 	q["inputTokens"], q["outputTokens"] = n, q["chatOutput"]
 	for _, form := range slices.Sorted(maps.Keys(in.Units.Calls)) {
 		used := in.Units.Calls[form].Times(q["sessions"])
-		used["outputTokens"] += used["modelCalls"] * w.ReasoningTokensPerCall
+		used["outputTokens"] += used["reasoningCalls"] * w.ReasoningTokensPerCall
 		for tier, share := range in.tiers(form) {
 			q[tier+"CachedInput"] += share * used["cachedTokens"]
 			q[tier+"PlainInput"] += share * (used["inputTokens"] - used["cachedTokens"])
@@ -223,6 +223,7 @@ func (in input) tiers(form string) map[string]float64 {
 type call struct {
 	Name, Tier                   string
 	Calls, Input, Cached, Output float64 // of a day
+	Reasons                      bool
 	CachedShare                  float64
 }
 
@@ -235,6 +236,7 @@ func (in input) Background() (calls []call) {
 		c := call{
 			Name: name, Tier: "default", Calls: used["modelCalls"], Input: used["inputTokens"],
 			Cached: used["cachedTokens"], Output: used["outputTokens"], CachedShare: used["cachedTokens"] / used["inputTokens"],
+			Reasons: used["reasoningCalls"] > 0,
 		}
 		if isFlex {
 			c.Tier = "flex"

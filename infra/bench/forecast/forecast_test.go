@@ -61,6 +61,9 @@ func TestDataIsComplete(t *testing.T) {
 	if turns := in.Units.Settings["turns"]; turns != in.Workload.TurnsPerSession {
 		t.Errorf("sessions of %d turns were measured, and %d are assumed", turns, in.Workload.TurnsPerSession)
 	}
+	if sessions := in.Units.Settings["sessions"]; sessions == 0 || sessions%int(in.Workload.DaySessions) != 0 {
+		t.Errorf("%d sessions were measured, which are no days of %v", sessions, in.Workload.DaySessions)
+	}
 	for _, users := range in.Workload.Users {
 		for _, c := range in.size(users).Bill {
 			if math.IsNaN(c.USD) || c.USD <= 0 {
@@ -218,13 +221,13 @@ func TestForecastBillsWhatIsNotSeen(t *testing.T) {
 	}
 }
 
-// TestPublishedUnitsAreThoseOfTheCode plays one session and compares it with the numbers that docs/scale.md is made of.
+// TestPublishedUnitsAreThoseOfTheCode plays a day and compares it with the numbers that docs/scale.md is made of.
 // What grows with the user's history, as a prompt's reads do, is not compared.
 func TestPublishedUnitsAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	published := read(t)
 	turns := published.Workload.TurnsPerSession
-	got, err := measure(t.Context(), dynamodbtest.Endpoint(t), 0, 1, turns)
+	got, err := measure(t.Context(), dynamodbtest.Endpoint(t), 0, 1, int(published.Workload.DaySessions), turns)
 	if err != nil {
 		t.Fatal(err)
 	}

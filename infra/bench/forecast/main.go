@@ -42,7 +42,8 @@ func run(ctx context.Context, docs string, render bool) error {
 	}
 	if !render {
 		err := rig.OnEngine(ctx, func(endpoint string) (err error) {
-			in.Units, err = measure(ctx, endpoint, history, sessions, in.Workload.TurnsPerSession)
+			in.Units, err = measure(ctx, endpoint, historyDays, measuredDays, int(in.Workload.DaySessions),
+				in.Workload.TurnsPerSession)
 			return err
 		})
 		if err != nil {

@@ -69,8 +69,13 @@ func (b *bench) model(function string, target *url.URL) http.Handler {
 		defer func() {
 			in, out := lastNumber(inputTokens, answer.body.Bytes()), lastNumber(outputTokens, answer.body.Bytes())
 			cached := lastNumber(cachedTokens, answer.body.Bytes())
-			out -= lastNumber(reasoningTokens, answer.body.Bytes())
-			u := use{"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": out, "cachedTokens": cached}
+			reasoned := lastNumber(reasoningTokens, answer.body.Bytes())
+			u := use{
+				"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": out - reasoned, "cachedTokens": cached,
+			}
+			if reasoned > 0 {
+				u["reasoningCalls"] = 1
+			}
 			if form := formOf(request); form != "" {
 				b.countCall(form, u)
 			}

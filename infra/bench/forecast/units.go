@@ -63,11 +63,15 @@ type units struct {
 	Records    float64 `json:"records"`
 }
 
-// How many sessions the user has before the measured ones, and how many are measured.
+// How many days the user has before the measured ones, and how many are measured. Texts differ from day to day.
 const (
-	history  = 12
-	sessions = 4
+	historyDays  = 4
+	measuredDays = 4
+)
 
+const (
+	userID    = "bench-user"
+	coachID   = "coach"
 	tableName = "bench-scale"
 )
 
@@ -86,8 +90,8 @@ type bench struct {
 	meters map[*meter.Meter]string // DynamoDB as an instance of a function sees it
 }
 
-// measure plays sessions on the DynamoDB engine at an endpoint.
-func measure(ctx context.Context, endpoint string, before, sessions, turns int) (u units, err error) {
+// measure plays days of sessions on the DynamoDB engine at an endpoint. It measures the days after those before.
+func measure(ctx context.Context, endpoint string, before, days, sessions, turns int) (u units, err error) {
 	services, err := rig.New(ctx, endpoint, tableName)
 	if err != nil {
 		return u, err
@@ -100,16 +104,17 @@ func measure(ctx context.Context, endpoint string, before, sessions, turns int) 
 	if b.running, err = b.Stack(ctx, rest, b.metered); err != nil {
 		return u, err
 	}
-	if b.api, err = client.New(b.running.URL()).As(ctx, "bench-user"); err != nil {
+	if b.api, err = client.New(b.running.URL()).As(ctx, userID); err != nil {
 		return u, err
 	}
-	old, err := b.play(ctx, "before-", before, turns)
+	old, err := b.play(ctx, 0, before, sessions, turns)
 	if err != nil {
 		return u, err
 	}
-	if u, err = b.play(ctx, "measured-", sessions, turns); err != nil {
+	if u, err = b.play(ctx, before, before+days, sessions, turns); err != nil {
 		return u, err
 	}
+	sessions *= days
 	n := float64(sessions)
 	for _, uses := range []map[string]use{u.Session, u.Calls} {
 		for name, used := range uses {
@@ -117,18 +122,23 @@ func measure(ctx context.Context, endpoint string, before, sessions, turns int) 
 		}
 	}
 	u.Date, u.Settings = time.Now().UTC().Format(time.DateOnly), map[string]int{
-		"history": before, "sessions": sessions, "turns": turns,
+		"history": sessions / days * before, "sessions": sessions, "turns": turns,
 	}
 	u.TableBytes, u.IndexBytes = (u.TableBytes-old.TableBytes)/n, (u.IndexBytes-old.IndexBytes)/n
 	u.Records = (u.Records - old.Records) / n
 	return u, nil
 }
 
-// play plays sessions. It returns what they have used, without the looks of the sweeps at what is due, and what the
-// table has then.
-func (b *bench) play(ctx context.Context, prefix string, sessions, turns int) (u units, err error) {
-	for i := range sessions {
-		if err := b.session(ctx, prefix+strconv.Itoa(i), turns); err != nil {
+// play plays days. It returns what they have used, without the looks of the sweeps at what is due, and what the table
+// has then.
+func (b *bench) play(ctx context.Context, from, to, sessions, turns int) (u units, err error) {
+	for day := from; day < to; day++ {
+		for i := range sessions {
+			if err := b.session(ctx, fmt.Sprintf("day-%d-%d", day, i), turns); err != nil {
+				return u, err
+			}
+		}
+		if err := b.endDay(ctx); err != nil {
 			return u, err
 		}
 	}
@@ -144,7 +154,7 @@ func (b *bench) play(ctx context.Context, prefix string, sessions, turns int) (u
 	idle, _, err := b.taken()
 	u.Sweep = idle["summarize"]
 	delete(u.Sweep, "sweeps")
-	if sessions == 0 {
+	if from == to {
 		return u, err
 	}
 	u.Session["summarize"].add(u.Sweep.Times(-u.Session["summarize"]["sweeps"]))
@@ -184,13 +194,13 @@ func (b *bench) sweep(ctx context.Context) error {
 	return nil
 }
 
-// rest is after what time a session falls due, and after its summary enters the spine. No session here takes so long.
+// rest is after what time a session falls due, and after its summary enters a spine. No session here takes so long.
 const rest = 10 * time.Second
 
 // session opens a session, has the turns in it, completes it, and waits for what follows: its summary by the stream,
-// its memories by the next sweep, and the spine by the one after.
+// and its memories by the next sweep.
 func (b *bench) session(ctx context.Context, id string, turns int) error {
-	body := map[string]any{"context": "coach_conversation", "coachId": "coach", "sessionId": id}
+	body := map[string]any{"context": "coach_conversation", "coachId": coachID, "sessionId": id}
 	if err := b.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}
@@ -215,11 +225,24 @@ func (b *bench) session(ctx context.Context, id string, turns int) error {
 	if err := b.api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
 		return fmt.Errorf("complete session: %w", err)
 	}
-	if err := rig.Settle(ctx, b.running); err != nil {
-		return err
-	}
+	return rig.Settle(ctx, b.running)
+}
+
+// endDay has the spine of the day's sessions written. It falls due when the day's sessions have come to rest, by the
+// times of the template, and here at once.
+func (b *bench) endDay(ctx context.Context) error {
 	if err := delay.Sleep(ctx, rest); err != nil {
 		return err
+	}
+	mark := table.SpineMarkKey(userID, coachID)
+	_, err := b.Client.UpdateItem(ctx, &dynamodb.UpdateItemInput{
+		TableName: aws.String(tableName), Key: mark.Attributes(),
+		UpdateExpression:          aws.String("SET " + table.AttrDueAt + " = :now"),
+		ConditionExpression:       aws.String("attribute_exists(" + table.AttrDueAt + ")"),
+		ExpressionAttributeValues: table.Item{":now": table.TimeAttr(time.Now())},
+	})
+	if err != nil {
+		return fmt.Errorf("make the spine due: %w", err)
 	}
 	return rig.Settle(ctx, b.running)
 }

@@ -89,7 +89,7 @@ func (r *Rig) Stack(ctx context.Context, rest time.Duration,
 		"PORT": "0", "TABLE_NAME": r.Table, "AWS_ENDPOINT_URL_DYNAMODB": r.Endpoint, "PINECONE_INDEX_HOST": r.IndexHost,
 		"OPENAI_BASE_URL": r.ModelURL, "OPENAI_EMBEDDING_BASE_URL": r.ModelURL,
 		"OPENAI_CHAT_MODEL": "gpt-6-luna", "OPENAI_EMBEDDING_MODEL": "text-embedding-3-small@" + strconv.Itoa(Dimensions),
-		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h,idle=" + rest.String(),
+		"KEEP_PROMPT_TEXT": "false", "TRIGGERS": "sweep=24h,spine=24h,idle=" + rest.String(),
 		"OPENAI_BACKGROUND_TIER": "flex", // as at OpenAI's own service
 	})
 	if err != nil {
