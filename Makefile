@@ -109,7 +109,7 @@ e2e: $(BIN)/strict $(VENV)/.stamp ## Run the end-to-end tests, and the functions
 	  $(BIN)/strict $(TALLY)
 
 .PHONY: docs-check
-docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(PYTHON)/.stamp $(GENERATORS)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Run the commands of README and docs, and compare what they print
+docs-check: $(BIN)/strict $(VENV)/.stamp $(SDK)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) ## Run the commands of README and docs, and compare what they print
 	@tools/need go java node curl chromium
 	@go test -json -shuffle=on -count=1 -timeout=5m ./infra/docscheck | $(BIN)/strict $(TALLY)
 

@@ -5,6 +5,7 @@ Beside "make run": python main.py
 
 import os
 import sys
+from typing import Any
 
 import httpx
 from throughline import Client
@@ -12,12 +13,12 @@ from throughline import Client
 BASE = os.environ.get("THROUGHLINE", "http://localhost:8080")
 
 
-def credential():
+def credential() -> str:
     """Returns the server's credential. This is the local stack's; on AWS it is your issuer's, by client credentials."""
-    return httpx.post(BASE + "/dev/tokens", json={"server": True}).raise_for_status().json()["token"]
+    return str(httpx.post(BASE + "/dev/tokens", json={"server": True}).raise_for_status().json()["token"])
 
 
-def model(messages):
+def model(messages: list[dict[str, Any]]) -> tuple[str, dict[str, int]]:
     """Answers messages of OpenAI's form: here goes your model. This one is the offline model of the local stack."""
     url = httpx.get(BASE + "/dev/info").json()["openaiBaseUrl"] + "/chat/completions"
     body, headers = {"model": "throughline-offline", "messages": messages}, {"Authorization": "Bearer offline"}
@@ -25,7 +26,7 @@ def model(messages):
     return answer["choices"][0]["message"]["content"], answer["usage"]
 
 
-def say(memory, session, message, turn):
+def say(memory: Client, session: str, message: str, turn: str) -> str:
     """Answers a message of the user. A turn that is begun again under its name, for a day, is the same one."""
     begun = memory.begin_turn(
         session_id=session, message=message, format="openai-chat", idempotency_key=f"{session}-{turn}")
@@ -39,7 +40,7 @@ def say(memory, session, message, turn):
     return text
 
 
-def main(user):
+def main(user: str) -> None:
     """Tells the designer something, and asks the coach."""
     memory = Client(BASE, credential).as_user(user)
     memory.get_or_create_session("designer", context="program_designer", coach_id="kim")

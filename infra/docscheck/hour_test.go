@@ -40,7 +40,6 @@ var hour = map[string][]part{
 		{"js program", "from 'ai'"},
 		{"js program", "timestamp"},
 		{"sh", "openapi-typescript http"},
-		{"sh", "openapi-python-client generate"},
 	},
 	"docs/own-model.md": {
 		{"python program", "from openai import OpenAI"},

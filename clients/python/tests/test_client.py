@@ -15,6 +15,7 @@ import zipfile
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import anyio
 import httpx
 
 from throughline import AsyncClient, CallTimeoutError, Client, ProblemError, models
@@ -63,6 +64,71 @@ class TurnTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "no model"):
             client.turn(fail, session_id="s", message="x")
         self.assertEqual(turning.finished, [{"content": "turn_1"}, {"error": "no model"}])
+
+
+    def test_a_stream_is_finished_with_what_was_read(self) -> None:
+        def texts(fails: bool = False):
+            yield "One "
+            if fails:
+                raise RuntimeError("no model")
+            yield "two."
+
+        turning = Turning()
+        client = Client("http://api/", "t", http=httpx.Client(transport=turning))
+        self.assertEqual(list(client.finish_streaming("t", texts())), ["One ", "two."])
+        with self.assertRaisesRegex(RuntimeError, "no model"):
+            list(client.finish_streaming("t", texts(fails=True)))
+        reader = client.finish_streaming("t", texts())
+        next(reader)
+        reader.close()
+        self.assertEqual(turning.finished, [
+            {"content": "One two."}, {"content": "One ", "error": "no model"}, {"content": "One ", "error": "GeneratorExit"},
+        ])
+
+
+class AsyncTurnTest(unittest.IsolatedAsyncioTestCase):
+    async def test_a_reader_that_goes_away_leaves_what_it_read(self) -> None:
+        turning, waits, model = Turning(), asyncio.Event(), asyncio.Event()
+        client = AsyncClient("http://api/", "t", http=httpx.AsyncClient(transport=httpx.MockTransport(turning.handle_request)))
+
+        async def texts():
+            yield "One "
+            waits.set()
+            await model.wait()
+            yield "two."
+
+        async def read(scope=None) -> None:
+            async for _ in client.finish_streaming("t", texts()):
+                if scope:
+                    scope.cancel()
+
+        # Task.cancel cancels one await, and a scope of anyio, in which Starlette streams, each one until it is left.
+        reading = asyncio.create_task(read())
+        await waits.wait()
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        with anyio.CancelScope() as scope:
+            await read(scope)
+        closed = client.finish_streaming("t", texts())
+        await anext(closed)
+        await closed.aclose()
+        model.set()
+        await read()
+        await client.close()
+        self.assertEqual([f["content"] for f in turning.finished], ["One ", "One ", "One ", "One two."])
+        self.assertEqual(["error" in f for f in turning.finished], [True, True, True, False])
+
+    async def test_an_answer_is_stored_when_the_task_is_cancelled_meanwhile(self) -> None:
+        turning = Turning()
+        client = AsyncClient("http://api/", "t", http=httpx.AsyncClient(transport=httpx.MockTransport(turning.handle_request)))
+        with anyio.CancelScope() as scope:
+            async def answer(_: models.BegunTurn) -> dict:
+                scope.cancel()
+                return {"content": "One two."}
+
+            await client.turn(answer, session_id="s", message="x")
+        await client.close()
+        self.assertEqual(turning.finished, [{"content": "One two."}])
 
 
 class ClientTest(unittest.TestCase):

@@ -4,89 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
-import re
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, Unpack
+from collections.abc import (
+    AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable, Iterator, Mapping,
+)
+from typing import Any, Unpack
 
 import httpx
 
-from .calls import Call, ChatEvent, Events, Lines, Operation, Settings, new_call, read_line
+from .base import Attempted, Base
+from .calls import Call, ChatEvent, Events, Lines, Operation, read_line
 from .errors import LostAnswerError, read_problem
 from .models import BegunTurn, FinishedTurn
 from .operations import AsyncOperations, BeginTurn, Operations
 from .pages import AsyncPages, Page, Pages
 from .tokens import AsyncTokens, AsyncTokenSource, Tokens, TokenSource
-
-T = TypeVar("T", Tokens, AsyncTokens)
-C = TypeVar("C", bound="_Settings")
-
-
-class _Settings(Generic[T]):
-    """What both clients are made with."""
-
-    def __init__(
-        self, base_url: str, tokens: T, stream_url: str | None, timeout: float | None, attempts: int,
-        log: Callable[[Attempted], None] | None,
-    ) -> None:
-        _check("base_url", base_url)
-        _check("stream_url", stream_url or base_url)
-        if not tokens.source:
-            raise ValueError("token is missing: a token, or a function that gets one")
-        self._base_url, self._stream_url = base_url, stream_url or base_url
-        self._tokens: T = tokens
-        self._timeout, self._attempts, self._log = timeout, attempts, log
-        self._user: str | None = None
-
-    def as_user(self: C, user: str) -> C:
-        """Return a client that acts for a user with the server's credential. It shares the token and connections."""
-        client = copy.copy(self)
-        client._user = user
-        return client
-
-    def _new(
-        self, operation: Operation, path: Sequence[str], body: dict[str, Any] | None, query: dict[str, Any],
-        settings: Settings,
-    ) -> Call:
-        base = self._stream_url if operation.streams or operation.path.startswith("/v1/turns") else self._base_url
-        settings = replace(
-            settings, timeout=settings.timeout or self._timeout, attempts=settings.attempts or self._attempts)
-        return new_call(operation, base, path, body, query, self._user, settings)
-
-    def _answered(self, request: httpx.Request, begun: float, answer: httpx.Response | None) -> None:
-        """Tell the app's log of an attempt."""
-        if self._log is not None:
-            status, request_id = (answer.status_code, answer.headers.get("X-Request-Id")) if answer else (None, None)
-            self._log(Attempted(request.method, str(request.url), status, time.monotonic() - begun, request_id))
-
-    def _renews(self, call: Call, failure: Exception) -> bool:
-        """Forget a token that was refused, and report whether another can be had."""
-        if isinstance(self._tokens.source, str) or not call.renews(failure):
-            return False
-        self._tokens.drop()
-        return True
-
-
-@dataclass(frozen=True)
-class Attempted:
-    """One attempt of a call, for the app's log. It has no token and no content. status is None where no answer came, and
-    by request_id the server's log has the request."""
-
-    method: str
-    url: str
-    status: int | None
-    seconds: float
-    request_id: str | None
-
-
-def _check(name: str, address: object) -> None:
-    """Raise an error for an address that no path can follow."""
-    if not isinstance(address, str) or not re.match(r"https?://[^/]", address):
-        raise ValueError(f"{name} is {address!r}: it has to be an address such as https://api.example.com")
-    if re.search(r"/v1/?$", address):
-        raise ValueError(f"{name} ends in /v1, which the client adds: leave it out")
 
 
 def reason(failure: BaseException) -> str:
@@ -102,7 +34,7 @@ def further(call: Call, after: str | None) -> Call | None:
     return call
 
 
-class Client(_Settings[Tokens], Operations):
+class Client(Base[Tokens], Operations):
     """Calls the API. It may be used by several threads.
 
     token is a token, or a function that gets one: the user's, or in a server the credential that has the scope
@@ -139,6 +71,20 @@ class Client(_Settings[Tokens], Operations):
                 self.finish_turn(turn.turn_id, error=reason(failure))
             raise
         return self.finish_turn(turn.turn_id, **said)
+
+    def finish_streaming(self, turn_id: str, texts: Iterable[str]) -> Generator[str, None, None]:
+        """Yield the texts of an answer as they come, and finish the turn with them. When texts raises, or the reader goes
+        away and the generator is closed, what was yielded is stored as an interrupted answer."""
+        said = ""
+        try:
+            for text in texts:
+                said += text
+                yield text
+        except BaseException as failure:
+            with contextlib.suppress(Exception):
+                self.finish_turn(turn_id, content=said, error=reason(failure))
+            raise
+        self.finish_turn(turn_id, content=said)
 
     def _call(self, operation: Operation, *given: Any) -> Any:
         call = self._new(operation, *given)
@@ -242,7 +188,7 @@ class Client(_Settings[Tokens], Operations):
             answer.close()
 
 
-class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
+class AsyncClient(Base[AsyncTokens], AsyncOperations):
     """Calls the API, for asyncio. Cancelling the task cancels the call. The arguments are those of Client; token may be
     a coroutine function, too."""
 
@@ -252,6 +198,7 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
     ) -> None:
         super().__init__(base_url, AsyncTokens(token), stream_url, timeout, attempts, log)
         self._http = http or httpx.AsyncClient()
+        self._ending: set[asyncio.Task[FinishedTurn]] = set()
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -260,7 +207,8 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections."""
+        """Wait for the turns that are being finished, and close the connections."""
+        await asyncio.gather(*self._ending, return_exceptions=True)
         await self._http.aclose()
 
     async def turn(self, answer: Callable[[BegunTurn], Awaitable[Mapping[str, Any]]], **begin: Unpack[BeginTurn]) -> FinishedTurn:
@@ -270,9 +218,33 @@ class AsyncClient(_Settings[AsyncTokens], AsyncOperations):
             said = await answer(turn)
         except BaseException as failure:
             with contextlib.suppress(Exception):
-                await asyncio.shield(self.finish_turn(turn.turn_id, error=reason(failure)))
+                await self._end(turn.turn_id, error=reason(failure))
             raise
-        return await self.finish_turn(turn.turn_id, **said)
+        return await self._end(turn.turn_id, **said)
+
+    async def finish_streaming(self, turn_id: str, texts: AsyncIterable[str]) -> AsyncGenerator[str, None]:
+        """Yield the texts of an answer as they come, and finish the turn with them, as Client.finish_streaming does. A
+        reader that goes away may cancel the task, as a server does when a page is closed."""
+        said = ""
+        try:
+            async for text in texts:
+                said += text
+                yield text
+        except BaseException as failure:
+            with contextlib.suppress(Exception):
+                await self._end(turn_id, content=said, error=reason(failure))
+            raise
+        await self._end(turn_id, content=said)
+
+    async def _end(self, turn_id: str, **said: Any) -> FinishedTurn:
+        """Finish a turn, even when the task is cancelled: each await of a cancelled task may be cancelled again."""
+        ending = asyncio.create_task(self._send_end(turn_id, said))
+        self._ending.add(ending)
+        ending.add_done_callback(self._ending.discard)
+        return await asyncio.shield(ending)
+
+    async def _send_end(self, turn_id: str, said: Mapping[str, Any]) -> FinishedTurn:
+        return await self.finish_turn(turn_id, **said)
 
     def _call(self, operation: Operation, *given: Any) -> Any:
         call = self._new(operation, *given)
