@@ -44,9 +44,6 @@ type peer struct {
 // reads are the calls of an app that only read.
 type reads struct{ CallsPerSession, ReadUnitsPerSession, BytesPerSession float64 }
 
-// DayTurns is how many turns a user has on a day with the app.
-func (w workload) DayTurns() float64 { return w.DaySessions * float64(w.TurnsPerSession) }
-
 // function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, which was
 // measured under the Lambda emulator, and the memory, which is the template's.
 type function struct{ WaitSeconds, CPUSeconds, MemoryMB float64 }
