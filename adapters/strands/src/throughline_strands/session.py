@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import uuid
 from collections.abc import Callable
@@ -167,7 +168,7 @@ class _Repository(SessionRepository):
     def _read(self, name: str) -> dict[str, Any] | None:
         def get(left: Left) -> dict[str, Any] | None:
             document = _found(lambda: self._client.get_document(self._states, _digest(name), timeout=left()))
-            return None if document is None else document.value["state"]
+            return None if document is None else json.loads(document.value["state"])
 
         self._unread.add(name)
         value, was_read = soft(self._softness, "begin", lambda left: (get(left), True), (None, False))
@@ -181,7 +182,7 @@ class _Repository(SessionRepository):
             _log.warning("the state of %s was not read, so it is not stored", name)
             return
         soft(self._softness, "finish", lambda left: self._client.put_document(
-            self._states, _digest(name), value={"state": value}, index=[], timeout=left()), None)
+            self._states, _digest(name), value={"state": json.dumps(value)}, index=[], timeout=left()), None)
 
 
 def _digest(text: str) -> str:
@@ -191,7 +192,7 @@ def _digest(text: str) -> str:
 def _new(agent_id: str, message: Message) -> dict[str, Any]:
     """Return a message for the memory, with the message as it was."""
     read_now = read(message, None, {}) or {"role": message["role"], "content": ""}
-    whole = {"agent": agent_id, "message": encode_bytes_values(message)}
+    whole = json.dumps({"agent": agent_id, "message": encode_bytes_values(message)})
     shown = [part for part in read_now.get("parts", []) if part["type"] != "text"]
     return {**read_now, "parts": [*shown, {"type": "data", "name": _NAME, "data": whole}]}
 
@@ -205,8 +206,8 @@ def _again(message: Any) -> dict[str, Any]:
 def _said(message: Any, agent_id: str) -> Message | None:
     """Return the message of an agent, or None for one of another agent or of another screen."""
     for part in message.parts or []:
-        if part.type == "data" and part.name == _NAME and part.data["agent"] == agent_id:
-            said: Message = decode_bytes_values(part.data["message"])
+        if part.type == "data" and part.name == _NAME and (whole := json.loads(part.data))["agent"] == agent_id:
+            said: Message = decode_bytes_values(whole["message"])
             return said
     return None
 
