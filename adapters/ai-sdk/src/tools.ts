@@ -6,7 +6,7 @@ import { jsonSchema, tool, type ToolSet } from 'ai';
 export interface ToolOptions {
   /** Acts for the user whose memory it is. */
   client: Client;
-  /** The types of memories that the model may choose from. The first is the default. */
+  /** The types of memories that the model may choose from. The first is the default. Default: the example app's. */
   types?: [string, ...string[]];
   /** How many records a search finds at most. Default: 8. */
   limit?: number;
@@ -19,7 +19,7 @@ function schema<T>(properties: { [K in keyof T]-?: object }, required: (keyof T 
 }
 
 /** Returns tools by which a model uses the user's memory: search, remember, and forget by exact id. */
-export function memoryTools({ client, types = ['PROFILE', 'PEOPLE', 'PROJECT'], limit = 8 }: ToolOptions) {
+export function memoryTools({ client, types = tools.TYPES, limit = 8 }: ToolOptions) {
   return {
     search: tool({
       description: tools.SEARCH,

@@ -8,7 +8,7 @@ import { clientOf } from './memory.js';
 export interface ToolOptions {
   /** Acts for the user; or it is the server's, and the configurable user_id of a run names the user. */
   client: Client;
-  /** The types of facts that the model may choose from. The first is the default. */
+  /** The types of facts that the model may choose from. The first is the default. Default: the example app's. */
   types?: [string, ...string[]];
   /** How many records a search finds at most. Default: 8. */
   limit?: number;
@@ -18,7 +18,7 @@ type Config = RunnableConfig & { toolCall?: { id?: string } };
 
 /** Returns the tools search, remember, and forget by exact id, for ToolNode and bindTools. */
 export function memoryTools(options: ToolOptions): StructuredToolInterface[] {
-  const { client, types = ['PROFILE', 'PEOPLE', 'PROJECT'], limit = 8 } = options;
+  const { client, types = tools.TYPES, limit = 8 } = options;
   return [
     tool(async (input, config: Config) => {
       const { query } = input as { query: string };

@@ -6,7 +6,7 @@ import type { Client } from '@throughline/client';
 export interface ToolOptions {
   /** Acts for the user whose memory it is. */
   client: Client;
-  /** The types of memories that the model may choose from. The first is the default. */
+  /** The types of memories that the model may choose from. The first is the default. Default: the example app's. */
   types?: [string, ...string[]];
   /** How many records a search finds at most. Default: 8. */
   limit?: number;
@@ -15,7 +15,7 @@ export interface ToolOptions {
 const text = (description: string) => ({ type: 'string', description }) as const;
 
 /** Returns tools by which a model uses the user's memory: search, remember, and forget by exact id. */
-export function memoryTools({ client, types = ['PROFILE', 'PEOPLE', 'PROJECT'], limit = 8 }: ToolOptions) {
+export function memoryTools({ client, types = tools.TYPES, limit = 8 }: ToolOptions) {
   return [
     tool({
       name: 'search', description: tools.SEARCH, strict: true,

@@ -83,3 +83,11 @@ test('words that are in pieces are stored as they are', async () => {
   assert.deepEqual(await stored(client), ['user: Hello.\nYou.', 'assistant: Hi.']);
   assert.deepEqual((await session.getItems())[0], said);
 });
+
+test('a model chooses from the types of the app', async () => {
+  const { client } = newUser();
+  const names = (await client.getApp()).memoryTypes.map(({ name }) => name);
+  assert.ok(names.includes('MANNER'));
+  assert.deepEqual(memoryTools({ client })[1].parameters.properties.type.enum, names);
+  assert.deepEqual(memoryTools({ client, types: ['PET', 'PLACE'] })[1].parameters.properties.type.enum, ['PET', 'PLACE']);
+});

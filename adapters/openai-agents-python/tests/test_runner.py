@@ -213,3 +213,10 @@ async def test_a_run_goes_on_while_the_memory_is_down(caplog: pytest.LogCaptureF
     await session.add_items([{"role": "user", "content": "I like tea."}])
     found = new_client().as_user(user).list_messages(encode_session_id("user@x.com/ö"))
     assert [m.content for m in found] == ["I am Ann.", "Hello.", "I like tea."]
+
+
+def test_a_model_chooses_from_the_types_of_the_app() -> None:
+    names = [kind.name for kind in new_client().as_user(new_user()).get_app().memory_types]
+    assert "MANNER" in names
+    assert f"type is one of {', '.join(names)}." in memory_tools(new_client())[1].description
+    assert "type is one of PET." in memory_tools(new_client(), types=["PET"])[1].description

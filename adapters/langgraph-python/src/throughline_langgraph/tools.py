@@ -14,7 +14,7 @@ from .memory import client_of
 
 
 def memory_tools(
-    client: Client, *, types: Sequence[str] = ("PROFILE", "PEOPLE", "PROJECT"), limit: int = 8,
+    client: Client, *, types: Sequence[str] = tools.TYPES, limit: int = 8,
 ) -> list[BaseTool]:
     """Return the tools search, remember, and forget by exact id, for ToolNode and bind_tools. The configurable user_id
     of a run names the user. A fact without a type has the first of types."""

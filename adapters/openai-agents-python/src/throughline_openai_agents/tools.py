@@ -13,7 +13,7 @@ from throughline.adapter import tools
 
 
 def memory_tools(
-    client: Client, *, types: Sequence[str] = ("PROFILE", "PEOPLE", "PROJECT"), limit: int = 8,
+    client: Client, *, types: Sequence[str] = tools.TYPES, limit: int = 8,
 ) -> list[Tool]:
     """Return the tools search, remember, and forget by exact id. A fact without a type has the first of types."""
 

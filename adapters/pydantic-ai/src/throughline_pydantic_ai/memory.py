@@ -44,7 +44,7 @@ class ThroughlineMemory(AbstractCapability[Any]):
     replaces: Replaces | None = None
     timeout: float = 1.5
     on_error: Callable[[Exception, During], None] | None = None
-    types: Sequence[str] = ("PROFILE", "PEOPLE", "PROJECT")
+    types: Sequence[str] = tools.TYPES
     limit: int = 8
     with_tools: bool = True
     _turn: asyncio.Future[Turn] | None = field(default=None, repr=False)

@@ -15,6 +15,9 @@ SEARCH = (
 REMEMBER = "Remember one fact about this user for good. Only what the user said, in one sentence."
 FORGET = "Forget one fact for good, by the exact id that a search or remember returned. Only if the user asks for it."
 
+TYPES = ("PROFILE", "PEOPLE", "PROJECT", "MANNER")
+"""The types of memories of the example app, which a model may choose from where an adapter is given no others."""
+
 
 def search(client: Client, query: str, limit: int = 8) -> list[dict[str, Any]]:
     """Return what the memory has about a query, the most relevant first."""
