@@ -79,7 +79,9 @@ type Session struct {
 	UserSeq   int `stored:"userSeq,omitempty"`
 	UrgentSeq int `stored:"urgentSeq,omitempty"`
 	// Deleted has the seqs of deleted messages, so that a reader can tell them from messages that an index lacks.
-	Deleted       SeqSet    `stored:"deletedSeqs,omitempty"`
+	Deleted SeqSet `stored:"deletedSeqs,omitempty"`
+	// Forgotten has the seqs of messages that the user asked to forget.
+	Forgotten     SeqSet    `stored:"forgottenSeqs,omitempty"`
 	CreatedAt     time.Time `stored:"sessionCreatedAtMs,millis"`
 	StartedAt     time.Time `stored:"startedAt,omitempty"`
 	LastMessageAt time.Time `stored:"lastMessageAt,omitempty"`
@@ -298,6 +300,7 @@ func merge(old, change map[string]any) map[string]any {
 
 // Forgetting returns the session after the message of a seq was forgotten: without a summary that covers it.
 func (s Session) Forgetting(seq int) Session {
+	s.Forgotten = s.Forgotten.Add(seq)
 	if s.Summary != nil && seq <= s.Summary.CoveredThrough {
 		s.Summary, s.Summarized = nil, Watermark{}
 	}

@@ -62,5 +62,6 @@ func clearing(user conversation.UserID, s conversation.Session) table.Update {
 		SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, none).
 		SetWatermark(table.AttrIndexedSeq, table.AttrIndexedAt, none).
 		SetWatermark(table.AttrExtractedSeq, table.AttrExtractedAt, none).
-		Remove(table.AttrReading, table.AttrDeletedSeqs, table.AttrLeftAt, table.AttrIndexingUntil, table.AttrOutgrown)
+		Remove(table.AttrReading, table.AttrDeletedSeqs, table.AttrForgottenSeqs, table.AttrLeftAt, table.AttrIndexingUntil,
+			table.AttrOutgrown)
 }

@@ -131,8 +131,9 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 	return t, err
 }
 
-// newForgetting returns the transaction that marks a message. A summary that covers the message is deleted, and the
-// session is due for another one.
+// newForgetting returns the transaction that marks a message, in its session, too. A summary that covers the message is
+// deleted, and the session is due for another one. No summary is stored any more of who has read the session before,
+// and whoever reads it now has the mark, even where an index lags. So a repeat leaves the summary as it is.
 func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conversation.Message,
 ) (messageDeletion, error) {
 	user, _ := table.ParsePartition(k.PK)
@@ -146,14 +147,23 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 		User: user, Generation: m.Generation, Message: &m, DeletedAt: s.db.Now(),
 	}}
 	d.tx.Update(k, table.Set(table.AttrForgotten, table.BoolAttr(true)), table.IsOf(before))
-	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before))
-	if d.after.Summary != nil || before.Summary == nil || before.Version == 0 {
+	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before), isForgottenSeqs(before))
+	if before.Version == 0 || before.Forgotten.Contains(m.Seq) {
 		d.tx.Check(sessionKey, isAsRead)
 		return d, nil
 	}
 	path := table.LayoutOf(before).Path
-	u := dueAfter(s.db, table.Update{}, user, before, d.after, true).
-		SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
-	d.tx.Update(sessionKey, dropSummary(d.tx, &d.tombstone, before, u, s.db.Now()), isAsRead)
+	u := table.Set(path(table.AttrForgottenSeqs), table.StringAttr(d.after.Forgotten.String()))
+	if d.after.Summary == nil && before.Summary != nil {
+		u = dueAfter(s.db, u, user, before, d.after, true).
+			SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
+		u = dropSummary(d.tx, &d.tombstone, before, u, s.db.Now())
+	}
+	d.tx.Update(sessionKey, u, isAsRead)
 	return d, nil
+}
+
+// isForgottenSeqs is the condition that no message of the session was forgotten since it was read.
+func isForgottenSeqs(session conversation.Session) table.Condition {
+	return isSeqSet(table.LayoutOf(session).Path(table.AttrForgottenSeqs), session.Forgotten)
 }

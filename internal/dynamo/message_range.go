@@ -156,7 +156,9 @@ func (r *rangeReader) decodeWanted(it table.Item) (conversation.Message, bool) {
 	if known || seq < min(first, last) || seq > max(first, last) || r.session.Deleted.Contains(seq) {
 		return conversation.Message{}, false
 	}
-	return table.DecodeMessage(it)
+	m, ok := table.DecodeMessage(it)
+	m.Forgotten = m.Forgotten || r.session.Forgotten.Contains(seq) // the index may lag
+	return m, ok
 }
 
 // readIndex reads wanted messages from the index until it has all of them or enough bytes.

@@ -35,7 +35,7 @@ func NewSummarySource(db *DB) SummarySource {
 
 // SaveSummary stores a summary and the session's copy of it in one transaction. It raises the watermark when the model
 // wrote the summary. Its conditions are that the session is still the same one, that it has no better summary, and that
-// it has lost no message since it was read. A summary without text only raises the watermark.
+// it has lost no message since it was read, and none was forgotten. A summary without text only raises the watermark.
 func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID, session conversation.Session,
 	sum summary.Summary,
 ) error {
@@ -47,7 +47,7 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	}
 	t := s.db.Transaction()
 	place := t.Update(table.KeyOfSession(user, session), setSessionSummary(user, sum),
-		table.IsIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session)))
+		table.IsIncarnation(session).And(isReplacedBy(sum), isDeletedSeqs(session), isForgottenSeqs(session)))
 	if sum.Text != "" {
 		t.Replace(it)
 	}
@@ -146,10 +146,14 @@ func isReplacedBy(sum summary.Summary) table.Condition {
 // isDeletedSeqs is the condition that the session has lost no message since it was read. A summary that was made of a
 // message must not be stored after that message is deleted.
 func isDeletedSeqs(session conversation.Session) table.Condition {
-	if len(session.Deleted) == 0 {
-		return table.Lacks(table.AttrDeletedSeqs)
+	return isSeqSet(table.AttrDeletedSeqs, session.Deleted)
+}
+
+func isSeqSet(name string, set conversation.SeqSet) table.Condition {
+	if len(set) == 0 {
+		return table.Lacks(name)
 	}
-	return table.Is(table.AttrDeletedSeqs, table.StringAttr(session.Deleted.String()))
+	return table.Is(name, table.StringAttr(set.String()))
 }
 
 func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.Session) (table.Item, error) {

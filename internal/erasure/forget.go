@@ -15,8 +15,8 @@ import (
 
 const (
 	// forgetAnswersAfter is when messages are forgotten once more, with the answer to the request, which may not have been
-	// there. forgetAgainAfter is when it is done a last time: a worker that read them before may have written a summary or
-	// a vector since.
+	// there. forgetAgainAfter is when it is done a last time: a worker that read them before may have written a vector
+	// since.
 	forgetAnswersAfter = 30 * time.Second
 	forgetAgainAfter   = 5 * time.Minute
 	// answerWithin is how long after a message the answer to it may come.

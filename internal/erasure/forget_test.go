@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -65,7 +66,7 @@ func (s *fixture) forgetAtOnce(fact longterm.Memory, asked string) {
 
 // TestForget has the user ask to forget a fact that was said in another session. Both messages stay in their
 // conversations, and leave the summaries, the index and the stored prompts: at once, and five minutes later again, when
-// a late worker has stored what it had read before.
+// a late worker has indexed what it had read before. No summary of such a worker is stored.
 func TestForget(t *testing.T) {
 	for name, forget := range map[string]func(s *fixture, sessionID string, fact longterm.Memory, asked string){
 		"by extraction": func(s *fixture, sessionID string, fact longterm.Memory, asked string) {
@@ -89,6 +90,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	s.summarize(ann, "new")
 	s.savePrompt("old")
 	fact := s.remember(longterm.Extracted, said[1])
+	read, _ := s.read("old")
 	forget(s, "new", fact, asked[0].ID)
 	s.advance(time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
@@ -100,11 +102,19 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	if n := count(s.keys(ann), "prompt#"); n != 0 {
 		t.Errorf("%d prompts quote it", n)
 	}
+	if err := s.store.Summaries.SaveSummary(t.Context(), ann, read, s.summaryOf(read)); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a summary of who has read the message before: %v", err)
+	}
 	s.advance(30 * time.Second)
 	s.checkForgotten([]bool{false, true, false}, "old")
-	s.summarize(ann, "old")
+	sum := s.summarize(ann, "old")
 	s.advance(5 * time.Minute)
-	s.checkForgotten([]bool{false, true, false}, "old")
+	if _, err := s.sweep(); err != nil {
+		t.Fatal(err)
+	}
+	if session, _ := s.read("old"); session.Summary == nil || !session.Summary.UpdatedAt.Equal(sum.UpdatedAt) {
+		t.Errorf("the summary that has not read it is %+v", session.Summary)
+	}
 	if n, err := s.sweep(); n != 0 || err != nil {
 		t.Errorf("%d are due afterwards, %v", n, err)
 	}

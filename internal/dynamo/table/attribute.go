@@ -40,6 +40,7 @@ const (
 	AttrMessageCount       = "messageCount"
 	AttrLastSeq            = "lastSeq"
 	AttrDeletedSeqs        = "deletedSeqs"
+	AttrForgottenSeqs      = "forgottenSeqs"
 	AttrStartedAt          = "startedAt"
 	AttrLastMessageAt      = "lastMessageAt"
 	AttrLeftAt             = "leftAt"
