@@ -166,8 +166,8 @@ func TestDaysOfATalkOverMidnight(t *testing.T) {
 	})
 }
 
-// TestAnOnlyDayIsItsSummary checks that the model is asked for a day's text only once the session has several days.
-// Until then the summary is that of the day.
+// TestAnOnlyDayIsItsSummary checks that the model is asked for a day's text only once the session has several days, of
+// which one may be kept. Until then the summary is that of the day.
 func TestAnOnlyDayIsItsSummary(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -202,6 +202,11 @@ func TestAnOnlyDayIsItsSummary(t *testing.T) {
 		want := []string{"2026-11-01 08:00-11:00 " + only, "2026-11-02 08:00-11:00 two0 two1"}
 		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" {
 			t.Errorf("days (-want +got):\n%s", diff)
+		}
+		for i, hour := range []time.Duration{480, 483} {
+			if !summarize(first.Add(hour*time.Hour), fmt.Sprint("late", i)) {
+				t.Errorf("sitting %d of the only day that is kept does not ask for the day", i)
+			}
 		}
 	})
 }
