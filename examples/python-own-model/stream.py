@@ -23,7 +23,6 @@ server = AsyncClient(BASE, credential)
 class Said(BaseModel):
     session: str
     message: str
-    turn: str
 
 
 @cache
@@ -43,9 +42,8 @@ async def model(turn: BegunTurn) -> AsyncIterator[str]:
 
 @app.post("/api/chat")
 async def chat(said: Said, user: Annotated[str, Cookie()]) -> StreamingResponse:
-    """Answers a message. The page names the turn, so that it can ask again. The user is whom your sign-in names."""
+    """Answers a message. The user is whom your sign-in names."""
     memory = server.as_user(user)
     await memory.get_or_create_session(said.session, context="coach_conversation", coach_id="kim")
-    turn = await memory.begin_turn(
-        session_id=said.session, message=said.message, format="openai-chat", idempotency_key=said.turn)
+    turn = await memory.begin_turn(session_id=said.session, message=said.message, format="openai-chat")
     return StreamingResponse(memory.finish_streaming(turn.turn_id, model(turn)), media_type="text/plain")

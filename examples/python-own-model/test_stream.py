@@ -34,7 +34,7 @@ async def stored(user):
 
 
 def said(message):
-    return {"session": "chat", "message": message, "turn": secrets.token_hex(6)}
+    return {"session": "chat", "message": message}
 
 
 class Streaming(unittest.IsolatedAsyncioTestCase):

@@ -28,11 +28,10 @@ function signedIn(request: Request): string {
 }
 
 export async function POST(request: Request): Promise<Response> {
-  const { session, message, turn } = (await request.json()) as { session: string; message: string; turn: string };
+  const { session, message } = (await request.json()) as { session: string; message: string };
   const memory = server.as(signedIn(request));
   await memory.getOrCreateSession(session, { context: 'coach_conversation', coachId: 'kim' });
-  // The page names the turn, so that it can ask again.
-  const { turnId, prompt } = await memory.beginTurn({ sessionId: session, message, format: 'parts' }, { idempotencyKey: turn });
+  const { turnId, prompt } = await memory.beginTurn({ sessionId: session, message, format: 'parts' });
 
   let said = '';
   const finish = async (error?: string) => { await memory.finishTurn(turnId, { content: said, ...(error && { error }) }); };

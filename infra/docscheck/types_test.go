@@ -29,7 +29,8 @@ func checkers(t *testing.T) map[string]checker {
 }
 
 // tsconfig has the options of tsc. The client's sources are checked with the blocks.
-const tsconfig = `{"compilerOptions": {"strict": true, "noEmit": true, "skipLibCheck": true, "target": "ES2022",
+const tsconfig = `{"compilerOptions": {"strict": true, "exactOptionalPropertyTypes": true,
+	"noUncheckedIndexedAccess": true, "noEmit": true, "skipLibCheck": true, "target": "ES2022",
 	"module": "NodeNext", "lib": ["ES2023", "DOM", "DOM.Iterable", "DOM.AsyncIterable"], "types": ["node"],
 	"paths": {"@throughline/client": ["%[1]s/typescript/src/index.ts"],
 		"@throughline/client/chat": ["%[1]s/typescript/src/chat-transport.ts"]}%[2]s}}`

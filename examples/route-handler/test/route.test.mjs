@@ -44,7 +44,7 @@ const app = await serve(async (asked, answer) => {
 
 const ask = (user, message, signal) => fetch(app, {
   method: 'POST', headers: { Cookie: `user=${user}` }, signal,
-  body: JSON.stringify({ session: 'chat', message, turn: crypto.randomUUID() }),
+  body: JSON.stringify({ session: 'chat', message }),
 });
 
 /** Returns the messages of the user's chat, when its last turn has ended. */
