@@ -153,6 +153,7 @@ def test_an_agent_goes_on_while_the_memory_is_down(caplog: pytest.LogCaptureFixt
     assert one.messages == []
     one("Who am I?")
     line.is_down = False
+    one.state.set("mood", "good")
     one("I like tea.")
     assert texts(agent(other).messages) == ["I am Ann.", "Hello.", "Who am I?", "Hi.", "I like tea.", "Tea it is."]
     assert agent(other).state.get("name") == "Ann"
