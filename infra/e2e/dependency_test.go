@@ -40,7 +40,7 @@ func newOutage(t *testing.T, environment ...string) outage {
 	do(t, client.New(shared.Base), http.MethodGet, "/dev/info", nil, &info)
 	o := outage{T: t, metrics: filepath.Join(t.TempDir(), "metrics")}
 	o.stack = startStack(t, append([]string{
-		"METRICS_FILE=" + o.metrics, "TRIGGERS=messages=20,idle=1s,spine=1s,sweep=1s", "TABLE_NAME=" + t.Name(),
+		"METRICS_FILE=" + o.metrics, "TRIGGERS=messages=20,idle=1s,sweep=1s", "TABLE_NAME=" + t.Name(),
 		"AWS_ENDPOINT_URL_DYNAMODB=" + info.DynamoDBEndpoint,
 	}, environment...)...)
 	if strings.Contains(strings.Join(environment, " "), "JWT_ISSUER") {

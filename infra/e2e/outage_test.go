@@ -73,7 +73,7 @@ func alarmMetrics(t *testing.T, alarm string) map[string]bool {
 func TestOutagesMoveTheAlarms(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "metrics")
-	stack := startStack(t, "METRICS_FILE="+path, "TRIGGERS=messages=20,idle=1s,spine=1s,sweep=1s")
+	stack := startStack(t, "METRICS_FILE="+path, "TRIGGERS=messages=20,idle=1s,sweep=1s")
 	ann, err := client.New(stack.Base).As(t.Context(), "ann")
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func hasAll(text string, words ...string) bool {
 // after the deletion of one of the other alone.
 func TestSpine(t *testing.T) {
 	t.Parallel()
-	stack := startStack(t, "TRIGGERS=messages=20,idle=1s,spine=1s,sweep=1s")
+	stack := startStack(t, "TRIGGERS=messages=20,idle=1s,sweep=1s")
 	api, err := client.New(stack.Base).As(t.Context(), "ann")
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func (x *rehearsal) start(table string, environment ...string) *launch.Stack {
 	stack, err := launch.Start(x.Context(), x.program, os.Stderr, append([]string{
 		"TABLE_NAME=" + table, "ERASURES_TABLE=" + ledgerTable, "AWS_ENDPOINT_URL_DYNAMODB=" + x.tables.url,
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamodbtest.Endpoint(x), "AWS_ACCESS_KEY_ID=" + functionsKey,
-		"TRIGGERS=idle=1s,spine=1s,sweep=1s",
+		"TRIGGERS=idle=1s,sweep=1s",
 	}, environment...)...)
 	if err != nil {
 		x.Fatal(err)

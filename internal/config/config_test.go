@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/throughline/throughline/internal/config"
 )
@@ -60,8 +61,16 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestTriggers refuses what is no trigger, and what is given twice.
+// TestTriggers refuses what is no trigger, and what is given twice. A stack with a short idle has a short spine, too.
 func TestTriggers(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"messages=9": 18 * time.Hour, "idle=2s": 2 * time.Second, "spine=1h,idle=2s": time.Hour, "spine=1h": time.Hour,
+	} {
+		var got config.Triggers
+		if err := got.UnmarshalText([]byte(text)); err != nil || got.Spine != want {
+			t.Errorf("%q: the spine's time is %s, %v", text, got.Spine, err)
+		}
+	}
 	t.Parallel()
 	for _, text := range []string{
 		"moon=full", ",", "messages=20, messages=30", "idle=0s", "messages=-1", "sweep", "idle=soon",

@@ -17,6 +17,7 @@ type Triggers struct {
 	// Idle is how long a session has to be quiet before the sweep summarises it.
 	Idle time.Duration
 	// Spine is how long after a summary that it does not have the spine of a coach is written, once for all until then.
+	// Where only Idle is given it is as long as that, so that a stack with short times has all of them short.
 	Spine time.Duration
 	// Timeout is how long the model has before a fallback summary is stored (prompt-assembly-map, "v1.3.2 changes").
 	Timeout time.Duration
@@ -51,6 +52,9 @@ func (t *Triggers) UnmarshalText(text []byte) error {
 		if !isPositive {
 			return errors.New("not triggers")
 		}
+	}
+	if periods["idle"] == nil && periods["spine"] != nil {
+		t.Spine = t.Idle
 	}
 	return nil
 }

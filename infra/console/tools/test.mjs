@@ -30,7 +30,7 @@ await build({
 });
 
 // The sweep comes often, and idle sessions rest soon, so that spines are written. The quota is more than the tests spend.
-const settings = { PORT: '0', TRIGGERS: 'idle=2s,spine=2s,sweep=1s', DAILY_TOKENS: '1000000', CORS_ORIGINS: '*' };
+const settings = { PORT: '0', TRIGGERS: 'idle=2s,sweep=1s', DAILY_TOKENS: '1000000', CORS_ORIGINS: '*' };
 
 /** Starts the stack on a free port and returns its process, when it is ready. */
 async function startStack() {
