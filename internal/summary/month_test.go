@@ -61,7 +61,7 @@ func (s *tiers) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch isFlex := asked.Tier == "flex"; {
 	case isFlex && luck < 0.2:
 		answer.WriteHeader(http.StatusTooManyRequests)
-		answer.WriteString(flexRefusal)
+		_, _ = answer.WriteString(flexRefusal)
 		s.miss()
 		return answer.Result(), nil
 	case isFlex && luck < 0.4:
