@@ -35,9 +35,9 @@ MADE_UP = {
     "session_summary": {"summary": "2026-11-28 09:04", "day": "2026-11-28 09:04", "tags": []},
 }
 
-# The most requests of the background for a session of one message that a server never answers: one as it is said, and one for
-# each of summary and memories as the session ends, twice.
-MOST_UNANSWERED = 5
+# The most requests of the background for a session of one message that a server never answers: one for the summary and one for
+# the memories as the session ends, and one more where the message is read before that.
+MOST_UNANSWERED = 3
 TRIES = 3
 
 
