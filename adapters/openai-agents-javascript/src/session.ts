@@ -1,5 +1,6 @@
-import type {
-  AgentInputItem, SessionHistoryTransaction, SessionHistoryTransactionArgs, SessionHistoryTransactionAwareSession,
+import {
+  type AgentInputItem, applySessionHistoryMutations, type SessionHistoryRewriteArgs, type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransaction, type SessionHistoryTransactionArgs, type SessionHistoryTransactionAwareSession,
 } from '@openai/agents';
 import {
   blockOf, digest, inSession, isOutage, isProblem, type Place, readTurn, soft, type Softness, storeLater, storeWaiting,
@@ -35,7 +36,7 @@ const another = 'the operationId was used for another transaction';
 const changed = 'the suffix of the history is not the expected one';
 
 /** Keeps the items of one conversation. It may be used by runs at the same time, and by several processes. */
-export class ThroughlineSession implements SessionHistoryTransactionAwareSession {
+export class ThroughlineSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
   readonly #client: Client;
   readonly #place: Place;
   readonly #name: string;
@@ -135,6 +136,29 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
       // An operation may be applied again after the session was emptied, so no answer from before is the right one.
       const key = latest[0] ? await digest(operation, latest[0].messageId) : crypto.randomUUID();
       if (await this.#write(suffix, messages, id, key)) return;
+    }
+    throw new Error(busy);
+  }
+
+  /**
+   * Replaces calls of functions, in one write. It stores all items anew from the first of the calls on, up to 50, which lies
+   * among the latest 200.
+   */
+  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
+    const isNamed = (item: AgentInputItem | undefined) =>
+      item?.type === 'function_call' && mutations.some(({ callId }) => callId === item.callId);
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const latest = await this.#newest(searched);
+      const first = latest.findLastIndex((message) => isNamed(toItem(message)));
+      if (first < 0) return;
+      const suffix = latest.slice(0, first + 1).reverse();
+      if (suffix.some((message) => !toItem(message) && appliedBy(message).length === 0)) throw new Error(changed);
+      const items = suffix.flatMap((message) => toItem(message) ?? []);
+      const messages = toMessages(applySessionHistoryMutations(items, mutations));
+      if (messages.length > most) throw new Error(`more than ${most} items follow the call`);
+      const applied = [...new Set(suffix.flatMap(appliedBy))].slice(-noted);
+      const last = messages.pop();
+      if (last && await this.#cut(suffix, [...messages, withApplied(last, applied)])) return;
     }
     throw new Error(busy);
   }

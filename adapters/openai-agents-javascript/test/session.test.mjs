@@ -55,6 +55,13 @@ const steps = [
     ['applyHistoryTransaction', append('1', user('a'), call)], ['applyHistoryTransaction', replace('2', [call], [])],
     ['applyHistoryTransaction', append('2', call)], ['applyHistoryTransaction', append('4')],
     ['applyHistoryTransaction', append('4')], ['popItem']],
+  ['mutations', ['applyHistoryTransaction', append('1', user('a'), call, { ...call, id: 'again' }, said('b'))],
+    ['applyHistoryMutations', { mutations: [{ type: 'replace_function_call', callId: 'other', replacement: call }] }],
+    ['applyHistoryMutations', { mutations: [] }],
+    ['applyHistoryMutations', { mutations: [
+      { type: 'replace_function_call', callId: 'c', replacement: { ...call, arguments: '{"ok":true}' } }] }],
+    ['applyHistoryTransaction', append('1', user('a'), call, { ...call, id: 'again' }, said('b'))],
+    ['applyHistoryTransaction', replace('2', [said('b')], [said('z')])]],
   ['no transaction', ...[undefined, null, {}, { type: 'append_items' }, { type: 'append_items', items: 'x' }, { type: 'replace' },
     { type: 'replace_suffix', expectedSuffix: [] }, { type: 'append_items', items: [null] },
     { type: 'append_items', items: ['x'] }, { type: 'append_items', items: [{ ...call, providerData: { at: new Date(0) } }] },
