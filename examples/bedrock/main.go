@@ -100,12 +100,12 @@ func (a app) converse(ctx context.Context, session string, call *bedrockruntime.
 		if !ok {
 			return "", errors.New("the model gave no message")
 		}
-		var text string
+		var text strings.Builder
 		results := types.Message{Role: types.ConversationRoleUser}
 		for _, block := range said.Value.Content {
 			switch block := block.(type) {
 			case *types.ContentBlockMemberText:
-				text += block.Value
+				text.WriteString(block.Value)
 			case *types.ContentBlockMemberToolUse:
 				result, err := a.search(ctx, session, block.Value)
 				if err != nil {
@@ -115,7 +115,7 @@ func (a app) converse(ctx context.Context, session string, call *bedrockruntime.
 			}
 		}
 		if reply.StopReason != types.StopReasonToolUse {
-			return text, nil
+			return text.String(), nil
 		}
 		call.Messages = append(call.Messages, said.Value, results)
 	}
