@@ -131,9 +131,10 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 	return t, err
 }
 
-// newForgetting returns the transaction that marks a message, in its session, too. A summary that covers the message is
-// deleted, and the session is due for another one. No summary is stored any more of who has read the session before,
-// and whoever reads it now has the mark, even where an index lags. So a repeat leaves the summary as it is.
+// newForgetting returns the transaction that marks a message, in its record and in that of its session. A summary that
+// covers the message is deleted, and the session is due for another one. A worker that read the session before cannot
+// store its summary any more, and one that reads it now sees the mark even where an index lags. So a repeat leaves the
+// summary as it is.
 func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conversation.Message,
 ) (messageDeletion, error) {
 	user, _ := table.ParsePartition(k.PK)

@@ -69,8 +69,8 @@ type Request struct {
 	// Patient says that nobody waits for the answer. It may be asked for where it costs less and takes up to Patience
 	// longer.
 	Patient bool
-	// Plain says that the answer retells the request, so that a model which need not reason does not.
-	Plain bool
+	// LeastEffort asks a model for the least reasoning that it accepts: the answer retells the request.
+	LeastEffort bool
 }
 
 // Patience is how much longer a patient request may take than another.

@@ -21,9 +21,9 @@ type Past struct {
 // HistoryOf returns the memories that led to the one of an id, itself, and those that came after it, oldest first. The
 // memory is one of them.
 func HistoryOf(all []Memory, id string) []Memory {
-	followed, in := map[string]string{}, map[string]bool{id: true}
+	successors, in := map[string]string{}, map[string]bool{id: true}
 	for _, m := range all {
-		followed[m.ID] = m.SupersededBy
+		successors[m.ID] = m.SupersededBy
 	}
 	for known := 0; known < len(in); {
 		known = len(in)
@@ -33,7 +33,7 @@ func HistoryOf(all []Memory, id string) []Memory {
 			}
 		}
 	}
-	for next := followed[id]; next != "" && !in[next]; next = followed[next] {
+	for next := successors[id]; next != "" && !in[next]; next = successors[next] {
 		in[next] = true
 	}
 	history := slices.DeleteFunc(slices.Clone(all), func(m Memory) bool { return !in[m.ID] })

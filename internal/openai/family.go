@@ -218,7 +218,7 @@ func (c *Client) plan(r llm.Request) plan {
 		api: f.elsewhere, limit: f.limit, model: model, effort: f.effort(c.effort), breakpoints: f.breakpoints,
 		oneSystem: f.oneSystem,
 	}
-	if r.Plain && !f.anyEffort {
+	if r.LeastEffort && !f.anyEffort {
 		p.effort = f.effort(efforts[0].name)
 	}
 	if c.own {

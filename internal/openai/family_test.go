@@ -195,9 +195,9 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 	}
 }
 
-// TestPlainAnswersAreNotReasoned asks for an answer that retells the request. Of models that are not known no more is
+// TestLeastEffort asks for the least reasoning. Of models that are not known no more is
 // known than before.
-func TestPlainAnswersAreNotReasoned(t *testing.T) {
+func TestLeastEffort(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ model, base, effort string }{
 		{"gpt-6-luna", ownService, "none"},
@@ -209,7 +209,7 @@ func TestPlainAnswersAreNotReasoned(t *testing.T) {
 	} {
 		client, sent := recorded(t, config.OpenAI{BaseURL: tt.base, ChatModel: "other"})
 		r := askWithTool(tt.model)
-		r.Plain = true
+		r.LeastEffort = true
 		if _, err := client.Complete(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

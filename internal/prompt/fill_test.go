@@ -114,6 +114,13 @@ func TestQuestionBeforeCache(t *testing.T) {
 	}
 }
 
+// knows remembers a fact about somebody in the user's life.
+func knows(p *person, id, about, content string) {
+	p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+		ID: id, Type: longterm.PeopleMemory, Source: longterm.Extracted, About: about, Content: content, CreatedAt: now,
+	})
+}
+
 // TestFactsOfNamedPersons brings the facts about somebody whom the message names, also by a short name or by what they
 // are to the user, where no fact has a word of the question. A fact that does not name them is told with the name.
 func TestFactsOfNamedPersons(t *testing.T) {
@@ -126,13 +133,8 @@ func TestFactsOfNamedPersons(t *testing.T) {
 		p := w.user("u")
 		p.converse("here", "coach_conversation", "c", now.Add(-time.Minute))
 		remembered(p, 12) // the places of foundation_memories
-		for _, m := range []longterm.Memory{
-			{ID: "mia", Content: "She is fond of sushi.", About: "Mia, the user's daughter", CreatedAt: now},
-			{ID: "karl", Content: "Bruder Karl spielt Cello.", About: "Karl, der Bruder des Nutzers", CreatedAt: now},
-		} {
-			m.Type, m.Source = longterm.PeopleMemory, longterm.Extracted
-			p.snapshot.Memories = append(p.snapshot.Memories, m)
-		}
+		knows(p, "mia", "Mia, the user's daughter", "She is fond of sushi.")
+		knows(p, "karl", "Karl, der Bruder des Nutzers", "Bruder Karl spielt Cello.")
 		built := build(t, w.service(now), "u", prompt.Request{
 			Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message, SkipSave: true,
 		})
@@ -159,13 +161,8 @@ func TestSecondLook(t *testing.T) {
 		p.converse("wedding", "coach_creator", "c", now.Add(-300*time.Hour), says(0, "Ida married Tom last May, what a day."))
 		p.hits = append(p.hits, recall.Hit{ID: "x", Score: 0.5, Rank: rank, Message: &p.messages[len(p.messages)-1]})
 		remembered(p, 12) // the places of foundation_memories
-		for _, m := range []longterm.Memory{
-			{ID: "tom", Content: "He is a plumber.", About: "Tom, the user's brother-in-law", CreatedAt: now},
-			{ID: "mia", Content: "She is fond of sushi.", About: "Mia, the user's daughter", CreatedAt: now},
-		} {
-			m.Type, m.Source = longterm.PeopleMemory, longterm.Extracted
-			p.snapshot.Memories = append(p.snapshot.Memories, m)
-		}
+		knows(p, "tom", "Tom, the user's brother-in-law", "He is a plumber.")
+		knows(p, "mia", "Mia, the user's daughter", "She is fond of sushi.")
 		built := build(t, w.service(now), "u", prompt.Request{
 			Context: "coach_conversation", SessionID: "here", CoachID: "c", SkipSave: true,
 			Message: "What does my sister's husband do for a living?",

@@ -183,7 +183,7 @@ func (s *Service) complete(ctx context.Context, user conversation.UserID, in inp
 	}
 	asked := metered.Question{
 		User: user, Generation: in.generation, Rules: system, Material: in.render(), Schema: &form,
-		MaxTokens: answerTokens + fieldTokens*len(in.of.Written()), Patient: in.patient, Plain: true,
+		MaxTokens: answerTokens + fieldTokens*len(in.of.Written()), Patient: in.patient, LeastEffort: true,
 	}
 	ctx, cancel := asked.Within(ctx, answerTimeout)
 	defer cancel()

@@ -44,8 +44,8 @@ type Question struct {
 	// Schema is the form of the answer. Its name is in errors.
 	Schema    *llm.Schema
 	MaxTokens int
-	// Patient says that nobody waits for the answer, Plain that it retells the material.
-	Patient, Plain bool
+	// Patient says that nobody waits for the answer, LeastEffort that it retells the material.
+	Patient, LeastEffort bool
 }
 
 // Within limits how long an answer may take, which is longer for a patient question.
@@ -65,7 +65,7 @@ func (m Model) Ask(ctx context.Context, q Question, into any) (model string, err
 	out, err := m.Completer.Complete(ctx, llm.Request{
 		Messages: []llm.Message{{Role: "system", Content: q.Rules, Reusable: true}, {Role: "user", Content: q.Material}},
 		Schema:   q.Schema, MaxTokens: q.MaxTokens, User: llm.EndUser(string(q.User)), CacheKey: q.Schema.Name,
-		Patient: q.Patient, Plain: q.Plain,
+		Patient: q.Patient, LeastEffort: q.LeastEffort,
 	})
 	// What an answer of no use has cost counts too, and so does one whose time is over.
 	counted := m.Quota.Spend(context.WithoutCancel(ctx), q.User, q.Generation, out.Usage.TotalTokens)
