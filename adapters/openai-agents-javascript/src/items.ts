@@ -43,20 +43,21 @@ export function copiesOf(items: unknown, place: string, whole = false): AgentInp
   if (!Array.isArray(items)) throw new TypeError(`${place}: must be an array`);
   return Array.from(items, (item: unknown, n) => {
     if (!isRecord(item)) throw new TypeError(`${place}[${n}]: must be an object`);
-    return JSON.parse(canonical(item, `${place}[${n}]`, whole)) as AgentInputItem;
+    return revived(canonical(item, `${place}[${n}]`, whole)) as AgentInputItem;
   });
 }
 
 function toMessage(item: AgentInputItem): NewMessage {
   // The API takes no half of a character, which cut texts end with. An item with one is kept as a text of JSON.
-  const clean = JSON.parse(JSON.stringify(item), (_, part: unknown) =>
+  const whole = canonical(item);
+  const clean = JSON.parse(whole, (_, part: unknown) =>
     typeof part === 'string' ? part.replace(/\p{Surrogate}/gu, '\ufffd') : part) as AgentInputItem;
-  const isWhole = same(clean, item);
+  const isWhole = JSON.stringify(clean) === whole;
   const content = textOf(clean);
   const role = roleOf(clean);
   const plain = isWhole && toItem({ messageId: '', role, content });
   if (plain && same(plain, item)) return { role, content };
-  const parts: Part[] = [...toolParts(clean), { type: 'data', name, data: isWhole ? item : JSON.stringify(item) }];
+  const parts: Part[] = [...toolParts(clean), { type: 'data', name, data: isWhole ? clean : whole }];
   return { role, content, parts } as NewMessage;
 }
 
@@ -85,8 +86,8 @@ export function appliedBy({ clientMessageId, parts = [] }: Stored): string[] {
 export function toItem({ messageId, role, content, parts = [] }: Stored): AgentInputItem | undefined {
   for (const part of parts as Part[]) {
     if (part.type !== 'data' || part.name !== name) continue;
-    const item = typeof part.data === 'string' ? parsed(part.data) : part.data;
-    if (isRecord(item) && roleOf(item as unknown as AgentInputItem) === role) return item as unknown as AgentInputItem;
+    const item = itemOf(part.data);
+    if (item && roleOf(item) === role) return item;
     console.warn(`throughline: skip a part that is no item of its message ${messageId}`);
   }
   if (role === 'tool' || content === '') return undefined;
@@ -94,6 +95,15 @@ export function toItem({ messageId, role, content, parts = [] }: Stored): AgentI
     ? { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text: content }] }
     : { type: 'message', role, content };
   return item as AgentInputItem;
+}
+
+function itemOf(data: unknown): AgentInputItem | undefined {
+  try {
+    const item = revived(typeof data === 'string' ? data : JSON.stringify(data));
+    return isRecord(item) ? item as unknown as AgentInputItem : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns what an item says. */
@@ -138,17 +148,36 @@ function unescape(text: string): string {
   return text.replace(/<\\(\s*\/?\s*app-context\b)/gi, '<$1');
 }
 
-/** Reports whether two values are the same JSON. */
+/** Reports whether two values have the same canonical JSON. */
 export function same(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
 }
 
 /**
- * Returns a value as JSON with the names of objects in order. What JSON cannot hold is an error, which names the place down to
- * the field of an item: what is deeper may be a user's own words.
+ * Returns a value as JSON with the names of objects in order. Bytes are {"$bytes": base64}, or {"$buffer": base64} for an
+ * ArrayBuffer, and a field that has such a name gets one more "$". What else JSON cannot hold is an error, which names the place
+ * down to the field of an item: what is deeper may be a user's own words.
  */
 export function canonical(value: unknown, place = 'items', whole = false): string {
   return JSON.stringify(ordered(value, place, [], whole));
+}
+
+/** Is the inverse of canonical. */
+function revived(text: string): unknown {
+  return JSON.parse(text, (_, value: unknown) => {
+    if (!isRecord(value)) return value;
+    const fields = Object.entries(value);
+    const [name, data] = fields.length === 1 ? fields[0]! : [];
+    if (typeof data === 'string' && (name === '$bytes' || name === '$buffer')) {
+      const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0));
+      return name === '$bytes' ? bytes : bytes.buffer;
+    }
+    return Object.fromEntries(fields.map(([key, part]) => [key.replace(/^\$(?=\$+(bytes|buffer)$)/, ''), part]));
+  });
+}
+
+function toBase64(bytes: Uint8Array): string {
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 }
 
 function ordered(value: unknown, place: string, around: unknown[], whole: boolean): unknown {
@@ -160,10 +189,12 @@ function ordered(value: unknown, place: string, around: unknown[], whole: boolea
     if (whole) mustBePlain(value, place);
     const names = Object.keys(value).sort();
     const under = (key: string) => around.length === 0 ? `${place}.${key}` : place;
-    return Object.fromEntries(names.map((key) => [key, ordered(value[key], under(key), inside, whole)]));
+    const named = (key: string) => key.replace(/^\$+(bytes|buffer)$/, '$$$&');
+    return Object.fromEntries(names.map((key) => [named(key), ordered(value[key], under(key), inside, whole)]));
   }
-  const mend = value instanceof Uint8Array ? ': give bytes as a base64 text' : '';
-  throw new TypeError(`${place}: is no JSON${mend}`);
+  if (value instanceof Uint8Array) return { $bytes: toBase64(value) };
+  if (value instanceof ArrayBuffer) return { $buffer: toBase64(new Uint8Array(value)) };
+  throw new TypeError(`${place}: is neither JSON nor bytes`);
 }
 
 /** Throws for an object with what JSON would leave out, and for an accessor, without a call of it. */
@@ -175,7 +206,7 @@ export function mustBePlain(value: object, place: string): void {
   }
 }
 
-export function isRecord(value: unknown): value is Record<string, unknown> {
+function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 }
 

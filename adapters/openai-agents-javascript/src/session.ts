@@ -1,19 +1,24 @@
 import {
-  type AgentInputItem, applySessionHistoryMutations, type SessionHistoryRewriteArgs, type SessionHistoryRewriteAwareSession,
-  type SessionHistoryTransaction, type SessionHistoryTransactionArgs, type SessionHistoryTransactionAwareSession,
+  type AgentInputItem, applySessionHistoryMutations, type getLogger, type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession, type SessionHistoryTransaction, type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession, UserError,
 } from '@openai/agents';
 import {
   blockOf, digest, inSession, isOutage, isProblem, type Place, readTurn, soft, type Softness, storeLater, storeWaiting,
 } from '@throughline/client/adapter';
 import { type Client, encodeSessionId, type NewMessage, type Options } from '@throughline/client';
 import {
-  appliedBy, canonical, copiesOf, isRecord, mustBePlain, same, type Stored, toItem, toMessages, toRecord, withApplied,
+  appliedBy, canonical, copiesOf, mustBePlain, same, type Stored, toItem, toMessages, toRecord, withApplied,
 } from './items.js';
+
+type Logger = ReturnType<typeof getLogger>;
 
 /** Where a conversation takes place, and what is done where the memory fails. */
 export interface SessionOptions extends Place, Softness {
   /** Acts for the user. */
   client: Client;
+  /** Gets each call at level debug, as of the SDK's MemorySession: with the items, where the logger takes them. */
+  logger?: Logger;
 }
 
 /** Messages in one call, and their size as JSON. The API takes 1 MiB of content. */
@@ -31,9 +36,12 @@ const attempts = 100;
 
 const busy = 'others change the session all the time';
 
-const another = 'the operationId was used for another transaction';
-
-const changed = 'the suffix of the history is not the expected one';
+// The words of the SDK's MemorySession for a transaction that cannot be applied.
+const another = 'Session history operation was already applied with a different transaction.';
+const changed = 'Session history suffix no longer matches the transaction precondition.';
+const unreadable = 'Session history transaction arguments are invalid.';
+const unnamed = 'Session history transaction operationId must be a non-empty string.';
+const unsupported = 'Session history transaction items contain invalid or unsupported data.';
 
 /** Keeps the items of one conversation. It may be used by runs at the same time, and by several processes. */
 export class ThroughlineSession implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession {
@@ -41,17 +49,19 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
   readonly #place: Place;
   readonly #name: string;
   readonly #softness: Softness;
+  readonly #logger: Logger | undefined;
   /** Is for each call: a long history takes several. */
   readonly #patience: Options;
   /** The ids of the user's last words. */
   #said = new Map<string, string>();
   #recalled: { of: string; block: Promise<string> } | undefined;
 
-  constructor({ client, timeout, onError, ...place }: SessionOptions) {
+  constructor({ client, timeout, onError, logger, ...place }: SessionOptions) {
     this.#client = client;
     this.#name = place.sessionId;
     this.#place = { ...place, sessionId: encodeSessionId(place.sessionId) };
     this.#softness = { timeout, onError };
+    this.#logger = logger;
     this.#patience = { timeout: timeout ?? 1500 };
   }
 
@@ -70,7 +80,8 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
         if (item) found.push(item);
         if (found.length === limit) break;
       }
-      return found.reverse();
+      this.#log('Getting items from', found.reverse());
+      return found;
     }, []);
   }
 
@@ -80,6 +91,7 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
    */
   async addItems(items: AgentInputItem[]): Promise<void> {
     const given = [...batches(toMessages(items))];
+    if (given.length > 0) this.#log('Adding items to', items);
     await soft(this.#softness, 'finish', () => this.#add(given, this.#patience), undefined);
   }
 
@@ -102,13 +114,16 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
       if (!last) return undefined;
       // Another call may have popped it, or added items, and a message of another screen may be no item.
       const item = await this.#cut([last], []) ? toItem(last) : undefined;
-      if (item) return item;
+      if (!item) continue;
+      this.#log('Popping item from', item);
+      return item;
     }
     throw new Error(busy);
   }
 
   /** Removes all items, in one call. What was drawn only from them goes, too. */
   async clearSession(): Promise<void> {
+    this.#logger?.debug(`Clearing memory session (${this.#name})`);
     try {
       await this.#client.clearMessages(this.#place.sessionId);
     } catch (error) {
@@ -130,9 +145,9 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
       const latest = await this.#newest(searched);
       const before = latest.flatMap(appliedBy).find((other) => other.startsWith(id.slice(0, 49)));
       if (before === id) return;
-      if (before !== undefined) throw new Error(another);
+      if (before !== undefined) throw new UserError(another);
       const suffix = suffixOf(latest, removed);
-      if (suffix === undefined) throw new Error(changed);
+      if (suffix === undefined) throw new UserError(changed);
       // An operation may be applied again after the session was emptied, so no answer from before is the right one.
       const key = latest[0] ? await digest(operation, latest[0].messageId) : crypto.randomUUID();
       if (await this.#write(suffix, messages, id, key)) return;
@@ -152,7 +167,7 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
       const first = latest.findLastIndex((message) => isNamed(toItem(message)));
       if (first < 0) return;
       const suffix = latest.slice(0, first + 1).reverse();
-      if (suffix.some((message) => !toItem(message) && appliedBy(message).length === 0)) throw new Error(changed);
+      if (suffix.some((message) => !toItem(message) && appliedBy(message).length === 0)) throw new UserError(changed);
       const items = suffix.flatMap((message) => toItem(message) ?? []);
       const messages = toMessages(applySessionHistoryMutations(items, mutations));
       if (messages.length > most) throw new Error(`more than ${most} items follow the call`);
@@ -186,8 +201,13 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
       await this.#append(replacement, { idempotencyKey: key });
       return true;
     } catch (error) {
-      throw isProblem(error, 'idempotency_mismatch') ? new Error(another, { cause: error }) : error;
+      throw isProblem(error, 'idempotency_mismatch') ? refused(another, error) : error;
     }
+  }
+
+  #log(event: string, items: unknown): void {
+    if (!this.#logger || this.#logger.dontLogModelData || this.#logger.dontLogToolData) return;
+    this.#logger.debug(`${event} memory session (${this.#name}): ${JSON.stringify(items)}`);
   }
 
   async #cut(suffix: Stored[], replacement: NewMessage[], idempotencyKey: string = crypto.randomUUID()): Promise<boolean> {
@@ -231,7 +251,7 @@ export class ThroughlineSession implements SessionHistoryTransactionAwareSession
 }
 
 /** The lists of each type of transaction. */
-const lists: Record<string, string[]> = { append_items: ['items'], replace_suffix: ['expectedSuffix', 'replacement'] };
+const lists = new Map<unknown, string[]>([['append_items', ['items']], ['replace_suffix', ['expectedSuffix', 'replacement']]]);
 
 /** Returns a copy of a transaction with its id. Each part is read once, and an error has no text of an accessor. */
 function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs {
@@ -239,18 +259,32 @@ function readOnce(args: SessionHistoryTransactionArgs): SessionHistoryTransactio
   try {
     ({ operationId, transaction: given } = args);
   } catch {
-    throw new TypeError('the arguments of the transaction cannot be read');
+    throw new UserError(unreadable);
   }
-  if (typeof operationId !== 'string' || operationId.trim() === '') throw new TypeError('operationId: must not be empty');
-  if (!isRecord(given)) throw new TypeError('transaction: must be an object');
-  mustBePlain(given, 'transaction');
-  const { type, ...parts } = given;
-  const names = lists[String(type)];
-  if (!names || Object.keys(parts).sort().join() !== names.join()) {
-    throw new TypeError('transaction: must be append_items with items, or replace_suffix with expectedSuffix and replacement');
+  if (typeof operationId !== 'string' || operationId.trim() === '') throw new UserError(unnamed);
+  if (typeof given !== 'object' || given === null) throw new UserError('Session history transaction must be an object.');
+  return { operationId, transaction: transactionOf(given) };
+}
+
+function transactionOf(given: object): SessionHistoryTransaction {
+  try {
+    mustBePlain(given, 'transaction');
+    const { type, ...parts } = given as Record<string, unknown>;
+    const names = lists.get(type);
+    if (!names) throw new UserError('Unsupported session history transaction type.');
+    if (Object.keys(parts).sort().join() !== names.join() || !Object.values(parts).every(Array.isArray)) {
+      throw new UserError(`Session history ${type === 'append_items' ? 'append' : 'suffix'} transaction fields are invalid.`);
+    }
+    const copies = names.map((name) => [name, copiesOf(parts[name], name, true)]);
+    structuredClone(given); // It throws for a Proxy, which looks like what it stands for to all else.
+    return { type, ...Object.fromEntries(copies) } as SessionHistoryTransaction;
+  } catch (error) {
+    throw error instanceof UserError ? error : refused(unsupported, error);
   }
-  const copies = names.map((name) => [name, copiesOf(parts[name], name, true)]);
-  return { operationId, transaction: { type, ...Object.fromEntries(copies) } as SessionHistoryTransaction };
+}
+
+function refused(message: string, cause: unknown): UserError {
+  return Object.assign(new UserError(message), { cause });
 }
 
 /** Returns the items that a transaction removes and adds. */

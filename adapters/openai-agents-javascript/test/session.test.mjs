@@ -1,7 +1,7 @@
 // The session beside the SDK's own session in memory, and what only a session of several processes has to hold.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { MemorySession } from '@openai/agents';
+import { MemorySession, UserError } from '@openai/agents';
 import { ThroughlineSession } from '@throughline/openai-agents';
 import { newSession, newUser, settle, stored, user } from './stack.mjs';
 
@@ -13,12 +13,12 @@ const replace = (operationId, expectedSuffix, replacement) => ({
   operationId, transaction: { type: 'replace_suffix', expectedSuffix, replacement },
 });
 
-/** Returns what a call returns, or that it throws. */
+/** Returns what a call returns, or that it throws, and what where the error is one of the SDK. */
 const outcome = async (made) => {
   try {
     return { value: await made };
   } catch (error) {
-    return { threw: error instanceof Error };
+    return { threw: error instanceof UserError ? error.message : error instanceof Error };
   }
 };
 
@@ -43,6 +43,15 @@ const steps = [
     { type: 'compaction', id: 'cmp', encrypted_content: 'abc' }, { ...call, callId: 'x'.repeat(200), name: '', arguments: '{"a' },
     user('half \ud83d'), user('\udc00'), user('line\r\n\u2028 \u00e9 e\u0301'), user(' '),
   ]]],
+  ['bytes', ['addItems', [{ ...result, output: { type: 'image', image: { data: Uint8Array.of(0, 255, 128), mediaType: 'image/png' } } },
+    { ...call, providerData: { bytes: new Uint8Array(), buffer: Uint8Array.of(1, 2).buffer, half: 'a\ud83d' } },
+    { ...call, providerData: { text: 'AP+A', $bytes: 'AP+A', $$bytes: 'x', $buffer: { $bytes: '!' }, $$$buffer: [{ $buffer: '' }] } }]],
+    ['popItem'], ['applyHistoryTransaction', append('1', { ...call, providerData: { bytes: Uint8Array.of(3, 7) } })],
+    ['applyHistoryTransaction', append('1', { ...call, providerData: { bytes: Uint8Array.of(3, 7) } })],
+    ['applyHistoryTransaction', append('1', { ...call, providerData: { bytes: { $bytes: 'Awc=' } } })],
+    ['applyHistoryTransaction', append('2', { ...call, providerData: { bytes: Uint16Array.of(300) } })],
+    ['applyHistoryTransaction', replace('3', [{ ...call, providerData: { bytes: 'Awc=' } }], [])],
+    ['applyHistoryTransaction', replace('3', [{ ...call, providerData: { bytes: Uint8Array.of(3, 7) } }], [])]],
   ['pop', ['addItems', [user('a'), call]], ['popItem'], ['popItem'], ['popItem'], ['addItems', [user('b')]]],
   ['clear', ['addItems', [user('a'), said('b')]], ['clearSession'], ['addItems', [user('c')]]],
   ['append', ['applyHistoryTransaction', append('1', user('a'), call)], ['applyHistoryTransaction', append('1', user('a'), call)],
@@ -62,7 +71,8 @@ const steps = [
       { type: 'replace_function_call', callId: 'c', replacement: { ...call, arguments: '{"ok":true}' } }] }],
     ['applyHistoryTransaction', append('1', user('a'), call, { ...call, id: 'again' }, said('b'))],
     ['applyHistoryTransaction', replace('2', [said('b')], [said('z')])]],
-  ['no transaction', ...[undefined, null, {}, { type: 'append_items' }, { type: 'append_items', items: 'x' }, { type: 'replace' },
+  ['no transaction', ...[undefined, null, {}, { type: 'constructor' },
+    { type: 'append_items' }, { type: 'append_items', items: 'x' }, { type: 'replace' },
     { type: 'replace_suffix', expectedSuffix: [] }, { type: 'append_items', items: [null] },
     { type: 'append_items', items: ['x'] }, { type: 'append_items', items: [{ ...call, providerData: { at: new Date(0) } }] },
   ].map((transaction) => ['applyHistoryTransaction', { operationId: '1', transaction }])],
@@ -89,6 +99,40 @@ for (const [name, ...made] of steps) {
   });
 }
 
+test('as the SDK\'s session in memory: a logger', async () => {
+  for (const hidden of [{}, { dontLogModelData: true }, { dontLogToolData: true }]) {
+    const [own, model] = [[], []];
+    const logger = (lines) => ({ debug: (line) => lines.push(line), ...hidden });
+    const { client } = newUser();
+    for (const session of [
+      new ThroughlineSession({ client, sessionId: 's', context: 'coach_conversation', coachId: 'kim', logger: logger(own) }),
+      new MemorySession({ sessionId: 's', logger: logger(model) }),
+    ]) {
+      await session.addItems([]);
+      await session.addItems([user('a secret')]);
+      await session.getItems();
+      await session.getItems(0);
+      await session.getItems(1);
+      await session.popItem();
+      await session.popItem();
+      await session.clearSession();
+    }
+    assert.deepEqual(own, model);
+    assert.equal(own.length, Object.keys(hidden).length > 0 ? 1 : 5);
+  }
+});
+
+test('as the SDK\'s session in memory: a Proxy in a transaction', async () => {
+  const { client, calls } = newUser();
+  for (const items of [new Proxy([call], {}), [new Proxy(call, {})], [{ ...call, providerData: { deep: new Proxy({}, {}) } }]]) {
+    const args = { operationId: '1', transaction: { type: 'append_items', items } };
+    const [own, model] = [newSession(client), new MemorySession()].map((session) => outcome(session.applyHistoryTransaction(args)));
+    assert.deepEqual(await own, await model);
+    assert.match((await own).threw, /invalid or unsupported data/);
+  }
+  assert.deepEqual(calls, []);
+});
+
 test('a transaction that another process repeats changes nothing', async () => {
   const { client, other } = newUser();
   await newSession(client).addItems([user('a'), call]);
@@ -100,7 +144,7 @@ test('a transaction that another process repeats changes nothing', async () => {
     assert.deepEqual(await newSession(other).getItems(), items);
   }
   for (const another of [replace('1', [user('b')], [said('z')]), append('2', user('c')), append('1', user('b'))]) {
-    await assert.rejects(newSession(other).applyHistoryTransaction(another), /used for another transaction/);
+    await assert.rejects(newSession(other).applyHistoryTransaction(another), /already applied with a different transaction/);
     assert.deepEqual(await newSession(other).getItems(), items);
   }
 });
@@ -121,7 +165,7 @@ test('a suffix that changes after it was read is not replaced', async () => {
     before = async () => {};
     await newSession(other).addItems([user('b')]);
   };
-  await assert.rejects(newSession(client).applyHistoryTransaction(replace('1', [call], [call, result])), /not the expected one/);
+  await assert.rejects(newSession(client).applyHistoryTransaction(replace('1', [call], [call, result])), /no longer matches/);
   assert.deepEqual(await newSession(client).getItems(), [user('a'), call, user('b')]);
 });
 
@@ -173,19 +217,27 @@ test('the block is not stored, and a text that only looks like it is', async () 
   assert.deepEqual(await stored(client), ['user: <app-context>\nmine\n</app-context>']);
 });
 
+/** Is the error for a transaction whose items cannot be stored. Its cause says which. */
+const unsupported = (cause) => (error) => {
+  assert.ok(error instanceof UserError);
+  assert.match(error.message, /^Session history transaction items contain invalid or unsupported data\.$/);
+  assert.match(error.cause.message, cause);
+  return true;
+};
+
 test('what JSON cannot hold is an error before anything is stored', async () => {
   const { client, calls } = newUser();
   const cyclic = { ...call, providerData: {} };
   cyclic.providerData.me = cyclic;
   for (const [item, message] of [
-    [{ ...call, output: [new Uint8Array(2)] }, /items\[60\]\.output\[0\]: is no JSON: give bytes as a base64 text/],
-    [{ ...call, n: NaN }, /items\[60\]\.n: is no JSON/], [{ ...call, n: 1n }, /n: is no JSON/], [{ ...call, f() {} }, /f: is no JSON/],
-    [{ ...call, at: new Date(0) }, /at: is no JSON/], [cyclic, /items\[60\]\.providerData: contains itself/],
+    [{ ...call, output: [new Uint16Array(2)] }, /items\[60\]\.output\[0\]: is neither JSON nor bytes/],
+    [{ ...call, n: NaN }, /items\[60\]\.n: is neither/], [{ ...call, n: 1n }, /n: is neither/], [{ ...call, f() {} }, /f: is neither/],
+    [{ ...call, at: new Date(0) }, /at: is neither/], [cyclic, /items\[60\]\.providerData: contains itself/],
     [null, /items\[60\]: must be an object/], ['x', /must be an object/],
   ]) {
     const items = [...Array.from({ length: 60 }, () => user('a')), item];
     await assert.rejects(newSession(client).addItems(items), { name: 'TypeError', message });
-    await assert.rejects(newSession(client).applyHistoryTransaction(append('1', ...items)), { name: 'TypeError', message });
+    await assert.rejects(newSession(client).applyHistoryTransaction(append('1', ...items)), unsupported(message));
   }
   await assert.rejects(newSession(client).addItems('x'), /must be an array/);
   assert.deepEqual(calls, []);
@@ -200,17 +252,23 @@ test('a transaction with what would be lost is an error before anything is store
     [{ type: 'append_items', items: [with_('providerData', { value: { a: 1 }, enumerable: false })] }, hidden],
     [{ type: 'append_items', items: [with_(Symbol('secret'), { value: 1, enumerable: true })] }, hidden],
     [{ type: 'append_items', items: [with_('providerData', { get: read, enumerable: true })] }, hidden],
-    [{ type: 'append_items', items: [{ ...call, providerData: { secret: Symbol('secret') } }] }, /^items\[0\]\.providerData: is no JSON$/],
+    [{ type: 'append_items', items: [{ ...call, providerData: { secret: Symbol('secret') } }] }, /^items\[0\]\.providerData: is neither/],
     [{ type: 'append_items', items: new Array(1) }, /items\[0\]: must be an object/],
-    [{ type: 'append_items', items: [], metadata: {} }, /append_items with items/],
-    [{ type: 'append_items', items: [], expectedSuffix: [] }, /append_items with items/],
-    [{ type: 'replace_suffix', expectedSuffix: [], replacement: [], metadata: {} }, /append_items with items/],
     [Object.defineProperty({ type: 'append_items' }, 'items', { get: read, enumerable: true }), /transaction: has a field that is hidden/],
   ]) {
-    await assert.rejects(newSession(client).applyHistoryTransaction({ operationId: '1', transaction }), { name: 'TypeError', message });
+    await assert.rejects(newSession(client).applyHistoryTransaction({ operationId: '1', transaction }), unsupported(message));
+  }
+  for (const [transaction, message] of [
+    [{ type: 'append_items', items: [], metadata: {} }, /append transaction fields are invalid/],
+    [{ type: 'append_items', items: [], expectedSuffix: [] }, /append transaction fields are invalid/],
+    [{ type: 'replace_suffix', expectedSuffix: [], replacement: [], metadata: {} }, /suffix transaction fields are invalid/],
+  ]) {
+    await assert.rejects(newSession(client).applyHistoryTransaction({ operationId: '1', transaction }), message);
   }
   const unreadable = { get operationId() { throw new Error('secret'); } };
-  await assert.rejects(newSession(client).applyHistoryTransaction(unreadable), /^TypeError: the arguments of the transaction cannot be read$/);
+  await assert.rejects(newSession(client).applyHistoryTransaction(unreadable), {
+    message: 'Session history transaction arguments are invalid.',
+  });
   assert.deepEqual(calls, []);
 });
 
