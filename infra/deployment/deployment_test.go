@@ -39,7 +39,7 @@ func TestStage(t *testing.T) {
 		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
 	}
 	for name, want := range map[string]string{
-		"SecretPrefix": "app/memory", "OpenAIEmbeddingModel": "text-embedding-3-small@1536", "CorsOrigins": "", "NoSuch": "",
+		"SecretPrefix": "app/memory", "OpenAIEmbeddingModel": "text-embedding-3-small@768", "CorsOrigins": "", "NoSuch": "",
 	} {
 		if got := s.Value(name); got != want {
 			t.Errorf("Value(%s) = %q, want %q", name, got, want)

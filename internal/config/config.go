@@ -96,7 +96,7 @@ type OpenAI struct {
 	// BackgroundTier is the service's tier for answers that nobody waits for.
 	BackgroundTier Tier `env:"OPENAI_BACKGROUND_TIER" envDefault:"auto"`
 	// Embedding is the model of the embeddings. Its dimension must be that of the Pinecone index.
-	Embedding Embedding `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small@1536"`
+	Embedding Embedding `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small@768"`
 	// EmbeddingBaseURL does not follow BaseURL: vectors of another model in the same index would spoil every search.
 	EmbeddingBaseURL string `env:"OPENAI_EMBEDDING_BASE_URL" envDefault:"https://api.openai.com/v1"`
 	// EmbeddingAPIKey is by default the chat's key if the services have one address, else empty.

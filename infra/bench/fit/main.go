@@ -1,7 +1,7 @@
 // Command fit fits the weights of the ranking of recall to questions about conversations, and writes them.
 //
 //	go -C infra/bench run ./fit -data "locomo.json realtalk.json" [-embeddings http://127.0.0.1:8088/v1]
-//	  [-out weights.json] [-leave-one-out folder]
+//	  [-dimensions 768] [-out weights.json] [-leave-one-out folder]
 //
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
@@ -14,12 +14,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,18 +39,44 @@ import (
 )
 
 // offline embeds by the offline model.
-type offline struct{ *embedder.Embedder }
+type offline struct {
+	*embedder.Embedder
+	dimensions int
+}
 
 func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	for i, t := range texts {
-		out[i] = o.Embedder.Embed(t, embedder.DefaultDimensions)
+		out[i] = o.Embedder.Embed(t, o.dimensions)
 	}
 	return out, nil
 }
 
+// shortened keeps the first dimensions of another embedder's vectors, and makes them as long as before. It shows what a
+// shorter vector costs recall, also of a model that was not trained to be shortened.
+type shortened struct {
+	vector.Embedder
+	dimensions int
+}
+
+func (s shortened) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out, err := s.Embedder.Embed(ctx, texts)
+	for i := range out {
+		out[i] = out[i][:min(s.dimensions, len(out[i]))]
+		var sum float64
+		for _, v := range out[i] {
+			sum += float64(v) * float64(v)
+		}
+		for k := range out[i] {
+			out[i][k] /= float32(math.Sqrt(sum))
+		}
+	}
+	return out, err
+}
+
 type options struct {
 	data, embeddings, model, out, leaveOneOut string
+	dimensions                                int
 }
 
 func main() {
@@ -56,6 +84,7 @@ func main() {
 	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
+	flag.IntVar(&o.dimensions, "dimensions", 0, "keep so many of a vector's dimensions; all by default")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
 		"only fit, without each conversation and each file, and write the weights to id.json and set-file.json here")
@@ -68,9 +97,13 @@ func main() {
 
 func (o options) embedder() vector.Embedder {
 	if o.embeddings == "" {
-		return offline{embedder.New()}
+		return offline{embedder.New(), cmp.Or(o.dimensions, embedder.DefaultDimensions)}
 	}
-	return openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", Embedding: config.Embedding{Model: o.model}})
+	service := openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", Embedding: config.Embedding{Model: o.model}})
+	if o.dimensions == 0 {
+		return service
+	}
+	return shortened{service, o.dimensions}
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {

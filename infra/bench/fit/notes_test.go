@@ -145,7 +145,7 @@ func TestWeightsOnOtherData(t *testing.T) {
 		t.Fatal(err)
 	}
 	samples := append(samplesOf(sets[0]), drawNotes(random, "nora"), drawNotes(random, "nils"))
-	pools, err := readPools(t.Context(), samples, offline{embedder.New()})
+	pools, err := readPools(t.Context(), samples, offline{embedder.New(), embedder.DefaultDimensions})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,9 @@ type peer struct {
 type reads struct{ CallsPerSession, ReadUnitsPerSession, BytesPerSession float64 }
 
 // function is what an invocation takes: how long it waits for others, which is assumed, the CPU time, which was
-// measured under the Lambda emulator, and the memory, which is the template's.
-type function struct{ WaitSeconds, CPUSeconds, MemoryMB float64 }
+// measured under the Lambda emulator, and the memory, which is the template's. A batch of a stream is gathered for
+// WindowSeconds, and each session's change after its first takes MoreSeconds.
+type function struct{ WaitSeconds, CPUSeconds, MemoryMB, WindowSeconds, MoreSeconds float64 }
 
 // wholeCPU is the memory, in MB, with which a function has one core. With less it has that part of one (AWS Lambda
 // Developer Guide, "Configure Lambda function memory").
@@ -132,28 +133,31 @@ func (in input) month(users float64) month {
 		"hotTurns": partitionWrites / (in.Units.Session["coach"]["writeUnits"] / turns),
 	}
 	q["keptLogGB"] = q["logGB"] * w.LogMonths
-	in.addInvocations(q, turns)
+	peak := w.PeakHourShare / w.DaysPerMonth / hour
+	// about one shard for each partition, of 1,000 write units a second or 10 GB
+	shards := max(1, q["writeUnits"]*peak/partitionWrites, q["tableGB"]/10)
+	q["streamShards"] = math.Ceil(shards)
+	in.addInvocations(q, turns, shards)
 	in.addIndex(q, used)
 	in.addTokens(q, turns)
 	dense := (used["indexQueries"] + used["vectors"]) * w.DenseDimensions * 4
 	sent := used["sentBytes"] + dense + w.Reads.BytesPerSession + turns*w.OutputTokensPerAnswer*4
 	q["egressGB"] = sessions * sent / gigabyte
 	for name, n := range maps.Clone(q) {
-		q[name+"Peak"] = n * w.PeakHourShare / w.DaysPerMonth / hour
+		q[name+"Peak"] = n * peak
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.Functions)) {
-		q[name+"Executions"] = q[name+"InvocationsPeak"] * w.Functions[name].Seconds()
+		q[name+"Executions"] = q[name+"SecondsPeak"]
 		q["executions"] += q[name+"Executions"]
 	}
-	// about one shard for each partition, of 1,000 write units a second or 10 GB
-	q["streamShards"] = math.Ceil(max(1, q["writeUnitsPeak"]/partitionWrites, q["tableGB"]/10))
 	return q
 }
 
-// addInvocations adds those of the functions, and their seconds. X-Ray records one trace a second and 5% of the rest.
+// addInvocations adds those of the functions, and their seconds. A stream's batch has what came in its window, at the
+// mean rate of the month: in the busiest hour it has more. X-Ray records one trace a second and 5% of the rest.
 // The sweep works on what is due in one invocation a minute, and starts more from sweepMost records on. Each lasts as
 // long as its slowest answer.
-func (in input) addInvocations(q month, turns float64) {
+func (in input) addInvocations(q month, turns, shards float64) {
 	w, minutes := in.Workload, in.Workload.DaysPerMonth*24*60
 	perSession := map[string]float64{
 		"messages": 2 + w.Reads.CallsPerSession, // a session is opened and completed
@@ -161,11 +165,14 @@ func (in input) addInvocations(q month, turns float64) {
 		"summarize": in.Units.Session["summarize"]["invocations"], "remember": in.Units.Session["remember"]["invocations"],
 	}
 	for _, name := range slices.Sorted(maps.Keys(perSession)) {
-		f := w.Functions[name]
-		q[name+"Invocations"] = q["sessions"] * perSession[name]
+		f, n := w.Functions[name], q["sessions"]*perSession[name]
+		more := n / (minutes * 60) / shards * f.WindowSeconds
+		q[name+"Invocations"] = n / (1 + more)
+		q[name+"Seconds"] = q[name+"Invocations"] * (f.Seconds() + more*f.MoreSeconds)
 		q["invocations"] += q[name+"Invocations"]
-		q["gbSeconds"] += q[name+"Invocations"] * f.Seconds() * f.MemoryMB / kilobyte
+		q["gbSeconds"] += q[name+"Seconds"] * f.MemoryMB / kilobyte
 	}
+	q["streamInvocations"] = (q["summarizeInvocations"] + q["rememberInvocations"]) / q["sessions"]
 	visits := 1 + in.Units.Calls["spine"+flexForm]["modelCalls"] // for memories, and for the spine
 	sweeps := minutes * math.Ceil(visits*q["sessions"]/minutes/sweepMost)
 	q["invocations"] += sweeps

@@ -67,7 +67,12 @@ func (t *triggers) start(functions []template.Function) error {
 	return nil
 }
 
+// longestWindow is how long the local stack gathers a batch at most: nobody shares its one shard, so a longer window of
+// the template would only delay.
+const longestWindow = time.Second
+
 func (t *triggers) startPoller(f template.Function, mapping template.Stream, checkpoints string) error {
+	mapping.BatchWindow = min(mapping.BatchWindow, longestWindow)
 	opts := streams.Options{
 		Client: t.services.streams, StreamARN: t.services.streamARN, Function: f.PhysicalName, Mapping: mapping,
 		Invoker: t.runtime, Logger: t.logger, Repeat: t.cfg.Repeat,
