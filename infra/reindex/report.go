@@ -12,7 +12,6 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
-	"github.com/throughline/throughline/internal/reindex"
 )
 
 // pricesFile has the list prices that docs/scale.md is worked out with.
@@ -49,7 +48,7 @@ type report struct {
 }
 
 // repeat writes a line of progress again and again, until the function that it returns is called.
-func (r report) repeat(ctx context.Context, every time.Duration, counts func() reindex.Counts) (stop func()) {
+func (r report) repeat(ctx context.Context, every time.Duration, counts func() Counts) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var lines sync.WaitGroup
 	lines.Go(func() {
@@ -66,7 +65,7 @@ func (r report) repeat(ctx context.Context, every time.Duration, counts func() r
 	}
 }
 
-func (r report) line(c reindex.Counts) string {
+func (r report) line(c Counts) string {
 	verb := "reindexed"
 	if r.dryRun {
 		verb = "to reindex"
@@ -76,7 +75,7 @@ func (r report) line(c reindex.Counts) string {
 }
 
 // end writes the last lines: what was done, and what it costs.
-func (r report) end(c reindex.Counts) {
+func (r report) end(c Counts) {
 	fmt.Fprintf(r.out, "%6s  %s\n", time.Since(r.began).Round(time.Second), r.line(c))
 	fmt.Fprintf(r.out, "cost    %s, %s, and reading the table twice\n",
 		r.cost(c.Tokens, "tokens of "+r.embedding.Model, func(p price) bool {

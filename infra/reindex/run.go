@@ -1,6 +1,3 @@
-// Package reindex fills the next vector index of a stage (PINECONE_NEXT_INDEX) from the table, while the current one is
-// searched. It takes its configuration from the environment variables of the functions, or from a deployed function. It
-// can be stopped at any time, and goes on when it is started again. docs/reindexing.md leads through it.
 package reindex
 
 import (
@@ -24,7 +21,6 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/token"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -57,7 +53,7 @@ func Run(ctx context.Context, o Options) (isWhole bool, err error) {
 	}
 	r := report{out: o.Out, dryRun: o.DryRun, embedding: next.Embedding, prices: readPrices(), began: time.Now()}
 	fmt.Fprintf(o.Out, "to the index at %s (%s), %d segments\n", next.Host, next.Embedding.Version(), o.Segments)
-	x := reindex.New(d)
+	x := New(d)
 	stop := r.repeat(ctx, every, x.Counts)
 	err = x.Run(ctx)
 	stop()
@@ -87,8 +83,8 @@ func (o Options) check() error {
 }
 
 // connect reads the configuration, checks the next index and its model, and returns what a run works with.
-func connect(ctx context.Context, o Options) (reindex.Deps, config.NextIndex, error) {
-	var none reindex.Deps
+func connect(ctx context.Context, o Options) (Deps, config.NextIndex, error) {
+	var none Deps
 	cfg, awsCfg, err := configure(ctx, o)
 	next := cfg.Pinecone.Next
 	if err == nil && next.Host == "" {
@@ -109,8 +105,8 @@ func connect(ctx context.Context, o Options) (reindex.Deps, config.NextIndex, er
 	table := dynamodb.NewFromConfig(awsCfg)
 	db := dynamo.New(table, cfg.TableName, adopt.WithLegacy())
 	tokens := token.New()
-	return reindex.Deps{
-		Store: dynamo.NewReindexStore(db, table), Messages: dynamo.NewIndexingSource(db), Next: indexes.Serving,
+	return Deps{
+		Store: NewTable(db, table), Messages: dynamo.NewIndexingSource(db), Next: indexes.Serving,
 		Dimensions: next.Embedding.Dimensions, To: next.String(),
 		Segments: o.Segments, DryRun: o.DryRun, WriteUnits: pinecone.WriteUnits, CountTokens: tokens.Count, Now: time.Now,
 		TextLimit:  limit(o.TextsPerSecond, time.Second),

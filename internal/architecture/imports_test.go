@@ -69,7 +69,6 @@ var importRules = map[string]importRule{
 	"internal/erasure":      {layer: domain, modules: []string{"golang.org/x/sync"}},
 	"internal/quote":        {layer: domain},
 	"internal/secret":       {layer: domain},
-	"internal/reindex":      {layer: domain, modules: []string{"golang.org/x/sync", "golang.org/x/time"}},
 	"internal/vector":       {layer: domain},
 
 	"internal/word": {layer: domain, modules: []string{"github.com/blevesearch/snowballstem", "golang.org/x/text"}},

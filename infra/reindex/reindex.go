@@ -1,10 +1,11 @@
-// Package reindex fills the next vector index of a stage, whose host, embedding model or layout may be another, from
-// the table. The current index is searched meanwhile. While a next index is configured, every vector is written to both
-// and every deletion reaches both, so that a run has to write only what was there before. Then one switch of the
-// configuration has the next index searched.
+// Package reindex fills the next vector index of a stage (PINECONE_NEXT_INDEX), whose host, embedding model or layout
+// may be another, from the table. The current index is searched meanwhile. While a next index is configured, every
+// vector is written to both and every deletion reaches both, so that a run has to write only what was there before.
+// Then one switch of the configuration has the next index searched.
 //
-// A run that ends anywhere can be started again. It goes on where each segment of the table was. What it writes twice
-// has the same ids.
+// A run takes its configuration from the environment variables of the functions, or from a deployed function. One that
+// ends anywhere can be started again. It goes on where each segment of the table was. What it writes twice has the same
+// ids. docs/reindexing.md leads through it.
 package reindex
 
 import (

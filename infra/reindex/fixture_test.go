@@ -17,13 +17,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/throughline/throughline/infra/reindex"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/pinecone"
-	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
@@ -31,8 +31,6 @@ import (
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
-
-func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 var noKey conversation.Idempotency
 
@@ -147,7 +145,7 @@ func (s *fixture) advance(d time.Duration) {
 // deps are those of a reindex.
 func (s *fixture) deps() reindex.Deps {
 	return reindex.Deps{
-		Store: dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Next: s.held(next),
+		Store: reindex.NewTable(s.db, dynamodbtest.Client(s.t)), Messages: s.store.Indexing, Next: s.held(next),
 		To: next, Dimensions: dimensions[next],
 		WriteUnits: func(records []vector.Record, _ int) int64 { return int64(5 * len(records)) },
 		Segments:   1, CountTokens: func(text string) int { return len(strings.Fields(text)) },
@@ -270,7 +268,7 @@ func (s *fixture) stored(index string, user conversation.UserID, generation int6
 func (s *fixture) expected(user conversation.UserID) (texts map[string]string, generation int64) {
 	s.t.Helper()
 	ctx := s.t.Context()
-	store := dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t))
+	store := reindex.NewTable(s.db, dynamodbtest.Client(s.t))
 	texts = map[string]string{}
 	page := reindex.Page{Next: "first"}
 	for after := ""; page.Next != ""; after = page.Next {
@@ -332,7 +330,7 @@ func (s *fixture) firstMessage(user conversation.UserID) conversation.Message {
 
 func (s *fixture) generation(user conversation.UserID) int64 {
 	s.t.Helper()
-	page, err := dynamo.NewReindexStore(s.db, dynamodbtest.Client(s.t)).Records(s.t.Context(), user, "")
+	page, err := reindex.NewTable(s.db, dynamodbtest.Client(s.t)).Records(s.t.Context(), user, "")
 	s.check(err)
 	return page.Generation
 }

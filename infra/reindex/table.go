@@ -1,4 +1,4 @@
-package dynamo
+package reindex
 
 import (
 	"context"
@@ -11,29 +11,27 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/reindex"
 )
 
-// ReindexStore lists users and what of theirs has vectors, and records how far a reindex is. It is safe for concurrent
+// Table lists users and what of theirs has vectors, and records how far a reindex is. It is safe for concurrent
 // use.
-type ReindexStore struct {
-	*HitStore
-	*DeletionStore
-	db      *DB
+type Table struct {
+	*dynamo.HitStore
+	*dynamo.DeletionStore
+	db      *dynamo.DB
 	scanner dynamodb.ScanAPIClient
 }
 
-var _ reindex.Store = (*ReindexStore)(nil)
-
-// NewReindexStore returns the store of a DB's reindexes. The scanner reads the whole table, which nothing else does.
-func NewReindexStore(db *DB, scanner dynamodb.ScanAPIClient) *ReindexStore {
-	return &ReindexStore{NewHitStore(db), NewDeletionStore(db), db, scanner}
+// NewTable returns the table of a DB. The scanner reads the whole table, which nothing else does.
+func NewTable(db *dynamo.DB, scanner dynamodb.ScanAPIClient) *Table {
+	return &Table{dynamo.NewHitStore(db), dynamo.NewDeletionStore(db), db, scanner}
 }
 
 // Users reads one page of a segment of the table and returns the users that it has records of.
-func (s *ReindexStore) Users(ctx context.Context, segment, segments int, after string,
+func (s *Table) Users(ctx context.Context, segment, segments int, after string,
 ) (users []conversation.UserID, next string, err error) {
 	const op = "scan users"
 	in := &dynamodb.ScanInput{
@@ -80,13 +78,13 @@ func reindexPrefixes() []string {
 
 // Records reads one page of a user's sessions and of the ids of the summaries, memories, check-ins and documents, of
 // the user's current generation, consistently.
-func (s *ReindexStore) Records(ctx context.Context, user conversation.UserID, after string) (reindex.Page, error) {
+func (s *Table) Records(ctx context.Context, user conversation.UserID, after string) (Page, error) {
 	const op = "list records"
 	current, err := s.db.ReadCurrent(ctx, op, user)
 	if err != nil {
-		return reindex.Page{}, err
+		return Page{}, err
 	}
-	page := reindex.Page{Generation: current.Generation(user)}
+	page := Page{Generation: current.Generation(user)}
 	prefixes := reindexPrefixes()
 	start := slices.IndexFunc(prefixes, func(p string) bool { return strings.HasPrefix(after, p) })
 	for i, prefix := range prefixes[max(start, 0):] {
@@ -135,19 +133,19 @@ func checkpointKey(to string, segment int) table.Key {
 }
 
 // Checkpoint reads the progress of a segment. It is the beginning where there is none with as many segments.
-func (s *ReindexStore) Checkpoint(ctx context.Context, to string, segment, segments int) (reindex.Checkpoint, error) {
+func (s *Table) Checkpoint(ctx context.Context, to string, segment, segments int) (Checkpoint, error) {
 	k := checkpointKey(to, segment)
 	records, err := s.db.Read(ctx, "read checkpoint", k)
-	c := table.Decode[reindex.Checkpoint](records[k])
+	c := table.Decode[Checkpoint](records[k])
 	if c.Segments != segments {
-		c = reindex.Checkpoint{Segments: segments}
+		c = Checkpoint{Segments: segments}
 	}
 	c.Segment = segment
 	return c, err
 }
 
 // SaveCheckpoint stores the progress of a segment.
-func (s *ReindexStore) SaveCheckpoint(ctx context.Context, to string, c reindex.Checkpoint) error {
+func (s *Table) SaveCheckpoint(ctx context.Context, to string, c Checkpoint) error {
 	tx := s.db.Transaction()
 	tx.Replace(table.Encode(c).With(checkpointKey(to, c.Segment).Attributes()))
 	_, err := s.db.Commit(ctx, "save checkpoint", tx, s.db.Backoff())

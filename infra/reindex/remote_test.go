@@ -5,9 +5,9 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/throughline/throughline/infra/reindex"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/reindex"
 	"github.com/throughline/throughline/internal/vector"
 )
 
