@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
@@ -39,10 +40,7 @@ func newFake(t *testing.T, version string) *fakeStage {
 
 func (f *fakeStage) use(t *testing.T, file string) (bool, error) {
 	t.Helper()
-	app, err := registry.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := check.Got(registry.Parse([]byte(file)))(t)
 	s := stage{isFresh: f.isFresh, isUrgent: f.isUrgent, updater: f.Updater(t.Output()), files: func(table string) files {
 		if table != deploymenttest.Table {
 			t.Errorf("the table is %s", table)
@@ -54,20 +52,14 @@ func (f *fakeStage) use(t *testing.T, file string) (bool, error) {
 
 func example(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile("../../examples/" + name + "/app.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile("../../examples/" + name + "/app.yaml"))(t)
 	return string(text)
 }
 
 // version is the version of a file.
 func version(t *testing.T, file string) string {
 	t.Helper()
-	app, err := registry.Parse([]byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := check.Got(registry.Parse([]byte(file)))(t)
 	return app.Version
 }
 

@@ -16,9 +16,9 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const (
@@ -50,9 +50,7 @@ func newFakes(t *testing.T) *fakes {
 	f.control, f.config = control.URL, filepath.Join(t.TempDir(), "samconfig.toml")
 	config := "[dev.global.parameters]\nstack_name = \"app-dev\"\nregion = \"us-east-1\"\n" +
 		"parameter_overrides = [\"SecretPrefix=app/dev\", \"OpenAIEmbeddingModel=text-embedding-3-small@768\"]\n"
-	if err := os.WriteFile(f.config, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(f.config, []byte(config), 0o600))
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
@@ -148,14 +146,9 @@ var onDemand = map[string]any{
 func (f *fakes) run(t *testing.T, isApplied bool) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	of, err := deployment.Open(f.config, "dev")
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := check.Got(deployment.Open(f.config, "dev"))(t)
 	cfg, err := config.LoadDefaultConfig(t.Context(), config.WithRegion(of.Region))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	o := Options{Apply: isApplied, control: f.control}
 	err = Run(t.Context(), secretsmanager.NewFromConfig(cfg), of, o, &out)
 	said := out.String() + fmt.Sprint(err)
@@ -178,10 +171,7 @@ func wantText(t *testing.T, got string, wants ...string) {
 
 func TestDryRunChangesNothing(t *testing.T) {
 	f := newFakes(t)
-	out, err := f.run(t, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(f.run(t, false))(t)
 	wantText(t, out, "secret "+chatSecret+" (us-east-1): would be made",
 		"secret "+embeddingSecret+" (us-east-1): would be made",
 		"secret app/dev/pinecone-api-key (us-east-1): would be made",
@@ -195,10 +185,7 @@ func TestDryRunChangesNothing(t *testing.T) {
 
 func TestApplyMakesBothOnce(t *testing.T) {
 	f := newFakes(t)
-	out, err := f.run(t, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(f.run(t, true))(t)
 	wantText(t, out, "secret "+chatSecret+" (us-east-1): made",
 		"Give the stack PineconeIndexHost=app-dev-abc.svc.aped-1.pinecone.io")
 	cursor := f.secrets["app/dev/cursor-key"]
@@ -206,9 +193,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 		chatSecret: openAIKey, embeddingSecret: openAIKey,
 		"app/dev/pinecone-api-key": pineconeKey, "app/dev/cursor-key": cursor,
 	}
-	if diff := cmp.Diff(want, f.secrets); diff != "" {
-		t.Errorf("secrets (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.secrets, "secrets")
 	version, key, _ := strings.Cut(cursor, ":")
 	if raw, err := base64.StdEncoding.DecodeString(key); version != "1" || err != nil || len(raw) != cursorKeyBytes {
 		t.Errorf("got the cursor key %q", cursor)
@@ -224,9 +209,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	before := len(f.writes)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	if _, err := f.run(t, true); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(f.run(t, true))(t)
 	f.configure(t, `"SecretPrefix`,
 		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e@768", "SecretPrefix`)
 	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
@@ -239,10 +222,7 @@ func TestSecretsThatExistAreKept(t *testing.T) {
 	f.secrets[chatSecret], f.secrets["app/dev/pinecone-api-key"] = "sk-old", pineconeKey
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	out, err := f.run(t, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(f.run(t, true))(t)
 	wantText(t, out, "secret "+chatSecret+" (us-east-1): is kept",
 		"secret "+embeddingSecret+" (us-east-1): made")
 	if f.secrets[chatSecret] != "sk-old" || f.secrets[embeddingSecret] != "sk-old" {
@@ -270,10 +250,7 @@ func TestDryRunWithoutKeys(t *testing.T) {
 	f := newFakes(t)
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("PINECONE_API_KEY", "")
-	out, err := f.run(t, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(f.run(t, false))(t)
 	wantText(t, out, "openai-api-key@api.openai.com (us-east-1): would be made from OPENAI_API_KEY, which is not set",
 		"embedding-api-key@api.openai.com (us-east-1): would be made from OPENAI_API_KEY, which is not set",
 		"index app-dev: cannot be looked for without PINECONE_API_KEY")
@@ -282,13 +259,8 @@ func TestDryRunWithoutKeys(t *testing.T) {
 // configure replaces a part of the configuration.
 func (f *fakes) configure(t *testing.T, from, to string) {
 	t.Helper()
-	text, err := os.ReadFile(f.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(f.config, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(f.config))(t)
+	check.OK(t, os.WriteFile(f.config, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600))
 }
 
 func TestWhatStopsIt(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestExtractPrintsWhatIsRead plays a conversation against the offline model.
@@ -12,9 +14,7 @@ func TestExtractPrintsWhatIsRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "talk.txt")
 	const talk = "# a talk\nuser: I'm allergic to peanuts.\nassistant: I note that.\nuser: Remind me to call Ana.\n" +
 		"user: Good news: I'm not allergic to peanuts any more.\n"
-	if err := os.WriteFile(file, []byte(talk), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(talk), 0o600))
 	t.Chdir("../..")
 	code, out, problems := play(t, "extract", "--dry-run", file)
 	if code != done {
@@ -33,9 +33,7 @@ func TestExtractPrintsWhatIsRead(t *testing.T) {
 func TestExtractRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "talk.txt")
 	for text, want := range map[string]string{"hello": "line 1 begins with neither", "# none\n": "there is no message"} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 		code, _, problems := play(t, "extract", "-context", "", file, "-dry-run")
 		if code != refused || !regexp.MustCompile(want).MatchString(problems) {
 			t.Errorf("%q: exit %d, %s", text, code, problems)

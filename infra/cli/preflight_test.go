@@ -24,6 +24,7 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -44,9 +45,7 @@ func startServices(t *testing.T) *awsServices {
 	t.Helper()
 	a := &awsServices{called: map[string]bool{}}
 	engine, err := url.Parse(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(engine)
 	const key = "arn:aws:kms:us-east-1:111122223333:key/1"
 	proxy.ModifyResponse = func(r *http.Response) error { // the engine has no encryption
@@ -104,19 +103,14 @@ func TestPreflightNeedsThePolicyOfItsDocument(t *testing.T) {
 	if code != found || !strings.Contains(out, "NOT READY") || !strings.Contains(out, "update-time-to-live") {
 		t.Errorf("without a TTL the command exits with %d:\n%s", code, out)
 	}
-	_, err := dynamodbtest.Client(t).UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+	check.Got(dynamodbtest.Client(t).UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(name), TimeToLiveSpecification: &types.TimeToLiveSpecification{
 			AttributeName: aws.String(table.TTLAttribute), Enabled: aws.Bool(true),
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	code, out, _ = play(t, "preflight", name, "-json")
 	var report preflight.Report
-	if err := json.Unmarshal([]byte(out), &report); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(out), &report))
 	if code != done || !report.Ready || report.Parameters["ExistingTableKmsKeyArn"] == "" ||
 		!strings.Contains(out, "app-search") {
 		t.Errorf("the command exits with %d:\n%s", code, out)
@@ -131,18 +125,13 @@ var policy = regexp.MustCompile("(?s)```json\n(.*?)```")
 // policyActions lists the actions of the policy in the document.
 func policyActions(t *testing.T) []string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/adopting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile("../../docs/adopting.md"))(t)
 	match := policy.FindSubmatch(text)
 	if match == nil {
 		t.Fatal("docs/adopting.md has no policy")
 	}
 	var p struct{ Statement []struct{ Action []string } }
-	if err := json.Unmarshal(match[1], &p); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(match[1], &p))
 	var actions []string
 	for _, s := range p.Statement {
 		actions = append(actions, s.Action...)

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	streamtypes "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -23,24 +24,18 @@ func TestRecordIsFound(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	client, table := dynamodbtest.Client(t), dynamotest.Table(t)
-	updated, err := client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
+	updated := check.Got(client.UpdateTable(t.Context(), &dynamodb.UpdateTableInput{
 		TableName: &table, StreamSpecification: &types.StreamSpecification{
 			StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	stream := aws.ToString(updated.TableDescription.LatestStreamArn)
 	for _, sk := range []string{"msg#1", "msg#2", "msg#3"} {
-		_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{
+		check.Got(client.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: &table, Item: map[string]types.AttributeValue{
 				"pk": &types.AttributeValueMemberS{Value: "user#ann"}, "sk": &types.AttributeValueMemberS{Value: sk},
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	for sk, sequence := range sequences(t, stream) {
 		code, out, problems := play(t, "record", "-stream", stream, "-sequence", sequence)
@@ -67,22 +62,14 @@ func sequences(t *testing.T, stream string) map[string]string {
 		Region: "us-east-1", BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)),
 		Credentials: dynamodbtest.Client(t).Options().Credentials,
 	})
-	described, err := client.DescribeStream(t.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &stream})
-	if err != nil {
-		t.Fatal(err)
-	}
+	described := check.Got(client.DescribeStream(t.Context(), &dynamodbstreams.DescribeStreamInput{StreamArn: &stream}))(t)
 	out := map[string]string{}
 	for _, shard := range described.StreamDescription.Shards {
-		iterator, err := client.GetShardIterator(t.Context(), &dynamodbstreams.GetShardIteratorInput{
+		iterator := check.Got(client.GetShardIterator(t.Context(), &dynamodbstreams.GetShardIteratorInput{
 			StreamArn: &stream, ShardId: shard.ShardId, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := client.GetRecords(t.Context(), &dynamodbstreams.GetRecordsInput{ShardIterator: iterator.ShardIterator})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		got := check.Got(client.GetRecords(t.Context(),
+			&dynamodbstreams.GetRecordsInput{ShardIterator: iterator.ShardIterator}))(t)
 		for _, r := range got.Records {
 			sk, _ := r.Dynamodb.Keys["sk"].(*streamtypes.AttributeValueMemberS)
 			out[sk.Value] = aws.ToString(r.Dynamodb.SequenceNumber)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/console"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // maxSize is the most that a visitor loads, compressed, in bytes.
@@ -23,12 +24,8 @@ func get(t *testing.T, method, path string) (answer *http.Response, body string,
 	console.Console{}.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody))
 	var compressed bytes.Buffer
 	out := gzip.NewWriter(&compressed)
-	if _, err := out.Write(w.Body.Bytes()); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(out.Write(w.Body.Bytes()))(t)
+	check.OK(t, out.Close())
 	return w.Result(), w.Body.String(), compressed.Len()
 }
 

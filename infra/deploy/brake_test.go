@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
@@ -38,9 +39,7 @@ func TestBrakes(t *testing.T) {
 		{"all", true, "", after},
 	} {
 		var out bytes.Buffer
-		if err := brake(t.Context(), stack, stack, deploymenttest.Name, c.what, c.isOff, &out); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, brake(t.Context(), stack, stack, deploymenttest.Name, c.what, c.isOff, &out))
 		if diff := cmp.Diff(c.want, stack.Concurrency); diff != "" || out.String() != c.says {
 			t.Errorf("%s, off %t: says %q, concurrency (-want +got)\n%s", c.what, c.isOff, &out, diff)
 		}

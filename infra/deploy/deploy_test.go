@@ -15,6 +15,7 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const ready = `[dev.global.parameters]
@@ -155,13 +156,8 @@ func problems(t *testing.T, config string, a fakeAccount, credentials bool,
 	path := filepath.Join(t.TempDir(), "samconfig.toml")
 	issuer := newIssuer(t)
 	config = strings.ReplaceAll(config, "https://tenant.auth0.com", issuer.URL)
-	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s, err := deployment.Open(path, "dev")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(config), 0o600))
+	s := check.Got(deployment.Open(path, "dev"))(t)
 	return strings.Join(of(t.Context(), issuer.Client(), s), "\n")
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // services are the services whose rights a type of resource needs, as policy.json writes them. Types of SAM become
@@ -43,10 +45,7 @@ func TestDeployersRights(t *testing.T) {
 	for _, path := range []string{
 		"template.yaml", "infra/alarms/template.yaml", "infra/alarms/release.yaml", "infra/dashboard/template.yaml",
 	} {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(os.ReadFile(filepath.Join(root, path)))(t)
 		for _, m := range resourceType.FindAllSubmatch(text, -1) {
 			of, known := services[string(m[1])]
 			if !known {
@@ -73,19 +72,14 @@ func TestDeployersRights(t *testing.T) {
 // grantedActions returns the actions that policy.json allows, by service.
 func grantedActions(t *testing.T) map[string][]string {
 	t.Helper()
-	text, err := os.ReadFile("policy.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile("policy.json"))(t)
 	var policy struct {
 		Statement []struct {
 			Effect           string
 			Action, Resource []string
 		}
 	}
-	if err := json.Unmarshal(text, &policy); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &policy))
 	var compact bytes.Buffer // white space does not count
 	if err := json.Compact(&compact, text); err != nil || compact.Len() > 10_240 {
 		t.Errorf("%v, %d bytes: an inline policy of a role has at most 10,240", err, compact.Len())

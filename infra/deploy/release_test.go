@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestReleaseNamesWhatRuns checks that the same code and settings are the same release, and that a change of either is
@@ -22,31 +21,21 @@ func TestReleaseNamesWhatRuns(t *testing.T) {
 	write := func(path, content string) {
 		t.Helper()
 		path = filepath.Join(built, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		check.OK(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	write("CoachFunction/bootstrap", "code")
 	isUrgent, salt := false, ""
 	name := func(given map[string]string) string {
 		t.Helper()
 		var out bytes.Buffer
-		if err := release(&out, built, deployment.Stage{Given: given}, isUrgent, salt); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, release(&out, built, deployment.Stage{Given: given}, isUrgent, salt))
 		values := map[string]string{}
-		if err := json.Unmarshal(out.Bytes(), &values); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(out.Bytes(), &values))
 		want := maps.Clone(given)
 		want["Release"], want["PreviousTableName"], want["AlarmTopicArn"] = values["Release"], "", ""
 		want["GradualReleases"] = map[bool]string{true: "false", false: "true"}[isUrgent]
-		if diff := cmp.Diff(want, values); diff != "" {
-			t.Errorf("the values (-want +got)\n%s", diff)
-		}
+		check.Same(t, want, values, "the values")
 		return values["Release"]
 	}
 	given := map[string]string{

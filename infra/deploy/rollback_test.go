@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestRollbackKeepsTools runs make rollback in a clone whose tools are installed. They must not be installed again: the
@@ -21,20 +23,13 @@ func TestRollbackKeepsTools(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Got(filepath.Abs(filepath.Join("..", "..")))(t)
 	if out, err := run("git", "clone", "--quiet", root, "."); err != nil {
 		t.Fatal(out)
 	}
 	stamp := filepath.Join(clone, ".cache", "venv", ".stamp")
-	if err := os.MkdirAll(filepath.Dir(stamp), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(stamp, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.MkdirAll(filepath.Dir(stamp), 0o755))
+	check.OK(t, os.WriteFile(stamp, nil, 0o600))
 	out, err := run("make", "rollback", "TO=HEAD")
 	if err == nil || !strings.Contains(out, "there are no AWS credentials") || strings.Contains(out, "installing") {
 		t.Errorf("make rollback did not go straight to the deployment with the installed tools: %s", out)

@@ -8,14 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func load(t *testing.T, config, stage string) Stage {
 	t.Helper()
-	s, err := Load(throughline.Template, []byte(config), stage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Got(Load(throughline.Template, []byte(config), stage))(t)
 	return s
 }
 
@@ -51,9 +50,7 @@ func TestStage(t *testing.T) {
 		{"BackgroundConcurrency", "app-memory-remember", -1},
 		{"BackgroundConcurrency", "app-memory-summarize", -1},
 	}
-	if diff := cmp.Diff(want, s.Reservations()); diff != "" {
-		t.Errorf("reservations (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, s.Reservations(), "reservations")
 	before, list, _ := strings.Cut(whole, "[\n")
 	list, _, _ = strings.Cut(list, "]")
 	one := before + `"` + strings.Join(strings.FieldsFunc(list, func(r rune) bool {
@@ -146,10 +143,7 @@ func TestEveryRequiredParameterIsExplained(t *testing.T) {
 // TestExampleConfiguration expects that the project's own samconfig.toml is complete but for the values of its owner.
 func TestExampleConfiguration(t *testing.T) {
 	t.Parallel()
-	config, err := os.ReadFile("../../samconfig.toml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := check.Got(os.ReadFile("../../samconfig.toml"))(t)
 	for _, stage := range []string{"dev", "prod"} {
 		for _, p := range load(t, string(config), stage).Problems() {
 			if !strings.Contains(p, "is the example's value") && !strings.HasPrefix(p, `account = ""`) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 )
 
@@ -62,10 +63,7 @@ func TestUpdatesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	const config = "[prod.global.parameters]\nstack_name = \"throughline\"\nregion = \"us-east-1\"\n" +
 		"[prod.deploy.parameters]\ns3_bucket = \"own\"\ns3_prefix = \"folder\"\n"
-	own, err := deployment.Load(throughline.Template, []byte(config), "prod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Got(deployment.Load(throughline.Template, []byte(config), "prod"))(t)
 	for _, c := range []struct {
 		name, says string
 		change     func(*deployment.Updater)

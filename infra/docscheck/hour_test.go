@@ -19,6 +19,7 @@ import (
 
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A part is a piece of a page that has to be there: a block of a kind, with some words.
@@ -74,10 +75,7 @@ func ownIssuer(t *testing.T) {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	own, err := issuer.New(server.URL, "", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Got(issuer.New(server.URL, "", time.Now))(t)
 	own.Register(mux)
 	list := steps(t, "docs/issuers.md")
 	start := slices.IndexFunc(list, func(s step) bool { return strings.Contains(s.commands.text, "JWT_ISSUER=") })
@@ -88,19 +86,11 @@ func ownIssuer(t *testing.T) {
 		Replace(list[start].commands.text)
 	stack := startWith(t, command, freeAddress(t), t.TempDir())
 	token, _, err := own.Mint(issuer.Claims{UserID: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for path, want := range map[string]int{"/v1/sessions": http.StatusOK, "/v1/preferences": http.StatusOK} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stack.base+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(http.NewRequestWithContext(t.Context(), http.MethodGet, stack.base+path, nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := check.Got(http.DefaultClient.Do(r))(t)
 		if answer.Body.Close(); answer.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, answer.StatusCode, want)
 		}
@@ -162,13 +152,8 @@ func startWith(t *testing.T, command, address, data string) *run {
 	shell.Dir, shell.Stderr, shell.SysProcAttr = root, os.Stderr, &syscall.SysProcAttr{Setpgid: true}
 	// A newcomer's shell runs in no make.
 	shell.Env = append(os.Environ(), "MAKEFLAGS=", "MAKELEVEL=", "PORT="+port, "DATA_DIR="+data)
-	stdout, err := shell.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := shell.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdout := check.Got(shell.StdoutPipe())(t)
+	check.OK(t, shell.Start())
 	r := &run{base: "http://" + address, shell: shell, ended: make(chan struct{})}
 	ready := make(chan bool, 1)
 	t.Cleanup(r.kill)
@@ -210,17 +195,9 @@ func restart(t *testing.T, stack *run, address, data string) {
 	console := exec.CommandContext(t.Context(), "node", "infra/console/tools/watch.mjs",
 		stack.base+"/#/tom/chats?left=log&right=coach", "/tom/timeline", "My left knee hurts when I squat.")
 	console.Dir, console.Stderr = root, os.Stderr
-	orders, err := console.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := console.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := console.Start(); err != nil {
-		t.Fatal(err)
-	}
+	orders := check.Got(console.StdinPipe())(t)
+	stdout := check.Got(console.StdoutPipe())(t)
+	check.OK(t, console.Start())
 	t.Cleanup(func() { _ = console.Wait() })
 	states := bufio.NewScanner(stdout)
 	expect := func(want string) {
@@ -239,19 +216,13 @@ func restart(t *testing.T, stack *run, address, data string) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := launch.FreeAddress()
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := check.Got(launch.FreeAddress())(t)
 	return address
 }
 
 // absolute returns a path of the repository as one that does not depend on the working directory.
 func absolute(t *testing.T, path string) string {
 	t.Helper()
-	result, err := filepath.Abs(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	result := check.Got(filepath.Abs(filepath.Join(root, path)))(t)
 	return result
 }

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var (
@@ -319,15 +321,12 @@ func readSources(t *testing.T) string {
 	t.Helper()
 	text := readPage(t, "Makefile")
 	for _, folder := range []string{"infra", "internal", "functions"} {
-		err := fs.WalkDir(os.DirFS(filepath.Join(root, folder)), ".", func(file string, _ fs.DirEntry, err error) error {
+		check.OK(t, fs.WalkDir(os.DirFS(filepath.Join(root, folder)), ".", func(file string, _ fs.DirEntry, err error) error {
 			if strings.HasSuffix(file, ".go") {
 				text += readPage(t, path.Join(folder, file))
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	return text
 }
@@ -341,10 +340,7 @@ type awsCall struct {
 // checkAWS checks services, operations and options by the service models of botocore, which the AWS CLI is made from.
 func checkAWS(t *testing.T, calls []awsCall) {
 	t.Helper()
-	input, err := json.Marshal(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := check.Got(json.Marshal(calls))(t)
 	python := exec.CommandContext(t.Context(), ".cache/venv/bin/python", "tools/awscalls.py", string(input))
 	python.Dir = root
 	if out, err := python.CombinedOutput(); err != nil || len(out) > 0 {

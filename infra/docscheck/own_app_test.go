@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // ownApp is the page that makes an app of one's own, with a stack that has its file.
@@ -22,9 +24,7 @@ func TestOwnApp(t *testing.T) {
 		t.Fatalf("%s does not show the file and how the stack is started with it", ownApp)
 	}
 	saved := filepath.Join(t.TempDir(), "app.yaml")
-	if err := os.WriteFile(saved, []byte(blocks[file].text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(saved, []byte(blocks[file].text), 0o600))
 	data := t.TempDir()
 	stack := startWith(t, strings.Replace(list[start].commands.text, "app.yaml", saved, 1), freeAddress(t), data)
 	runPage(t, stack.asShown(data), ownApp, list)

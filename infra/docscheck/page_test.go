@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const root = "../.."
@@ -38,7 +40,7 @@ func isForeign(path string) bool {
 func pages(t *testing.T) []string {
 	t.Helper()
 	var paths []string
-	err := fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
+	check.OK(t, fs.WalkDir(os.DirFS(root), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -48,10 +50,7 @@ func pages(t *testing.T) []string {
 			paths = append(paths, path)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths
 }
 
@@ -63,10 +62,7 @@ func hasOwnCheck(path string) bool {
 
 func readPage(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(filepath.Join(root, path)))(t)
 	return string(text)
 }
 

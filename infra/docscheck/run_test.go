@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // timeout is how long a page's commands may take together.
@@ -23,7 +24,7 @@ const timeout = 2 * time.Minute
 // what they print with what the pages show.
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	err := launch.With(t.Context(), nil, func(stack *launch.Stack) error {
+	check.OK(t, launch.With(t.Context(), nil, func(stack *launch.Stack) error {
 		t.Run("pages", func(t *testing.T) {
 			for _, path := range pages(t) {
 				list := steps(t, path)
@@ -37,10 +38,7 @@ func TestCommands(t *testing.T) {
 			}
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // runPage runs a page's blocks in one shell.
@@ -98,9 +96,7 @@ func saveClient(t *testing.T, folder string) {
 		t.Fatalf("bundle the client: %v\n%s", err, out)
 	}
 	named := filepath.Join(root, folder, "node_modules/@throughline/client/package.json")
-	if err := os.WriteFile(named, []byte(`{"exports":"./index.mjs"}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(named, []byte(`{"exports":"./index.mjs"}`), 0o600))
 }
 
 // saveProgram saves a program beside the libraries and returns the command that runs it, from the root as the working
@@ -117,9 +113,7 @@ func saveProgram(t *testing.T, b block, text string) string {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(folder) })
 	name := "main." + map[string]string{"go": "go", "js": "mjs", "python": "py"}[b.info[0]]
-	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	for _, client := range clients {
 		if strings.Contains(text, client.words) {
 			command = client.command
@@ -135,7 +129,7 @@ func saveProgram(t *testing.T, b block, text string) string {
 // TestForms checks the forms of prompts against the types of the providers' libraries.
 func TestForms(t *testing.T) {
 	t.Parallel()
-	err := launch.With(t.Context(), nil, func(stack *launch.Stack) error {
+	check.OK(t, launch.With(t.Context(), nil, func(stack *launch.Stack) error {
 		python := exec.CommandContext(t.Context(), sdk+"/bin/python", "tools/sdk/forms.py", stack.Base)
 		python.Dir = root
 		out, err := python.CombinedOutput()
@@ -143,10 +137,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%v\n%s", err, out)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // separator begins the output of a block.
@@ -157,9 +148,7 @@ func runShell(t *testing.T, stack *launch.Stack, list []step) ([]string, error) 
 	t.Helper()
 	home := t.TempDir()
 	// An answer that is an error makes curl fail, as it does not by itself.
-	if err := os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(home, ".curlrc"), []byte("fail-with-body\n"), 0o600))
 	script := "set -euo pipefail\n"
 	for _, s := range list {
 		commands := strings.ReplaceAll(s.commands.text, "localhost:8080", strings.TrimPrefix(stack.Base, "http://"))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // settingRow is a row of docs/settings.md: a name and the cells after it.
@@ -68,10 +69,7 @@ func compareVariables(t *testing.T, of reflect.Type, rows map[string][]string, w
 // parameterDefaults reads the template's parameters with their defaults, as the page writes them.
 func parameterDefaults(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "template.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(filepath.Join(root, "template.yaml")))(t)
 	_, rest, _ := strings.Cut(string(text), "\nParameters:\n")
 	defaults, name := map[string]string{}, ""
 	for line := range strings.Lines(rest) {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A checker checks the types of blocks: the ending of their files, its command, and a file that it reads beside them.
@@ -97,11 +99,7 @@ func saveTyped(t *testing.T, folder, path string, list map[string]checker) {
 		if language == "go" {
 			file = filepath.Join(folder, language, name, "main.go")
 		}
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		check.OK(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 }

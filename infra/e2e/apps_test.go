@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // scene is a step of examples/*/conversation.yaml: what the user says in one context, or asks in another one, and what
@@ -45,9 +46,7 @@ func TestExamplesOfApps(t *testing.T) {
 			t.Parallel()
 			stack := startStack(t, "APP="+file)
 			api, err := client.New(stack.Base).As(t.Context(), "ann")
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			for _, s := range readScenes(t, filepath.Join(filepath.Dir(file), "conversation.yaml")) {
 				s.play(t, api)
 			}
@@ -60,10 +59,7 @@ func TestExamplesOfApps(t *testing.T) {
 
 func readScenes(t *testing.T, file string) []scene {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(file))(t)
 	var scenes []scene
 	if err := yaml.Load(text, &scenes, yaml.WithKnownFields()); err != nil {
 		t.Fatalf("%s: %v", file, err)
@@ -135,13 +131,8 @@ func TestTypeOfSafety(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "app.yaml")
 	const app = "contexts: [{name: ward, label: Ward}]\n" +
 		"memoryTypes: [{name: PATIENT, means: the patient, safety: true}]\n"
-	if err := os.WriteFile(file, []byte(app), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	api, err := client.New(startStack(t, "APP="+file).Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(file, []byte(app), 0o600))
+	api := check.Got(client.New(startStack(t, "APP="+file).Base).As(t.Context(), "ann"))(t)
 	scene{In: "ward", Says: []string{"My name is Omar."}, Ends: true}.play(t, api)
 	eventually(t, 20*time.Second, "a pinned memory", func() bool {
 		known := memories(t, api)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/legacy"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestBackfillCallsNoModel copies an app's conversations while another user talks. No text of the copies reaches the
@@ -26,10 +27,7 @@ func TestBackfillCallsNoModel(t *testing.T) {
 		"OPENAI_EMBEDDING_BASE_URL="+model.URL+"/v1", "OPENAI_EMBEDDING_MODEL=text-embedding-3-small@1536")
 	m := newMigrationCase(t, stack, legacy.Table{Users: 5, Sessions: 26, Messages: 600, Seed: 9})
 	m.load()
-	live, err := client.New(stack.Base).As(t.Context(), "live")
-	if err != nil {
-		t.Fatal(err)
-	}
+	live := check.Got(client.New(stack.Base).As(t.Context(), "live"))(t)
 	open(t, live, "coach_conversation", "a")
 	do(t, live, http.MethodPost, "/v1/sessions/a/messages", userMessage("I sleep badly."), nil)
 	ended := make(chan error, 1)
@@ -43,9 +41,7 @@ func TestBackfillCallsNoModel(t *testing.T) {
 		do(t, live, http.MethodGet, "/v1/sessions/a", nil, &got)
 		return got.Summary != nil
 	})
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, <-ended)
 	settleStack(t, stack)
 	if model.live.Load() == 0 || model.copies.Load() > 0 {
 		t.Errorf("the model got %d texts of the live session and %d of the copies", model.live.Load(), model.copies.Load())
@@ -69,9 +65,7 @@ func startModel(t *testing.T) *countingModel {
 	var info struct{ OpenAIBaseURL string }
 	do(t, client.New(shared.Base), http.MethodGet, "/dev/info", nil, &info)
 	to, err := url.Parse(strings.TrimSuffix(info.OpenAIBaseURL, "/v1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	c, proxy := &countingModel{}, httputil.NewSingleHostReverseProxy(to)
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)

@@ -1,14 +1,12 @@
 package e2e_test
 
 import (
-	"errors"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestUserMessageIsStoredBeforeTheFirstToken reads the message through the API while the answer streams.
@@ -31,9 +29,7 @@ func TestUserMessageIsStoredBeforeTheFirstToken(t *testing.T) {
 		}
 		return got.read(e)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	stored := messages(t, api, "s")
 	if len(stored) != 2 || stored[1].MessageID != got.MessageID || stored[1].Content != got.Text ||
 		stored[1].Role != "assistant" {
@@ -83,77 +79,5 @@ func TestTurnsReuseThePromptOfTheTurnBefore(t *testing.T) {
 		if kept["cachedTokens"] != float64(got.Usage.CachedTokens) {
 			t.Errorf("the stored answer has the usage %v, done had %+v", kept, got.Usage)
 		}
-	}
-}
-
-func TestRepeatedRequestReplaysTheAnswer(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	first := talk(t, api, "s", tomorrow, client.Key("k"))
-	again := talk(t, api, "s", tomorrow, client.Key("k"))
-	if again.Text != first.Text || again.MessageID != first.MessageID || again.PromptID != first.PromptID ||
-		again.UserMessageID != first.UserMessageID || again.FinishReason != first.FinishReason {
-		t.Errorf("the repeat said %+v, want what the first said: %+v", again, first)
-	}
-	if n := len(messages(t, api, "s")); n != 2 {
-		t.Errorf("the session holds %d messages, want 2", n)
-	}
-	other := map[string]any{"sessionId": "s", "message": "something else"}
-	err := api.Chat(t.Context(), other, again.read, client.Key("k"))
-	wantProblem(t, err, 422, "idempotency_mismatch", "")
-}
-
-// TestOneOfManyEqualRequestsGenerates sends the same turn many times at once. One request generates; the others are
-// told to wait or get the stored answer.
-func TestOneOfManyEqualRequestsGenerates(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	var wait sync.WaitGroup
-	for range 10 {
-		wait.Go(func() {
-			var a answer
-			err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": tomorrow}, a.read, client.Key("k"))
-			if err != nil {
-				wantProblem(t, err, 409, "conflict", "")
-			} else if a.Last != "done" {
-				t.Errorf("a stream ended in %q", a.Last)
-			}
-		})
-	}
-	wait.Wait()
-	if n := len(messages(t, api, "s")); n != 2 {
-		t.Errorf("the session holds %d messages, want 2", n)
-	}
-}
-
-// TestAnswerIsStoredWholeWhenTheClientLeaves leaves after the first token.
-func TestAnswerIsStoredWholeWhenTheClientLeaves(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	errGone := errors.New("gone")
-	var seen answer
-	err := api.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, func(e client.Event) error {
-		if err := seen.read(e); err != nil {
-			return err
-		}
-		if e.Name == "token" {
-			return errGone
-		}
-		return nil
-	}, client.Key("k"))
-	if !errors.Is(err, errGone) {
-		t.Fatalf("the stream ended with %v before the client left", err)
-	}
-	eventually(t, 10*time.Second, "the stored answer", func() bool { return len(messages(t, api, "s")) == 2 })
-	whole := talk(t, api, "s", swap, client.Key("k"))
-	stored := messages(t, api, "s")
-	if len(stored) != 2 || stored[1].Content != whole.Text || stored[1].Metadata["interrupted"] != nil {
-		t.Errorf("the session holds %+v, want the whole answer once", stored)
-	}
-	if !strings.HasPrefix(whole.Text, seen.Text) || len(whole.Text) == len(seen.Text) {
-		t.Errorf("the client saw %q of %q, want a beginning of it", seen.Text, whole.Text)
 	}
 }

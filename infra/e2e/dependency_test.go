@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The tests here play the failures of dependencies that docs/operating.md lists: what the user sees meanwhile, which
@@ -206,6 +207,12 @@ func TestModelAtItsLimits(t *testing.T) {
 	if a := o.chat("Do I sleep badly?"); a.Last != "done" {
 		t.Errorf("after it the answer ends in %s %s", a.Last, a.Problem)
 	}
+	v.chat.Store(v.after(2 * time.Second))
+	if a := o.chat("Are you slow?"); a.Last != "done" {
+		t.Errorf("by a slow model the answer ends in %s %s", a.Last, a.Problem)
+	}
+	o.moves("first-token-slow", "coach FirstToken", 2_000)
+	v.chat.Store(nil)
 	o.isWhole("I sleep badly.")
 }
 
@@ -218,6 +225,7 @@ func TestModelDown(t *testing.T) {
 		t.Errorf("without a model the answer ends in %s %s", a.Last, a.Problem)
 	}
 	o.moves("answers-burn-slow", "coach AnswersFailed", 0)
+	o.moves("release-answers", "coach AnswersFailed", 0) // a release with this effect goes back
 	o.moves("model-failing", "summarize ModelFailures", 0)
 	o.moves("work-uncovered", "summarize OldestUncovered", 2_000)
 	v.chat.Store(nil)
@@ -254,15 +262,10 @@ func TestIssuerDown(t *testing.T) {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	own, err := issuer.New(server.URL, "", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := check.Got(issuer.New(server.URL, "", time.Now))(t)
 	own.Register(mux)
 	token, _, err := own.Mint(issuer.Claims{UserID: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	environment := []string{"JWT_ISSUER=" + server.URL, "JWT_AUDIENCE=" + issuer.Audience}
 	o := newOutage(t, environment...)
 	o.ann = client.New(o.stack.Base).WithToken(token)
@@ -310,9 +313,7 @@ func TestPoisonedRecord(t *testing.T) {
 		"pk": &types.AttributeValueMemberS{Value: "user#ann"},
 		"sk": &types.AttributeValueMemberS{Value: sk[:len(sk)-1] + last}, // at the key of a message, and none
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	say(t, o.ann, "s", "My elbow is fine.")
 	o.moves("poison-records", "remember PoisonRecords", 0)
 	o.isWhole("My elbow is fine.")

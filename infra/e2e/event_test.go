@@ -17,6 +17,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // delivered is an event as a target of the bus gets it.
@@ -31,20 +32,13 @@ type delivered struct {
 func eventsOf(t *testing.T, stack *launch.Stack, after string) (out []delivered) {
 	t.Helper()
 	settleStack(t, stack)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, stack.Base+"/dev/events?after="+after, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := check.Got(http.NewRequestWithContext(t.Context(), http.MethodGet, stack.Base+"/dev/events?after="+after,
+		nil))(t)
+	response := check.Got(http.DefaultClient.Do(request))(t)
 	defer response.Body.Close()
 	for d := json.NewDecoder(response.Body); d.More(); {
 		var e delivered
-		if err := d.Decode(&e); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, d.Decode(&e))
 		out = append(out, e)
 	}
 	return out
@@ -60,9 +54,7 @@ func schemas(t *testing.T) map[string]*jsonschema.Resolved {
 	out := map[string]*jsonschema.Resolved{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var schema jsonschema.Schema
 		if err := json.Unmarshal(text, &schema); err != nil {
 			t.Fatalf("%s: %v", file, err)
@@ -109,10 +101,7 @@ func TestEvents(t *testing.T) {
 		t.Run(fmt.Sprint(content), func(t *testing.T) {
 			t.Parallel()
 			stack := startStack(t, fmt.Sprint("EVENT_CONTENT=", content))
-			api, err := client.New(stack.Base).As(t.Context(), "ann")
-			if err != nil {
-				t.Fatal(err)
-			}
+			api := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 			playEvents(t, api)
 			before := eventsOf(t, stack, "")
 			do(t, client.New(stack.Base), http.MethodPost, "/dev/redeliver", nil, nil)
@@ -178,10 +167,7 @@ func TestNoEventIsLostInAnOutage(t *testing.T) {
 	t.Parallel()
 	stack := startStack(t)
 	as := func(user string) *client.Client {
-		api, err := client.New(stack.Base).As(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		api := check.Got(client.New(stack.Base).As(t.Context(), user))(t)
 		return api
 	}
 	ann, bob := as("ann"), as("bob")
@@ -203,7 +189,5 @@ func TestNoEventIsLostInAnOutage(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{"ann memory.added", "ann session.created", "ann turn.finished", "bob user.erased"}
-	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
-		t.Errorf("events after the outage (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, slices.Compact(got), "events after the outage")
 }

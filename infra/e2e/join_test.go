@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestJoinAnswer joins an answer while the model is slow. The one who joins gets the chunks of the first stream,
@@ -16,26 +17,17 @@ import (
 func TestJoinAnswer(t *testing.T) {
 	t.Parallel()
 	stack := startStack(t)
-	ann, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ann := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 	open(t, ann, "coach_conversation", "s")
 	do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", object{"openai": object{"latencyMs": 4_000}}, nil)
 	call := func(user, method, path, body string) *http.Response {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, stack.Base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(http.NewRequestWithContext(t.Context(), method, stack.Base+path, strings.NewReader(body)))(t)
 		r.Header.Set("Authorization", "Bearer "+mintToken(t, stack, user))
 		if body != "" {
 			r.Header.Set("Content-Type", "application/json")
 		}
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := check.Got(http.DefaultClient.Do(r))(t)
 		t.Cleanup(func() { answer.Body.Close() })
 		return answer
 	}
@@ -55,14 +47,8 @@ func TestJoinAnswer(t *testing.T) {
 	if other := call("bob", "GET", "/v1/chat/s/stream", ""); other.StatusCode != 404 {
 		t.Errorf("another user joins: %d", other.StatusCode)
 	}
-	rest, err := io.ReadAll(begun)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := io.ReadAll(joined.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rest := check.Got(io.ReadAll(begun))(t)
+	all := check.Got(io.ReadAll(joined.Body))(t)
 	if want, got := words(line+string(rest)), words(string(all)); want != got || !strings.Contains(want, `"finish"`) {
 		t.Errorf("the first stream\n%s\nthe one that was joined\n%s", want, got)
 	}

@@ -13,22 +13,17 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestStopWhileAnswering expects a clean exit within 5 s and no process left behind.
 func TestStopWhileAnswering(t *testing.T) {
-	stack, err := launch.Start(t.Context(), program, os.Stderr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stack := check.Got(launch.Start(t.Context(), program, os.Stderr))(t)
 	children := childrenOf(t, stack.PID())
 	if len(children) == 0 {
 		t.Fatal("the stack has no child process: DynamoDB Local is one")
 	}
-	api, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 	open(t, api, "coach_conversation", "s")
 	started := make(chan struct{})
 	ended := make(chan struct{})
@@ -61,10 +56,7 @@ func TestStopWhileAnswering(t *testing.T) {
 
 func childrenOf(t *testing.T, pid int) []string {
 	t.Helper()
-	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := check.Got(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid)))(t)
 	var children []string
 	for _, list := range lists {
 		raw, err := os.ReadFile(list)
@@ -79,10 +71,7 @@ func childrenOf(t *testing.T, pid int) []string {
 // TestStartFailuresAreOneLine starts the stack where it cannot run.
 func TestStartFailuresAreOneLine(t *testing.T) {
 	t.Parallel()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := check.Got(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	port := fmt.Sprint(taken.Addr().(*net.TCPAddr).Port)
 	empty := t.TempDir()

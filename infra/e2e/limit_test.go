@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // refused returns how long a request that is past a limit has to wait. It fails unless err says that it is.
@@ -28,10 +29,7 @@ func TestLimitsOfAUser(t *testing.T) {
 	stack := startStack(t, "REQUESTS_PER_MINUTE=100", "ANSWERS_AT_ONCE=1")
 	users := map[string]*client.Client{}
 	for _, user := range []string{"ann", "bob"} {
-		api, err := client.New(stack.Base).As(t.Context(), user)
-		if err != nil {
-			t.Fatal(err)
-		}
+		api := check.Got(client.New(stack.Base).As(t.Context(), user))(t)
 		open(t, api, "coach_conversation", "s")
 		open(t, api, "coach_conversation", "other")
 		users[user] = api

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/infra/local/collector"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // program is the path of the local stack, which is built once. shared is a running stack that the tests share; each
@@ -60,10 +61,7 @@ var users atomic.Int64
 func newUser(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
 	name := "user-" + strconv.FormatInt(users.Add(1), 10) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	api, err := client.New(shared.Base).As(t.Context(), name, scopes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(shared.Base).As(t.Context(), name, scopes...))(t)
 	return api
 }
 
@@ -78,10 +76,7 @@ func do(t *testing.T, api *client.Client, method, path string, in, out any, head
 // startStack starts a stack for one test.
 func startStack(t *testing.T, environment ...string) *launch.Stack {
 	t.Helper()
-	stack, err := launch.Start(t.Context(), program, os.Stderr, environment...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stack := check.Got(launch.Start(t.Context(), program, os.Stderr, environment...))(t)
 	t.Cleanup(func() {
 		if err := stack.Stop(); err != nil {
 			t.Errorf("stop: %v", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type item = map[string]types.AttributeValue
@@ -28,9 +29,7 @@ func (m *migrationCase) engine() *dynamodb.Client {
 // load writes the app's table.
 func (m *migrationCase) load() {
 	m.Helper()
-	if err := m.table.Load(m.Context(), m.engine(), m.name); err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, m.table.Load(m.Context(), m.engine(), m.name))
 }
 
 // arrive has the app put new records, as it does at any time. Each is served at once.
@@ -41,9 +40,7 @@ func (m *migrationCase) arrive(x *traffic) {
 		if n == len(x.sessions) {
 			m.Fatal("too many arrivals")
 		}
-		if err := legacy.Write(m.Context(), m.engine(), m.name, []item{m.table.Session(n).Item}); err != nil {
-			m.Fatal(err)
-		}
+		check.OK(m, legacy.Write(m.Context(), m.engine(), m.name, []item{m.table.Session(n).Item}))
 		if err := x.check(m.Context(), n); err != nil {
 			m.Errorf("a record that the app has just put: %v", err)
 		}
@@ -58,10 +55,7 @@ func (m *migrationCase) scan(each func(item)) {
 		TableName: &m.name, ConsistentRead: aws.Bool(true), Limit: aws.Int32(table.ScanItems),
 	})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(m.Context())
-		if err != nil {
-			m.Fatal(err)
-		}
+		page := check.Got(pages.NextPage(m.Context()))(m)
 		for _, it := range page.Items {
 			each(it)
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/throughline/throughline/infra/legacy"
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/statemachine"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The size of TestMigration. "make soak MIGRATED=400000" has a table of 400,000 messages and 50 kills.
@@ -66,9 +67,7 @@ func TestMigration(t *testing.T) {
 	x.large.Store(true)
 	m.segments("cleanup", nil)
 	m.done("cleanup")
-	if err := x.stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, x.stop())
 	if err := x.checkAll(t.Context(), 4); err != nil {
 		t.Error(err)
 	}
@@ -103,10 +102,7 @@ func newMigrationCase(t *testing.T, stack *launch.Stack, table legacy.Table) *mi
 		Functions                                   map[string]string
 	}
 	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
-	engine, err := faults.Proxy(info.DynamoDBEndpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(faults.Proxy(info.DynamoDBEndpoint))(t)
 	dynamodb := httptest.NewServer(engine)
 	t.Cleanup(dynamodb.Close)
 	return &migrationCase{
@@ -131,11 +127,8 @@ type moved struct {
 // startMachine starts the state machine with the stack's own function.
 func (m *migrationCase) startMachine() {
 	m.Helper()
-	engine, err := statemachine.Start(m.Context(), m.lambda,
-		"arn:aws:lambda:us-east-1:123456789012:function:"+m.function)
-	if err != nil {
-		m.Fatal(err)
-	}
+	engine := check.Got(statemachine.Start(m.Context(), m.lambda,
+		"arn:aws:lambda:us-east-1:123456789012:function:"+m.function))(m)
 	m.machine = engine
 	m.Cleanup(func() {
 		if err := engine.Stop(); err != nil {
@@ -211,10 +204,7 @@ func (m *migrationCase) verify() {
 // call calls the function until the action is done.
 func (m *migrationCase) call(in step) moved {
 	m.Helper()
-	got, err := m.run(m.Context(), in)
-	if err != nil {
-		m.Fatal(err)
-	}
+	got := check.Got(m.run(m.Context(), in))(m)
 	return got
 }
 
@@ -242,9 +232,7 @@ func (m *migrationCase) segments(action string, more step) {
 			return err
 		})
 	}
-	if err := group.Wait(); err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, group.Wait())
 }
 
 // unavailable is the code of a store that is too busy. The call can be made again, as the state machine does.
@@ -325,9 +313,7 @@ func (m *migrationCase) backfill(kills int) {
 			}
 		})
 	}
-	if err := group.Wait(); err != nil {
-		m.Fatal(err)
-	}
+	check.OK(m, group.Wait())
 }
 
 // process runs one process for a segment, and reports whether it came to its end. While kills are left it kills the

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // tenant is a user of a stack of the test's own, with a secret that the user's messages hold.
@@ -22,10 +22,7 @@ type tenant struct {
 
 func newTenant(t *testing.T, stack *launch.Stack, name string) tenant {
 	t.Helper()
-	api, err := client.New(stack.Base).As(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(t.Context(), name))(t)
 	open(t, api, "coach_conversation", "s")
 	return tenant{api, name, "pebble" + strings.ReplaceAll(name, ".", "dot")}
 }
@@ -73,18 +70,9 @@ func settleStack(t *testing.T, stack *launch.Stack) {
 // vectorCounts returns the number of vectors in each namespace of an index.
 func vectorCounts(t *testing.T, host string) map[string]int {
 	t.Helper()
-	service, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := service.Index(pinecone.NewIndexConnParams{Host: host})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stats, err := index.DescribeIndexStats(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := check.Got(pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"}))(t)
+	index := check.Got(service.Index(pinecone.NewIndexConnParams{Host: host}))(t)
+	stats := check.Got(index.DescribeIndexStats(t.Context()))(t)
 	counts := map[string]int{}
 	for name, ns := range stats.Namespaces {
 		if ns.VectorCount > 0 {
@@ -163,7 +151,5 @@ func TestUsersWithoutRoomHoldNobodyUp(t *testing.T) {
 	settleStack(t, stack)
 	tenants[0].finds(t, 4)
 	tenants[1].finds(t, 4)
-	if diff := cmp.Diff(map[string]int{"ann": 5, "bob": 5}, vectorCounts(t, pineconeHost(t, stack))); diff != "" {
-		t.Errorf("vectors (-want +got)\n%s", diff)
-	}
+	check.Same(t, map[string]int{"ann": 5, "bob": 5}, vectorCounts(t, pineconeHost(t, stack)), "vectors")
 }

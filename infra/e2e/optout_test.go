@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // secrets are the words that the user says in one session of each context.
@@ -83,10 +84,7 @@ func readAll(t *testing.T, api *client.Client) map[string]string {
 	read := func(reader, path string, body map[string]any) {
 		var answer any
 		do(t, api, http.MethodPost, path, body, &answer)
-		text, err := json.Marshal(answer)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(json.Marshal(answer))(t)
 		shown[reader] = string(text)
 	}
 	read(":recall", "/v1/recall", map[string]any{"query": query, "limit": 50})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // measured are the metrics that a stack has written, by function and name, such as "coach AnswersFailed".
@@ -19,10 +20,7 @@ type measured struct{ sum, most map[string]float64 }
 
 func readMetrics(t *testing.T, path string) measured {
 	t.Helper()
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Got(os.ReadFile(path))(t)
 	out := measured{map[string]float64{}, map[string]float64{}}
 	for line := range bytes.Lines(raw) {
 		values := map[string]any{}
@@ -51,10 +49,7 @@ func alarmMetrics(t *testing.T, alarm string) map[string]bool {
 	t.Helper()
 	var raw []byte
 	for _, path := range []string{"../alarms/template.yaml", "../alarms/release.yaml"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(os.ReadFile(path))(t)
 		raw = append(raw, text...)
 	}
 	_, rest, found := strings.Cut(string(raw), "AlarmName: !Sub ${Prefix}-"+alarm+"\n")
@@ -67,63 +62,6 @@ func alarmMetrics(t *testing.T, alarm string) map[string]bool {
 		t.Fatalf("the alarm %s reads no metric", alarm)
 	}
 	return metrics
-}
-
-// TestOutagesMoveTheAlarms plays outages, and expects that the metrics move which the alarms read.
-func TestOutagesMoveTheAlarms(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "metrics")
-	stack := startStack(t, "METRICS_FILE="+path, "TRIGGERS=messages=20,idle=1s,sweep=1s")
-	ann, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
-	open(t, ann, "coach_conversation", "s")
-	talk(t, ann, "s", "My knee hurts.")
-	moves := func(alarm, metric string, above float64) {
-		t.Helper()
-		if !alarmMetrics(t, alarm)[metric] {
-			t.Errorf("the alarm %s does not read %s", alarm, metric)
-		}
-		eventually(t, 20*time.Second, alarm+": "+metric, func() bool { return readMetrics(t, path).most[metric] > above })
-	}
-	faults := func(service string, settings object) {
-		t.Helper()
-		do(t, client.New(stack.Base), http.MethodPost, "/dev/faults", object{service: settings}, nil)
-	}
-	eventually(t, 20*time.Second, "a whole answer", func() bool {
-		m := readMetrics(t, path)
-		return m.sum["coach AnswersDone"] == 1 && m.most["coach FirstToken"] > 0 && m.sum["coach ModelCalls"] == 1
-	})
-	if m := readMetrics(t, path); m.sum["coach AnswersFailed"] != 0 || m.sum["coach ModelFailures"] != 0 {
-		t.Errorf("before the outage: %v", m.sum)
-	}
-
-	faults("openai", object{"errorRate": 1})
-	var a answer
-	if err := ann.Chat(t.Context(), object{"sessionId": "s", "message": "And now?"}, a.read); err != nil {
-		t.Fatal(err)
-	}
-	if a.Last != "error" || !strings.Contains(a.Problem, `"code":"unavailable"`) {
-		t.Errorf("without a model the answer ends in %s, %s", a.Last, a.Problem)
-	}
-	moves("answers-burn-fast", "coach AnswersFailed", 0)
-	moves("answers-burn-slow", "coach AnswersFailed", 0)
-	moves("release-answers", "coach AnswersFailed", 0) // a release with this effect goes back
-	moves("model-failing", "coach ModelFailures", 0)
-	moves("model-failing", "summarize ModelFailures", 0)
-	moves("embedding-failing", "remember EmbeddingFailures", 0)
-	moves("work-uncovered", "summarize OldestUncovered", 2_000)
-	faults("openai", object{})
-
-	faults("pinecone", object{"errorRate": 1})
-	say(t, ann, "s", "My knee is better.")
-	moves("vector-failing", "remember VectorFailures", 0)
-	faults("pinecone", object{})
-
-	faults("openai", object{"latencyMs": 2_000})
-	talk(t, ann, "s", "Are you slow?")
-	moves("first-token-slow", "coach FirstToken", 2_000)
 }
 
 // TestCanarySeesAnOutage has an outage of the model with nobody there. The daily quota does not bind the canary, and
@@ -151,10 +89,7 @@ func TestCanarySeesAnOutage(t *testing.T) {
 	faults(object{})
 	before := readMetrics(t, path).sum[done]
 	eventually(t, 30*time.Second, "whole turns again", func() bool { return readMetrics(t, path).sum[done] > before })
-	canary, err := client.New(stack.Base).As(t.Context(), "throughline:canary")
-	if err != nil {
-		t.Fatal(err)
-	}
+	canary := check.Got(client.New(stack.Base).As(t.Context(), "throughline:canary"))(t)
 	eventually(t, 30*time.Second, "a moment without a session", func() bool {
 		var list struct{ Items []object }
 		do(t, canary, http.MethodGet, "/v1/sessions", nil, &list)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestDailyTokens has users who may spend a few answers' tokens a day. When they are spent, the chat is refused until
@@ -15,10 +16,7 @@ import (
 func TestDailyTokens(t *testing.T) {
 	t.Parallel()
 	stack := startStack(t, "DAILY_TOKENS=2000", "TRIGGERS=messages=4,idle=10s,sweep=1s")
-	ann, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ann := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 	open(t, ann, "coach_conversation", "s")
 	var problem *client.Problem
 	answered := 0
@@ -58,9 +56,7 @@ func TestDailyTokens(t *testing.T) {
 		return session.Summary != nil
 	})
 	bob, err := client.New(stack.Base).As(t.Context(), "bob")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	open(t, bob, "coach_conversation", "s")
 	talk(t, bob, "s", swap)
 	// What a user has spent is counted for the day, whatever becomes of the records.
@@ -73,15 +69,11 @@ func TestDailyTokens(t *testing.T) {
 // TestAnswerTokens limits the length of an answer. It ends at the limit, and is stored as the user saw it.
 func TestAnswerTokens(t *testing.T) {
 	t.Parallel()
-	ann, err := client.New(startStack(t, "ANSWER_TOKENS=20", "OPENAI_CHAT_EFFORT=none").Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ann := check.Got(client.New(startStack(t, "ANSWER_TOKENS=20", "OPENAI_CHAT_EFFORT=none").Base).As(t.Context(),
+		"ann"))(t)
 	open(t, ann, "coach_conversation", "s")
 	var a answer
-	if err := ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, a.read); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, ann.Chat(t.Context(), map[string]any{"sessionId": "s", "message": swap}, a.read))
 	stored := messages(t, ann, "s")
 	if a.Last != "done" || a.FinishReason != "length" || len(stored) != 2 || stored[1].Content != a.Text ||
 		len(strings.Fields(a.Text)) > 20 {

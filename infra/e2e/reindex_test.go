@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
@@ -22,21 +23,15 @@ func TestReindex(t *testing.T) {
 	data, next := "DATA_DIR="+t.TempDir(), pineconetest.Host(t, 256)
 	names := "PINECONE_NEXT_INDEX=" + next + ",text-embedding-3-large@256,1"
 	before, err := launch.Start(t.Context(), program, t.Output(), data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	old, young := newTenant(t, before, "old"), newTenant(t, before, "young")
 	old.tell(t)
 	young.tell(t)
 	settleStack(t, before)
 	restart := func(stack *launch.Stack, environment ...string) *launch.Stack {
-		if err := stack.Stop(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, stack.Stop())
 		started, err := launch.Start(t.Context(), program, t.Output(), append(environment, data)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, one := range []*tenant{&old, &young} {
 			if one.api, err = client.New(started.Base).As(t.Context(), one.name); err != nil {
 				t.Fatal(err)
@@ -47,9 +42,7 @@ func TestReindex(t *testing.T) {
 
 	stack := restart(before, names)
 	fill := reindexCommand(t, stack, names)
-	if err := fill.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, fill.Start())
 	filled := make(chan error, 1)
 	go func() { filled <- fill.Wait() }()
 	const mostSaid = 10
@@ -103,10 +96,7 @@ func TestReindex(t *testing.T) {
 // reindexCommand returns the command of an operator with the environment of a stack's functions.
 func reindexCommand(t *testing.T, stack *launch.Stack, environment ...string) *exec.Cmd {
 	t.Helper()
-	root, err := launch.ModuleRoot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := check.Got(launch.ModuleRoot(t.Context()))(t)
 	program := filepath.Join(t.TempDir(), "throughline")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./infra/cli")
 	build.Dir, build.Env = root, launch.BuildEnv()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // spineTexts returns what a prompt has of the coach's spine and the user summary, and the user's own view of the
@@ -46,10 +47,7 @@ func hasAll(text string, words ...string) bool {
 func TestSpine(t *testing.T) {
 	t.Parallel()
 	stack := startStack(t, "TRIGGERS=messages=20,idle=1s,sweep=1s")
-	api, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 	for _, s := range []struct{ id, appContext, said string }{
 		{"marzipan", "coach_conversation", "I finished the marzipan race in Lisbon."},
 		{"pomelo", "program_designer", "I benched 90 kg with the pomelo grip."},

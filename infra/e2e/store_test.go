@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // userMessage is the body of an append of one user message.
@@ -33,67 +30,6 @@ type appended struct {
 	Session struct {
 		MessageCount  int
 		LastMessageAt string
-	}
-}
-
-// TestRepeatedAppendsStoreOneMessage sends the same append fifty times at once and expects fifty equal answers.
-func TestRepeatedAppendsStoreOneMessage(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	answers := make([]appended, 50)
-	var wait sync.WaitGroup
-	for i := range answers {
-		wait.Go(func() {
-			err := api.Do(t.Context(), http.MethodPost, messagesPath, userMessage("once"), &answers[i], client.Key("k"))
-			if err != nil {
-				t.Errorf("append %d: %v", i, err)
-			}
-		})
-	}
-	wait.Wait()
-	for i, a := range answers {
-		if diff := cmp.Diff(answers[0], a); diff != "" {
-			t.Fatalf("answer %d differs from the first:\n%s", i, diff)
-		}
-	}
-	if n := len(messages(t, api, "s")); n != 1 {
-		t.Errorf("the session holds %d messages, want 1", n)
-	}
-}
-
-// TestManyWritersAppendToOneSession expects that nothing fails and that no message is lost, doubled or reordered.
-func TestManyWritersAppendToOneSession(t *testing.T) {
-	t.Parallel()
-	const writers, each = 20, 20
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	var wait sync.WaitGroup
-	for w := range writers {
-		wait.Go(func() {
-			for i := range each {
-				message := userMessage(fmt.Sprintf("%d %d", w, i))
-				if err := api.Do(t.Context(), http.MethodPost, messagesPath, message, nil); err != nil {
-					t.Errorf("writer %d, message %d: %v", w, i, err)
-				}
-			}
-		})
-	}
-	wait.Wait()
-	all := readPages(t, api, messagesPath+"?limit=37")
-	if len(all) != writers*each {
-		t.Fatalf("%d messages, want %d", len(all), writers*each)
-	}
-	next := make([]int, writers)
-	for i, m := range all {
-		if m.Seq != i+1 || i > 0 && m.Timestamp <= all[i-1].Timestamp {
-			t.Fatalf("message %d has seq %d and time %s after %s", i, m.Seq, m.Timestamp, all[max(i-1, 0)].Timestamp)
-		}
-		var w, n int
-		if _, err := fmt.Sscan(m.Content, &w, &n); err != nil || n != next[w] {
-			t.Fatalf("writer %d's message %d comes where %d should (%v)", w, n, next[w], err)
-		}
-		next[w]++
 	}
 }
 
@@ -121,54 +57,6 @@ func readPages(t *testing.T, api *client.Client, path string) []listed {
 		if cursor = list.NextCursor; cursor == "" {
 			return all
 		}
-	}
-}
-
-// TestContentIsStoredExactly stores what is hard to store in a text.
-func TestContentIsStoredExactly(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	contents := []string{
-		"👩🏽‍🚀 family 👨‍👩‍👧‍👦 flag 🏴‍☠️", "e\u0301 \u1e9b\u0323", "שלום \u202e abc \u202c",
-		"a\u0000b\x01\x1f\x7f", "\u2028\ufeff\uffff",
-		strings.Repeat("ä", 128<<10), " \t\n ",
-	}
-	for _, c := range contents {
-		do(t, api, http.MethodPost, messagesPath, userMessage(c), nil)
-	}
-	for i, m := range messages(t, api, "s") {
-		if m.Content != contents[i] {
-			t.Errorf("content %d came back as %.40q", i, m.Content)
-		}
-	}
-}
-
-// TestIndexLagHidesNothing makes the local indexes lag five seconds. An acknowledged message is in the next read and in
-// the next prompt.
-func TestIndexLagHidesNothing(t *testing.T) {
-	api := newUser(t)
-	setFaults(t, map[string]any{"dynamodb": map[string]any{"indexLagMs": 5000}})
-	open(t, api, "coach_conversation", "s")
-	for i := range 3 {
-		do(t, api, http.MethodPost, messagesPath, userMessage(fmt.Sprint("word", i)), nil)
-		if got := messages(t, api, "s"); len(got) != i+1 {
-			t.Fatalf("after %d appends the session shows %d messages", i+1, len(got))
-		}
-	}
-	said := 0
-	for _, m := range buildPrompt(t, api, "s", "and now?").Messages {
-		if m.Role == "user" {
-			said++
-		}
-	}
-	if said != 4 {
-		t.Errorf("the prompt has %d messages of the user, want three and the current one", said)
-	}
-	middle := messages(t, api, "s")[1].MessageID
-	do(t, api, http.MethodDelete, messagesPath+"/"+url.PathEscape(middle), nil, nil)
-	if got := messages(t, api, "s"); len(got) != 2 || got[1].Seq != 3 {
-		t.Errorf("after the delete the session shows %+v", got)
 	}
 }
 
@@ -212,10 +100,7 @@ func TestLongSession(t *testing.T) {
 	t.Parallel()
 	length, batch := *longSession, 50
 	stack := startStack(t)
-	api, err := client.New(stack.Base).As(t.Context(), "historian")
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(t.Context(), "historian"))(t)
 	open(t, api, "coach_conversation", "s")
 	var answer appended
 	for seq := 1; seq <= length; seq += batch {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/client"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type object = map[string]any
@@ -142,9 +143,7 @@ func TestSummariesHaveTheirOwnFields(t *testing.T) {
 			if diff := cmp.Diff(want, hit.Fields); diff != "" || hit.InProgress {
 				t.Errorf("query %q: fields of %s (-want +got)\n%s", text, hit.SessionID, diff)
 			}
-			if diff := cmp.Diff(want, summaryFields(t, api, hit.SessionID)); diff != "" {
-				t.Errorf("fields of the session %s (-want +got)\n%s", hit.SessionID, diff)
-			}
+			check.Same(t, want, summaryFields(t, api, hit.SessionID), "fields of the session %s", hit.SessionID)
 		}
 		checkFilters(t, api, text)
 	}
@@ -166,122 +165,6 @@ func checkFilters(t *testing.T, api *client.Client, text string) {
 		{object{"discipline": "crossfit", "totalDays": 28}, []string{}},
 	} {
 		got := idsOf(querySummaries(t, api, text, tt.filter))
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("query %q, filter %v (-want +got)\n%s", text, tt.filter, diff)
-		}
-	}
-}
-
-// TestSummariesFollowTheirAttributes changes the attributes of a workout that was saved by a form, and of one with
-// messages that began before it had an id.
-func TestSummariesFollowTheirAttributes(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	openWith(t, api, "workout_log", "form", object{"workoutName": "Fran", "discipline": "crossfit"})
-	change(t, api, "form", object{"status": "completed"})
-	openWith(t, api, "workout_log", "chat", nil)
-	say(t, api, "chat", "I am rowing 5 km now.")
-	do(t, api, http.MethodPost, "/v1/sessions/chat/leave", nil, nil)
-	settle(t)
-	change(t, api, "form", object{"attributes": object{"workoutName": "Grace", "discipline": nil}})
-	change(t, api, "chat", object{
-		"status": "completed", "attributes": object{"workoutId": "w9", "prAchievements": []object{{"exercise": "2k row"}}},
-	})
-	for _, text := range []string{"", "workout"} {
-		found := querySummaries(t, api, text, nil)
-		if diff := cmp.Diff([]string{"chat", "form"}, idsOf(found)); diff != "" {
-			t.Fatalf("query %q (-want +got)\n%s", text, diff)
-		}
-		want := object{"workoutId": "w9", "prAchievements": []any{object{"exercise": "2k row"}}}
-		if diff := cmp.Diff(want, found[0].Fields); diff != "" || found[0].InProgress {
-			t.Errorf("query %q: in progress %v, fields (-want +got)\n%s", text, found[0].InProgress, diff)
-		}
-		if diff := cmp.Diff(object{"workoutName": "Grace"}, found[1].Fields); diff != "" ||
-			!strings.Contains(found[1].Text, "Grace") || strings.Contains(found[1].Text, "Fran") {
-			t.Errorf("query %q: %q, fields (-want +got)\n%s", text, found[1].Text, diff)
-		}
-		if got := idsOf(querySummaries(t, api, text, object{"discipline": "crossfit"})); len(got) > 0 {
-			t.Errorf("query %q: a removed attribute still finds %v", text, got)
-		}
-		if got := idsOf(querySummaries(t, api, text, object{"workoutId": "w9"})); len(got) != 1 {
-			t.Errorf("query %q: a new attribute finds %v", text, got)
-		}
-	}
-	open(t, api, "coach_conversation", "coach")
-	system := buildPrompt(t, api, "coach", "How did I do?").System
-	for _, want := range []string{"Grace", "5 km", "PRs: exercise 2k row."} {
-		if !strings.Contains(system, want) {
-			t.Errorf("the prompt lacks %q:\n%s", want, system)
-		}
-	}
-	if strings.Contains(system, "Fran") {
-		t.Errorf("the prompt has the old name:\n%s", system)
-	}
-}
-
-// TestEachSessionOfAProgramHasASummary has two sessions of one program, and deletes the newer one.
-func TestEachSessionOfAProgramHasASummary(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	for _, week := range []string{"week-1", "week-2"} {
-		openWith(t, api, "training_program", week, object{"programId": "p", "programName": week})
-		say(t, api, week, "I finished "+week+" of the program.")
-		change(t, api, week, object{"status": "completed"})
-	}
-	check := func(want string) {
-		t.Helper()
-		for _, text := range []string{"", "program"} {
-			if diff := cmp.Diff([]string{want}, idsOf(querySummaries(t, api, text, nil))); diff != "" {
-				t.Errorf("query %q (-want +got)\n%s", text, diff)
-			}
-		}
-		if fields := summaryFields(t, api, "week-1"); fields["programName"] != "week-1" {
-			t.Errorf("the first session's summary has %v", fields)
-		}
-	}
-	check("week-2")
-	do(t, api, http.MethodDelete, "/v1/sessions/week-2", nil, nil)
-	settle(t)
-	check("week-1")
-}
-
-// TestFiltersAreChecked expects errors that name the field and the mend.
-func TestFiltersAreChecked(t *testing.T) {
-	t.Parallel()
-	api := newUser(t)
-	deep := any("x")
-	for range 40 {
-		deep = object{"a": deep}
-	}
-	for _, tt := range []struct {
-		name  string
-		value any
-		field string
-		mend  string
-	}{
-		{"nope", 1, "filter.nope", "such as discipline"},
-		{"recordType", "memory", "filter.recordType", "discipline"},
-		{"$or", []object{{"discipline": "x"}}, "filter.$or", "discipline"},
-		{"metrics.", 1, "filter.metrics.", "metrics.distanceKm"},
-		{"discipline", nil, "filter.discipline", "must be a string"},
-		{"discipline", []int{1}, "filter.discipline", "1 to 20 strings"},
-		{"discipline", []string{}, "filter.discipline", "1 to 20 strings"},
-		{"totalDays", object{"$gte": "3"}, "filter.totalDays", `{"$gte": 0.8}`},
-		{"totalDays", object{"$ne": 3}, "filter.totalDays", `{"$gte": 0.8}`},
-		{"totalDays", 1e200, "filter.totalDays", "number"},
-		{"metrics", object{"a": object{"b": 1}}, "filter.metrics", `{"$gte": 0.8}`},
-		{"workoutName", strings.Repeat("x", 5000), "filter", "4096 bytes"},
-	} {
-		body := object{"context": "coach_conversation", "filter": object{tt.name: tt.value}}
-		err := api.Do(t.Context(), http.MethodPost, "/v1/context/query", body, nil)
-		wantProblem(t, err, http.StatusUnprocessableEntity, "invalid", tt.field)
-		if !strings.Contains(err.Error(), tt.mend) {
-			t.Errorf("%s: %v does not say %q", tt.name, err, tt.mend)
-		}
-	}
-	body := object{"context": "coach_conversation", "filter": object{"metrics": deep}}
-	err := api.Do(t.Context(), http.MethodPost, "/v1/context/query", body, nil)
-	if err == nil || !strings.Contains(err.Error(), "nested more than ") {
-		t.Errorf("a deep filter: %v", err)
+		check.Same(t, tt.want, got, "query %q, filter %v", text, tt.filter)
 	}
 }

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/collector"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The attributes that several spans have.
@@ -57,10 +56,7 @@ func TestTraceOfATurn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), arrival)
 	defer cancel()
-	tree, err := spans.OneTurn(ctx, newUser(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := check.Got(spans.OneTurn(ctx, newUser(t)))(t)
 	got, want := map[string]string{}, map[string]string{}
 	for name, attributes := range wantTurn {
 		names := strings.Fields(attributes)
@@ -76,19 +72,14 @@ func TestTraceOfATurn(t *testing.T) {
 			t.Errorf("%s is of the session %q, or an error: %t", name, id, s.IsError)
 		}
 	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("spans and the names of their attributes (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "spans and the names of their attributes")
 	checkPage(t, tree)
 }
 
 // checkPage compares the trace of docs/tracing.md with a trace, but for its times and numbers.
 func checkPage(t *testing.T, tree collector.Tree) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/tracing.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Got(os.ReadFile("../../docs/tracing.md"))(t)
 	_, block, _ := strings.Cut(string(page), "throughline trace\n```\n\n```text\n")
 	block, _, _ = strings.Cut(block, "```")
 	if shown, got := shapeOf(block), shapeOf(tree.Table()); !slices.Equal(shown, got) {
@@ -117,10 +108,7 @@ func TestTurnsDoNotWaitForTheCollector(t *testing.T) {
 	defer server.Close()
 	defer close(release)
 	stack := startStack(t, "OTEL_EXPORTER_OTLP_ENDPOINT="+server.URL)
-	api, err := client.New(stack.Base).As(t.Context(), "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(t.Context(), "ann"))(t)
 	open(t, api, "coach_conversation", "s")
 	talk(t, api, "s", "Hello.")
 	select {

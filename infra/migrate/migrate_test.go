@@ -14,13 +14,13 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // function is a migrate function that needs two calls for a segment and finds a difference in the segments of odd
@@ -88,9 +88,7 @@ verify      100%: 90 records read, 40 sessions, 0 of them changed, 700 messages,
   s of u: message 3 differs
   s of u: message 3 differs
 `
-	if diff := cmp.Diff(want, out); diff != "" {
-		t.Errorf("the report differs (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, out, "the report differs")
 	calls := map[string]int{}
 	for _, c := range f.calls {
 		if c.Action == "verify" {
@@ -100,9 +98,7 @@ verify      100%: 90 records read, 40 sessions, 0 of them changed, 700 messages,
 			t.Errorf("a segment was called with %+v, want 4 segments at 50 messages a second each", c)
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"": 4, "next": 4}, calls); diff != "" {
-		t.Errorf("the calls by checkpoint differ (-want +got):\n%s", diff)
-	}
+	check.Same(t, map[string]int{"": 4, "next": 4}, calls, "the calls by checkpoint differ")
 }
 
 func TestForecastIsTheSumOfTheSegments(t *testing.T) {
@@ -167,9 +163,7 @@ func TestStateMachine(t *testing.T) {
 		"stateMachineArn": "arn:aws:states:us-east-1:123456789012:stateMachine:throughline-migrate-segments",
 		"input":           `{"action":"verify","totalSegments":2}`,
 	}
-	if diff := cmp.Diff(want, started); diff != "" {
-		t.Errorf("the execution differs (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, started, "the execution differs")
 	outcome["status"], outcome["error"], outcome["cause"] = "FAILED", "SegmentsFailed", "segments [1] of 2 failed"
 	err := s.execute(t.Context(), in, gathered)
 	if err == nil || !strings.Contains(err.Error(), "FAILED: SegmentsFailed: segments [1] of 2 failed") {

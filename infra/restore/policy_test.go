@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // withPolicies passes requests on to an engine and adds what it lacks of policies. It keeps a resource policy for each
@@ -52,14 +54,9 @@ func (p *policies) operatorsMay(t *testing.T) {
 	t.Helper()
 	allowed := map[string]bool{}
 	for _, path := range []string{"policy.json", "../deploy/policy.json"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(os.ReadFile(path))(t)
 		var policy struct{ Statement []struct{ Action []string } }
-		if err := json.Unmarshal(text, &policy); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(text, &policy))
 		for _, s := range policy.Statement {
 			for _, action := range s.Action {
 				allowed[action] = true

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
@@ -27,10 +28,7 @@ type rehearsal struct {
 
 func newRehearsal(t *testing.T) *rehearsal {
 	t.Helper()
-	program, err := launch.Build(t.Context(), t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := check.Got(launch.Build(t.Context(), t.TempDir()))(t)
 	x := &rehearsal{T: t, stack: deploymenttest.New(t, nil), program: program}
 	x.next = pineconetest.Host(t, 1536) + ",text-embedding-3-small@1536,user"
 	x.tables = newTableService(t, x.stack.Allows)
@@ -59,14 +57,11 @@ func (x *rehearsal) onStep(step string) {
 // start starts a stack on a table of the service.
 func (x *rehearsal) start(table string, environment ...string) *launch.Stack {
 	x.Helper()
-	stack, err := launch.Start(x.Context(), x.program, os.Stderr, append([]string{
+	stack := check.Got(launch.Start(x.Context(), x.program, os.Stderr, append([]string{
 		"TABLE_NAME=" + table, "ERASURES_TABLE=" + ledgerTable, "AWS_ENDPOINT_URL_DYNAMODB=" + x.tables.url,
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + dynamodbtest.Endpoint(x), "AWS_ACCESS_KEY_ID=" + functionsKey,
 		"TRIGGERS=idle=1s,sweep=1s",
-	}, environment...)...)
-	if err != nil {
-		x.Fatal(err)
-	}
+	}, environment...)...))(x)
 	x.Cleanup(func() {
 		if err := stack.Stop(); err != nil {
 			x.Errorf("stop: %v", err)

@@ -19,6 +19,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/deploymenttest"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
@@ -127,9 +128,7 @@ func (x *rehearsal) restoreStepByStep() {
 	x.refuses(x.after)
 	updates := x.stack.Updates
 	for range 2 {
-		if err := x.command("operator", "").Run(x.Context()); err != nil {
-			x.Fatal(err)
-		}
+		check.OK(x, x.command("operator", "").Run(x.Context()))
 	}
 	if x.stack.Updates != updates || updates != 3 {
 		x.Errorf("%d updates of the stack, and %d after the switch", updates, x.stack.Updates-updates)
@@ -152,14 +151,9 @@ func (x *rehearsal) restoreStepByStep() {
 func (x *rehearsal) hasSettings() {
 	x.Helper()
 	target := x.stack.TableName()
-	table, err := x.tables.engine.DescribeTable(x.Context(), &dynamodb.DescribeTableInput{TableName: &target})
-	if err != nil {
-		x.Fatal(err)
-	}
-	ttl, err := x.tables.engine.DescribeTimeToLive(x.Context(), &dynamodb.DescribeTimeToLiveInput{TableName: &target})
-	if err != nil {
-		x.Fatal(err)
-	}
+	table := check.Got(x.tables.engine.DescribeTable(x.Context(), &dynamodb.DescribeTableInput{TableName: &target}))(x)
+	ttl := check.Got(x.tables.engine.DescribeTimeToLive(x.Context(),
+		&dynamodb.DescribeTimeToLiveInput{TableName: &target}))(x)
 	for what, holds := range map[string]bool{
 		"a stream":               aws.ToString(table.Table.LatestStreamArn) == x.stack.Given["ExistingTableStreamArn"],
 		"a TTL":                  ttl.TimeToLiveDescription.TimeToLiveStatus == types.TimeToLiveStatusEnabled,
@@ -198,10 +192,7 @@ func (x *rehearsal) command(operator, last string) *Restore {
 // reindex fills an empty index and has it searched, as an operator does after a restore.
 func (x *rehearsal) reindex() {
 	x.Helper()
-	root, err := launch.ModuleRoot(x.Context())
-	if err != nil {
-		x.Fatal(err)
-	}
+	root := check.Got(launch.ModuleRoot(x.Context()))(x)
 	program := filepath.Join(x.TempDir(), "throughline")
 	build := exec.CommandContext(x.Context(), "go", "build", "-o", program, "./infra/cli")
 	build.Dir, build.Env = root, launch.BuildEnv()

@@ -9,14 +9,12 @@ import (
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func (x *rehearsal) as(stack *launch.Stack, user string) *client.Client {
 	x.Helper()
-	api, err := client.New(stack.Base).As(x.Context(), user)
-	if err != nil {
-		x.Fatal(err)
-	}
+	api := check.Got(client.New(stack.Base).As(x.Context(), user))(x)
 	return api
 }
 

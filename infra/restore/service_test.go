@@ -20,6 +20,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -48,10 +49,7 @@ func newTableService(t *testing.T, allows func(action, table string) bool) *tabl
 		recovered: map[string]bool{}, protected: map[string]bool{},
 		tags: map[string][]json.RawMessage{}, busy: map[string]bool{},
 	}
-	engine, err := faults.Proxy(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(faults.Proxy(dynamodbtest.Endpoint(t)))(t)
 	s.policies = withPolicies(s.handler(engine), allows)
 	server := httptest.NewServer(s.policies)
 	t.Cleanup(server.Close)
@@ -221,10 +219,7 @@ func records(t *testing.T, client *dynamodb.Client, table string) []map[string]t
 	var out []map[string]types.AttributeValue
 	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Got(pages.NextPage(t.Context()))(t)
 		out = append(out, page.Items...)
 	}
 	slices.SortFunc(out, func(a, b map[string]types.AttributeValue) int {

@@ -17,16 +17,14 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/eventpattern"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
 // load reads an event of infra/events.
 func load(t testing.TB, name string) []byte {
 	t.Helper()
-	event, err := os.ReadFile(filepath.Join("../events", name+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	event := check.Got(os.ReadFile(filepath.Join("../events", name+".json")))(t)
 	return event
 }
 
@@ -41,10 +39,7 @@ func decode[T any](t testing.TB, text []byte) T {
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
-	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(json.Marshal(v))(t)
 	return out
 }
 
@@ -74,19 +69,14 @@ func (s *system) query(t testing.TB, prefix string, forward bool) []map[string]j
 			":pk": map[string]string{"S": "user#" + user}, ":sk": map[string]string{"S": prefix},
 		},
 	})
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, dynamodbtest.Endpoint(t), bytes.NewReader(query))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Got(http.NewRequestWithContext(t.Context(), http.MethodPost, dynamodbtest.Endpoint(t),
+		bytes.NewReader(query)))(t)
 	r.Header.Set("Content-Type", "application/x-amz-json-1.0")
 	r.Header.Set("X-Amz-Target", "DynamoDB_20120810.Query")
 	// The engine reads the access key and the region, and checks no signature.
 	r.Header.Set("Authorization", "AWS4-HMAC-SHA256 Credential=local/20260205/us-east-1/dynamodb/aws4_request, "+
 		"SignedHeaders=host, Signature=0")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Got(http.DefaultClient.Do(r))(t)
 	defer response.Body.Close()
 	answer, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -115,14 +105,9 @@ func (s *system) records(t testing.TB, name, prefix string) []byte {
 // an event that its function can get.
 func TestEventsReachTheirFunctions(t *testing.T) {
 	t.Parallel()
-	deployed, err := template.Parse(throughline.Template, map[string]string{"JwtIssuer": "https://issuer.example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	files, err := filepath.Glob("../events/*.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	deployed := check.Got(template.Parse(throughline.Template,
+		map[string]string{"JwtIssuer": "https://issuer.example.com"}))(t)
+	files := check.Got(filepath.Glob("../events/*.json"))(t)
 	seen := map[string]bool{}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".json")

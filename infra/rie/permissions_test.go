@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -47,10 +48,7 @@ func (n need) isAllowed(p template.Permission) bool {
 
 func newPermissionCheck(t testing.TB, function string) *permissionCheck {
 	t.Helper()
-	engine, err := url.Parse(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(url.Parse(dynamodbtest.Endpoint(t)))(t)
 	check := &permissionCheck{
 		t: t, function: function, allowed: permissions(t, function), engine: httputil.NewSingleHostReverseProxy(engine),
 	}
@@ -112,13 +110,7 @@ func needs(operation string, body []byte) []need {
 // permissions lists what the template's role of a function allows on the table and its indexes.
 func permissions(t testing.TB, function string) []template.Permission {
 	t.Helper()
-	tpl, err := template.Parse(throughline.Template, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	role, err := tpl.Role(function)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, nil))(t)
+	role := check.Got(tpl.Role(function))(t)
 	return slices.DeleteFunc(role, func(p template.Permission) bool { return !strings.HasPrefix(p.Action, "dynamodb:") })
 }

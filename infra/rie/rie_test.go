@@ -3,20 +3,14 @@ package rie_test
 import (
 	"encoding/json"
 	"errors"
-	"os"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/throughline/throughline/infra/launch"
+	"github.com/throughline/throughline/internal/testing/check"
 )
-
-// start runs a function until the test ends.
-func start(t testing.TB, bootstrap string, environment ...string) *emulator {
-	t.Helper()
-	return startWith(t, bootstrap, 1024, environment...)
-}
 
 // startWith runs a function with a memory in MB until the test ends.
 func startWith(t testing.TB, bootstrap string, memory int, environment ...string) *emulator {
@@ -47,70 +41,17 @@ func functionOutput(e *emulator) string {
 // run runs a function that the caller stops.
 func run(t testing.TB, bootstrap string, memory int, environment ...string) *emulator {
 	t.Helper()
-	emulator, err := findEmulator(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := startEmulator(t.Context(), emulator, emulated{
+	emulator := check.Got(findEmulator(t.Context()))(t)
+	e := check.Got(startEmulator(t.Context(), emulator, emulated{
 		Bootstrap: bootstrap, Environment: environment, Timeout: 2 * time.Minute, MemoryMB: memory,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return e
 }
 
 func echo(t testing.TB) string {
 	t.Helper()
-	binaries, err := launch.BuildFunctions(t.Context(), t.TempDir(), "./infra/rie/testdata/echo")
-	if err != nil {
-		t.Fatal(err)
-	}
+	binaries := check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), "./infra/rie/testdata/echo"))(t)
 	return binaries[0]
-}
-
-func TestInvokeReturnsTheAnswer(t *testing.T) {
-	t.Setenv("HOME", "/home/of/the/test")
-	e := start(t, echo(t), "VARIABLE=set")
-	got, err := e.Invoke(t.Context(), []byte(`{"say":"hello"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answer struct {
-		Said, Variable, Home string
-		Deadline             bool
-	}
-	if err := json.Unmarshal(got, &answer); err != nil {
-		t.Fatal(err)
-	}
-	if answer.Said != "hello" || answer.Variable != "set" || !answer.Deadline {
-		t.Errorf("answered %s", got)
-	}
-	if answer.Home == os.Getenv("HOME") {
-		t.Errorf("the function sees HOME=%s, which is this process's", answer.Home)
-	}
-}
-
-func TestInvokeReturnsTheFunctionsError(t *testing.T) {
-	t.Parallel()
-	e := start(t, echo(t))
-	_, err := e.Invoke(t.Context(), []byte(`{"fail":true}`))
-	var failed *functionError
-	if !errors.As(err, &failed) || failed.Type != "errorString" || failed.Message != "as asked" {
-		t.Errorf("got %v, want the function's error", err)
-	}
-}
-
-func TestInvokeReadsAStreamToItsEnd(t *testing.T) {
-	t.Parallel()
-	e := start(t, echo(t), "STREAM=yes")
-	got, err := e.Invoke(t.Context(), []byte(`{"version":"2.0","rawPath":"/","requestContext":{"http":{"method":"GET"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasSuffix(string(got), "event: token\n\nevent: done\n\n") {
-		t.Errorf("answered %q", got)
-	}
 }
 
 func TestStopEndsTheFunction(t *testing.T) {
@@ -124,9 +65,7 @@ func TestStopEndsTheFunction(t *testing.T) {
 	if err := json.Unmarshal(answer, &function); err != nil || function.PID == 0 {
 		t.Fatal(errors.Join(err, e.Stop()))
 	}
-	if err := e.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.Stop())
 	if err := syscall.Kill(function.PID, 0); !errors.Is(err, syscall.ESRCH) {
 		t.Errorf("the function's process is still there: %v", err)
 	}

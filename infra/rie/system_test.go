@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -44,19 +45,14 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 	t.Helper()
 	tokens, issuerURL := serveIssuer(t)
 	token, _, err := tokens.Mint(issuer.Claims{UserID: user})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	model := serve(t, offlinemodel.Handler()) + "/v1"
 	given := map[string]string{
 		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
 		"OpenAIBaseUrl": model, "OpenAIEmbeddingBaseUrl": model,
 	}
 	maps.Copy(given, parameters)
-	deployed, err := template.Parse(throughline.Template, given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deployed := check.Got(template.Parse(throughline.Template, given))(t)
 	s := &system{
 		token: token, table: dynamodbtest.Table(t, table.CreateTableInput("")),
 		erasures:  dynamodbtest.Table(t, dynamo.CreateLedgerInput("")),
@@ -75,10 +71,7 @@ func build(t testing.TB, functions []template.Function) []string {
 	for _, f := range functions {
 		packages = append(packages, "./functions/"+f.Name)
 	}
-	binaries, err := launch.BuildFunctions(t.Context(), t.TempDir(), packages...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	binaries := check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), packages...))(t)
 	return binaries
 }
 
@@ -131,25 +124,16 @@ func serveIssuer(t testing.TB) (*issuer.Issuer, string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	url := serve(t, mux)
-	i, err := issuer.New(url, "", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := check.Got(issuer.New(url, "", time.Now))(t)
 	i.Register(mux)
 	return i, i.URL()
 }
 
 func servePinecone(t testing.TB) string {
 	t.Helper()
-	index, err := pineconelocal.New(pineconelocal.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	index := check.Got(pineconelocal.New(pineconelocal.Options{}))(t)
 	var config net.ListenConfig
-	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := check.Got(config.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() { served <- index.Serve(listener) }()
 	t.Cleanup(func() {

@@ -24,6 +24,7 @@ import (
 	"github.com/throughline/throughline/infra/statemachine"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/invoke"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const arn = "arn:aws:lambda:us-east-1:123456789012:function:throughline-migrate"
@@ -104,10 +105,7 @@ func (f *function) start(t *testing.T) *statemachine.Engine {
 	runtime.Register("throughline-migrate", f.handle, time.Minute)
 	server := httptest.NewServer(f.throttle(runtime.Handler()))
 	t.Cleanup(server.Close)
-	engine, err := statemachine.Start(t.Context(), server.URL, arn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(statemachine.Start(t.Context(), server.URL, arn))(t)
 	t.Cleanup(func() {
 		if err := engine.Stop(); err != nil {
 			t.Error(err)
@@ -118,27 +116,19 @@ func (f *function) start(t *testing.T) *statemachine.Engine {
 
 func execute(t *testing.T, engine *statemachine.Engine, input any) statemachine.Execution {
 	t.Helper()
-	got, err := engine.Execute(input)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(engine.Execute(input))(t)
 	return got
 }
 
 // TestSubstitutions compares the names that the definition leaves open with those that the template gives it.
 func TestSubstitutions(t *testing.T) {
 	t.Parallel()
-	tpl, err := template.Parse(throughline.Template, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, nil))(t)
 	var machine struct {
 		DefinitionURI           string `json:"DefinitionUri"`
 		DefinitionSubstitutions map[string]string
 	}
-	if err := json.Unmarshal(tpl.Resources["MigrateSegments"].Properties, &machine); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(tpl.Resources["MigrateSegments"].Properties, &machine))
 	if machine.DefinitionURI != "infra/statemachine/segments.asl.json" {
 		t.Errorf("the template's definition is %s", machine.DefinitionURI)
 	}
@@ -170,9 +160,7 @@ func TestSegments(t *testing.T) {
 	if output.Status.Messages != 7 {
 		t.Errorf("got the output %s, want the function's status", got.Output)
 	}
-	if diff := cmp.Diff([][]string{{}, {"first"}, {"first"}}, output.Mismatches); diff != "" {
-		t.Errorf("the mismatches differ (-want +got):\n%s", diff)
-	}
+	check.Same(t, [][]string{{}, {"first"}, {"first"}}, output.Mismatches, "the mismatches differ")
 	want := map[string]int{"status": 1}
 	for segment := range 3 {
 		for _, checkpoint := range []string{"", "first", "second"} {
@@ -180,9 +168,7 @@ func TestSegments(t *testing.T) {
 		}
 	}
 	want[`backfill 0 of 3 after "second"`] = 2
-	if diff := cmp.Diff(want, f.calls); diff != "" {
-		t.Errorf("the calls differ (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.calls, "the calls differ")
 	if rates := slices.Collect(maps.Keys(f.rates)); len(rates) != 1 || rates[0] != 50 {
 		t.Errorf("the calls had the rate limits %v, want 50", rates)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const adoption = "internal/migration/adopt"
@@ -50,10 +52,7 @@ func adoptionProblem(path, imported string) string {
 // of the folder internal/migration, so that who does not migrate can delete it (docs/migrating.md).
 func TestMigrationCanBeDeleted(t *testing.T) {
 	t.Parallel()
-	functions, err := os.ReadDir("../../functions")
-	if err != nil {
-		t.Fatal(err)
-	}
+	functions := check.Got(os.ReadDir("../../functions"))(t)
 	args := []string{"list", "-tags", "nomigration", "-deps"}
 	for _, f := range functions {
 		if f.Name() != "migrate" {
@@ -99,10 +98,7 @@ func TestAdoptionProblems(t *testing.T) {
 // TestPlacementsAreOfTheMigration checks that no other code than adoption and the migration names a placement.
 func TestPlacementsAreOfTheMigration(t *testing.T) {
 	t.Parallel()
-	files, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Got(repository())(t)
 	names := []string{"Placement", "PlacementOf", "InArray", "InBoth", "InStore"}
 	named := 0
 	for _, f := range files {

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // reviewed matches a row of docs/dependencies.md.
@@ -94,14 +96,9 @@ func modules(t *testing.T, dir string, which func(goMod) []string) map[string]st
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
 	command.Dir = dir
-	out, err := command.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(command.Output())(t)
 	var m goMod
-	if err := json.Unmarshal(out, &m); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(out, &m))
 	versions := map[string]string{}
 	for _, path := range which(m) {
 		for _, r := range m.Require {
@@ -171,10 +168,7 @@ func frameworkFiles(t *testing.T, name string) []string {
 	t.Helper()
 	var files []string
 	for _, folder := range []string{"adapters", "examples"} {
-		found, err := filepath.Glob("../../" + folder + "/*/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := check.Got(filepath.Glob("../../" + folder + "/*/" + name))(t)
 		files = append(files, found...)
 	}
 	return files
@@ -184,9 +178,7 @@ func frameworkFiles(t *testing.T, name string) []string {
 func npmPackages(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	var named struct{ Dependencies, DevDependencies map[string]string }
-	if err := json.Unmarshal(read(t, "../../"+folder+"/package.json"), &named); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(read(t, "../../"+folder+"/package.json"), &named))
 	versions := map[string]string{}
 	maps.Copy(versions, named.Dependencies)
 	maps.Copy(versions, named.DevDependencies)
@@ -203,9 +195,7 @@ func checkLock(t *testing.T, folder string) {
 			Link                         bool
 		}
 	}
-	if err := json.Unmarshal(read(t, "../../"+folder+"/package-lock.json"), &lock); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(read(t, "../../"+folder+"/package-lock.json"), &lock))
 	for name, version := range npmPackages(t, folder) {
 		if locked := lock.Packages["node_modules/"+name]; locked.Version != version {
 			t.Errorf("the lock of %s has %s %q, and %q is required", folder, name, locked.Version, version)
@@ -244,9 +234,6 @@ func requirements(t *testing.T, file string) map[string]string {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(file))(t)
 	return text
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestEveryFunctionIsDeployed(t *testing.T) {
@@ -28,10 +30,7 @@ func TestEveryFunctionIsDeployed(t *testing.T) {
 		}
 		deployed = append(deployed, folder)
 	}
-	mains, err := filepath.Glob("../../functions/*/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mains := check.Got(filepath.Glob("../../functions/*/main.go"))(t)
 	for _, main := range mains {
 		written = append(written, filepath.Base(filepath.Dir(main)))
 	}
@@ -44,15 +43,9 @@ func TestEveryFunctionIsDeployed(t *testing.T) {
 func TestMainsAreShort(t *testing.T) {
 	t.Parallel()
 	const most = 50
-	mains, err := filepath.Glob("../../functions/*/main.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mains := check.Got(filepath.Glob("../../functions/*/main.go"))(t)
 	for _, main := range mains {
-		source, err := os.ReadFile(main)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := check.Got(os.ReadFile(main))(t)
 		if lines := strings.Count(string(source), "\n"); lines > most {
 			t.Errorf("%s has %d lines, more than %d", main, lines, most)
 		}

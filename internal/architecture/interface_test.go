@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // maxOwnMethods is how many methods an interface has at most. One that needs more is composed of smaller ones.
@@ -27,10 +29,7 @@ var wideInterfaces = map[string]string{
 // TestInterfacesAreSmall holds the rule of CONTRIBUTING. An exception that is no longer needed fails, too.
 func TestInterfacesAreSmall(t *testing.T) {
 	t.Parallel()
-	files, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Got(repository())(t)
 	wide := map[string]problem{}
 	for _, f := range files {
 		maps.Copy(wide, wideIn(f))
@@ -72,10 +71,7 @@ func TestInterfaceRule(t *testing.T) {
 		return "package a\n\ntype I interface {\n\tE\n" + strings.Repeat("\tm()\n", methods) + "}\n"
 	}
 	for methods, want := range map[int]int{maxOwnMethods: 0, maxOwnMethods + 1: 1} {
-		f, err := parse("internal/a/a.go", text(methods))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Got(parse("internal/a/a.go", text(methods)))(t)
 		if got := wideIn(f); len(got) != want {
 			t.Errorf("an interface of %d methods: %v, want %d", methods, got, want)
 		}

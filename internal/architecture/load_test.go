@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/ssa"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // loader type-checks packages of this module from their source, each once, and builds their code. Other packages come
@@ -31,10 +33,7 @@ type loader struct {
 // loadFunctions builds the code of the functions, and returns their mains by their names.
 func loadFunctions(t *testing.T) (*ssa.Program, map[string]*ssa.Function) {
 	t.Helper()
-	files, err := repository()
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := check.Got(repository())(t)
 	l := &loader{
 		packages: map[string]goPackage{}, files: map[string]*ast.File{}, checked: map[string]*types.Package{},
 		program: ssa.NewProgram(sources, ssa.InstantiateGenerics),

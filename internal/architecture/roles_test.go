@@ -11,16 +11,14 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestRolesAllowWhatTheCodeCalls compares each role with the calls of AWS that the function's code can make, both ways:
 // a missing action would first show in AWS, and one too many is a right that nobody needs.
 func TestRolesAllowWhatTheCodeCalls(t *testing.T) {
 	t.Parallel()
-	tpl, err := template.Parse(throughline.Template, map[string]string{"EventBusName": "bus"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, map[string]string{"EventBusName": "bus"}))(t)
 	program, mains := loadFunctions(t)
 	if len(mains) != len(tpl.Functions) {
 		t.Errorf("%d functions are written and %d deployed", len(mains), len(tpl.Functions))
@@ -67,15 +65,9 @@ func TestRolesMayUseTheTablesKey(t *testing.T) {
 func TestRolesMayReadThePreviousTable(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "other"} {
-		tpl, err := template.Parse(throughline.Template, map[string]string{"PreviousTableName": name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tpl := check.Got(template.Parse(throughline.Template, map[string]string{"PreviousTableName": name}))(t)
 		for _, f := range tpl.Functions {
-			permissions, err := tpl.Role(f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			permissions := check.Got(tpl.Role(f.Name))(t)
 			var want, got []string
 			if name != "" && f.Name != "migrate" { // a migration waits for the end of a restore
 				want = []string{"dynamodb:BatchGetItem", "dynamodb:Query"}
@@ -89,9 +81,7 @@ func TestRolesMayReadThePreviousTable(t *testing.T) {
 					got = append(got, p.Action)
 				}
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("PreviousTableName=%s: %s (-want +got)\n%s", name, f.Name, diff)
-			}
+			check.Same(t, want, got, "PreviousTableName=%s: %s", name, f.Name)
 		}
 	}
 }
@@ -101,15 +91,9 @@ func TestRolesMayReadThePreviousTable(t *testing.T) {
 func TestRolesMayReadTheCollectorsHeaders(t *testing.T) {
 	t.Parallel()
 	for value, want := range map[string]bool{"https://otlp.example": true, "": false} {
-		tpl, err := template.Parse(throughline.Template, map[string]string{"OtlpEndpoint": value})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tpl := check.Got(template.Parse(throughline.Template, map[string]string{"OtlpEndpoint": value}))(t)
 		for _, f := range tpl.Functions {
-			permissions, err := tpl.Role(f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			permissions := check.Got(tpl.Role(f.Name))(t)
 			may := slices.ContainsFunc(permissions, func(p template.Permission) bool {
 				return p.Secret() == string(config.OTLPHeaders)
 			})
@@ -139,10 +123,7 @@ func servicePermissions(f template.Function) []string {
 // allowed lists what a function's role allows, and checks that each action is allowed on the function's own resources.
 func allowed(t *testing.T, tpl *template.Template, f template.Function) []string {
 	t.Helper()
-	permissions, err := tpl.Role(f.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	permissions := check.Got(tpl.Role(f.Name))(t)
 	var out []string
 	for _, p := range permissions {
 		if want := resourceOf(p, f.Name); !strings.Contains(p.Resource, want) {

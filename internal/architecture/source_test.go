@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // sources has the positions in all files that are parsed.
@@ -103,10 +105,7 @@ func checkRepository(t *testing.T, find rule) {
 // checkRule checks that a rule finds the wanted number of problems in a file.
 func checkRule(t *testing.T, find rule, name, text string, want int) {
 	t.Helper()
-	f, err := parse(name, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Got(parse(name, text))(t)
 	if found := find([]goFile{f}); len(found) != want {
 		t.Errorf("%s: found %v, want %d problems in\n%.200s", name, found, want, text)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // pattern is the filter of a stream mapping.
@@ -57,9 +58,7 @@ func TestStreamFiltersMatchTheCode(t *testing.T) {
 			if diff := cmp.Diff(tt.prefixes, prefixes); diff != "" {
 				t.Errorf("prefixes in code (-) and in the filter (+) differ:\n%s", diff)
 			}
-			if diff := cmp.Diff(tt.events, p.EventName); diff != "" {
-				t.Errorf("event names (-want +got):\n%s", diff)
-			}
+			check.Same(t, tt.events, p.EventName, "event names")
 			origin := p.DynamoDB.NewImage.Origin.S
 			if len(origin) != 1 || origin[0].Exists == nil || *origin[0].Exists {
 				t.Errorf("the filter does not drop what backfill wrote: %+v", origin)
@@ -108,10 +107,7 @@ func streamPatterns(t *testing.T, tpl *template.Template, function string) []pat
 func TestBackgroundWorkIsBounded(t *testing.T) {
 	t.Parallel()
 	reserved := func(parameters map[string]string) map[string]int {
-		tpl, err := template.Parse(throughline.Template, parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tpl := check.Got(template.Parse(throughline.Template, parameters))(t)
 		out := map[string]int{}
 		for id, resource := range tpl.Resources {
 			var p struct{ ReservedConcurrentExecutions json.Number }

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // parsedTemplate is template.yaml with the defaults of its parameters, parsed once for all tests.
@@ -20,10 +21,7 @@ var parsedTemplate = sync.OnceValues(func() (*template.Template, error) {
 // readTemplate returns template.yaml with the defaults of its parameters. Nobody may change it.
 func readTemplate(t *testing.T) *template.Template {
 	t.Helper()
-	tpl, err := parsedTemplate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(parsedTemplate())(t)
 	return tpl
 }
 

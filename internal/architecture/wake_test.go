@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/local/eventpattern"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSummarizeWakesForWhatAsks checks which changes of a session invoke summarize. What does not pass and asks for
@@ -78,10 +79,7 @@ func passes(t *testing.T, before, after string) bool {
 	}
 	f, _ := readTemplate(t).Function("summarize")
 	for _, filter := range f.Streams[0].Filters {
-		p, err := eventpattern.Parse(filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := check.Got(eventpattern.Parse(filter))(t)
 		if p.Match(event) {
 			return true
 		}

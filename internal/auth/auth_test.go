@@ -20,6 +20,7 @@ import (
 
 	"github.com/throughline/throughline/internal/auth"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const audience = "throughline"
@@ -46,10 +47,7 @@ func newIssuer(t testing.TB, kids ...string) *issuer {
 
 func (i *issuer) add(t testing.TB, kid string) {
 	t.Helper()
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Got(rsa.GenerateKey(rand.Reader, 2048))(t)
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.keys[kid] = key
@@ -110,10 +108,7 @@ func (i *issuer) sign(t *testing.T, kid string, claims jwt.MapClaims) string {
 	defer i.mu.Unlock()
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	token.Header["kid"] = kid
-	signed, err := token.SignedString(i.keys[kid])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := check.Got(token.SignedString(i.keys[kid]))(t)
 	return signed
 }
 
@@ -137,19 +132,13 @@ func (i *issuer) signText(t testing.TB, kid, payload string) string {
 	t.Helper()
 	encode := base64.RawURLEncoding.EncodeToString
 	text := encode([]byte(`{"alg":"RS256","kid":"`+kid+`"}`)) + "." + encode([]byte(payload))
-	signature, err := jwt.SigningMethodRS256.Sign(text, i.keys[kid])
-	if err != nil {
-		t.Fatal(err)
-	}
+	signature := check.Got(jwt.SigningMethodRS256.Sign(text, i.keys[kid]))(t)
 	return text + "." + encode(signature)
 }
 
 func newVerifier(t testing.TB, i *issuer) *auth.Verifier {
 	t.Helper()
-	v, err := auth.New(t.Context(), auth.Config{Issuer: i.URL, Audiences: []string{audience}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := check.Got(auth.New(t.Context(), auth.Config{Issuer: i.URL, Audiences: []string{audience}}))(t)
 	return v
 }
 
@@ -172,9 +161,7 @@ func TestGoodTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			user, scopes, err := v.Verify(t.Context(), i.sign(t, "b", i.claims(tc.changes)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if user != "user-1" || cmp.Diff(tc.scopes, scopes) != "" {
 				t.Errorf("user %q, scopes %q, want user-1 and %q", user, scopes, tc.scopes)
 			}
@@ -187,27 +174,16 @@ func TestBadTokens(t *testing.T) {
 	i, other := newIssuer(t, "a", "b"), newIssuer(t, "a", "z")
 	v := newVerifier(t, i)
 	hour := time.Hour
-	unsigned, err := jwt.NewWithClaims(jwt.SigningMethodNone, i.claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType)
-	if err != nil {
-		t.Fatal(err)
-	}
-	symmetric, err := jwt.NewWithClaims(jwt.SigningMethodHS256, i.claims(nil)).SignedString([]byte("secret"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	unsigned := check.Got(jwt.NewWithClaims(jwt.SigningMethodNone,
+		i.claims(nil)).SignedString(jwt.UnsafeAllowNoneSignatureType))(t)
+	symmetric := check.Got(jwt.NewWithClaims(jwt.SigningMethodHS256, i.claims(nil)).SignedString([]byte("secret")))(t)
 	nameless := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil))
-	noKid, err := nameless.SignedString(i.keys["a"])
-	if err != nil {
-		t.Fatal(err)
-	}
+	noKid := check.Got(nameless.SignedString(i.keys["a"]))(t)
 	withHeader := func(name string, value any) string {
 		token := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil))
 		token.Header["kid"] = "a"
 		token.Header[name] = value
-		signed, err := token.SignedString(i.keys["a"])
-		if err != nil {
-			t.Fatal(err)
-		}
+		signed := check.Got(token.SignedString(i.keys["a"]))(t)
 		return signed
 	}
 	good := i.sign(t, "a", i.claims(nil))
@@ -254,9 +230,7 @@ func TestNewKeyIsFetchedOnceAWhile(t *testing.T) {
 	t.Parallel()
 	i, forger := newIssuer(t, "a"), newIssuer(t, "forged")
 	v := newVerifier(t, i)
-	if err := v.Warm(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, v.Warm(t.Context()))
 	i.add(t, "new")
 	if _, _, err := v.Verify(t.Context(), i.sign(t, "new", i.claims(nil))); err != nil {
 		t.Fatalf("a token of a key that was added later: %v", err)

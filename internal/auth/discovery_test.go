@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestDiscover(t *testing.T) {
@@ -109,10 +110,7 @@ func TestKeysAtTheUsualPlace(t *testing.T) {
 			}
 			fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, server.URL, server.URL+"/.well-known/jwks.json")
 		})
-		verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{"app"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		verifier := check.Got(auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{"app"}}))(t)
 		if err := verifier.Warm(t.Context()); (err == nil) != configured || asked.Load() != 2 {
 			t.Errorf("configured %t: error %v after %d requests, want 2", configured, err, asked.Load())
 		}

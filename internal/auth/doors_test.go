@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // entrance returns what a request with a token may do: in whose name, and with which of the two scopes. The user is
@@ -142,9 +143,7 @@ func (i *issuer) apiEntrance() entrance {
 					},
 				},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			return out.StatusCode
 		}
 		contexts := httpapi.Context(httpapi.ContextDeps{Base: base, Recaller: c})

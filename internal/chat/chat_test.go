@@ -14,22 +14,19 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestATurn(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	names, text, last := run(t, t.Context(), f)
-	if diff := cmp.Diff([]string{"prompt", "token", "token", "token", "done"}, names); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"prompt", "token", "token", "token", "done"}, names, "events")
 	want := chat.Done{
 		MessageID: "msg_answer", FinishReason: "stop", Model: "gpt-6-luna",
 		Usage: llm.Usage{PromptTokens: 5, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 8},
 	}
-	if diff := cmp.Diff(any(want), last); diff != "" {
-		t.Errorf("done (-want +got):\n%s", diff)
-	}
+	check.Same(t, any(want), last, "done")
 	if len(f.finished) != 1 || f.finished[0].Content != text || f.finished[0].Metadata["interrupted"] != nil {
 		t.Errorf("stored %+v, want %q once and whole", f.finished, text)
 	}
@@ -51,10 +48,7 @@ func TestAClientThatGoesAway(t *testing.T) {
 	f := newFake()
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
-	answer, err := f.service().Start(ctx, "ann", request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Got(f.service().Start(ctx, "ann", request))(t)
 	for e := range answer.Events {
 		if e.Name == "token" {
 			leave()
@@ -190,9 +184,7 @@ func TestADeadlineCutsTheAnswer(t *testing.T) {
 		if last.(chat.Done).FinishReason != chat.Interrupted || ctx.Err() != nil {
 			t.Errorf("ended with %+v (invocation: %v), want an interrupted answer in time", last, ctx.Err())
 		}
-		if diff := cmp.Diff([]time.Duration{30 * time.Second, 30 * time.Second}, f.leases()); diff != "" {
-			t.Errorf("renewals of the lease in 45 s (-want +got):\n%s", diff)
-		}
+		check.Same(t, []time.Duration{30 * time.Second, 30 * time.Second}, f.leases(), "renewals of the lease in 45 s")
 	})
 }
 
@@ -206,9 +198,7 @@ func TestAReplay(t *testing.T) {
 		t.Errorf("the repeat is %+v, %v, want a replay", again, err)
 	}
 	names, text, last := run(t, t.Context(), f)
-	if diff := cmp.Diff([]string{"prompt", "token", "done"}, names); diff != "" {
-		t.Errorf("events (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"prompt", "token", "done"}, names, "events")
 	done := last.(chat.Done)
 	if text != first.Content || done.MessageID != "msg_answer" || done.FinishReason != "stop" ||
 		done.Usage.TotalTokens != 8 || done.Model != "gpt-6-luna" {
@@ -233,9 +223,7 @@ func TestAPromptThatFailsReleasesTheTurn(t *testing.T) {
 		if _, err := f.service().Start(t.Context(), "ann", request); !fault.Is(err, fault.Unavailable) {
 			t.Errorf("%s: got %v", name, err)
 		}
-		if diff := cmp.Diff(tc.released, f.leases()); diff != "" {
-			t.Errorf("%s: leases (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, tc.released, f.leases(), "%s: leases", name)
 	}
 }
 
@@ -277,9 +265,7 @@ func TestInvalidFieldsAreNamed(t *testing.T) {
 	for _, field := range fault.From(err).Fields {
 		got = append(got, field.Field)
 	}
-	if diff := cmp.Diff([]string{"sessionId", "message"}, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"sessionId", "message"}, got, "fields")
 }
 
 // TestSpentTokens counts what a turn costs: the usage of all its calls, or an estimate of it where the model says none.

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTheMessageIsEmbeddedWhileItIsStored lets each of the two wait for the other's beginning. The prompt gets the
@@ -106,10 +107,7 @@ func TestARecipeWithoutASearchEmbedsNothing(t *testing.T) {
 	}
 	r := request
 	r.Recipe = prompt.TieredHistory
-	answer, err := f.service().Start(t.Context(), "ann", r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Got(f.service().Start(t.Context(), "ann", r))(t)
 	answer.Events(func(chat.Event) bool { return true })
 	if len(f.built) != 1 || f.built[0].Ahead.Embedding != nil {
 		t.Errorf("built %+v", f.built)

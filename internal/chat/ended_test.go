@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // longAnswer is a model that says a word each second for a minute.
@@ -99,10 +100,7 @@ func TestWhatWasGeneratedIsCharged(t *testing.T) {
 			t.Parallel()
 			f := newFake()
 			f.model, f.finishErr = c.model, c.finish
-			answer, err := f.service().Start(t.Context(), "ann", chat.Request{SessionID: "s", Message: "hello"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := check.Got(f.service().Start(t.Context(), "ann", chat.Request{SessionID: "s", Message: "hello"}))(t)
 			for range answer.Events {
 			}
 			if f.spent != c.want {

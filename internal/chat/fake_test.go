@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fake has all dependencies of the service, with faults to inject. The end-to-end tests use the real store and the
@@ -205,10 +206,7 @@ var request = chat.Request{SessionID: "s", Message: "hello", AgentID: "coach"}
 // run plays a turn to its end and returns the names of the events, the text of the tokens and the last event's data.
 func run(t *testing.T, ctx context.Context, f *fake) (names []string, text string, last any) {
 	t.Helper()
-	answer, err := f.service().Start(ctx, "ann", request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Got(f.service().Start(ctx, "ann", request))(t)
 	for e := range answer.Events {
 		names = append(names, e.Name)
 		if token, ok := e.Data.(chat.Token); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // Forget deletes what is chosen of the fake's memories.
@@ -51,15 +52,9 @@ func TestForgetTool(t *testing.T) {
 				{ID: "3", Content: "The user had knee surgery."},
 				{ID: "4", Content: "The user's father has a new knee."},
 			}, tt.err
-			arguments, err := json.Marshal(map[string]string{"query": tt.query})
-			if err != nil {
-				t.Fatal(err)
-			}
+			arguments := check.Got(json.Marshal(map[string]string{"query": tt.query}))(t)
 			f.model = callsTool(llm.ToolCall{ID: "c1", Name: "forget", Arguments: string(arguments)})
-			answer, err := f.service().Start(t.Context(), "ann", chat.Request{SessionID: "s", Message: tt.message})
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := check.Got(f.service().Start(t.Context(), "ann", chat.Request{SessionID: "s", Message: tt.message}))(t)
 			for range answer.Events {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // progresses answers a join with one progress after the other, and then with the last one again.
@@ -100,10 +101,7 @@ func TestJoin(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f, p := newFake(), tc.progresses
 				f.joins = &p
-				answer, err := f.service().Join(t.Context(), "ann", "s")
-				if err != nil {
-					t.Fatal(err)
-				}
+				answer := check.Got(f.service().Join(t.Context(), "ann", "s"))(t)
 				var names []string
 				text, last := "", fault.Code("")
 				for e := range answer.Events {

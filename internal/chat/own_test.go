@@ -3,9 +3,8 @@ package chat_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestErrorsOfTheAppAreNotTold ends a turn with an error of the app's model. The message, which the user may read, says
@@ -14,7 +13,5 @@ func TestErrorsOfTheAppAreNotTold(t *testing.T) {
 	t.Parallel()
 	got := chat.OwnMetadata(chat.OwnAnswer{Content: "partial", Failure: "401: invalid key sk-1"}, "prompt_1")
 	want := map[string]any{"promptId": "prompt_1", "finishReason": "interrupted", "interrupted": true}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "metadata")
 }

@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestWhatOfAPromptIsReusable marks what the next turn's prompt begins with as well: not what changes each turn, which
@@ -45,9 +44,7 @@ func TestWhatOfAPromptIsReusable(t *testing.T) {
 					got = append(got, m.Content)
 				}
 			}
-			if diff := cmp.Diff(tt.want, strings.Join(got, ",")); diff != "" {
-				t.Errorf("reusable (-want +got):\n%s", diff)
-			}
+			check.Same(t, tt.want, strings.Join(got, ","), "reusable")
 		})
 	}
 }

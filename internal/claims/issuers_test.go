@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/claims"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // vendorBlock is a heading of docs/issuers.md with the payload below it.
@@ -16,10 +17,7 @@ var vendorBlock = regexp.MustCompile("(?s)\n### ([^\n]+)\n.*?```json\n(.*?)```")
 // The recipes of docs/issuers.md give tokens that speak for a user, in the form that each issuer writes.
 func TestIssuersRecipes(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "issuers.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Got(os.ReadFile(filepath.Join("..", "..", "docs", "issuers.md")))(t)
 	found := vendorBlock.FindAllSubmatch(page, -1)
 	if len(found) != 5 {
 		t.Fatalf("%d recipes, want 5", len(found))

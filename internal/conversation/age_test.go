@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestAge(t *testing.T) {
@@ -32,18 +33,9 @@ func TestAge(t *testing.T) {
 		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T11:50:00Z", "yesterday"}, // a day of 25 hours
 		{"Pacific/Auckland", "2026-04-04T10:50:00Z", "2026-04-05T12:10:00Z", "2 days ago"},
 	} {
-		loc, err := time.LoadLocation(tt.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		at, err := time.Parse(time.RFC3339, tt.at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now, err := time.Parse(time.RFC3339, tt.now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loc := check.Got(time.LoadLocation(tt.zone))(t)
+		at := check.Got(time.Parse(time.RFC3339, tt.at))(t)
+		now := check.Got(time.Parse(time.RFC3339, tt.now))(t)
 		if got := conversation.Age(at, now, loc); got != tt.want {
 			t.Errorf("%s at %s in %s: %q, want %q", tt.at, tt.now, tt.zone, got, tt.want)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var now = time.Date(2026, 2, 5, 18, 30, 0, 123456789, time.UTC)
@@ -110,7 +111,5 @@ func TestPrepareReportsEveryFieldTogether(t *testing.T) {
 		"messages[1].timestamp", "messages[1].mode", "messages[1].metadata",
 		"messages[2].timestamp", // before messages[1]
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("fields (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "fields")
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestEdit(t *testing.T) {
@@ -18,12 +19,9 @@ func TestEdit(t *testing.T) {
 		Attributes: map[string]any{"a": 1.0, "b": 2.0},
 	}
 	status, mode, title := conversation.Archived, "", ""
-	got, err := s.Edit(conversation.SessionChange{
+	got := check.Got(s.Edit(conversation.SessionChange{
 		Status: &status, Mode: &mode, Title: &title, Attributes: map[string]any{"a": nil, "c": 3},
-	}, now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, now))(t)
 	want := conversation.Session{
 		Context: "workout_log", Mode: "workout_log", Status: conversation.Archived, Version: 4,
 		Attributes: map[string]any{"b": 2.0, "c": 3.0},
@@ -31,9 +29,7 @@ func TestEdit(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]any{"a": 1.0, "b": 2.0}, s.Attributes); diff != "" {
-		t.Errorf("Edit changed the attributes of its receiver (-want +got):\n%s", diff)
-	}
+	check.Same(t, map[string]any{"a": 1.0, "b": 2.0}, s.Attributes, "Edit changed the attributes of its receiver")
 }
 
 func TestCompletedAt(t *testing.T) {

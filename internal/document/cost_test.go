@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestCostOfText puts the documents whose text costs the most by what is known. None allocates more than 20 MB, and
@@ -89,15 +90,9 @@ func TestCostOfFilters(t *testing.T) {
 		"escapes":      `{"a":"` + strings.Repeat(`\u0041`, most/6) + `"}`,
 		"other fields": `{` + fields(most/12) + `"a":1}`,
 	} {
-		filter, err := document.ParseFilter("filter", `{"a":{"$ne":2,"$gte":0},"b":`+all+`}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := check.Got(document.ParseFilter("filter", `{"a":{"$ne":2,"$gte":0},"b":`+all+`}`))(t)
 		bounded(t, name, func() { filter.Matches(json.RawMessage(value)) })
-		differs, err := document.ParseFilter("filter", `{"a":{"$ne":2}}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		differs := check.Got(document.ParseFilter("filter", `{"a":{"$ne":2}}`))(t)
 		bounded(t, name+" that pass", func() { differs.Matches(json.RawMessage(value)) })
 	}
 	var names []string
@@ -106,10 +101,7 @@ func TestCostOfFilters(t *testing.T) {
 	}
 	text := "{" + strings.Join(names, ",") + "}"
 	bounded(t, "a filter of many fields", func() {
-		filter, err := document.ParseFilter("filter", text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		filter := check.Got(document.ParseFilter("filter", text))(t)
 		filter.Matches(json.RawMessage(`{` + fields(most/12) + `"a":1}`))
 	})
 }
@@ -148,10 +140,7 @@ func shapes(t *testing.T) *rapid.Generator[[]byte] {
 // TestCostOfShapes fills the largest value with one shape again and again, puts it and matches it.
 func TestCostOfShapes(t *testing.T) {
 	values := shapes(t)
-	filter, err := document.ParseFilter("filter", `{"a":{"$ne":2}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	filter := check.Got(document.ParseFilter("filter", `{"a":{"$ne":2}}`))(t)
 	for seed := range 20 {
 		one := string(values.Example(seed))
 		n := max(1, (document.MaxValueBytes-20)/(len(one)+1))

@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var now = time.Date(2026, 2, 5, 18, 30, 0, 900e6, time.UTC)
@@ -141,9 +140,7 @@ func TestText(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if diff := cmp.Diff(c.want, d.Text()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, c.want, d.Text(), "%s", name)
 		if hasParts := len(d.Parts()) > 0; hasParts != (c.want != "") || d.Vectors != len(d.Parts()) {
 			t.Errorf("%s: %d parts, %d vectors", name, len(d.Parts()), d.Vectors)
 		}

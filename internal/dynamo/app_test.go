@@ -5,6 +5,7 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -18,9 +19,7 @@ func TestAppStore(t *testing.T) {
 		t.Errorf("a version that is not there: %v", err)
 	}
 	for _, file := range []string{"first", "second"} {
-		if err := store.Put(t.Context(), "1", file); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, store.Put(t.Context(), "1", file))
 	}
 	if got, err := store.File(t.Context(), "1"); err != nil || got != "first" {
 		t.Errorf("file %q, %v", got, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func testAppend(t *testing.T, s *fixture) {
@@ -269,11 +270,9 @@ func testKeysExpire(t *testing.T, s *fixture) {
 }
 
 func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
-	if _, err := s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
+	check.Got(s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "i", Context: coach, CoachID: "c", Title: "first", Attributes: map[string]any{"week": "1", "gone": true},
-	}, noKey); err != nil {
-		t.Fatal(err)
-	}
+	}, noKey))(t)
 	second, none, completed := "second", "", conversation.Completed
 	edits := []conversation.SessionChange{
 		{Title: &second},

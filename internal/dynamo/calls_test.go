@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -131,9 +130,7 @@ func TestCalls(t *testing.T) {
 		got := c.Take()
 		slices.Sort(got)
 		slices.Sort(op.want)
-		if diff := cmp.Diff(op.want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", op.name, diff)
-		}
+		check.Same(t, op.want, got, "%s", op.name)
 	}
 }
 
@@ -144,9 +141,7 @@ func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 	var c dynamotest.CallCounter
 	s := dynamotest.OpenIntercepted(t, dynamotest.Table(t), dynamotest.Interceptor{Call: c.Call}, dynamotest.FixedClock())
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
-	if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 	var last conversation.Appended
 	var middle conversation.Watermark
 	for range 12 {
@@ -156,9 +151,7 @@ func TestMessagesAfterReadsOnlyThem(t *testing.T) {
 		}
 		var err error
 		last, err = s.Messages.Append(t.Context(), alice, conversation.Append{SessionID: "a", Messages: batch})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if m := last.Messages[49]; m.Seq == 300 {
 			middle = conversation.Watermark{Seq: m.Seq, At: m.Timestamp}
 		}
@@ -181,14 +174,10 @@ func addOtherSessions(t *testing.T, s dynamotest.Stores) {
 		if i >= 30 {
 			in.CoachID = "d"
 		}
-		if _, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 		if i < 30 {
 			continue
 		}
-		if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage(in.ID, "q")); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Messages.Append(t.Context(), alice, dynamotest.OneMessage(in.ID, "q")))(t)
 	}
 }

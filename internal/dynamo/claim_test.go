@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -18,22 +19,14 @@ func TestClaimWithoutAnswer(t *testing.T) {
 			table := dynamotest.Table(t)
 			other := dynamotest.Open(t, table, dynamotest.FixedClock())
 			dynamotest.NewSession(t, other, alice, "coach_conversation", "a", "x")
-			session, err := other.Sessions.Session(t.Context(), alice, "a")
-			if err != nil {
-				t.Fatal(err)
-			}
+			session := check.Got(other.Sessions.Session(t.Context(), alice, "a"))(t)
 			until := session.DueAt.Add(time.Minute)
 			claimed := func(s sweep.Store) bool {
 				for _, shard := range sweep.AllShards() {
-					due, err := s.Due(t.Context(), shard, session.DueAt, nil, 1)
-					if err != nil {
-						t.Fatal(err)
-					}
+					due := check.Got(s.Due(t.Context(), shard, session.DueAt, nil, 1))(t)
 					for _, d := range due {
 						_, ok, err := s.Claim(t.Context(), d, until)
-						if err != nil {
-							t.Fatal(err)
-						}
+						check.OK(t, err)
 						return ok
 					}
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -52,10 +53,7 @@ func TestWrittenTypes(t *testing.T) {
 	name := dynamodbtest.Table(t, table.CreateTableInput(""))
 	client := dynamodbtest.Client(t)
 	writeRecords(t, dynamo.New(client, name))
-	out, err := client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(client.Scan(t.Context(), &dynamodb.ScanInput{TableName: aws.String(name)}))(t)
 	seen := map[string]bool{}
 	for _, record := range out.Items {
 		if _, owner := dynamo.Classify(record); owner != dynamo.Own {
@@ -86,9 +84,7 @@ func writeRecords(t *testing.T, db *dynamo.DB) {
 	ctx, user := t.Context(), conversation.UserID("u")
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	made, err := dynamo.NewSessionStore(db).CreateSession(ctx, user, conversation.NewSession{
 		Context: "coach_conversation", CoachID: "c", Title: "t", Mode: "m",

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -55,13 +56,9 @@ func eraseUser(t *testing.T, s dynamotest.Stores, user conversation.UserID, now 
 	for !p.Done {
 		p.Done, err = s.Erasures.EraseRecords(t.Context(), user, p.Generation, now.Add(time.Minute),
 			func(kind string, n int) { p.Counts[kind] += n })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
-	if err := s.Erasures.SaveErasure(t.Context(), user, p, now); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Erasures.SaveErasure(t.Context(), user, p, now))
 	return p.Counts
 }
 
@@ -131,14 +128,10 @@ func TestCheckTurn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *bounded){
 		"deleted": func(t *testing.T, b *bounded) {
-			if _, err := b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
 		},
 		"created again": func(t *testing.T, b *bounded) {
-			if _, err := b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
 			b.now = b.now.Add(time.Second)
 			b.mustBegin(t, "a", "another")
 		},

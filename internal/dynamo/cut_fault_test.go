@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -18,9 +19,7 @@ func TestRepeatOfATruncationIsNotRefusedUnread(t *testing.T) {
 	stores := dynamotest.Open(t, name, dynamotest.FixedClock())
 	dynamotest.NewSession(t, stores, alice, "coach_conversation", "a", "one", "two", "three")
 	last, _, err := stores.Messages.Messages(t.Context(), alice, "a", conversation.Page{Limit: 1, Descending: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	one := 1
 	in := conversation.Truncation{
 		SessionID: "a", LastN: &one, Expected: []string{last[0].ID},

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -56,21 +57,14 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 		}
 	})}, dynamotest.FixedClock())
 	m := messageOf(t, other, "a")
-	if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start))(t)
 	after, err := other.Sessions.Session(t.Context(), alice, "a")
 	if err != nil || after.Summary != nil || after.MessageCount != 0 {
 		t.Errorf("session %+v with summary %+v, %v", after, after.Summary, err)
 	}
-	appContext, err := conversation.AppContextOf("workout_log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	appContext := check.Got(conversation.AppContextOf("workout_log"))(t)
 	var kept map[string]any
-	if err := attributevalue.UnmarshalMap(record(t, table, appContext.Prefix+"a"), &kept); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, attributevalue.UnmarshalMap(record(t, table, appContext.Prefix+"a"), &kept))
 	if text := fmt.Sprint(kept); strings.Contains(text, "secret") || kept["status"] == nil {
 		t.Errorf("the session's record is %s", text)
 	}
@@ -96,9 +90,7 @@ func TestErasureMeetsNewRecord(t *testing.T) {
 	for done := false; !done; {
 		var err error
 		done, err = s.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	if p, err := other.Profiles.Get(t.Context(), alice); err != nil || p.Name != "new" {
 		t.Errorf("profile %+v, %v", p, err)

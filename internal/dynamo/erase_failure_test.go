@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -92,7 +93,5 @@ func (e *erasing) erase(t testing.TB, failures map[remoteCall]dynamotest.Failure
 }
 
 func (e *erasing) mustErase(t testing.TB) {
-	if err := e.erase(t, nil); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, e.erase(t, nil))
 }

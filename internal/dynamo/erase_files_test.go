@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -30,14 +31,10 @@ func TestErasureNamesEachFile(t *testing.T) {
 					Role:  conversation.RoleUser,
 					Parts: []conversation.Part{{Type: conversation.FilePart, MediaType: "image/png", DataRef: want[i]}},
 				}}}
-				if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(s.Messages.Append(t.Context(), alice, in))(t)
 			}
 			p, _, err := s.Erasures.BeginErasure(t.Context(), alice, start)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			failing := dynamotest.FailingCalls{Op: op, Errs: []error{nil, &types.ResourceNotFoundException{}}}
 			dies := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: failing.Call}, dynamotest.FixedClock())
 			erase := func(s dynamotest.Stores) (bool, error) {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -29,9 +29,7 @@ func TestBeginErasureCrashes(t *testing.T) {
 			t.Parallel()
 			table, calls := dynamotest.Table(t), 0
 			reader := dynamotest.Open(t, table, dynamotest.FixedClock())
-			if _, err := reader.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "Ann"}); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(reader.Profiles.Put(t.Context(), alice, longterm.Profile{Name: "Ann"}))(t)
 			ctx, crash := context.WithCancel(t.Context())
 			defer crash()
 			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: func(_ string, run func() error) error {
@@ -99,9 +97,7 @@ func TestErasureDeadline(t *testing.T) {
 	if err != nil || done {
 		t.Errorf("done %v, %v", done, err)
 	}
-	if diff := cmp.Diff(map[string]int{"session": 2}, got); diff != "" {
-		t.Errorf("deleted before the deadline (-want +got):\n%s", diff)
-	}
+	check.Same(t, map[string]int{"session": 2}, got, "deleted before the deadline")
 	done, err = reader.Erasures.EraseRecords(t.Context(), alice, 1, start.Add(time.Minute), count)
 	if err != nil || !done {
 		t.Errorf("continue: done %v, %v", done, err)
@@ -164,9 +160,7 @@ func TestWritesAfterErasureElsewhere(t *testing.T) {
 			p.Done = true
 			err = other.Erasures.SaveErasure(t.Context(), alice, p, start)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		write("a")
 	}
 }

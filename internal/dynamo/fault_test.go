@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -25,9 +26,7 @@ func contentsFor(t *testing.T, table string, user conversation.UserID, id string
 	t.Helper()
 	s := dynamotest.Open(t, table, dynamotest.FixedClock())
 	messages, _, err := s.Messages.Messages(t.Context(), user, id, conversation.Page{Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	out := make([]string, len(messages))
 	for i, m := range messages {
 		out[i] = m.Content
@@ -60,9 +59,7 @@ func TestClientTokens(t *testing.T) {
 			s := dynamotest.OpenIntercepted(t, table, dynamotest.Interceptor{Call: calls.Call, Token: func(token string) {
 				tokens = append(tokens, token)
 			}})
-			if _, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "y")); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "y")))(t)
 			if len(tokens) != 2 || tokens[0] == "" || (tokens[0] == tokens[1]) != c.same {
 				t.Errorf("tokens %q", tokens)
 			}

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -70,17 +69,13 @@ func errorOf3[T, U any](_ T, _ U, err error) error { return err }
 // must ends the test on an error.
 func must(t *testing.T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 // checkSame compares what a store answers with what is wanted. The format says what is compared.
 func checkSame(t *testing.T, want, got any, format string, args ...any) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
-	}
+	check.Same(t, want, got, "%s", fmt.Sprintf(format, args...))
 }
 
 // checkFault checks the code of an error. The format says what was tried.

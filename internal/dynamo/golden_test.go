@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -83,26 +83,16 @@ func compareStored(t *testing.T, table string) {
 	var lines []string
 	for _, user := range []conversation.UserID{alice, bob, carol} {
 		for _, record := range dynamotest.Records(t, table, user) {
-			line, err := json.Marshal(plain(&types.AttributeValueMemberM{Value: record}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := check.Got(json.Marshal(plain(&types.AttributeValueMemberM{Value: record})))(t)
 			lines = append(lines, string(line))
 		}
 	}
 	file, got := filepath.Join("testdata", "records.ndjson"), strings.Join(lines, "\n")+"\n"
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, []byte(got), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("stored (-want +got):\n%s", diff)
-	}
+	want := check.Got(os.ReadFile(file))(t)
+	check.Same(t, strings.Split(string(want), "\n"), strings.Split(got, "\n"), "stored")
 }
 
 // plain is a value as JSON shows it, with its type.

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -28,9 +29,7 @@ func TestWholePartition(t *testing.T) {
 	_, appendErr := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "1"))
 	d, putErr := document.Put{Namespace: document.Namespace{"a"}, Key: "k", Value: []byte(`{}`)}.Document(start)
 	_, _, storeErr := s.Documents.PutDocument(t.Context(), alice, d) // is in a list of its own
-	if err := errors.Join(createErr, appendErr, putErr, storeErr); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, errors.Join(createErr, appendErr, putErr, storeErr))
 	unnamed := []string{"conversation#a b", "conversation#é", "workout_session#", "conversation#x#y"}
 	for _, sk := range unnamed {
 		dynamotest.Put(t, table, alice, sk, map[string]types.AttributeValue{
@@ -54,9 +53,7 @@ func checkHeld(t *testing.T, db *dynamo.DB, unnamed []string, left map[string]in
 	conversations, kinds, others := map[string]bool{}, map[string]int{}, map[string]int{}
 	for page := (conversation.Page{Limit: 2}); ; {
 		found, next, err := dynamo.NewHeldStore(db).Held(t.Context(), alice, page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, h := range found {
 			switch {
 			case h.Kind == "":
@@ -79,9 +76,7 @@ func checkHeld(t *testing.T, db *dynamo.DB, unnamed []string, left map[string]in
 	if kinds["message"]+kinds["session"]+kinds["document"] > 0 || kinds["idempotency"] == 0 {
 		t.Errorf("the export has %v", kinds)
 	}
-	if diff := cmp.Diff(left, others); diff != "" {
-		t.Errorf("the app's own (-want +got):\n%s", diff)
-	}
+	check.Same(t, left, others, "the app's own")
 }
 
 func checkErased(t *testing.T, s dynamotest.Stores, unnamed []string, left map[string]int) {
@@ -104,9 +99,7 @@ func checkErased(t *testing.T, s dynamotest.Stores, unnamed []string, left map[s
 	if diff := cmp.Diff(left, p.Left); diff != "" || remaining != 0 || err != nil {
 		t.Errorf("%d remain, %v; left (-want +got):\n%s", remaining, err, diff)
 	}
-	if err := s.Erasures.SaveErasure(t.Context(), alice, p, start); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Erasures.SaveErasure(t.Context(), alice, p, start))
 	again, err := s.Erasures.Erasure(t.Context(), alice)
 	if diff := cmp.Diff(p, again); diff != "" || err != nil {
 		t.Errorf("the stored receipt, %v (-want +got):\n%s", err, diff)

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -37,9 +38,7 @@ func TestInterleavings(t *testing.T) {
 		}
 		schedule(rt, calls)
 		messages, _, err := reader.Messages.Messages(t.Context(), user, "s", conversation.Page{Limit: 200})
-		if err != nil {
-			rt.Fatal(err)
-		}
+		check.OK(rt, err)
 		checkStored(rt, clients, messages)
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -68,9 +69,7 @@ func TestJoinTurn(t *testing.T) {
 		t.Errorf("somebody has joined: %t, %v", wanted, err)
 	}
 	said := conversation.Progress{PromptID: "prompt_1", Text: "Rest "}
-	if err := j.answers.SaveProgress(t.Context(), alice, j.turn, said); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, j.answers.SaveProgress(t.Context(), alice, j.turn, said))
 	p, err := j.follow(joined)
 	if err != nil || p.Text != "Rest " || p.PromptID != "prompt_1" || p.QuestionID != j.turn.Message.ID ||
 		p.AnswerID != j.turn.AnswerID || p.Answer != nil || p.Ended {
@@ -110,12 +109,8 @@ func TestJoinedTurnEnds(t *testing.T) {
 			j := newJoining(t)
 			joined := j.join()
 			said := conversation.Progress{PromptID: "prompt_1", Text: "a secret"}
-			if err := j.answers.SaveProgress(t.Context(), alice, j.turn, said); err != nil {
-				t.Fatal(err)
-			}
-			if err := tc.end(j); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, j.answers.SaveProgress(t.Context(), alice, j.turn, said))
+			check.OK(t, tc.end(j))
 			if err := j.answers.SaveProgress(t.Context(), alice, j.turn, said); err != nil {
 				t.Errorf("a late save: %v", err)
 			}
@@ -160,9 +155,7 @@ func TestJoinsAreBounded(t *testing.T) {
 	if _, err := j.others.JoinTurn(t.Context(), alice, "a", longestTurn); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("one too many: %v", err)
 	}
-	if err := first.End(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, first.End(context.WithoutCancel(t.Context())))
 	j.join()
 }
 

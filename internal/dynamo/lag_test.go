@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -56,13 +57,10 @@ func (l *indexLag) query(in *dynamodb.QueryInput, out *dynamodb.QueryOutput) {
 // keepStale makes the index by source show for ever what it shows of a session now.
 func (l *indexLag) keepStale(t *testing.T, name, source string) {
 	t.Helper()
-	out, err := dynamodbtest.Client(t).Query(t.Context(), &dynamodb.QueryInput{
+	out := check.Got(dynamodbtest.Client(t).Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &name, IndexName: aws.String(table.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{":s": &types.AttributeValueMemberS{Value: source}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stale = out.Items
@@ -84,10 +82,7 @@ func TestReadsUnderLag(t *testing.T) {
 		for _, id := range []string{"other", "s"} {
 			in := dynamotest.OneMessage(id, fmt.Sprint(i))
 			in.Messages[0].Timestamp = start.Add(time.Duration(i-n) * time.Second)
-			a, err := s.Messages.Append(t.Context(), alice, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := check.Got(s.Messages.Append(t.Context(), alice, in))(t)
 			if id == "s" {
 				messages = append(messages, a.Messages[0])
 			}
@@ -103,30 +98,18 @@ func TestReadsUnderLag(t *testing.T) {
 		l.mu.Lock()
 		l.isHidden = func(sk string) bool { return hidden[sk] }
 		l.mu.Unlock()
-		session, err := s.Sessions.Session(t.Context(), alice, "s")
-		if err != nil {
-			rt.Fatal(err)
-		}
+		session := check.Got(s.Sessions.Session(t.Context(), alice, "s"))(rt)
 		page := conversation.Page{Limit: rapid.IntRange(1, n+3).Draw(rt, "limit")}
 		page.Descending = rapid.Bool().Draw(rt, "descending")
-		all, err := readMessages(t, s, "s", page)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		all := check.Got(readMessages(t, s, "s", page))(rt)
 		if page.Descending {
 			slices.Reverse(all)
 		}
 		checkSequence(rt, "pages", all, 1, n)
 		k := rapid.IntRange(1, n).Draw(rt, "tail")
-		tail, err := s.PromptSource.Tail(t.Context(), alice, session, k)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		tail := check.Got(s.PromptSource.Tail(t.Context(), alice, session, k))(rt)
 		checkSequence(rt, "tail", tail, n-k+1, n)
-		after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: n - k}, 7)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		after := check.Got(s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: n - k}, 7))(rt)
 		checkSequence(rt, "after", after, n-k+1, min(n, n-k+7))
 	})
 }
@@ -193,14 +176,9 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 		clk.Option())
 	dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "1", "2", "3", "4", "5")
 	l.keepStale(t, name, string(alice)+"#conversation#s")
-	messages, err := readMessages(t, s, "s", conversation.Page{Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := check.Got(readMessages(t, s, "s", conversation.Page{Limit: 50}))(t)
 	for _, i := range []int{1, 2, 4} {
-		if _, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, start); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, start))(t)
 	}
 	for _, limit := range []int{1, 2, 50} {
 		for _, descending := range []bool{false, true} {
@@ -213,17 +191,12 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 			}
 		}
 	}
-	g, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "s", start)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "s", start))(t)
 	left, _, err := s.SessionDeletion.RemainingMessages(t.Context(), g, conversation.Page{Limit: 50})
 	if err != nil || len(left) != 2 {
 		t.Fatalf("%d messages are left to delete, %v", len(left), err)
 	}
-	if err := s.SessionDeletion.DeleteMessages(t.Context(), alice, left); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, left))
 	clk.Advance(time.Millisecond)
 	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "new")
 	got, err := readMessages(t, s, "s", conversation.Page{Limit: 50})
@@ -252,9 +225,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		create := func() {
 			id := fmt.Sprint("s", len(ids))
 			in := conversation.NewSession{ID: id, Context: "workout_log", CoachID: "c"}
-			if _, err := s.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.Sessions.CreateSession(t.Context(), user, in, noKey))(t)
 			ids = append(ids, id)
 		}
 		// The index shows each session sooner or later, at the latest before the session's mark expires.
@@ -275,9 +246,7 @@ func TestPagesOfSessionsUnderLag(tt *testing.T) {
 		var last time.Time
 		for page := (conversation.Page{Limit: rapid.IntRange(1, 4).Draw(t, "limit")}); ; {
 			sessions, next, err := s.Sessions.Sessions(t.Context(), user, conversation.SessionFilter{}, page)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			for _, x := range sessions {
 				if times[x.ID]++; !last.IsZero() && x.ListedAt().After(last) {
 					t.Fatalf("%s of %v is listed after one of %v", x.ID, x.ListedAt(), last)
@@ -313,9 +282,7 @@ func TestPagesOfLongSession(t *testing.T) {
 		for i := range 50 {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.RoleUser, Content: fmt.Sprint(i)})
 		}
-		if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Messages.Append(t.Context(), alice, in))(t)
 	}
 	page, pages := conversation.Page{Limit: 80}, 0
 	for {

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -182,10 +183,7 @@ func (l *limited) check(rt *rapid.T) {
 	if len(l.live) > l.permits {
 		rt.Fatalf("%d answers are under way, the limit is %d", len(l.live), l.permits)
 	}
-	days, err := l.quotas.Usage(l.t.Context(), l.user)
-	if err != nil {
-		rt.Fatal(err)
-	}
+	days := check.Got(l.quotas.Usage(l.t.Context(), l.user))(rt)
 	for _, d := range days {
 		if d.Tokens != int64(l.spent[d.Day]) || d.Tokens >= int64(l.quota+maxAnswer) {
 			rt.Fatalf("%s: %d tokens are counted, %d were spent, the quota is %d", d.Day, d.Tokens, l.spent[d.Day], l.quota)

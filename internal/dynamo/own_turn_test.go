@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -56,9 +57,7 @@ func TestKilledOwnTurns(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	calm := newKilledTurn(t, table, "calm")
-	if _, err := calm.askOwn(t, &lifetime{}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(calm.askOwn(t, &lifetime{}))(t)
 	calm.check(t)
 	steps := calm.steps
 	if steps < 6 {
@@ -70,10 +69,7 @@ func TestKilledOwnTurns(t *testing.T) {
 				t.Parallel()
 				k := newKilledTurn(t, table, fmt.Sprint("own", step, after))
 				first, _ := k.askOwn(t, &lifetime{left: step + 1, after: after})
-				again, err := k.askOwn(t, &lifetime{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				again := check.Got(k.askOwn(t, &lifetime{}))(t)
 				if first.ID != "" && !cmp.Equal(first.Prompt, again.Prompt) {
 					t.Errorf("the repeat has another prompt: %s", cmp.Diff(first.Prompt, again.Prompt))
 				}
@@ -87,10 +83,7 @@ func TestKilledOwnTurns(t *testing.T) {
 func TestOwnTurnEndsOnce(t *testing.T) {
 	t.Parallel()
 	k := newKilledTurn(t, dynamotest.Table(t), "ann")
-	turn, err := k.ownService(t, &lifetime{}).BeginOwn(t.Context(), k.user, question())
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := check.Got(k.ownService(t, &lifetime{}).BeginOwn(t.Context(), k.user, question()))(t)
 	ids := make([]string, 6)
 	var work sync.WaitGroup
 	for i := range ids {
@@ -119,10 +112,7 @@ func TestOwnTurnLapses(t *testing.T) {
 	t.Parallel()
 	k := newKilledTurn(t, dynamotest.Table(t), "ann")
 	service := k.ownService(t, &lifetime{})
-	turn, err := service.BeginOwn(t.Context(), k.user, question())
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := check.Got(service.BeginOwn(t.Context(), k.user, question()))(t)
 	status := func(want string) {
 		t.Helper()
 		state, err := service.StateOfOwn(t.Context(), k.user, turn.ID)
@@ -165,12 +155,8 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 			k := newKilledTurn(t, dynamotest.Table(t), "ann")
 			service := k.ownService(t, &lifetime{})
 			turn, err := service.BeginOwn(t.Context(), k.user, question())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := end(k); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
+			check.OK(t, end(k))
 			_, err = service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("late"))
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("finish: %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -127,15 +128,10 @@ func TestSlotsTakeNoCallFromATurn(t *testing.T) {
 			c.calls.Take()
 			question := dynamotest.OneMessage("a", "q")
 			question.Idempotency = conversation.Idempotency{Scope: "chat", Key: fmt.Sprint(i), BodyHash: "h"}
-			turn, err := c.Turns.BeginTurn(t.Context(), alice, question, turnLease)
-			if err != nil {
-				t.Fatal(err)
-			}
+			turn := check.Got(c.Turns.BeginTurn(t.Context(), alice, question, turnLease))(t)
 			c.finish(t, turn)
 			want := []string{"TransactWriteItems", "TransactWriteItems"}
-			if diff := cmp.Diff(want, c.calls.Take()); diff != "" {
-				t.Errorf("a turn with %d permits (-want +got)\n%s", answers, diff)
-			}
+			check.Same(t, want, c.calls.Take(), "a turn with %d permits", answers)
 		}
 		if counted := slices.Contains(dynamotest.Keys(t, c.table, alice), "control#slots"); counted != (answers > 0) {
 			t.Errorf("with %d permits there is a record: %v", answers, counted)
@@ -179,13 +175,9 @@ func TestReleasedTurns(t *testing.T) {
 	for _, key := range []string{"", "k", "k"} {
 		turn := c.mustBegin(t, "a", key)
 		c.mustBeBusy(t, "b", "")
-		if err := c.Turns.RenewTurn(t.Context(), alice, turn, turnLease); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.Turns.RenewTurn(t.Context(), alice, turn, turnLease))
 		c.mustBeBusy(t, "b", "")
-		if err := c.Turns.ReleaseTurn(t.Context(), alice, turn); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.Turns.ReleaseTurn(t.Context(), alice, turn))
 	}
 	c.mustBegin(t, "b", "")
 }
@@ -199,9 +191,7 @@ func TestRacesForSlots(t *testing.T) {
 	instances := []conversation.TurnStore{c.Turns, dynamo.NewTurnStore(c.open(t, answers))}
 	for i := range turns {
 		in := conversation.NewSession{ID: fmt.Sprint(i), Context: "coach_conversation", CoachID: "c"}
-		if _, err := c.Sessions.CreateSession(t.Context(), alice, in, noKey); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(c.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 	}
 	for round := range 3 {
 		var mu sync.Mutex
@@ -238,10 +228,7 @@ func TestExportsAtOnce(t *testing.T) {
 		defer cancel()
 		return dynamo.NewExportLimit(c.db).BeginExport(ctx, user)
 	}
-	end, err := begin(alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	end := check.Got(begin(alice))(t)
 	if _, err := begin(alice); !fault.Is(err, fault.RateLimited) {
 		t.Errorf("a second export: %v", err)
 	}
@@ -253,10 +240,7 @@ func TestExportsAtOnce(t *testing.T) {
 	if err := end(t.Context()); err != nil {
 		t.Error(err)
 	}
-	crashed, err := begin(alice)
-	if err != nil {
-		t.Fatal(err)
-	}
+	crashed := check.Got(begin(alice))(t)
 	c.now = c.now.Add(24*365*time.Hour + time.Millisecond)
 	if _, err := begin(alice); err != nil {
 		t.Errorf("after the deadline of a crashed export: %v", err)
@@ -301,24 +285,18 @@ func expiry(t *testing.T, name, sk string) int64 {
 	if !ok {
 		t.Fatalf("%s never expires", sk)
 	}
-	at, err := strconv.ParseInt(n.Value, 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := check.Got(strconv.ParseInt(n.Value, 10, 64))(t)
 	return at
 }
 
 // record returns a record of alice as it is stored.
 func record(t *testing.T, table, sk string) map[string]types.AttributeValue {
 	t.Helper()
-	out, err := dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{
+	out := check.Got(dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{
 		TableName: &table, ConsistentRead: aws.Bool(true), Key: map[string]types.AttributeValue{
 			"pk": &types.AttributeValueMemberS{Value: "user#" + string(alice)},
 			"sk": &types.AttributeValueMemberS{Value: sk},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return out.Item
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -39,9 +40,7 @@ func newQuotaCase(t *testing.T, tokens int) *quotaCase {
 func (c *quotaCase) open(t *testing.T, user conversation.UserID) {
 	t.Helper()
 	in := conversation.NewSession{ID: "a", Context: "coach_conversation", CoachID: "c"}
-	if _, err := c.Sessions.CreateSession(t.Context(), user, in, noKey); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(c.Sessions.CreateSession(t.Context(), user, in, noKey))(t)
 }
 
 func (c *quotaCase) begin(t *testing.T, user conversation.UserID, key string) (conversation.Turn, error) {
@@ -108,13 +107,9 @@ func TestQuotaTakesNoCallFromATurn(t *testing.T) {
 	for _, tokens := range []int{0, dailyTokens} {
 		c := newQuotaCase(t, tokens)
 		c.calls.Take()
-		if err := c.turn(t, alice, "k", 10); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.turn(t, alice, "k", 10))
 		want := []string{"TransactWriteItems", "TransactWriteItems"}
-		if diff := cmp.Diff(want, c.calls.Take()); diff != "" {
-			t.Errorf("a turn with a quota of %d (-want +got)\n%s", tokens, diff)
-		}
+		check.Same(t, want, c.calls.Take(), "a turn with a quota of %d", tokens)
 		counted := strings.Contains(fmt.Sprint(dynamotest.Keys(t, c.table, alice)), "control#usage#2")
 		if counted != (tokens > 0) {
 			t.Errorf("counted %v with a quota of %d", counted, tokens)
@@ -136,21 +131,14 @@ func TestBackgroundTokensCount(t *testing.T) {
 	c := newQuotaCase(t, dailyTokens)
 	reset := func() time.Time {
 		t.Helper()
-		at, err := c.quota.Reset(t.Context(), alice)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := check.Got(c.quota.Reset(t.Context(), alice))(t)
 		return at
 	}
-	if err := c.turn(t, alice, "k", 400); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.turn(t, alice, "k", 400))
 	if err := c.quota.Spend(t.Context(), alice, 0, 599); err != nil || !reset().IsZero() {
 		t.Errorf("with a token left: reset %v, %v", reset(), err)
 	}
-	if err := c.quota.Spend(t.Context(), alice, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.quota.Spend(t.Context(), alice, 0, 1))
 	if want := c.now.Truncate(24 * time.Hour).Add(24 * time.Hour); !reset().Equal(want) {
 		t.Errorf("reset %v, want %v", reset(), want)
 	}
@@ -173,18 +161,14 @@ func TestBackgroundTokensCount(t *testing.T) {
 func TestLastTurnsOfADayAreAnsweredOneAtATime(t *testing.T) {
 	t.Parallel()
 	b := newBounded(t)
-	if err := b.quota.Spend(t.Context(), alice, 0, manyTokens-lastTokens); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.quota.Spend(t.Context(), alice, 0, manyTokens-lastTokens))
 	first := b.mustBegin(t, "a", "ka")
 	second := b.mustBegin(t, "b", "kb")
 	b.mustBeBusy(t, "c", "kc")
 	second.Spent = lastTokens / 4
 	b.finish(t, second)
 	b.mustBeBusy(t, "b", "kd") // 15,000 are left, which the first turn may take
-	if err := b.Turns.ReleaseTurn(t.Context(), alice, first); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, b.Turns.ReleaseTurn(t.Context(), alice, first))
 	alone := b.mustBegin(t, "b", "kd")
 	b.mustBeBusy(t, "a", "ka") // a repeat of the first turn
 	b.mustBeBusy(t, "c", "")

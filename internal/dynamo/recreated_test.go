@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -21,17 +22,10 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	late := dynamotest.Open(t, table, clock.Option(), dynamo.WithWaits(time.Hour, 0)) // has the old session in its cache
 	dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "old 1", "old 2")
 	begun := withKey(dynamotest.OneMessage("a", "old 3"), "turn")
-	turn, err := late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := check.Got(late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute))(t)
 	old, err := late.Sessions.Session(t.Context(), alice, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
+	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start))(t)
 	clock.Advance(time.Second)
 	want := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
 
@@ -66,9 +60,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("the new session (-want +got), %v:\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]string{"new 1", "new 2", "new 3"}, contents(t, table, "a")); diff != "" {
-		t.Errorf("its messages (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"new 1", "new 2", "new 3"}, contents(t, table, "a"), "its messages")
 	again, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("a", "new 4"))
 	if err != nil || again.Messages[0].Seq != 4 {
 		t.Errorf("append to it: %+v, %v", again, err)

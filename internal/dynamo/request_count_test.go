@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -25,10 +24,7 @@ func TestRequestsAreCountedOnce(t *testing.T) {
 	calls.Take()
 	var got []int
 	count := func(instance int, user string, minute time.Time, n int) {
-		total, err := counters[instance].CountRequests(t.Context(), conversation.UserID(user), minute, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		total := check.Got(counters[instance].CountRequests(t.Context(), conversation.UserID(user), minute, n))(t)
 		got = append(got, total)
 	}
 	count(0, "alice", now, 30)
@@ -36,11 +32,7 @@ func TestRequestsAreCountedOnce(t *testing.T) {
 	count(0, "bob", now, 1)
 	count(0, "alice", now, 5)
 	count(0, "alice", now.Add(time.Minute), 2)
-	if diff := cmp.Diff([]int{30, 60, 1, 65, 2}, got); diff != "" {
-		t.Errorf("counts (-want +got)\n%s", diff)
-	}
+	check.Same(t, []int{30, 60, 1, 65, 2}, got, "counts")
 	want := []string{"UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem", "UpdateItem"}
-	if diff := cmp.Diff(want, calls.Take()); diff != "" {
-		t.Errorf("calls (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, calls.Take(), "calls")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -47,9 +48,7 @@ func store(t *testing.T, s dynamotest.Stores, user conversation.UserID) stored {
 	ctx := t.Context()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 	}
 	var f stored
 	var err error
@@ -80,13 +79,7 @@ func (f *stored) cover(t *testing.T, s dynamotest.Stores, user conversation.User
 	t.Helper()
 	ctx := t.Context()
 	session := dynamotest.NewSession(t, s, user, "coach_conversation", "covered", "x")
-	read := func() (x conversation.Session) {
-		x, err := s.Sessions.Session(ctx, user, "covered")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x
-	}
+	read := func() conversation.Session { return check.Got(s.Sessions.Session(ctx, user, "covered"))(t) }
 	err := s.Summaries.SaveSummary(ctx, user, session, summaryOf(session, 1))
 	if err == nil {
 		err = s.Indexing.MarkIndexed(ctx, user, session, conversation.Watermark{Seq: 1})
@@ -94,9 +87,7 @@ func (f *stored) cover(t *testing.T, s dynamotest.Stores, user conversation.User
 	if err == nil {
 		err = s.Extraction.SkipExtraction(ctx, user, read())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	f.covered = read()
 }
 
@@ -108,9 +99,7 @@ func (f *stored) erase(t *testing.T, s dynamotest.Stores, user conversation.User
 	if err == nil {
 		f.progress, _, err = s.Erasures.BeginErasure(t.Context(), f.erasing, start.Add(-time.Hour))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 func withKey(in conversation.Append, key string) conversation.Append {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -51,9 +52,7 @@ const memoryRecord = `{"eventName": "REMOVE", "dynamodb": {
 func decodeRecord(t *testing.T, text string) (conversation.Change, bool, error) {
 	t.Helper()
 	var r events.DynamoDBEventRecord
-	if err := json.Unmarshal([]byte(text), &r); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &r))
 	return decodeChange(r)
 }
 
@@ -73,9 +72,7 @@ func TestDecodeChange(t *testing.T) {
 		Role: conversation.RoleUser, Content: "hi", Tokens: 1, Timestamp: start, Mode: "workout_log",
 		Metadata: map[string]any{"a": []any{1.5, nil, false, map[string]any{}}}, Generation: 2,
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("message (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "message")
 	got, ok, err = decodeRecord(t, sessionRecord)
 	if err != nil || !ok || got.Before == nil || got.After == nil {
 		t.Fatalf("session: %+v, %v, %v", got, ok, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -18,12 +19,9 @@ func TestAppendAsksForASummary(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
 	s := dynamotest.Open(t, table, dynamotest.FixedClock(), dynamo.WithSummaryEvery(3))
-	_, err := s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
+	check.Got(s.Sessions.CreateSession(t.Context(), alice, conversation.NewSession{
 		ID: "a", Context: "coach_conversation", CoachID: "c",
-	}, noKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, noKey))(t)
 	asks := func() bool {
 		t.Helper()
 		out, err := dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{
@@ -44,9 +42,7 @@ func TestAppendAsksForASummary(t *testing.T) {
 		for range n {
 			in.Messages = append(in.Messages, conversation.NewMessage{Role: conversation.RoleUser, Content: "x"})
 		}
-		if _, err := s.Messages.Append(t.Context(), alice, in); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Messages.Append(t.Context(), alice, in))(t)
 		if got := asks(); got != want {
 			t.Errorf("asks: %v, want %v", got, want)
 		}
@@ -56,13 +52,8 @@ func TestAppendAsksForASummary(t *testing.T) {
 	say(1, true)
 	say(1, false)
 	say(5, true)
-	session, err := s.Sessions.Session(t.Context(), alice, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Summaries.SaveSummary(t.Context(), alice, session, summaryOf(session, 9)); err != nil {
-		t.Fatal(err)
-	}
+	session := check.Got(s.Sessions.Session(t.Context(), alice, "a"))(t)
+	check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, session, summaryOf(session, 9)))
 	if asks() {
 		t.Error("a session asks for the summary that it has")
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -240,10 +241,7 @@ func TestSweepsThatDie(t *testing.T) {
 			t.Fatal(err)
 		}
 		change := conversation.SessionChange{Status: &status}
-		session, err := client.Sessions.UpdateSession(t.Context(), user, "s0", change)
-		if err != nil {
-			t.Fatal(err)
-		}
+		session := check.Got(client.Sessions.UpdateSession(t.Context(), user, "s0", change))(t)
 		completed[user] = session
 	}
 	s.findShards(client)

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -17,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -99,9 +98,7 @@ func newKilledTurn(t *testing.T, table, user string) *killedTurn {
 	k := &killedTurn{table: table, user: conversation.UserID(user), now: start}
 	k.db = k.open(t, &lifetime{})
 	in := conversation.NewSession{ID: "s", Context: "coach_conversation", CoachID: "c"}
-	if _, err := dynamotest.StoresOf(k.db).Sessions.CreateSession(t.Context(), k.user, in, noKey); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(dynamotest.StoresOf(k.db).Sessions.CreateSession(t.Context(), k.user, in, noKey))(t)
 	return k
 }
 
@@ -183,16 +180,12 @@ func (k *killedTurn) check(t *testing.T) {
 	t.Helper()
 	s := dynamotest.StoresOf(k.db)
 	stored, _, err := s.Messages.Messages(t.Context(), k.user, "s", conversation.Page{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var said []string
 	for _, m := range stored {
 		said = append(said, fmt.Sprint(m.Seq, " ", m.Role, ": ", m.Content))
 	}
-	if diff := cmp.Diff([]string{"1 user: q", "2 assistant: Rest your glutes."}, said); diff != "" {
-		t.Errorf("stored (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"1 user: q", "2 assistant: Rest your glutes."}, said, "stored")
 	if today, err := dynamo.NewQuotaStore(k.db).Today(t.Context(), k.user); today.Used != 8 || err != nil {
 		t.Errorf("%d tokens are charged, %v; want 8", today.Used, err)
 	}

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -29,9 +28,7 @@ func ownTurn(key, message string, replaces *conversation.Replaces) chat.OwnReque
 func (k *killedTurn) history(t *testing.T) string {
 	t.Helper()
 	stored, _, err := dynamotest.StoresOf(k.db).Messages.Messages(t.Context(), k.user, "s", conversation.Page{Limit: 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	var said []string
 	for _, m := range stored {
 		said = append(said, m.Content)
@@ -74,14 +71,8 @@ func TestTurnReplaces(t *testing.T) {
 			service := k.ownService(t, &lifetime{})
 			ids := map[string]string{"gone": "msg_20260205T060000000Z_gone"}
 			for n := 1; n <= 2; n++ {
-				turn, err := service.BeginOwn(t.Context(), k.user, ownTurn(fmt.Sprint(n), fmt.Sprint("q", n), nil))
-				if err != nil {
-					t.Fatal(err)
-				}
-				end, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer(fmt.Sprint("a", n)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				turn := check.Got(service.BeginOwn(t.Context(), k.user, ownTurn(fmt.Sprint(n), fmt.Sprint("q", n), nil)))(t)
+				end := check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer(fmt.Sprint("a", n))))(t)
 				ids[fmt.Sprint("q", n)], ids[fmt.Sprint("a", n)] = turn.UserMessageID, end.Answer.ID
 			}
 			r := ownTurn("new", tt.message, tt.seq)
@@ -97,9 +88,7 @@ func TestTurnReplaces(t *testing.T) {
 				if err != nil || !again.Replayed || again.UserMessageID != turn.UserMessageID {
 					t.Errorf("a repeat: %+v, %v", again, err)
 				}
-				if _, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("new")); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("new")))(t)
 			}
 			if got := k.history(t); got != tt.want {
 				t.Errorf("the history is %q, want %q", got, tt.want)
@@ -122,15 +111,9 @@ func TestReplacedTurnEnds(t *testing.T) {
 			if message != "" {
 				first = "before"
 			}
-			stopped, err := service.BeginOwn(t.Context(), k.user, ownTurn("1", first, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			stopped := check.Got(service.BeginOwn(t.Context(), k.user, ownTurn("1", first, nil)))(t)
 			r := ownTurn("2", message, &conversation.Replaces{MessageID: stopped.UserMessageID})
-			turn, err := service.BeginOwn(t.Context(), k.user, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			turn := check.Got(service.BeginOwn(t.Context(), k.user, r))(t)
 			want := fault.Conflict
 			if message != "" {
 				want = fault.NotFound
@@ -146,9 +129,7 @@ func TestReplacedTurnEnds(t *testing.T) {
 				}
 			}
 			late()
-			if _, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes.")); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Rest your glutes.")))(t)
 			late()
 			if got := k.history(t); got != "q Rest your glutes." {
 				t.Errorf("the history is %q", got)
@@ -179,14 +160,8 @@ func TestKilledReplacement(t *testing.T) {
 	begin := func(t *testing.T, name string) (*killedTurn, string) {
 		k := newKilledTurn(t, table, name)
 		service := k.ownService(t, &lifetime{})
-		turn, err := service.BeginOwn(t.Context(), k.user, ownTurn("1", "q", nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		end, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Run."))
-		if err != nil {
-			t.Fatal(err)
-		}
+		turn := check.Got(service.BeginOwn(t.Context(), k.user, ownTurn("1", "q", nil)))(t)
+		end := check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("Run.")))(t)
 		return k, end.Answer.ID
 	}
 	calm, answerID := begin(t, "calm replacement")
@@ -200,12 +175,8 @@ func TestKilledReplacement(t *testing.T) {
 				t.Parallel()
 				k, answerID := begin(t, fmt.Sprint("replacement", step, after))
 				_ = run(t, k, &lifetime{left: step + 1, after: after}, answerID)
-				if err := run(t, k, &lifetime{}, answerID); err != nil {
-					t.Fatal(err)
-				}
-				if diff := cmp.Diff("q Rest your glutes.", k.history(t)); diff != "" {
-					t.Errorf("stored (-want +got):\n%s", diff)
-				}
+				check.OK(t, run(t, k, &lifetime{}, answerID))
+				check.Same(t, "q Rest your glutes.", k.history(t), "stored")
 			})
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // forget stores that the user asks to forget a memory, as the extraction of the session's last message does.
@@ -96,9 +97,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	s.checkForgotten([]bool{false, true, false}, "old")
 	s.checkForgotten([]bool{true}, "new")
 	want := map[string]bool{said[0].ID: true, said[2].ID: true, fact.ID: true} // the stream's worker deletes the fact's
-	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
-		t.Errorf("vectors (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, s.vectors(ann, 0), "vectors")
 	if n := count(s.keys(ann), "prompt#"); n != 0 {
 		t.Errorf("%d prompts quote it", n)
 	}
@@ -109,9 +108,7 @@ func testForget(t *testing.T, forget func(s *fixture, sessionID string, fact lon
 	s.checkForgotten([]bool{false, true, false}, "old")
 	sum := s.summarize(ann, "old")
 	s.advance(5 * time.Minute)
-	if _, err := s.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.sweep())(t)
 	if session, _ := s.read("old"); session.Summary == nil || !session.Summary.UpdatedAt.Equal(sum.UpdatedAt) {
 		t.Errorf("the summary that has not read it is %+v", session.Summary)
 	}
@@ -207,9 +204,7 @@ func TestForgetWhatRepeats(t *testing.T) {
 			forget(s, said, asked)
 			s.advance(time.Second)
 			answer := s.say("new", "> Done: it is gone.", "My new one ends in 9015, note it.", "> Noted: 9015.")
-			if _, err := s.sweep(); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.sweep())(t)
 			s.checkSaid("old", "..FF.", true)
 			s.checkSaid("other", "FF..", true)
 			if name != "a memory, in words" && name != "messages without a memory" {
@@ -244,9 +239,7 @@ func TestForgetRecords(t *testing.T) {
 			fact, _, err := s.store.Memories.Create(ctx, ann, longterm.Memory{
 				Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "Lives in Quahog", MessageIDs: said,
 			}, conversation.Idempotency{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			todo := func(content string) {
 				if _, _, err := s.store.Todos.Create(ctx, ann, longterm.Todo{Content: content, Status: longterm.Pending},
 					conversation.Idempotency{}); err != nil {
@@ -266,9 +259,7 @@ func TestForgetRecords(t *testing.T) {
 			forget(s, fact, asked[0])
 			s.advance(time.Second)
 			todo("Return the keys in Quahog") // it was stored after the wish
-			if _, err := s.sweep(); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.sweep())(t)
 			page := conversation.Page{Limit: 9}
 			todos, _, err := s.store.Todos.List(ctx, ann, page)
 			if err != nil || len(todos) != 2 || strings.Contains(todos[0].Content+todos[1].Content, "gym") {

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -35,9 +34,7 @@ func withLedger(t *testing.T, s *fixture) (*ledger, func() []erasure.Erased) {
 		t.Helper()
 		var out []erasure.Erased
 		for e, err := range l.Entries(t.Context(), dynamodbtest.Client(t)) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			out = append(out, e)
 		}
 		return out
@@ -52,10 +49,7 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 	l.fail = errTable
 	deleted := s.addMessages(ann, "s", "one", "two")[0]
 	s.addMessages(ann, "t", "three")
-	session, err := s.store.Sessions.Session(t.Context(), ann, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := check.Got(s.store.Sessions.Session(t.Context(), ann, "t"))(t)
 	s.addMessages(bob, "s", "four")
 	if err := s.DeleteMessage(t.Context(), ann, "s", deleted.ID); err == nil {
 		t.Error("a message is deleted without an entry of the ledger")
@@ -69,9 +63,7 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 	}
 	l.fail = nil
 	s.advance(2 * time.Minute)
-	if _, err := s.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.sweep())(t)
 	got := map[erasure.Erased]bool{}
 	for _, e := range entries() {
 		e.At = time.Time{}
@@ -82,9 +74,7 @@ func TestNothingIsErasedWithoutTheLedger(t *testing.T) {
 		{User: ann, SessionID: "t", CreatedAt: session.CreatedAt.UTC()}: true,
 		{User: bob, Generation: 1}:                                      true,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("entries (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "entries")
 	if r, err := s.Erasure(t.Context(), bob); err != nil || !r.Done {
 		t.Errorf("the erasure of bob after the sweep: %+v, %v", r, err)
 	}

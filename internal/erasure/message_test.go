@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestDeleteMessage(t *testing.T) {
@@ -26,13 +27,8 @@ func TestDeleteMessage(t *testing.T) {
 	if err := s.DeleteMessage(t.Context(), bob, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete another user's: %v", err)
 	}
-	before, err := s.store.Sessions.Session(t.Context(), ann, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.DeleteMessage(t.Context(), ann, "s", m[1].ID); err != nil {
-		t.Fatal(err)
-	}
+	before := check.Got(s.store.Sessions.Session(t.Context(), ann, "s"))(t)
+	check.OK(t, s.DeleteMessage(t.Context(), ann, "s", m[1].ID))
 	if err := s.DeleteMessage(t.Context(), ann, "s", m[1].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete it again: %v", err)
 	}
@@ -85,9 +81,7 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			s.advance(3 * time.Hour)
 			m := s.addMessages(ann, "s", "secret")
 			own, after := s.savePrompt("s"), s.savePrompt("other")
-			if err := remove(s, m[0]); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, remove(s, m[0]))
 			if _, err := s.store.Prompts.StoredPrompt(t.Context(), ann, own); !fault.Is(err, fault.NotFound) {
 				t.Errorf("the session's own prompt: %v", err)
 			}
@@ -97,9 +91,7 @@ func TestStoredPromptsLoseDeletedTexts(t *testing.T) {
 			late := s.savePrompt("other") // it was being built at the time
 			s.advance(20 * time.Minute)
 			fresh := s.savePrompt("other")
-			if _, err := s.sweep(); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.sweep())(t)
 			if s.quotes(late) || !s.quotes(fresh) {
 				t.Errorf("the prompt that came late has its text: %v, a later one: %v", s.quotes(late), s.quotes(fresh))
 			}
@@ -154,22 +146,14 @@ func TestQuotesOfADeletedMessage(t *testing.T) {
 	if err != nil || !quotes.Complete {
 		t.Fatalf("quotes: %+v, %v", quotes, err)
 	}
-	if diff := cmp.Diff([]string{m[1].ID, other[0].ID}, idsOf(quotes.Messages)); diff != "" {
-		t.Errorf("quotes (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{m[1].ID, other[0].ID}, idsOf(quotes.Messages), "quotes")
 	if _, err := s.Quotes(t.Context(), bob, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("quotes of another user's message: %v", err)
 	}
-	if _, err := s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID))(t)
 	left, _, err := s.store.Messages.Timeline(t.Context(), ann, conversation.Range{}, conversation.Page{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{early[0].ID, m[2].ID, other[1].ID}, idsOf(left)); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	check.OK(t, err)
+	check.Same(t, []string{early[0].ID, m[2].ID, other[1].ID}, idsOf(left), "left")
 	if _, err := s.DeleteWithQuotes(t.Context(), ann, "s", m[0].ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("delete it again: %v", err)
 	}

@@ -4,10 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestANewSessionOfTheSameID deletes a session, which breaks off half-way, and creates another one with its id. The
@@ -35,13 +34,9 @@ func TestANewSessionOfTheSameID(t *testing.T) {
 	for _, wait := range []time.Duration{time.Minute, 15 * time.Minute, 25 * time.Hour} {
 		s.indexed(ann, 0, old[0].ID, old[1].ID)
 		s.advance(wait)
-		if _, err := s.sweep(); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.sweep())(t)
 	}
-	if diff := cmp.Diff(want, s.vectors(ann, 0)); diff != "" {
-		t.Errorf("vectors (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, s.vectors(ann, 0), "vectors")
 	session, err := s.store.Sessions.Session(t.Context(), ann, "a")
 	if err != nil || session.MessageCount != 2 || session.Summary == nil || session.Title != "another" {
 		t.Errorf("the new session is %+v, %v", session, err)
@@ -70,9 +65,7 @@ func TestTheSummaryAfterADeletedMessage(t *testing.T) {
 	s := newFixture(t)
 	m := s.addMessages(ann, "a", "1", "2")
 	s.summarize(ann, "a")
-	if err := s.DeleteMessage(t.Context(), ann, "a", m[0].ID); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.DeleteMessage(t.Context(), ann, "a", m[0].ID))
 	s.advance(time.Minute)
 	sum := s.summarize(ann, "a")
 	for _, wait := range []time.Duration{0, 15 * time.Minute, 25 * time.Hour} {

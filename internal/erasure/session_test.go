@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestDeleteSession(t *testing.T) {
@@ -30,9 +31,7 @@ func TestDeleteSession(t *testing.T) {
 	unsourced := s.remember(longterm.Extracted)
 	s.savePrompt("gone")
 	s.savePrompt("kept")
-	if err := s.DeleteSession(t.Context(), ann, "gone"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.DeleteSession(t.Context(), ann, "gone"))
 	if _, err := s.store.Sessions.Session(t.Context(), ann, "gone"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the session after it was deleted: %v", err)
 	}
@@ -116,9 +115,7 @@ func TestDeleteSessionGoesOnAfterAFailure(t *testing.T) {
 				t.Errorf("append while it is deleted: %v", err)
 			}
 			s.records.fail = nil
-			if err := goOn(s); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, goOn(s))
 			if left := count(s.keys(ann), "msg#"); left != 0 || len(s.vectors(ann, 0)) != 0 {
 				t.Errorf("%d messages and vectors %v are left", left, s.vectors(ann, 0))
 			}
@@ -164,9 +161,7 @@ func TestTombstonesAreBounded(t *testing.T) {
 	saved := &savedTombstones{TombstoneStore: s.Deps.Tombstones}
 	deps := s.Deps
 	deps.Sessions, deps.Tombstones = many, saved
-	if err := erasure.New(deps).DeleteSession(t.Context(), ann, "s"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, erasure.New(deps).DeleteSession(t.Context(), ann, "s"))
 	if n := len(saved.last.Vectors); n != 2000 || !slices.Contains(saved.last.Vectors, "2099") {
 		t.Errorf("the tombstone has %d vectors, want the last 2000", n)
 	}
@@ -208,9 +203,7 @@ func TestDeletionsWithoutTheIndex(t *testing.T) {
 			s.advance(2 * time.Minute)
 			s.index.fail = nil
 			for range 3 {
-				if _, err := s.sweep(); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(s.sweep())(t)
 				if left := s.vectors(ann, 0); len(left) != 0 {
 					t.Errorf("vectors %v are left", left)
 				}

@@ -4,11 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTruncateTakesWhatDerives replaces messages of which there are vectors, a summary, a memory and a prompt. The
@@ -29,16 +28,12 @@ func TestTruncateTakesWhatDerives(t *testing.T) {
 	}
 	l.fail = nil
 	s.advance(time.Minute)
-	if _, err := s.sweep(); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.sweep())(t)
 	got := map[string]bool{}
 	for _, e := range entries() {
 		got[e.SessionID+" "+e.MessageID] = true
 	}
-	if diff := cmp.Diff(map[string]bool{"s " + m[1].ID: true, "s " + m[2].ID: true}, got); diff != "" {
-		t.Errorf("entries (-want +got)\n%s", diff)
-	}
+	check.Same(t, map[string]bool{"s " + m[1].ID: true, "s " + m[2].ID: true}, got, "entries")
 	session, left := s.read("s")
 	if len(left) != 1 || session.MessageCount != 1 || session.LastSeq != 3 || session.Summary != nil {
 		t.Errorf("left are %v of %+v", left, session)
@@ -62,10 +57,7 @@ func TestClearTakesWhatDerives(t *testing.T) {
 	s.summarize(ann, "s")
 	s.remember(longterm.Extracted, m...)
 	s.savePrompt("s")
-	before, err := s.store.Sessions.Session(t.Context(), ann, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := check.Got(s.store.Sessions.Session(t.Context(), ann, "s"))(t)
 	if n, err := s.ClearSession(t.Context(), ann, "s"); err != nil || n != 2 {
 		t.Fatalf("cleared %d, %v", n, err)
 	}

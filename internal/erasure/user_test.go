@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -28,27 +28,17 @@ func TestErase(t *testing.T) {
 	s.summarize(ann, "s0")
 	s.remember(longterm.Seeded)
 	s.savePrompt("s1")
-	if _, err := s.store.Profiles.Put(t.Context(), ann, longterm.Profile{Name: "Ann"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.store.Preferences.Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.store.Profiles.Put(t.Context(), ann, longterm.Profile{Name: "Ann"}))(t)
+	check.Got(s.store.Preferences.Put(t.Context(), ann, longterm.Preferences{Timezone: "UTC"}))(t)
 	s.addMessages(bob, "s0", "bob's")
 	dynamotest.Put(t, s.table, ann, "workout#1", nil)
 	dynamotest.Put(t, s.table, ann, "summary#the app's own", nil)
 	dynamotest.Put(t, s.table, ann, "conversation#legacy", map[string]types.AttributeValue{
 		"messages": &types.AttributeValueMemberL{},
 	})
-	session, err := s.store.Sessions.Session(t.Context(), ann, "s1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	session := check.Got(s.store.Sessions.Session(t.Context(), ann, "s1"))(t)
 	vectors := len(s.vectors(ann, 0))
-	got, err := s.Erase(t.Context(), ann, s.clock().Add(20*time.Second))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(s.Erase(t.Context(), ann, s.clock().Add(20*time.Second)))(t)
 	want := erasure.Receipt{BackupsUntil: s.clock().Add(erasure.DefaultBackups), Progress: erasure.Progress{
 		Done: true, Vectors: vectors, ErasedAt: s.clock(), Generation: 1,
 		Counts: map[string]int{
@@ -57,14 +47,10 @@ func TestErase(t *testing.T) {
 		},
 		Left: map[string]int{"control#": 1, "summary#": 1, "workout#": 1},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("receipt (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "receipt")
 	left := s.keys(ann)
 	slices.Sort(left)
-	if diff := cmp.Diff([]string{"control#generation", "summary#the app's own", "workout#1"}, left); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"control#generation", "summary#the app's own", "workout#1"}, left, "left")
 	messages, _, err := s.store.Messages.Messages(t.Context(), bob, "s0", conversation.Page{Limit: 9})
 	if err != nil || len(messages) != 1 {
 		t.Errorf("another user's messages: %v, %v", messages, err)
@@ -266,9 +252,7 @@ func TestEraseWhileWriting(t *testing.T) {
 	}
 	page := conversation.Page{Limit: 200}
 	sessions, _, err := s.store.Sessions.Sessions(t.Context(), ann, conversation.SessionFilter{}, page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	for _, x := range sessions {
 		if x.Generation != 1 {
 			t.Errorf("session %s is of generation %d", x.ID, x.Generation)

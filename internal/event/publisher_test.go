@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/event"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fake is a bus that may be down, and the store of what waits for it.
@@ -66,9 +67,7 @@ func TestPublisherSparesABusThatFails(t *testing.T) {
 	}
 	publish := func(id string, user conversation.UserID) {
 		t.Helper()
-		if err := p.Publish(t.Context(), []event.Event{{ID: id, User: user, Generation: 1, Content: "said"}}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, p.Publish(t.Context(), []event.Event{{ID: id, User: user, Generation: 1, Content: "said"}}))
 	}
 	publish("1", "ann")
 	publish("2", "ann")

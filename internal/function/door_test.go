@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestBothDoorsBringTheSameRequest reads the event of each door, and expects the same request from each.
@@ -26,14 +27,9 @@ func TestBothDoorsBringTheSameRequest(t *testing.T) {
 	}
 	requestOf := func(path string) request {
 		t.Helper()
-		event, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		event := check.Got(os.ReadFile(path))(t)
 		var in function.DoorRequest
-		if err := json.Unmarshal(event, &in); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(event, &in))
 		var got request
 		handler := function.AnyDoor(lambdaurl.Wrap(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
@@ -45,13 +41,8 @@ func TestBothDoorsBringTheSameRequest(t *testing.T) {
 			}
 			got = request{r.Method, r.URL.Path + "?" + r.URL.RawQuery, string(body), r.RemoteAddr, r.Header}
 		})), nil)
-		out, err := handler(context.Background(), &in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadAll(out); err != nil {
-			t.Fatal(err)
-		}
+		out := check.Got(handler(context.Background(), &in))(t)
+		check.Got(io.ReadAll(out))(t)
 		return got
 	}
 	url, gateway := requestOf("../../infra/events/coach.json"), requestOf("../../infra/events/coach-gateway.json")
@@ -66,9 +57,7 @@ func TestDoorReadsRepeatedHeadersAndQueries(t *testing.T) {
 	const event = `{"httpMethod":"GET","path":"/v1/export","headers":{"accept":"b"},` +
 		`"multiValueHeaders":{"Accept":["a","b"]},"multiValueQueryStringParameters":{"x":["1 2","&"]}}`
 	var in function.DoorRequest
-	if err := json.Unmarshal([]byte(event), &in); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(event), &in))
 	if in.Headers["accept"] != "a,b" || in.RawQueryString != "x=1+2&x=%26" || in.RequestContext.HTTP.Method != "GET" {
 		t.Errorf("read %+v", in)
 	}

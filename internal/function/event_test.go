@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/eventbus"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/event"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // busServer is an event bus that refuses every other call until it works.
@@ -53,10 +54,7 @@ func (p *pipeline) checkEvents(t *testing.T) {
 	t.Helper()
 	var want, got []string
 	for _, r := range p.all {
-		events, err := dynamo.New(p.client, p.table).DecodeEvents(r.event)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := check.Got(dynamo.New(p.client, p.table).DecodeEvents(r.event))(t)
 		for _, e := range events {
 			want = append(want, string(e.Type)+" "+e.ID)
 		}

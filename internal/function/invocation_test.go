@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/infra/local/collector"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/trace"
 )
 
@@ -24,13 +25,10 @@ func TestSpansSayWhatInvoked(t *testing.T) {
 	spans := collector.New()
 	server := httptest.NewServer(spans)
 	t.Cleanup(server.Close)
-	tracer, err := trace.New(t.Context(), trace.Options{
+	tracer := check.Got(trace.New(t.Context(), trace.Options{
 		Tracing: config.Tracing{Endpoint: config.Endpoint(server.URL)}, Now: time.Now,
 		Report: func(_ context.Context, op string, err error) { t.Error(op, err) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	rt := function.Runtime{Metrics: t.Output(), Stack: "app", Spans: tracer}
 	headers := map[string]string{"traceparent": collector.CallerHeader}
 	invoked := lambdacontext.NewContext(t.Context(), &lambdacontext.LambdaContext{
@@ -39,10 +37,7 @@ func TestSpansSayWhatInvoked(t *testing.T) {
 	gateway := events.APIGatewayV2HTTPRequest{Headers: headers}
 	batch := events.DynamoDBEvent{Records: make([]events.DynamoDBEventRecord, 3)}
 	raw := func(in any) json.RawMessage {
-		text, err := json.Marshal(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(json.Marshal(in))(t)
 		return text
 	}
 	want := []string{

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var kills = flag.Int("kills", 1, "how many histories are played whose workers are killed")
@@ -158,10 +159,10 @@ var times = []string{"dueAt", "indexingUntil", "leaseUntil", "summaryUpdatedAt",
 // call that was under way when its caller was killed.
 func (p *pipeline) pass(t *testing.T, by time.Duration) (due bool) {
 	t.Helper()
-	out, err := p.client.Scan(t.Context(), &dynamodb.ScanInput{TableName: &p.table, ConsistentRead: aws.Bool(true)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(p.client.Scan(t.Context(), &dynamodb.ScanInput{
+		TableName:      &p.table,
+		ConsistentRead: aws.Bool(true),
+	}))(t)
 	for _, it := range out.Items {
 		var sets, isAsRead []string
 		values := map[string]types.AttributeValue{}
@@ -170,10 +171,7 @@ func (p *pipeline) pass(t *testing.T, by time.Duration) (due bool) {
 			if !ok {
 				continue
 			}
-			at, err := time.Parse(conversation.TimeFormat, until.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			at := check.Got(time.Parse(conversation.TimeFormat, until.Value))(t)
 			due = due || name == "dueAt"
 			sets, isAsRead = append(sets, name+" = :"+name), append(isAsRead, name+" = :"+name+"AsRead")
 			values[":"+name] = &types.AttributeValueMemberS{Value: conversation.FormatTime(at.Add(-by))}

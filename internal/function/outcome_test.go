@@ -18,6 +18,7 @@ import (
 	sdk "github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // outcome is what follows from a history: the table with its watermarks and summaries, the index, and what was paid
@@ -86,10 +87,7 @@ var randomPart = regexp.MustCompile(`(msg_\w+_\d+_|msg#[^#"]+#|check_in_|memory_
 // dump adds a record to others, as JSON without random parts.
 func dump(t *testing.T, all map[string]string, name string, record any) {
 	t.Helper()
-	text, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(json.Marshal(record))(t)
 	all[randomPart.ReplaceAllString(name, "$1")] = randomPart.ReplaceAllString(string(text), "$1")
 }
 
@@ -103,9 +101,7 @@ func (p *pipeline) items(t *testing.T) map[string]string {
 	items := map[string]string{}
 	for _, it := range out.Items {
 		var record map[string]any
-		if err := attributevalue.UnmarshalMap(it, &record); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, attributevalue.UnmarshalMap(it, &record))
 		if lapsed(t, record["indexingUntil"]) {
 			delete(record, "indexingUntil")
 		}
@@ -130,46 +126,29 @@ func lapsed(t *testing.T, until any) bool {
 	if until == nil {
 		return false
 	}
-	at, err := time.Parse(conversation.TimeFormat, fmt.Sprint(until))
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := check.Got(time.Parse(conversation.TimeFormat, fmt.Sprint(until)))(t)
 	return at.Before(time.Now())
 }
 
 // vectors returns the records of the index by their namespaces and ids.
 func (p *pipeline) vectors(t *testing.T) map[string]string {
 	t.Helper()
-	client, err := sdk.NewClient(sdk.NewClientParams{ApiKey: "local"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Got(sdk.NewClient(sdk.NewClientParams{ApiKey: "local"}))(t)
 	all := map[string]string{}
 	for _, namespace := range []string{"ann", "bob"} {
-		index, err := client.Index(sdk.NewIndexConnParams{Host: p.host, Namespace: namespace})
-		if err != nil {
-			t.Fatal(err)
-		}
-		listed, err := index.ListVectors(t.Context(), &sdk.ListVectorsRequest{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		index := check.Got(client.Index(sdk.NewIndexConnParams{Host: p.host, Namespace: namespace}))(t)
+		listed := check.Got(index.ListVectors(t.Context(), &sdk.ListVectorsRequest{}))(t)
 		var ids []string
 		for _, id := range listed.VectorIds {
 			ids = append(ids, *id)
 		}
-		fetched, err := index.FetchVectors(t.Context(), ids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fetched := check.Got(index.FetchVectors(t.Context(), ids))(t)
 		for id, v := range fetched.Vectors {
 			metadata := stable(v.Metadata.AsMap())
 			name := fmt.Sprint(namespace, " ", id, " ", metadata["sessionId"], " ", metadata["seq"]) // a second may have two
 			dump(t, all, name, []any{v.Values, v.SparseValues, metadata})
 		}
-		if err := index.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, index.Close())
 	}
 	return all
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
@@ -109,29 +110,20 @@ const dimensions = 16
 func (p *pipeline) newInstance(t *testing.T, name string) instance {
 	t.Helper()
 	worker := p.workers.hire()
-	cfg, err := config.Parse(map[string]string{
+	cfg := check.Got(config.Parse(map[string]string{
 		"TABLE_NAME": p.table, "AWS_ENDPOINT_URL_DYNAMODB": p.endpoint, "AWS_ACCESS_KEY_ID": worker,
 		"AWS_SECRET_ACCESS_KEY": "local", "PINECONE_INDEX_HOST": p.host, "PINECONE_API_KEY": worker,
 		"OPENAI_BASE_URL": p.model.url, "OPENAI_EMBEDDING_BASE_URL": p.model.url, "OPENAI_API_KEY": worker,
 		"OPENAI_CHAT_MODEL": "gpt-6-luna", "TRIGGERS": "timeout=1m",
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": p.bus.url, "EVENT_BUS_NAME": "bus",
 		"OPENAI_EMBEDDING_MODEL": fmt.Sprint("text-embedding-3-small@", dimensions),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	runtime := function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard}
 	if name == "summarize" {
-		summarize, err := summarizefn.New(t.Context(), cfg, runtime)
-		if err != nil {
-			t.Fatal(err)
-		}
+		summarize := check.Got(summarizefn.New(t.Context(), cfg, runtime))(t)
 		return instance{worker, summarize}
 	}
-	remember, err := rememberfn.New(t.Context(), cfg, runtime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	remember := check.Got(rememberfn.New(t.Context(), cfg, runtime))(t)
 	return instance{worker, func(ctx context.Context, payload json.RawMessage) (any, error) {
 		var event events.DynamoDBEvent
 		if err := json.Unmarshal(payload, &event); err != nil {
@@ -144,14 +136,8 @@ func (p *pipeline) newInstance(t *testing.T, name string) instance {
 // follow collects the records that the template's mappings would deliver.
 func (p *pipeline) follow(t *testing.T) {
 	t.Helper()
-	deployed, err := template.Parse(throughline.Template, map[string]string{"EventBusName": "bus"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	described, err := p.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &p.table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	deployed := check.Got(template.Parse(throughline.Template, map[string]string{"EventBusName": "bus"}))(t)
+	described := check.Got(p.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &p.table}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	p.stream = gatedClient{BuildableClient: awshttp.NewBuildableClient(), gate: &sync.RWMutex{}}
@@ -161,17 +147,14 @@ func (p *pipeline) follow(t *testing.T) {
 		f, _ := deployed.Function(name)
 		mapping := f.Streams[0]
 		mapping.BatchWindow = 0
-		poller, err := streams.New(streams.Options{
+		poller := check.Got(streams.New(streams.Options{
 			Client: dynamodbstreams.New(dynamodbstreams.Options{
 				Region: "us-east-1", BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)),
 				Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""), HTTPClient: p.stream,
 			}),
 			StreamARN: aws.ToString(described.Table.LatestStreamArn), Function: name, Mapping: mapping, Invoker: p,
 			Logger: slog.New(slog.DiscardHandler),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		p.pollers = append(p.pollers, poller)
 		running.Go(func() { _ = poller.Run(ctx) })
 	}
@@ -217,9 +200,7 @@ func (p *pipeline) take(t *testing.T) []record {
 	defer p.stream.gate.Lock()
 	since := time.Now()
 	for _, poller := range p.pollers {
-		if err := poller.Wait(t.Context(), since); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, poller.Wait(t.Context(), since))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -258,9 +239,7 @@ func (p *pipeline) play(t *testing.T, deliver func(*testing.T, []record)) {
 	t.Helper()
 	for _, write := range history {
 		p.now = p.now.Add(20 * time.Minute)
-		if err := write(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, write(t.Context(), p))
 		for records := p.take(t); len(records) > 0; records = p.take(t) {
 			deliver(t, records)
 		}
@@ -271,7 +250,5 @@ func (p *pipeline) play(t *testing.T, deliver func(*testing.T, []record)) {
 
 func (p *pipeline) sweep(t *testing.T) {
 	t.Helper()
-	if _, err := p.invoke(t, "summarize", 1, json.RawMessage(`{"schedule":"sweep"}`)); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(p.invoke(t, "summarize", 1, json.RawMessage(`{"schedule":"sweep"}`)))(t)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/lambdaclient"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fakeFunction is a function that is invoked directly. It records the request id that its handler has.
@@ -52,9 +53,7 @@ func TestInvokedFunctionsHaveTheRequestID(t *testing.T) {
 			ctx = httpapi.WithRequestID(ctx, given)
 		}
 		in := lambda.InvokeInput{Payload: []byte("{}")}
-		if _, err := lambdaclient.Traced(f).Invoke(ctx, &in); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(lambdaclient.Traced(f).Invoke(ctx, &in))(t)
 		if f.id != want || in.ClientContext != nil {
 			t.Errorf("request %q: the function has %q, want %q; the caller's input became %+v", given, f.id, want, in)
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/throughline/throughline/internal/function/promptfn"
 	"github.com/throughline/throughline/internal/function/rememberfn"
 	"github.com/throughline/throughline/internal/function/summarizefn"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const cursorKeyOfTheTest = "1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
@@ -104,10 +105,7 @@ func TestFunctionsReadOnlyTheirKeys(t *testing.T) {
 // readOnlyTheirKeys starts the functions with some parameters. chats are those that read the key of the chat model.
 func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...string) {
 	t.Helper()
-	tpl, err := template.Parse(throughline.Template, parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, parameters))(t)
 	starts := map[string]func(context.Context, config.Config, function.Runtime) error{
 		"messages": start(messagesfn.New), "context": start(contextfn.New), "prompt": start(promptfn.New),
 		"coach": start(coachfn.New), "summarize": start(summarizefn.New), "remember": start(rememberfn.New),
@@ -117,10 +115,7 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			s := &startCalls{t: t, together: make(chan struct{})}
-			role, err := tpl.Role(f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			role := check.Got(tpl.Role(f.Name))(t)
 			for _, p := range role {
 				if p.Secret() != "" {
 					s.allowed = append(s.allowed, "throughline/"+p.SecretName())
@@ -134,11 +129,9 @@ func readOnlyTheirKeys(t *testing.T, parameters map[string]string, chats ...stri
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			if err := starts[f.Name](ctx, s.config(f, server.URL), function.Runtime{
+			check.OK(t, starts[f.Name](ctx, s.config(f, server.URL), function.Runtime{
 				Log: slog.New(slog.DiscardHandler), Metrics: io.Discard,
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			slices.Sort(s.read)
 			slices.Sort(s.allowed)
 			if diff := cmp.Diff(s.allowed, s.read); diff != "" {

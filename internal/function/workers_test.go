@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -179,10 +180,7 @@ func (w *workers) interceptor() grpc.UnaryServerInterceptor {
 // dynamoDB returns the endpoint of the test's engine for workers.
 func (w *workers) dynamoDB(t *testing.T) string {
 	t.Helper()
-	engine, err := url.Parse(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(url.Parse(dynamodbtest.Endpoint(t)))(t)
 	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(engine); r.Out.Host = r.In.Host }}
 	proxy.ErrorLog = log.New(io.Discard, "", 0)
 	server := httptest.NewServer(w.handler(proxy))

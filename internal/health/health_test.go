@@ -6,10 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func noon() time.Time { return time.Date(2026, 2, 5, 12, 0, 0, 0, time.UTC) }
@@ -88,9 +87,7 @@ func TestReport(t *testing.T) {
 		DeadLetters: map[string]int{"summarize": 2, "remember": 0},
 		Migration:   &health.Migrated{Stage: "dual", Percent: 25},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("report (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "report")
 }
 
 func TestPartThatFailsHidesNoOther(t *testing.T) {
@@ -118,11 +115,7 @@ func TestPartThatFailsHidesNoOther(t *testing.T) {
 				t.Errorf("%s: %v", p, err)
 			}
 		}
-		if diff := cmp.Diff(want, s.Read(t.Context())); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", part, diff)
-		}
-		if diff := cmp.Diff([]health.Part{part}, failed); diff != "" {
-			t.Errorf("reported (-want +got)\n%s", diff)
-		}
+		check.Same(t, want, s.Read(t.Context()), "%s", part)
+		check.Same(t, []health.Part{part}, failed, "reported")
 	}
 }

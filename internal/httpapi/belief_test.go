@@ -3,6 +3,8 @@ package httpapi_test
 import (
 	"testing"
 	"time"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A memory says how it is known, of whom, since when and until when, and why it ended.
@@ -78,10 +80,7 @@ func TestMemoriesExpire(t *testing.T) {
 	h, _, _ := newMessages(t)
 	create := func(body object) call { return as("ann", "POST", "/v1/memories", body) }
 	made := answer(t, h, 201, create(object{"type": "PROFILE", "content": "x", "ttlSeconds": 3600}))
-	created, err := time.Parse(time.RFC3339, made["createdAt"].(string))
-	if err != nil {
-		t.Fatal(err)
-	}
+	created := check.Got(time.Parse(time.RFC3339, made["createdAt"].(string)))(t)
 	if want := created.Add(time.Hour).Truncate(time.Second).Format("2006-01-02T15:04:05.000Z"); made["expiresAt"] != want {
 		t.Errorf("expires at %v, want %s", made["expiresAt"], want)
 	}

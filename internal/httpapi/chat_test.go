@@ -14,12 +14,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdaurl"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fakeVerifier accepts the tokens "user:<id>", "app:<id>" and "scopes:<scope>,<scope>:<id>". For the token "down" the
@@ -96,10 +96,7 @@ func newCoach(t *testing.T, chat httpapi.Chatter) (http.Handler, *logBuffer) {
 
 func chatRequest(t *testing.T, url, token, body string) *http.Request {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "POST", url+"/v1/chat", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Got(http.NewRequestWithContext(t.Context(), "POST", url+"/v1/chat", strings.NewReader(body)))(t)
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
@@ -117,10 +114,7 @@ func TestChatTakesOneKey(t *testing.T) {
 	r := chatRequest(t, server.URL, "user:ann", hello)
 	r.Header.Add("Idempotency-Key", "k")
 	r.Header.Add("Idempotency-Key", "k")
-	res, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := check.Got(server.Client().Do(r))(t)
 	defer res.Body.Close()
 	if body := readAll(t, res.Body); res.StatusCode != 422 || !strings.Contains(body, `"field":"Idempotency-Key"`) {
 		t.Errorf("two keys: %d %s", res.StatusCode, body)
@@ -145,17 +139,12 @@ func TestChatStream(t *testing.T) {
 		`{"sessionId":"s1","message":"hello","agentId":"motivator","recipe":"unified"}`,
 	)
 	r.Header.Set("Idempotency-Key", "k")
-	res, err := server.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := check.Got(server.Client().Do(r))(t)
 	defer res.Body.Close()
 	want := "event: prompt\ndata: {\"promptId\":\"p\"}\n\n" +
 		"event: token\ndata: {\"text\":\"<b>\\n&\"}\n\n" +
 		"event: done\ndata: {\"text\":\"x\"}\n\n"
-	if diff := cmp.Diff(want, readAll(t, res.Body)); diff != "" {
-		t.Errorf("stream (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, readAll(t, res.Body), "stream")
 	if got := res.Header.Get("Content-Type"); res.StatusCode != 200 || got != "text/event-stream" {
 		t.Errorf("%d, content type %q", res.StatusCode, got)
 	}
@@ -198,9 +187,7 @@ func TestChatStreamIsAlive(t *testing.T) {
 		answer := httptest.NewRecorder()
 		h.ServeHTTP(answer, chatRequest(t, "http://coach", "user:ann", hello))
 		want := ": alive\n\n: alive\n\nevent: done\ndata: {\"text\":\"x\"}\n\n"
-		if diff := cmp.Diff(want, answer.Body.String()); diff != "" {
-			t.Errorf("stream (-want +got):\n%s", diff)
-		}
+		check.Same(t, want, answer.Body.String(), "stream")
 	})
 }
 
@@ -243,10 +230,7 @@ func TestChatEventsLeaveAtOnce(t *testing.T) {
 	}})
 	server := httptest.NewServer(h)
 	defer server.Close()
-	res, err := server.Client().Do(chatRequest(t, server.URL, "user:ann", hello))
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := check.Got(server.Client().Do(chatRequest(t, server.URL, "user:ann", hello)))(t)
 	defer res.Body.Close()
 	line, err := bufio.NewReader(res.Body).ReadString('\n')
 	if err != nil || line != "event: token\n" {
@@ -273,13 +257,8 @@ func TestChatGoesOnWithoutItsClient(t *testing.T) {
 	server := httptest.NewServer(h)
 	defer server.Close()
 	ctx, leave := context.WithCancel(t.Context())
-	res, err := server.Client().Do(chatRequest(t, server.URL, "user:ann", hello).WithContext(ctx))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(res.Body, make([]byte, 10)); err != nil {
-		t.Fatal(err)
-	}
+	res := check.Got(server.Client().Do(chatRequest(t, server.URL, "user:ann", hello).WithContext(ctx)))(t)
+	check.Got(io.ReadFull(res.Body, make([]byte, 10)))(t)
 	leave()
 	res.Body.Close()
 	close(left)
@@ -343,17 +322,14 @@ func TestChatErrorsBeforeTheFirstEvent(t *testing.T) {
 func TestChatBehindAFunctionURL(t *testing.T) {
 	t.Parallel()
 	h, _ := newCoach(t, &fakeChat{events: say(event("token", text{"a"}), event("done", text{}))})
-	out, err := lambdaurl.Wrap(h)(t.Context(), &events.LambdaFunctionURLRequest{
+	out := check.Got(lambdaurl.Wrap(h)(t.Context(), &events.LambdaFunctionURLRequest{
 		RawPath: "/v1/chat", Headers: map[string]string{
 			"authorization": "bearer user:ann", "content-type": "application/json",
 		}, Body: hello,
 		RequestContext: events.LambdaFunctionURLRequestContext{
 			DomainName: "coach.example", HTTP: events.LambdaFunctionURLRequestContextHTTPDescription{Method: "POST"},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if body := readAll(t, out.Body); out.StatusCode != 200 ||
 		!strings.HasSuffix(body, "event: done\ndata: {\"text\":\"\"}\n\n") {
 		t.Errorf("%d %q", out.StatusCode, body)

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func newPrompts(t testing.TB) (http.Handler, *fakePrompts) {
@@ -141,11 +142,9 @@ func TestContextQueryAndRecall(t *testing.T) {
 		as("ann", "POST", "/v1/context/query", `{"context":"coach_conversation"}`),
 	)
 	three, ten := 3, 10
-	if diff := cmp.Diff(recall.ContextQuery{
+	check.Same(t, recall.ContextQuery{
 		Context: "coach_conversation", Within: "48h", Limit: &three,
-	}, f.query); diff != "" {
-		t.Errorf("default query (-want +got):\n%s", diff)
-	}
+	}, f.query, "default query")
 	expect(
 		t,
 		h,
@@ -157,9 +156,7 @@ func TestContextQueryAndRecall(t *testing.T) {
 		Context: "coach_conversation", CoachID: "c", SessionID: "s", Query: "q", RecordTypes: []string{"workout_summary"},
 		Within: "1h", Limit: &ten,
 	}
-	if diff := cmp.Diff(want, f.query); diff != "" {
-		t.Errorf("query (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.query, "query")
 	expect(
 		t,
 		h,
@@ -172,9 +169,7 @@ func TestContextQueryAndRecall(t *testing.T) {
 		From: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC),
 		To:   time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Limit: &ten, Tokens: &ten,
 	}
-	if diff := cmp.Diff(wanted, f.messages); diff != "" {
-		t.Errorf("recall (-want +got):\n%s", diff)
-	}
+	check.Same(t, wanted, f.messages, "recall")
 	for path, bodies := range map[string]map[string]string{
 		"/v1/context/query": {
 			`{}`: "context", `{"context":"workout_log","limit":11,"recordTypes":["x"]}`: "limit recordTypes[0]",
@@ -303,12 +298,8 @@ func TestExport(t *testing.T) {
 		"coach": 1, "goal": 1, "session": 2, "message": 250, "prompt": 1, "appSession": 1,
 		"summary": 1, "left": 1, "end": 1, "document": 1,
 	}
-	if diff := cmp.Diff(want, counts); diff != "" {
-		t.Errorf("records (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(object{"kind": "end", "records": number("263")}, last); diff != "" {
-		t.Errorf("last line (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, counts, "records")
+	check.Same(t, object{"kind": "end", "records": number("263")}, last, "last line")
 }
 
 // TestExportGoesOn has answers that end after each page. Together they are the export in one answer, and another user

@@ -5,12 +5,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // fakeEraser needs several calls to erase a user.
@@ -52,11 +51,9 @@ func TestErase(t *testing.T) {
 	last := call{method: "GET", path: "/v1/user/erasure", user: "ann", scopes: "throughline/user"}
 	expect(t, h, 404, last)
 	for _, more := range []reply{expect(t, h, 202, c), expect(t, h, 202, last)} {
-		if diff := cmp.Diff(object{
+		check.Same(t, object{
 			"erasing": true, "progress": object{"counts": object{"message": number("1")}, "vectors": number("0")},
-		}, decodeObject(t, more)); diff != "" {
-			t.Errorf("202 (-want +got):\n%s", diff)
-		}
+		}, decodeObject(t, more), "202")
 		if more.header.Get("Retry-After") != "1" {
 			t.Error("202 without Retry-After")
 		}
@@ -66,12 +63,8 @@ func TestErase(t *testing.T) {
 		"vectors":   number("3"),
 		"remaining": number("0"), "backupsUntil": "2026-03-12T12:00:00.000Z",
 	}
-	if diff := cmp.Diff(want, answer(t, h, 200, c)); diff != "" {
-		t.Errorf("receipt (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, answer(t, h, 200, last)); diff != "" {
-		t.Errorf("the last receipt (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, answer(t, h, 200, c), "receipt")
+	check.Same(t, want, answer(t, h, 200, last), "the last receipt")
 	if left := eraser.until.Sub(noon()); left != 20*time.Second {
 		t.Errorf("an erasing has %v", left)
 	}

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/health"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // stageHealth is how the stage is.
@@ -68,8 +67,6 @@ func TestHealth(t *testing.T) {
 	} {
 		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Health: tc.report, Cursors: cursorKey(t, "1")})
 		got := answer(t, h, 200, as("ann", "GET", "/v1/health"))
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", name, diff)
-		}
+		check.Same(t, tc.want, got, "%s", name)
 	}
 }

@@ -18,15 +18,13 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // cursorKey returns a cursor key of a version.
 func cursorKey(t testing.TB, version string) httpapi.CursorKey {
 	t.Helper()
-	key, err := httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := check.Got(httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="))(t)
 	return key
 }
 
@@ -158,10 +156,7 @@ func bodyOf(t testing.TB, out events.APIGatewayV2HTTPResponse) []byte {
 	if !out.IsBase64Encoded {
 		return []byte(out.Body)
 	}
-	body, err := base64.StdEncoding.DecodeString(out.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := check.Got(base64.StdEncoding.DecodeString(out.Body))(t)
 	return body
 }
 
@@ -179,10 +174,7 @@ func bodyText(t testing.TB, body any) string {
 	case string:
 		return body
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(json.Marshal(body))(t)
 	return string(text)
 }
 
@@ -241,9 +233,6 @@ func number(s string) json.Number { return json.Number(s) }
 // readAll reads a stream to its end.
 func readAll(t testing.TB, r io.Reader) string {
 	t.Helper()
-	all, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := check.Got(io.ReadAll(r))(t)
 	return string(all)
 }

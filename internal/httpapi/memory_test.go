@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -85,8 +86,6 @@ func (m *memory) IsMigrated(_ context.Context, user conversation.UserID) (bool, 
 func (m *memory) said(t *testing.T, user conversation.UserID) int {
 	t.Helper()
 	messages, _, err := m.Timeline(t.Context(), user, conversation.Range{}, conversation.Page{Limit: 200})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return len(messages)
 }

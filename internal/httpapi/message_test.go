@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // post appends messages to session s1 of ann.
@@ -56,9 +56,7 @@ func TestAppendAndRead(t *testing.T) {
 			"messageCount": number("2"), "startedAt": "2020-01-01T08:00:00.123Z", "lastMessageAt": "2026-02-05T12:00:00.000Z",
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("appended (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "appended")
 	for path, want := range map[string]string{
 		"/v1/sessions/s1/messages":               a + " " + b,
 		"/v1/sessions/s1/messages?order=desc":    b + " " + a,
@@ -100,9 +98,7 @@ func TestTimelineNamesWhatItLacks(t *testing.T) {
 	var got, others map[string]any
 	expect(t, h, 200, as("unmoved", "GET", "/v1/messages")).decode(t, &got)
 	want := []any{map[string]any{"source": "messages", "reason": "not_migrated"}}
-	if diff := cmp.Diff(want, got["degraded"]); diff != "" {
-		t.Errorf("degraded (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got["degraded"], "degraded")
 	expect(t, h, 200, as("ann", "GET", "/v1/messages")).decode(t, &others)
 	if others["degraded"] != nil {
 		t.Errorf("of a user who has moved: %v", others)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const serverScopes = "throughline/on-behalf throughline/user throughline/app"
@@ -113,9 +114,7 @@ func checkAudit(t *testing.T, log, user string) {
 	var line map[string]any
 	for text := range strings.Lines(log) {
 		var l map[string]any
-		if err := json.Unmarshal([]byte(text), &l); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(text), &l))
 		if l["msg"] == "request" {
 			line = maps.Clone(l)
 		}

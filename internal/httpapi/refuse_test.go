@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // hostileBodies are bodies of about a size that are wrong, by what makes them expensive.
@@ -85,9 +87,7 @@ func TestTimeToRefuse(t *testing.T) {
 	newSession(t, h, "s1")
 	bodies := hostileBodies(1 << 20)
 	began := time.Now()
-	if err := json.Unmarshal([]byte(bodies["many values"]), new(any)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(bodies["many values"]), new(any)))
 	longest := 10 * time.Since(began)
 	for _, name := range slices.Sorted(maps.Keys(bodies)) {
 		body := bodies[name]

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSearch answers with the fields of each record beside its kind and its score.
@@ -39,9 +39,7 @@ func TestSearch(t *testing.T) {
 			"createdAt": "2026-02-05T12:00:00.000Z", "updatedAt": "2026-02-05T12:00:00.000Z",
 		},
 	}
-	if diff := cmp.Diff(want, got.Items); diff != "" {
-		t.Errorf("items (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got.Items, "items")
 	if q := f.records; q.Query != "x" || len(q.Kinds) != 2 || len(q.Contexts) != 1 || q.From.IsZero() || *q.Tokens != 50 {
 		t.Errorf("the query is %+v", q)
 	}

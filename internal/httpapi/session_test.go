@@ -8,9 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // newSession creates a session of the user ann.
@@ -36,9 +35,7 @@ func TestSessionRoundTrip(t *testing.T) {
 	}
 	var got map[string]any
 	made.decode(t, &got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("created (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "created")
 	if location := made.header.Get("Location"); location != "/v1/sessions/s:1" {
 		t.Errorf("Location %q", location)
 	}
@@ -54,9 +51,7 @@ func TestSessionRoundTrip(t *testing.T) {
 	delete(want["attributes"].(map[string]any), "f")
 	got = nil
 	expect(t, h, 200, as("ann", "GET", "/v1/sessions/s:1")).decode(t, &got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("changed (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "changed")
 
 	left := expect(t, h, 202, as("ann", "POST", "/v1/sessions/s:1/leave"))
 	if len(left.body) != 0 {

@@ -4,12 +4,11 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // newSpines returns a handler with one spine, drawn from workout logs, and with preferences.
@@ -57,9 +56,7 @@ func TestSpinesFollowThePreferences(t *testing.T) {
 			got.Items[0].CoveredTo != "2026-02-05T12:00:00.000Z" {
 			t.Fatalf("%s: got %+v", name, got)
 		}
-		if diff := cmp.Diff(tc.withheld, got.Items[0].WithheldIn); diff != "" {
-			t.Errorf("%s: withheld in (-want +got)\n%s", name, diff)
-		}
+		check.Same(t, tc.withheld, got.Items[0].WithheldIn, "%s: withheld in", name)
 		if one := got.Items[0]; one.Text != tc.text || (len(one.Wins) > 0) != (tc.text != "") {
 			t.Errorf("%s: text %q, wins %q, want the text %q", name, one.Text, one.Wins, tc.text)
 		}
@@ -100,8 +97,6 @@ func TestUsage(t *testing.T) {
 	} {
 		h := httpapi.Messages(httpapi.MessagesDeps{Base: b, Usage: tc.spent, Cursors: cursorKey(t, "1")})
 		got := answer(t, h, 200, as("ann", "GET", "/v1/usage"))
-		if diff := cmp.Diff(tc.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", name, diff)
-		}
+		check.Same(t, tc.want, got, "%s", name)
 	}
 }

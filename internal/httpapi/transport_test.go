@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestNoRoute(t *testing.T) {
@@ -36,14 +37,6 @@ func TestNoRoute(t *testing.T) {
 		t.Errorf("Allow %q", allow)
 	}
 	expectProblem(t, h, 405, "method_not_allowed", "", as("ann", "DELETE", "/v1/sessions"))
-}
-
-func TestHead(t *testing.T) {
-	t.Parallel()
-	h, _, _ := newMessages(t)
-	if r := expect(t, h, 200, as("ann", "HEAD", "/v1/sessions")); len(r.body) > 0 {
-		t.Errorf("HEAD answered %s", r.body)
-	}
 }
 
 func TestBodiesWhereNoneIsTaken(t *testing.T) {
@@ -150,9 +143,7 @@ func TestAccessLogHoldsNoContent(t *testing.T) {
 		Msg, Method, Route, RequestID string
 		Status, MS                    int
 	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-2]), &last); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(lines[len(lines)-2]), &last))
 	if last.Msg != "request" || last.Method != "POST" || last.Route != "POST /v1/sessions/{id}/messages" ||
 		last.Status != 201 ||
 		last.RequestID == "" {
@@ -260,10 +251,7 @@ func TestGateway(t *testing.T) {
 		},
 		Body: base64.StdEncoding.EncodeToString([]byte("\x00\xfe")), IsBase64Encoded: true,
 	}
-	out, err := httpapi.GatewayHandler(h)(ctx, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(httpapi.GatewayHandler(h)(ctx, e))(t)
 	if got.deadline <= 59*time.Minute || got.deadline > time.Hour-400*time.Millisecond {
 		t.Errorf("the handler has %v left of an hour", got.deadline)
 	}
@@ -293,10 +281,7 @@ func TestGatewayPacksWhatLambdaWouldNotTake(t *testing.T) {
 		if !packed {
 			continue
 		}
-		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(out.Body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		z := check.Got(gzip.NewReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(out.Body))))(t)
 		if readAll(t, z) != body {
 			t.Error("the body came out changed")
 		}

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestUIMessages lists a session's messages as useChat holds them, page by page.
@@ -55,9 +57,7 @@ func TestUIFiles(t *testing.T) {
 		object{"type": "file", "mediaType": "image/png", "url": address},
 		object{"type": "file", "mediaType": "text/csv", "filename": "log.csv", "url": "f1"},
 	}
-	if diff := cmp.Diff(want, shown); diff != "" {
-		t.Errorf("parts (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, shown, "parts")
 	stored := answer(t, h, 200, as("ann", "GET", "/v1/sessions/s/messages"))["items"].([]any)[0].(object)
 	if stored["content"] != "[image: my knee]\n[file: log.csv]" || len(stored["parts"].([]any)) != 2 {
 		t.Errorf("stored: %v", stored)

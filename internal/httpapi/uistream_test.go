@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var (
@@ -51,9 +50,7 @@ func TestUIMessageStream(t *testing.T) {
 			w, r := httptest.NewRecorder(), chatRequest(t, "http://x", "user:ann", hello)
 			r.URL.RawQuery = "stream=ui"
 			h.ServeHTTP(w, r)
-			if diff := cmp.Diff(tc.want, w.Body.String()); diff != "" {
-				t.Errorf("stream (-want +got):\n%s", diff)
-			}
+			check.Same(t, tc.want, w.Body.String(), "stream")
 			for header, want := range map[string]string{
 				"Content-Type": "text/event-stream", "X-Vercel-Ai-Ui-Message-Stream": "v1", "X-Accel-Buffering": "no",
 			} {

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestTimes(t *testing.T) {
@@ -98,10 +100,7 @@ func TestSpansBelowAMillisecond(t *testing.T) {
 		"from=11:00:00.1229999&to=11:00:00.123": 0, "from=11:00:00.123&to=11:00:00.123": 0,
 		"from=11:00:00.1231&to=11:00:00.1230": -1,
 	} {
-		query, err := url.ParseQuery(span)
-		if err != nil {
-			t.Fatal(err)
-		}
+		query := check.Got(url.ParseQuery(span))(t)
 		day := func(name string) string { return "2026-02-05T" + query.Get(name) + "Z" }
 		c := as("ann", "GET", "/v1/messages?from="+day("from")+"&to="+day("to"))
 		recalled := as("ann", "POST", "/v1/recall", object{"query": "x", "from": day("from"), "to": day("to")})

@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 	"github.com/throughline/throughline/internal/word"
 )
@@ -85,9 +86,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	batch := indexing.Batch{User: "ann", Generation: 3, Messages: []conversation.Message{m}, Previous: map[string]string{
 		"chat": strings.Repeat("x", 300) + " banded glute bridges?",
 	}}
-	if err := indexing.NewIndexer(r.as("model-1")).IndexBatches(t.Context(), []indexing.Batch{batch})[0]; err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, indexing.NewIndexer(r.as("model-1")).IndexBatches(t.Context(), []indexing.Batch{batch})[0])
 	want := map[string]any{
 		"recordType": "message", "sourceContext": "program_designer", "sessionId": "chat",
 		"timestamp": 1770316200.0, "text": strings.Repeat("é", 1000), "role": "assistant", "seq": 2.0,
@@ -97,9 +96,7 @@ func TestRecordOfAMessage(t *testing.T) {
 	if len(got) != 1 || got[0].ID != m.ID || len(got[0].Sparse.Indices) == 0 {
 		t.Fatalf("records %+v", got)
 	}
-	if diff := cmp.Diff(want, got[0].Metadata); diff != "" {
-		t.Errorf("metadata (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got[0].Metadata, "metadata")
 	text := r.texts[0][0]
 	if !strings.HasPrefix(text, "Thursday, 5 February 2026, Program Designer. Coach: éé") ||
 		!strings.HasSuffix(text, "x banded glute bridges?)") || strings.Count(text, "x") > 200 {
@@ -114,17 +111,13 @@ func TestAMessageFollowsThePreviousOneOfItsSession(t *testing.T) {
 		return conversation.Message{ID: text, SessionID: session, Context: "workout_log", Content: text, Timestamp: evening}
 	}
 	messages := []conversation.Message{said("s", "one"), said("t", "two"), said("s", "three"), said("t", "four")}
-	if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages))
 	var after []string
 	for _, text := range r.texts[0] {
 		_, before, _ := strings.Cut(text, "(after: ")
 		after = append(after, strings.TrimSuffix(before, ")"))
 	}
-	if diff := cmp.Diff([]string{"", "", "one", "two"}, after); diff != "" {
-		t.Errorf("what each one follows (-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"", "", "one", "two"}, after, "what each one follows")
 }
 
 func TestBatchesFailIndependently(t *testing.T) {
@@ -195,9 +188,7 @@ func TestWhatSaysNothingHasNoVector(t *testing.T) {
 		said("s", "ok, thanks!"), said("s", "\U0001F44D"), said("s", "Squats hurt"),
 		said("t", "Push day"), said("u", "Push day"),
 	}
-	if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, messages))
 	if got := r.records["ann.0"]; len(got) != 3 || len(r.texts[0]) != 2 ||
 		!strings.Contains(r.texts[0][0], "\U0001F44D") ||
 		got[1].Dense[0] != got[2].Dense[0] || got[0].Dense[0] == got[1].Dense[0] {
@@ -222,9 +213,7 @@ func TestRecordOfASummary(t *testing.T) {
 			},
 		},
 	}
-	if err := indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s))
 	want := map[string]any{
 		"recordType": "workout_summary", "coachId": "c", "sourceContext": "workout_log", "sourceId": "s",
 		"sessionId": "s", "timestamp": 1770316200.0, "text": "Built.", "inProgress": false, "kind": "model",
@@ -274,22 +263,12 @@ func TestOwnFieldsAreLimited(t *testing.T) {
 			RecordType: conversation.ProgramSummary, SessionID: strings.Repeat("s", 128), CoachID: strings.Repeat("c", 128),
 			Text: strings.Repeat("\x03", 1200), OccurredAt: evening, Fields: fields,
 		}
-		if err := indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, indexing.NewIndexer(r.as("")).IndexSummary(t.Context(), "ann", s))
 		metadata := r.records["ann.0"][0].Metadata
-		text, err := json.Marshal(metadata)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(json.Marshal(metadata))(t)
 		converted := map[string]any{}
-		if err := json.Unmarshal(text, &converted); err != nil {
-			t.Fatal(err)
-		}
-		message, err := structpb.NewStruct(converted)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal(text, &converted))
+		message := check.Got(structpb.NewStruct(converted))(t)
 		if size := max(len(text), proto.Size(message)); size > 40_000 || len(metadata) < 11 {
 			t.Errorf("%s: %d fields of %d bytes", name, len(metadata), size)
 		}
@@ -306,9 +285,7 @@ func TestPartsAreTheWholeText(t *testing.T) {
 		id := rapid.SampledFrom([]string{"msg_ann_1_a", "msg_a#1_1_b", "mem_1"}).Draw(t, "id")
 		r := &recorder{}
 		m := conversation.Message{ID: id, SessionID: "s", Context: "workout_log", Content: content, Timestamp: evening}
-		if err := indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, indexing.NewIndexer(r.as("")).IndexMessages(t.Context(), "ann", 0, []conversation.Message{m}))
 		var ids []string
 		var whole strings.Builder
 		for _, stored := range r.records["ann.0"] {

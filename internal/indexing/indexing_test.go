@@ -8,14 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -34,9 +33,7 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 	if done, err := indexing.New(f, index, time.Now).Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Errorf("%d of %d changes are done: %v", done, len(changes), err)
 	}
-	if diff := cmp.Diff(map[string]bool{"m1": true, "m2": true, "memory_1": true}, f.indexed); diff != "" {
-		t.Errorf("indexed (-want +got)\n%s", diff)
-	}
+	check.Same(t, map[string]bool{"m1": true, "m2": true, "memory_1": true}, f.indexed, "indexed")
 	if f.session.Indexed.Seq != 2 { // the fake has one session, which is Ann's: Bob's must not be marked
 		t.Errorf("the watermark is %d, want 2", f.session.Indexed.Seq)
 	}
@@ -89,9 +86,7 @@ func TestVectorsFollowTheTable(t *testing.T) {
 	if done, err := service.Consume(t.Context(), changes); done != len(changes) || err != nil {
 		t.Fatalf("got %d, %v", done, err)
 	}
-	if diff := cmp.Diff(map[string]bool{"mem_1": true, "chk_1": true}, f.indexed); diff != "" {
-		t.Errorf("index (-want +got):\n%s", diff)
-	}
+	check.Same(t, map[string]bool{"mem_1": true, "chk_1": true}, f.indexed, "index")
 	f.fail = func(string) error { return errors.New("down") }
 	changes = append([]conversation.Change{{User: "ann"}}, changes...)
 	if done, err := service.Consume(t.Context(), changes); done != 1 || err == nil {
@@ -119,9 +114,7 @@ func TestRecordsLeaveTheDueIndex(t *testing.T) {
 	want := []indexing.RecordRef{
 		{ID: kept, Generation: 1, Version: 2}, {ID: kept, Generation: 1, Version: 3, Past: true},
 	}
-	if diff := cmp.Diff(want, f.marked); diff != "" {
-		t.Errorf("marked (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.marked, "marked")
 	if !f.indexed[kept] || f.indexed[deleted] {
 		t.Errorf("indexed are %v", f.indexed)
 	}

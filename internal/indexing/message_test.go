@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestEverythingIsIndexedInTheEnd delivers the messages of a session in any order, doubled, to any of three instances,
@@ -52,9 +52,7 @@ func TestEverythingIsIndexedInTheEnd(t *testing.T) {
 			f.check(t, f.session.Indexed.Seq)
 		}
 		f.fail = func(string) error { return nil }
-		if err := instances[0].Repair(t.Context(), "ann", f.session); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, instances[0].Repair(t.Context(), "ann", f.session))
 		if f.session.Indexed.Seq != f.session.LastSeq {
 			t.Fatalf("the watermark is %d of %d", f.session.Indexed.Seq, f.session.LastSeq)
 		}
@@ -117,9 +115,7 @@ func TestCallsOfATurn(t *testing.T) {
 		if done, err := indexing.New(f, f, time.Now).Consume(t.Context(), []conversation.Change{c}); done != 1 || err != nil {
 			t.Fatalf("%d done, %v", done, err)
 		}
-		if diff := cmp.Diff(want, calls); diff != "" {
-			t.Errorf("calls after message %d (-want +got)\n%s", f.session.LastSeq, diff)
-		}
+		check.Same(t, want, calls, "calls after message %d", f.session.LastSeq)
 	}
 	deliver(map[string]int{}) // the question waits for its answer
 	f.session.LastSeq = 4
@@ -210,9 +206,7 @@ func TestLongMessagesTakeRounds(t *testing.T) {
 				}
 				return nil
 			}
-			if err := indexing.New(f, f, time.Now).Repair(t.Context(), "ann", f.session); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, indexing.New(f, f, time.Now).Repair(t.Context(), "ann", f.session))
 			if f.session.Indexed.Seq != tt.messages || len(f.indexed) != tt.messages || rounds != tt.rounds {
 				t.Errorf("%d of %d messages are indexed in %d rounds, want %d", f.session.Indexed.Seq, tt.messages, rounds,
 					tt.rounds)

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
@@ -67,14 +69,8 @@ func TestOtherMethodsAndPaths(t *testing.T) {
 		"HEAD /.well-known/oauth-protected-resource": 200,
 	} {
 		method, path, _ := strings.Cut(call, " ")
-		r, err := http.NewRequestWithContext(t.Context(), method, s.url+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := withHeaders{"Authorization": "Bearer ann"}.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(http.NewRequestWithContext(t.Context(), method, s.url+path, nil))(t)
+		out := check.Got(withHeaders{"Authorization": "Bearer ann"}.RoundTrip(r))(t)
 		_ = out.Body.Close()
 		if out.StatusCode != status || (status == 405) != (out.Header.Get("Allow") != "") {
 			t.Errorf("%s: status %d, Allow %q", call, out.StatusCode, out.Header.Get("Allow"))
@@ -87,15 +83,11 @@ func TestMetadata(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	for _, path := range []string{"", "/mcp"} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/.well-known/oauth-protected-resource"+path,
-			nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(http.NewRequestWithContext(t.Context(), http.MethodGet,
+			s.url+"/.well-known/oauth-protected-resource"+path,
+			nil))(t)
 		out, err := withHeaders{"X-Forwarded-Proto": "http", "Origin": "https://any.example"}.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var got map[string]any
 		err = json.NewDecoder(out.Body).Decode(&got)
 		_ = out.Body.Close()

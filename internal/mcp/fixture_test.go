@@ -22,6 +22,7 @@ import (
 	"github.com/throughline/throughline/internal/mcp"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -164,13 +165,10 @@ func (h withHeaders) RoundTrip(r *http.Request) (*http.Response, error) {
 func (s *system) connect(t *testing.T, token string) *sdk.ClientSession {
 	t.Helper()
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
+	session := check.Got(client.Connect(t.Context(), &sdk.StreamableClientTransport{
 		Endpoint:   s.url + "/mcp",
 		HTTPClient: &http.Client{Transport: withHeaders{"Authorization": "Bearer " + token}},
-	}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, nil))(t)
 	t.Cleanup(func() { _ = session.Close() })
 	return session
 }
@@ -178,16 +176,10 @@ func (s *system) connect(t *testing.T, token string) *sdk.ClientSession {
 // post sends a body to the protocol's path.
 func (s *system) post(t *testing.T, body string, headers map[string]string) *http.Response {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Got(http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", strings.NewReader(body)))(t)
 	all := withHeaders{"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 	maps.Copy(all, headers)
-	out, err := all.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(all.RoundTrip(r))(t)
 	t.Cleanup(func() { _ = out.Body.Close() })
 	return out
 }
@@ -205,10 +197,7 @@ func call[Out any](t *testing.T, session *sdk.ClientSession, name string, in arg
 	if result.IsError {
 		return out, text
 	}
-	structured, err := json.Marshal(result.StructuredContent)
-	if err != nil {
-		t.Fatal(err)
-	}
+	structured := check.Got(json.Marshal(result.StructuredContent))(t)
 	for _, raw := range []string{text, string(structured)} {
 		if err := json.Unmarshal([]byte(raw), &out); err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestToolsAreAsDocumented compares what a client learns of the tools and resources with testdata/surface.json. With
@@ -22,37 +23,18 @@ import (
 func TestToolsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	session := newSystem(t).connect(t, "ann")
-	tools, err := session.ListTools(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resources, err := session.ListResources(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	templates, err := session.ListResourceTemplates(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := json.MarshalIndent(map[string]any{
+	tools := check.Got(session.ListTools(t.Context(), nil))(t)
+	resources := check.Got(session.ListResources(t.Context(), nil))(t)
+	templates := check.Got(session.ListResourceTemplates(t.Context(), nil))(t)
+	got := check.Got(json.MarshalIndent(map[string]any{
 		"tools": tools.Tools, "resources": resources.Resources, "templates": templates.ResourceTemplates,
-	}, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "", "  "))(t)
 	const file = "testdata/surface.json"
 	if os.Getenv("UPDATE_SURFACE") != "" {
-		if err := os.WriteFile(file, append(got, '\n'), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, append(got, '\n'), 0o600))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(strings.TrimSpace(string(want)), string(got)); diff != "" {
-		t.Errorf("the tools differ from %s (-want +got):\n%s", file, diff)
-	}
+	want := check.Got(os.ReadFile(file))(t)
+	check.Same(t, strings.TrimSpace(string(want)), string(got), "the tools differ from %s", file)
 }
 
 type found struct {
@@ -138,11 +120,8 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 func TestPromptContext(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
-	_, err := s.stores.Sessions.CreateSession(t.Context(), "ann",
-		conversation.NewSession{ID: "s", Context: "workout_log", CoachID: "c"}, conversation.Idempotency{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.stores.Sessions.CreateSession(t.Context(), "ann",
+		conversation.NewSession{ID: "s", Context: "workout_log", CoachID: "c"}, conversation.Idempotency{}))(t)
 	in := arguments{"sessionId": "s", "message": "hi"}
 	type built struct{ PromptID, System string }
 	if got := mustCall[built](t, s.connect(t, "ann:app"), "prompt_context", in); got.System != "for ann in workout_log" {
@@ -176,19 +155,13 @@ func TestResources(t *testing.T) {
 	t.Parallel()
 	s := newSystem(t)
 	sessions, messages := s.stores.Sessions, s.stores.Messages
-	if _, err := sessions.CreateSession(t.Context(), "ann", conversation.NewSession{
+	check.Got(sessions.CreateSession(t.Context(), "ann", conversation.NewSession{
 		ID: "a:b", Context: "workout_log", CoachID: "c", Title: "Legs",
-	}, conversation.Idempotency{}); err != nil {
-		t.Fatal(err)
-	}
+	}, conversation.Idempotency{}))(t)
 	said := []conversation.NewMessage{{Role: "user", Content: "one"}, {Role: "assistant", Content: "two"}}
-	if _, err := messages.Append(t.Context(), "ann", conversation.Append{SessionID: "a:b", Messages: said}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(messages.Append(t.Context(), "ann", conversation.Append{SessionID: "a:b", Messages: said}))(t)
 	summary := longterm.UserSummary{Wins: []string{"Ran."}}
-	if _, err := s.stores.UserSummaries.Put(t.Context(), "ann", summary); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.stores.UserSummaries.Put(t.Context(), "ann", summary))(t)
 	ann := s.connect(t, "ann")
 	read := func(uri string) string {
 		t.Helper()

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // golden is one line of CloudWatch's embedded metric format: one object with the values, and the directive in _aws.
@@ -30,9 +29,7 @@ func TestOneLineForEachInvocation(t *testing.T) {
 	now = now.Add(25 * time.Millisecond)
 	end()
 
-	if diff := cmp.Diff(golden, out.String()); diff != "" {
-		t.Errorf("EMF line (-want +got):\n%s", diff)
-	}
+	check.Same(t, golden, out.String(), "EMF line")
 }
 
 func TestOutsideAnInvocationNothingIsWritten(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // part is a part of the work, and what the pace is after it.
@@ -60,17 +61,13 @@ func TestRunWaits(t *testing.T) {
 	f.state.ChangedAt = f.now
 	r := backfill(0, 1, "")
 	r.RateLimit = 2 // 10 messages take 5 s, of which the work takes 1 s
-	if _, err := f.service().Run(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(f.service().Run(t.Context(), r))(t)
 	if want := migration.SettleTime + 8*4*time.Second; f.slept != want {
 		t.Errorf("slept %v, want %v", f.slept, want)
 	}
 	f = newFakeTable(2)
 	f.throttles = 1
-	if _, err := f.service().Run(t.Context(), backfill(0, 1, "")); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(f.service().Run(t.Context(), backfill(0, 1, "")))(t)
 	// 10 messages a second were too many, and then 5: the rates are 5 and 2.5.
 	if want := time.Second + 3*time.Second; f.slept != want {
 		t.Errorf("after throttles it slept %v, want %v", f.slept, want)
@@ -84,9 +81,7 @@ func TestRunRecovers(t *testing.T) {
 	r := backfill(0, 1, "")
 	r.RateLimit = 8 // 10 messages take 1.25 s, of which the work takes 1 s
 	f.throttledUntil = 1
-	if _, err := f.service().Run(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(f.service().Run(t.Context(), r))(t)
 	// After the throttle the rate is 4, and then a fifth more each time: 4.8, 5.76, 6.9, and 8 from then on.
 	want := 2500*time.Millisecond - time.Second
 	for rate := 4.8; rate < 8; rate *= 1.2 {

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestRunResumes kills a run and lets its time end. The next call goes on where the segment stopped.
@@ -51,9 +52,7 @@ func TestRunsOfAnotherStage(t *testing.T) {
 	f := newFakeTable(4)
 	run := func(segment int) {
 		t.Helper()
-		if _, err := f.service().Run(t.Context(), backfill(segment, 2, "")); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(f.service().Run(t.Context(), backfill(segment, 2, "")))(t)
 	}
 	run(0)
 	if f.state.Backfilled != 0 {
@@ -149,9 +148,7 @@ func TestOneUserAtATime(t *testing.T) {
 		s.Table = c
 		r := backfill(0, 1, "")
 		r.RateLimit = 0
-		if _, err := s.Run(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Run(t.Context(), r))(t)
 		if c.ofUser != 1 || c.most != 2 {
 			t.Errorf("%d records at once, %d of one user, want 2 and 1", c.most, c.ofUser)
 		}

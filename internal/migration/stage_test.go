@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var changed = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -183,19 +184,14 @@ func TestStages(t *testing.T) {
 // TestPrices compares the prices of a forecast with those of the documents.
 func TestPrices(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/scale/prices.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Got(os.ReadFile("../../docs/scale/prices.json"))(t)
 	var listed struct {
 		Prices []struct {
 			Name string
 			USD  float64
 		}
 	}
-	if err := json.Unmarshal(raw, &listed); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &listed))
 	want := map[string]float64{
 		"dynamodbWrite": migration.USDPerMillionWrites, "dynamodbRead": migration.USDPerMillionReads,
 	}

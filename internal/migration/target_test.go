@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTargets runs actions on a table of one record. Each moves it where it should be, or has nothing to do with it.
@@ -132,12 +133,9 @@ func TestSegmentsOfOneVerify(t *testing.T) {
 	f.state = at(migration.SharedRead, 100, 100, false)
 	run := func(segment, total int) migration.Answer {
 		t.Helper()
-		out, err := f.service().Run(t.Context(), migration.Request{
+		out := check.Got(f.service().Run(t.Context(), migration.Request{
 			Action: "verify", Percent: 100, Segment: segment, TotalSegments: total,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return out
 	}
 	before := f.state.VerifiedAt

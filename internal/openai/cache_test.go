@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTheCacheFieldsOfEachFamily looks at what requests say about the service's prompt cache. Whatever does not get the
@@ -50,17 +51,14 @@ func TestTheCacheFieldsOfEachFamily(t *testing.T) {
 		t.Run(tt.model+" "+tt.base, func(t *testing.T) {
 			t.Parallel()
 			client, sent := recorded(t, config.OpenAI{BaseURL: tt.base})
-			_, err := client.Complete(t.Context(), llm.Request{
+			check.Got(client.Complete(t.Context(), llm.Request{
 				Model: tt.model, CacheKey: "session", Messages: []llm.Message{
 					{Role: "system", Content: "be kind", Reusable: true},
 					{Role: "user", Content: "hello", Reusable: true},
 					{Role: "assistant", Content: "hi", Reusable: true},
 					{Role: "user", Content: "now"},
 				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			got := sentCache{sent.body["prompt_cache_key"], sent.body["prompt_cache_options"], sent.body["input"]}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // wire is what a service gets of one request.
@@ -181,9 +182,7 @@ func TestTheConfiguredModelGoesThroughTheTable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client, sent := recorded(t, tt.cfg)
-			if _, err := client.Complete(t.Context(), askWithTool("")); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(client.Complete(t.Context(), askWithTool("")))(t)
 			if got := parts(t, sent).Effort; got != tt.effort || sent.body["model"] != tt.model {
 				t.Errorf("model %v with effort %q, want %s with %q", sent.body["model"], got, tt.model, tt.effort)
 			}
@@ -210,9 +209,7 @@ func TestLeastEffort(t *testing.T) {
 		client, sent := recorded(t, config.OpenAI{BaseURL: tt.base, ChatModel: "other"})
 		r := askWithTool(tt.model)
 		r.LeastEffort = true
-		if _, err := client.Complete(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(client.Complete(t.Context(), r))(t)
 		if got := parts(t, sent).Effort; got != tt.effort {
 			t.Errorf("%s is asked with effort %q, want %q", tt.model, got, tt.effort)
 		}
@@ -237,16 +234,12 @@ func TestOneSystemMessage(t *testing.T) {
 		want  []string
 	}{{"qwen3", joined}, {"openai/gpt-oss-20b", joined}, {"gpt-4o-mini", apart}} {
 		client, sent := recorded(t, config.OpenAI{BaseURL: otherService, ChatModel: tt.model})
-		if _, err := client.Complete(t.Context(), llm.Request{Messages: messages}); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(client.Complete(t.Context(), llm.Request{Messages: messages}))(t)
 		var got []string
 		for _, m := range sent.body["messages"].([]any) {
 			m := m.(map[string]any)
 			got = append(got, m["role"].(string)+": "+m["content"].(string))
 		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", tt.model, diff)
-		}
+		check.Same(t, tt.want, got, "%s", tt.model)
 	}
 }

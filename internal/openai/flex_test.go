@@ -20,6 +20,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestTheTierOfEachFamily(t *testing.T) {
@@ -54,9 +55,7 @@ func TestTheTierOfEachFamily(t *testing.T) {
 				if !patient {
 					want = nil
 				}
-				if _, err := client.Complete(t.Context(), llm.Request{Patient: patient}); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(client.Complete(t.Context(), llm.Request{Patient: patient}))(t)
 				if got := sent.body["service_tier"]; got != want {
 					t.Errorf("patient %v: the tier %v was asked for, want %v", patient, got, want)
 				}

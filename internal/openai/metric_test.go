@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/metric"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // counted returns the counts of calls and failures that do adds to the metrics.
@@ -23,9 +22,7 @@ func counted(t *testing.T, do func(ctx context.Context)) map[string]float64 {
 	do(ctx)
 	end()
 	all := map[string]any{}
-	if err := json.Unmarshal([]byte(line.String()), &all); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(line.String()), &all))
 	out := map[string]float64{}
 	for name, value := range all {
 		if n, ok := value.(float64); ok && name != "Duration" {
@@ -69,9 +66,7 @@ func TestCallsAreCounted(t *testing.T) {
 			got := counted(t, func(ctx context.Context) {
 				_, _ = client.Complete(ctx, llm.Request{Messages: []llm.Message{{Role: "user", Content: "hello"}}})
 			})
-			if diff := cmp.Diff(tt.want, got); diff != "" {
-				t.Errorf("counted (-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.want, got, "counted")
 		})
 	}
 }
@@ -90,9 +85,7 @@ func TestEmbeddingsAndLateCallsAreCountedApart(t *testing.T) {
 		_, _ = client.Embed(ctx, []string{"hello"})
 	})
 	want := map[string]float64{"EmbeddingCalls": 1, "EmbeddingFailures": 0, "EmbeddingFailures.late": 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("counted (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "counted")
 }
 
 // TestAStreamThatBreaksIsCounted has a stream that ends without a finish reason.
@@ -107,7 +100,5 @@ func TestAStreamThatBreaksIsCounted(t *testing.T) {
 			func(string) error { return nil })
 	})
 	want := map[string]float64{"ModelCalls": 2, "ModelFailures": 1, "ModelFailures.down": 1}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("counted (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "counted")
 }

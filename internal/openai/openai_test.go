@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // service returns a client of a model service that answers with the given handler, and the waits between its attempts.
@@ -81,21 +80,16 @@ func TestComplete(t *testing.T) {
 		}
 		io.WriteString(w, plainAnswer)
 	})
-	got, err := client.Complete(t.Context(), llm.Request{
+	got := check.Got(client.Complete(t.Context(), llm.Request{
 		Messages:  []llm.Message{{Role: "system", Content: "be short"}, {Role: "user", Content: "hello"}},
 		MaxTokens: 99, User: "hash",
 		Schema: &llm.Schema{Name: "session_summary", JSON: json.RawMessage(`{"type":"object"}`)},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	want := llm.Completion{
 		Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
 		Usage: llm.Usage{PromptTokens: 7, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 10},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("completion (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "completion")
 	wantSent := map[string]any{
 		"model": "chat-model", "max_tokens": 99.0, "user": "hash", "stream": false,
 		"messages": []any{
@@ -106,9 +100,7 @@ func TestComplete(t *testing.T) {
 			"name": "session_summary", "schema": map[string]any{"type": "object"}, "strict": true,
 		}},
 	}
-	if diff := cmp.Diff(wantSent, sent); diff != "" {
-		t.Errorf("request (-want +got)\n%s", diff)
-	}
+	check.Same(t, wantSent, sent, "request")
 }
 
 func TestErrorsHaveCodes(t *testing.T) {
@@ -235,12 +227,8 @@ func TestRetryWaitsAsTheServiceAsks(t *testing.T) {
 			io.WriteString(w, plainAnswer)
 		}
 	})
-	if _, err := client.Complete(t.Context(), llm.Request{}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]time.Duration{2 * time.Second, 150 * time.Millisecond}, *waits); diff != "" {
-		t.Errorf("waits (-want +got)\n%s", diff)
-	}
+	check.Got(client.Complete(t.Context(), llm.Request{}))(t)
+	check.Same(t, []time.Duration{2 * time.Second, 150 * time.Millisecond}, *waits, "waits")
 }
 
 func TestRetryAfterThatIsTooLongIsReturned(t *testing.T) {
@@ -312,13 +300,8 @@ func TestEmbedNormalisesAndOrdersByIndex(t *testing.T) {
 	client, _ := embeddings(t, func([]string) string {
 		return `{"data":[{"index":1,"embedding":[0,5]},{"index":0,"embedding":[3,4]}]}`
 	})
-	got, err := client.Embed(t.Context(), []string{"first", ""})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([][]float32{{0.6, 0.8}, {0, 1}}, got); diff != "" {
-		t.Errorf("vectors (-want +got)\n%s", diff)
-	}
+	got := check.Got(client.Embed(t.Context(), []string{"first", ""}))(t)
+	check.Same(t, [][]float32{{0.6, 0.8}, {0, 1}}, got, "vectors")
 }
 
 func TestEmbedKeepsTheServiceLimits(t *testing.T) {
@@ -344,10 +327,7 @@ func TestEmbedKeepsTheServiceLimits(t *testing.T) {
 	for i := range texts {
 		texts[i] = strings.Repeat("é", i%5000)
 	}
-	got, err := client.Embed(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(client.Embed(t.Context(), texts))(t)
 	for i, v := range got {
 		sent := float64(min(max(len(texts[i]), 1), 8000))
 		if want := sent / math.Hypot(sent, 1); math.Abs(float64(v[0])-want) > 1e-6 {

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // plainResponse is a response as OpenAI sends it, with the reasoning before the answer.
@@ -36,17 +37,12 @@ func TestResponse(t *testing.T) {
 	request.Messages = append(request.Messages,
 		llm.Message{Role: "assistant", Content: "Wait.", ToolCalls: []llm.ToolCall{call(`{"query":"hips"}`)}},
 		llm.Message{Role: "tool", ToolCallID: "call_1", Content: "nothing"})
-	got, err := client.Complete(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(client.Complete(t.Context(), request))(t)
 	want := llm.Completion{
 		Text: `{"summary":"short"}`, Model: "answering-model", FinishReason: "stop",
 		Usage: llm.Usage{PromptTokens: 7, CachedTokens: 4, CompletionTokens: 3, TotalTokens: 10},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("completion (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, got, "completion")
 	wantSent := map[string]any{
 		"model": "gpt-6-luna", "max_output_tokens": 4400.0, "store": false,
 		"safety_identifier": "hash", "prompt_cache_key": "session",
@@ -67,9 +63,7 @@ func TestResponse(t *testing.T) {
 			"type": "json_schema", "name": "note", "strict": true, "schema": map[string]any{"type": "object"},
 		}},
 	}
-	if diff := cmp.Diff(wantSent, sent.body); diff != "" {
-		t.Errorf("request (-want +got)\n%s", diff)
-	}
+	check.Same(t, wantSent, sent.body, "request")
 }
 
 // answering returns a client of a Responses model whose service always answers with this text.

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // thinker is a service whose model spends a number of tokens on reasoning before it answers, in both APIs. It records
@@ -86,9 +85,7 @@ func TestReasoningDoesNotSpendTheAnswersTokens(t *testing.T) {
 			if err != nil || got.Text != "{}" || got.FinishReason != llm.FinishStop {
 				t.Errorf("%+v, %v", got, err)
 			}
-			if diff := cmp.Diff(tt.limits, *limits); diff != "" {
-				t.Errorf("limits (-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.limits, *limits, "limits")
 			spent := 0.0
 			for _, limit := range tt.limits {
 				spent += 10 + min(limit, tt.reasoning)

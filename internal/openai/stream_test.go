@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/openai"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // streaming returns a client of a service that answers with these server-sent events and ends the response.
@@ -51,9 +52,7 @@ const (
 func TestStream(t *testing.T) {
 	t.Parallel()
 	emitted, got, err := collect(streaming(t, firstEvent, secondEvent, finishEvent, usageEvent, doneEvent), t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := llm.Completion{
 		Text: wholeAnswer, Model: "m", FinishReason: "stop",
 		Usage: llm.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7},
@@ -72,9 +71,7 @@ func TestStreamJoinsToolCalls(t *testing.T) {
 		`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"search","arguments":"{}"}}]}}]}`,
 		`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"\"hips\"}"}}]}}]}`,
 		`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`, doneEvent), t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	want := []llm.ToolCall{
 		{ID: "a", Name: "search", Arguments: `{"query":"hips"}`}, {ID: "b", Name: "search", Arguments: "{}"},
 	}

@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/transport"
 )
 
@@ -15,9 +16,7 @@ import (
 func TestIdleConnectionsAreNotUsed(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	d := newDialer()
 	var conns [2]net.Conn
@@ -29,9 +28,7 @@ func TestIdleConnectionsAreNotUsed(t *testing.T) {
 	}
 	conns[0].(*conn).heard.Store(time.Now().Add(-transport.MaxIdle - time.Second).UnixNano())
 	call := func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return nil }
-	if err := d.intercept(t.Context(), "", nil, nil, nil, call); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, d.intercept(t.Context(), "", nil, nil, nil, call))
 	for i, open := range []bool{false, true} {
 		if _, err := conns[i].Write([]byte("x")); (err == nil) != open {
 			t.Errorf("connection %d: %v, want open: %v", i, err, open)

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -36,18 +36,13 @@ var east = vector.Query{Dense: []float32{1, 0}, TopK: 10}
 
 func query(t *testing.T, c *pinecone.Index, user conversation.UserID, generation int64, q vector.Query) []string {
 	t.Helper()
-	matches, err := c.Query(t.Context(), user, generation, q)
-	if err != nil {
-		t.Fatal(err)
-	}
+	matches := check.Got(c.Query(t.Context(), user, generation, q))(t)
 	return ids(matches)
 }
 
 func upsert(t *testing.T, c *pinecone.Index, user conversation.UserID, generation int64, records ...vector.Record) {
 	t.Helper()
-	if err := c.Upsert(t.Context(), user, generation, records); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, c.Upsert(t.Context(), user, generation, records))
 }
 
 // TestMatchesBringFields asks for fields. Where 400 matches with their metadata pass the 4 MB of an answer, it gets
@@ -67,9 +62,7 @@ func TestMatchesBringFields(t *testing.T) {
 		if err != nil || len(matches) != n {
 			t.Fatalf("%d matches, %v, want %d", len(matches), err, n)
 		}
-		if diff := cmp.Diff(map[string]any{"text": "short"}, matches[0].Metadata); diff != "" {
-			t.Errorf("metadata (-want +got)\n%s", diff)
-		}
+		check.Same(t, map[string]any{"text": "short"}, matches[0].Metadata, "metadata")
 		upsert(t, c, "anna", 0, many[200:]...)
 	}
 }
@@ -85,15 +78,9 @@ func TestIDsThatTheServiceRefuses(t *testing.T) {
 		}
 		upsert(t, c, user, 0, record("far", -1, 0))
 		q := vector.Query{Dense: []float32{1, 1}, TopK: 4}
-		if diff := cmp.Diff(want, query(t, c, user, 0, q)); diff != "" {
-			t.Errorf("%s: ids (-want +got)\n%s", user, diff)
-		}
-		if err := c.Delete(t.Context(), user, 0, []string{"~a", long, "msg_änna_1", "not there"}); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff([]string{"a", "far"}, query(t, c, user, 0, q)); diff != "" {
-			t.Errorf("%s: after delete (-want +got)\n%s", user, diff)
-		}
+		check.Same(t, want, query(t, c, user, 0, q), "%s: ids", user)
+		check.OK(t, c.Delete(t.Context(), user, 0, []string{"~a", long, "msg_änna_1", "not there"}))
+		check.Same(t, []string{"a", "far"}, query(t, c, user, 0, q), "%s: after delete", user)
 	}
 }
 
@@ -114,9 +101,7 @@ func TestUpsertKeepsTheServiceLimits(t *testing.T) {
 			for i := range all {
 				all[i] = records[i].ID
 			}
-			if err := c.Delete(t.Context(), "anna", 0, all[:2400]); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, c.Delete(t.Context(), "anna", 0, all[:2400]))
 			held, err := c.Drop(t.Context(), "anna", 0)
 			if err != nil || held != 100 {
 				t.Errorf("the namespace held %d (%v), want 100", held, err)

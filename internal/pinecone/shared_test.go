@@ -16,6 +16,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/pinecone"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -79,9 +80,7 @@ func operate(t *rapid.T, c *pinecone.Index, h holder, ids []string, held map[str
 	ctx := t.Context()
 	switch operation {
 	case 0:
-		if err := c.Delete(ctx, h.user, h.generation, ids); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.Delete(ctx, h.user, h.generation, ids))
 		for _, id := range ids {
 			delete(held, id)
 		}
@@ -98,20 +97,15 @@ func operate(t *rapid.T, c *pinecone.Index, h holder, ids []string, held map[str
 			records[i].Metadata["~owner"] = "somebody else" // an app may have a field of any name
 			held[id] = true
 		}
-		if err := c.Upsert(ctx, h.user, h.generation, records); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, c.Upsert(ctx, h.user, h.generation, records))
 	}
 }
 
 // everything returns the ids that a query of the holder finds, in order.
 func everything(t *rapid.T, c *pinecone.Index, h holder) []string {
-	matches, err := c.Query(t.Context(), h.user, h.generation, vector.Query{
+	matches := check.Got(c.Query(t.Context(), h.user, h.generation, vector.Query{
 		Dense: []float32{1, 0}, TopK: 1000, Filter: vector.Where("recordType", vector.Equal, "message"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return slices.Sorted(slices.Values(ids(matches)))
 }
 

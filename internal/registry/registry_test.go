@@ -14,6 +14,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const small = `
@@ -27,10 +28,7 @@ memoryTypes:
 
 func parse(t *testing.T, text string) *registry.App {
 	t.Helper()
-	app, err := registry.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	app := check.Got(registry.Parse([]byte(text)))(t)
 	return app
 }
 
@@ -93,9 +91,7 @@ memoryTypes:
   - {name: LEARNER, means: the learner}
   - {name: HEALTH, means: what can harm the learner, safety: true}
 `)
-	if diff := cmp.Diff([]string{"parents"}, app.Unshared()); diff != "" {
-		t.Errorf("unshared (-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"parents"}, app.Unshared(), "unshared")
 	for id, want := range map[string]string{"planner": "You plan.", "tutor": "You teach.", "nobody": "You teach."} {
 		if c, ok := app.Coach(id); !ok || c.Persona != want {
 			t.Errorf("coach %s: %q, want %q", id, c.Persona, want)
@@ -191,10 +187,7 @@ func TestExamples(t *testing.T) {
 		t.Fatalf("%d examples, %v", len(files), err)
 	}
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(os.ReadFile(file))(t)
 		if _, err := registry.Parse(text); err != nil {
 			t.Errorf("%s:\n%v", file, err)
 		}
@@ -204,10 +197,7 @@ func TestExamples(t *testing.T) {
 // TestSchemaHasTheFields compares the JSON schema, by which editors check a file, with what Parse reads.
 func TestSchemaHasTheFields(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("app.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile("app.schema.json"))(t)
 	type object struct {
 		Properties map[string]json.RawMessage
 		Defs       map[string]object `json:"$defs"`
@@ -217,9 +207,7 @@ func TestSchemaHasTheFields(t *testing.T) {
 
 		Defs map[string]object `json:"$defs"`
 	}
-	if err := json.Unmarshal(text, &schema); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(text, &schema))
 	for _, tt := range []struct {
 		of   any
 		have object

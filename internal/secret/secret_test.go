@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/secret"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var update = flag.Bool("update", false, "write the figures into docs/security.md")
@@ -31,10 +32,7 @@ var alphabets = map[string]string{
 
 func corpus(t *testing.T) (lines []line) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/corpus.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := check.Got(os.ReadFile("testdata/corpus.txt"))(t)
 	letters := rand.New(rand.NewPCG(1, 2))
 	_, body, _ := strings.Cut(string(data), "\n\n")
 	for raw := range strings.Lines(body) {
@@ -88,16 +86,11 @@ func TestCorpus(t *testing.T) {
 func checkDocument(t *testing.T, want string) {
 	t.Helper()
 	const file = "../../docs/security.md"
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := check.Got(os.ReadFile(file))(t)
 	sentence := regexp.MustCompile("On the corpus \\(`internal/secret/[^%]*%, recall \\d+%\\.")
 	if *update {
 		data = sentence.ReplaceAll(data, []byte(want))
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(file, data, 0o600))
 	}
 	if got := sentence.Find(data); string(got) != want {
 		t.Errorf("%s has %q, want %q", file, got, want)

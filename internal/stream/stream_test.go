@@ -12,24 +12,19 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/event"
 	"github.com/throughline/throughline/internal/stream"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // batch returns an event with two records that cannot be decoded and one that no consumer needs.
 func batch(t *testing.T) events.DynamoDBEvent {
 	t.Helper()
-	raw, err := os.ReadFile("testdata/batch.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Got(os.ReadFile("testdata/batch.json"))(t)
 	var event events.DynamoDBEvent
-	if err := json.Unmarshal(raw, &event); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(raw, &event))
 	return event
 }
 
@@ -82,20 +77,13 @@ func TestHandler(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			handle := stream.Handler(decode, &test.consumer, slog.New(slog.DiscardHandler))
-			response, err := handle(t.Context(), batch(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := check.Got(handle(t.Context(), batch(t)))(t)
 			var again []string
 			for _, f := range response.BatchItemFailures {
 				again = append(again, f.ItemIdentifier)
 			}
-			if diff := cmp.Diff(test.got, test.consumer.got); diff != "" {
-				t.Errorf("consumed (-want +got):\n%s", diff)
-			}
-			if diff := cmp.Diff(test.again, again); diff != "" {
-				t.Errorf("to be delivered again (-want +got):\n%s", diff)
-			}
+			check.Same(t, test.got, test.consumer.got, "consumed")
+			check.Same(t, test.again, again, "to be delivered again")
 		})
 	}
 }
@@ -107,9 +95,7 @@ func TestASetAsideRecordIsFound(t *testing.T) {
 	handle := stream.Handler(decode, &consumer{panicsOn: "100"}, slog.New(slog.NewJSONHandler(&lines, nil)))
 	event := batch(t)
 	delete(event.Records[1].Change.Keys, "sk") // the log has what there is
-	if _, err := handle(t.Context(), event); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(handle(t.Context(), event))(t)
 	for _, want := range []string{
 		`"stream":"` + event.Records[0].EventSourceArn + `","sequence":"100","event":"e100","sk":"msg#100"`,
 		`"sequence":"200","event":"e200","sk":""`,
@@ -131,9 +117,7 @@ func TestTimeIsLeftForTheAnswer(t *testing.T) {
 	defer cancel()
 	c := &consumer{}
 	handle := stream.Handler(decode, c, slog.New(slog.DiscardHandler))
-	if _, err := handle(ctx, batch(t)); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(handle(ctx, batch(t)))(t)
 	if left := end.Sub(c.deadline); left != stream.Reserve {
 		t.Errorf("%v are left for the answer, want %v", left, stream.Reserve)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/strictjson"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func FuzzCheck(f *testing.F) {
@@ -51,10 +52,7 @@ func rewrite(t *testing.T, text []byte) []byte {
 	if err := d.Decode(&v); err != nil {
 		t.Fatalf("%q passed, but: %v", text, err)
 	}
-	out, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(json.Marshal(v))(t)
 	return out
 }
 
@@ -97,10 +95,7 @@ func comesBack(t *testing.T, number string, v *big.Rat) bool {
 	if json.Unmarshal([]byte(number), &f) != nil {
 		return false
 	}
-	out, err := json.Marshal(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(json.Marshal(f))(t)
 	back, ok := new(big.Rat).SetString(string(out))
 	return ok && back.Cmp(v) == 0
 }

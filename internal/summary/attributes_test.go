@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSummaryOfAttributes completes a workout that was saved by a form: it has attributes and no messages.
@@ -248,9 +249,7 @@ func TestAttributesThatChangeMeanwhile(t *testing.T) {
 		f.delay = 0
 		f.mu.Unlock()
 		consume(t, s, f.set("s", map[string]any{"workoutName": "Grace"}))
-		if err := <-first; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, <-first)
 		got := f.session("s").Summary
 		if !strings.Contains(got.Text, "Grace") || f.indexed["workout_summary#s"].Text != got.Text || f.calls != 2 {
 			t.Errorf("the summary is %+v after %d calls, the vector's %q", got, f.calls, f.indexed["workout_summary#s"].Text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // dayAnswer is what the fake model says of the last day: what it was so far, and what the user said.
@@ -52,10 +53,7 @@ func TestDaysOfAnOpenSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake(t)
 		f.timezone = "Asia/Tokyo"
-		tokyo, err := time.LoadLocation(f.timezone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tokyo := check.Got(time.LoadLocation(f.timezone))(t)
 		s := f.service()
 		const days = 28
 		for i := range days {
@@ -125,9 +123,7 @@ func TestDaysWithoutTheModel(t *testing.T) {
 			"2026-11-01 08:00-08:00 The user said: “I ran 5 km in Porto.”",
 			"2026-11-02 09:00-09:00 The user said: “I rowed 2000 m in Braga.”",
 		}
-		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" {
-			t.Errorf("days without the model (-want +got):\n%s", diff)
-		}
+		check.Same(t, want, daysOf(f.session("chat"), time.UTC), "days without the model")
 		f.failModel = nil
 		time.Sleep(2 * time.Hour)
 		f.sweep(t, s)
@@ -200,9 +196,7 @@ func TestAnOnlyDayIsItsSummary(t *testing.T) {
 			}
 		}
 		want := []string{"2026-11-01 08:00-11:00 " + only, "2026-11-02 08:00-11:00 two0 two1"}
-		if diff := cmp.Diff(want, daysOf(f.session("chat"), time.UTC)); diff != "" {
-			t.Errorf("days (-want +got):\n%s", diff)
-		}
+		check.Same(t, want, daysOf(f.session("chat"), time.UTC), "days")
 		for i, hour := range []time.Duration{480, 483} {
 			if !summarize(first.Add(hour*time.Hour), fmt.Sprint("late", i)) {
 				t.Errorf("sitting %d of the only day that is kept does not ask for the day", i)

@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var fran = map[string]any{
@@ -80,9 +81,7 @@ func TestOf(t *testing.T) {
 			if !ok || got.ID() != name+"#s" || got.SubjectID != tt.subject || got.InProgress || !got.OccurredAt.Equal(at) {
 				t.Errorf("got %s: %+v", got.ID(), got)
 			}
-			if diff := cmp.Diff(tt.fields, got.Fields); diff != "" {
-				t.Errorf("fields (-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.fields, got.Fields, "fields")
 		})
 	}
 	if _, ok := summary.Of(conversation.Session{Context: "coach_conversation"}); ok {
@@ -127,21 +126,6 @@ func TestOccurredAt(t *testing.T) {
 	}
 }
 
-// TestSessionsOfOneSubject checks that two sessions of a program have a record each.
-func TestSessionsOfOneSubject(t *testing.T) {
-	t.Parallel()
-	f := newFake(t)
-	s := f.service()
-	for _, id := range []string{"a", "b"} {
-		f.create(id, "training_program", map[string]any{"programId": "p"})
-		consume(t, s, f.say(id, "one", "two", "three", "four"))
-	}
-	if len(f.saved) != 2 || f.saved[0].ID() == f.saved[1].ID() || f.saved[0].SubjectID != "p" ||
-		f.saved[1].SubjectID != "p" {
-		t.Errorf("saved %+v", f.saved)
-	}
-}
-
 // TestRating checks the fields of a conversation's summary, and the reason for each trigger.
 func TestRating(t *testing.T) {
 	t.Parallel()
@@ -162,9 +146,7 @@ func TestRating(t *testing.T) {
 				"conversationId": "s", "messageCount": float64(f.session("s").MessageCount), "triggerReason": reason,
 				"confidence": 0.8, "hasGoals": true, "hasProgress": false, "hasEmotionalState": false,
 			}
-			if diff := cmp.Diff(want, f.saved[0].Fields); diff != "" {
-				t.Errorf("fields (-want +got)\n%s", diff)
-			}
+			check.Same(t, want, f.saved[0].Fields, "fields")
 			if again, _ := summary.Of(f.session("s")); cmp.Diff(want, again.Fields) != "" {
 				t.Errorf("the session's copy has %v", again.Fields)
 			}
@@ -201,9 +183,7 @@ func TestFallbacksAreNotRated(t *testing.T) {
 	f.create("s", "coach_conversation", nil)
 	consume(t, f.service(), f.say("s", "a", "b", "c", "d"))
 	want := map[string]any{"conversationId": "s", "messageCount": 4.0, "triggerReason": "message_count"}
-	if diff := cmp.Diff(want, f.saved[0].Fields); diff != "" {
-		t.Errorf("fields (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, f.saved[0].Fields, "fields")
 }
 
 func TestReplaces(t *testing.T) {
@@ -330,12 +310,8 @@ func TestSchemas(t *testing.T) {
 			Required             []string
 			AdditionalProperties bool
 		}
-		if err := json.Unmarshal(model.last.Schema.JSON, &schema); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(schema.Properties))); diff != "" {
-			t.Errorf("%s: properties (-want +got)\n%s", context, diff)
-		}
+		check.OK(t, json.Unmarshal(model.last.Schema.JSON, &schema))
+		check.Same(t, want, slices.Sorted(maps.Keys(schema.Properties)), "%s: properties", context)
 		if diff := cmp.Diff(want, slices.Sorted(slices.Values(schema.Required))); diff != "" || schema.AdditionalProperties {
 			t.Errorf("%s: required (-want +got)\n%s", context, diff)
 		}

@@ -9,8 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
@@ -111,32 +109,6 @@ func TestLeavingFindsTheSessionThatWasLeft(t *testing.T) {
 	if got := f.session("left"); got.Summary == nil {
 		t.Error("the session that was left has no summary")
 	}
-}
-
-// TestRetriesBackOff has a model that fails for days. The sweep asks less and less often, and the fallback stays.
-func TestRetriesBackOff(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
-		s := f.service()
-		f.failModel = errDown
-		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		waits := []time.Duration{time.Until(f.session("s").DueAt)}
-		for range 9 {
-			time.Sleep(time.Until(f.session("s").DueAt))
-			sweepDue(t, f, s, swept{Visited: 1})
-			waits = append(waits, time.Until(f.session("s").DueAt))
-		}
-		m, d := time.Minute, 24*time.Hour
-		want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, d}
-		if diff := cmp.Diff(want, waits); diff != "" {
-			t.Errorf("waits (-want +got)\n%s", diff)
-		}
-		got := f.session("s").Summary
-		if got == nil || got.Kind != conversation.Extractive || f.calls != 10 || f.embedded != 1 {
-			t.Errorf("the summary is %+v after %d calls", got, f.calls)
-		}
-	})
 }
 
 // TestASummaryThatIsNotIndexedStaysDue has an index that is down while the sweep summarises.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func consume(t *testing.T, s *summary.Service, changes ...conversation.Change) {
@@ -160,9 +161,7 @@ func TestAFallbackUntilTheModelAnswers(t *testing.T) {
 		if !strings.Contains(early.Summary.Text, "hip thrusts for bridges") {
 			t.Errorf("the fallback says %q", early.Summary.Text)
 		}
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, <-ended)
 		if late := f.session("s"); late.Summary.Kind != conversation.ByModel || late.Summarized.Seq != 4 || f.calls != 1 {
 			t.Errorf("at the end the session is %+v after %d calls, want the model's summary of the same call", late, f.calls)
 		}
@@ -249,9 +248,7 @@ func TestOrderAndRedeliveryDoNotMatter(t *testing.T) {
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 0))
 		random.Shuffle(len(changes), func(i, j int) { changes[i], changes[j] = changes[j], changes[i] })
 		for _, c := range changes {
-			if _, err := s.Consume(t.Context(), []conversation.Change{c}); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(s.Consume(t.Context(), []conversation.Change{c}))(t)
 		}
 		n := f.allFallDue()
 		sweepDue(t, f, s, swept{Visited: n, Done: n})

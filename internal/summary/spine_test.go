@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSpineOfSeveralSessions brings a spine up to date with all sessions at rest by one call, and then with one more.
@@ -31,9 +32,7 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 		Contexts:  []string{"coach_conversation", "program_designer"},
 		CoveredTo: spineNow.Add(-10 * time.Minute), UpdatedAt: spineNow, Model: "m", PromptVersion: "spine/6", Version: 1,
 	}
-	if diff := cmp.Diff(want, f.due.Spine); diff != "" {
-		t.Errorf("spine (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, f.due.Spine, "spine")
 	f.check(t, sweep.Removed, 1) // a redelivery finds nothing new
 	f.now = f.now.Add(time.Hour)
 	f.sessions = append(f.sessions, f.session("c", "workout_log", "Ran 5 km.", 2*time.Minute))
@@ -45,9 +44,7 @@ func TestSpineOfSeveralSessions(t *testing.T) {
 			"Session summary:\n2026-02-06 Friday, Workout: Ran 5 km.\n\n",
 	}
 	inputs[1] = strings.Replace(inputs[1], "Workout", conversation.LabelOf("workout_log", ""), 1)
-	if diff := cmp.Diff(inputs, f.inputs); diff != "" {
-		t.Errorf("input of the model (-want +got):\n%s", diff)
-	}
+	check.Same(t, inputs, f.inputs, "input of the model")
 	if diff := cmp.Diff([]int{2, 1}, f.written); diff != "" || len(f.quota.spent) != 2 {
 		t.Errorf("%v, written (-want +got):\n%s", f.quota.spent, diff)
 	}
@@ -216,12 +213,8 @@ func TestSpineOptOuts(t *testing.T) {
 	if strings.Contains(in, "squats") || strings.Contains(in, "spine 1") || !strings.Contains(in, "knees") {
 		t.Errorf("written anew from\n%s", in)
 	}
-	if diff := cmp.Diff([]string{"coach_conversation"}, f.due.Contexts); diff != "" {
-		t.Errorf("contexts (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff([]string{"program_designer"}, f.due.Unshared); diff != "" {
-		t.Errorf("kept apart (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"coach_conversation"}, f.due.Contexts, "contexts")
+	check.Same(t, []string{"program_designer"}, f.due.Unshared, "kept apart")
 	f.check(t, sweep.Removed, 2)
 	f.due.Preferences.Unshared = nil
 	f.check(t, sweep.Removed, 3)

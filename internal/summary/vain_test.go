@@ -12,17 +12,15 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // inVain returns how often the stages of the work were visited without success.
 func (f *fake) inVain(t *testing.T) map[string]int {
 	t.Helper()
-	all, err := f.stores.Due.(interface {
+	all := check.Got(f.stores.Due.(interface {
 		InVain(ctx context.Context) ([]sweep.InVain, error)
-	}).InVain(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}).InVain(t.Context()))(t)
 	out := map[string]int{}
 	for _, v := range all {
 		if out[v.Stage] = v.Visits; v.Since.IsZero() || v.At.Before(v.Since) {

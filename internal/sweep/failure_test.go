@@ -11,6 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var errDown = errors.New("down")
@@ -57,9 +58,7 @@ func TestWaitsGrow(t *testing.T) {
 				}
 				m, d := time.Minute, 24*time.Hour
 				want := []time.Duration{15 * m, 30 * m, 60 * m, 120 * m, 240 * m, 480 * m, 960 * m, d, d, 60 * m, 15 * m}
-				if diff := cmp.Diff(want, waits); diff != "" {
-					t.Errorf("waits (-want +got)\n%s", diff)
-				}
+				check.Same(t, want, waits, "waits")
 				if s.due() != 1 || l.reported != 10 {
 					t.Errorf("%d due, %d failures reported", s.due(), l.reported)
 				}
@@ -122,9 +121,7 @@ func TestAWorkerThatDies(t *testing.T) {
 		}
 		m := time.Minute
 		want := []time.Duration{3 * m, 3 * m, 60 * m, 120 * m, 240 * m, 480 * m}
-		if diff := cmp.Diff(want, lapses); diff != "" {
-			t.Errorf("claims lapse after (-want +got)\n%s", diff)
-		}
+		check.Same(t, want, lapses, "claims lapse after")
 	})
 }
 
@@ -181,9 +178,7 @@ func TestStages(t *testing.T) {
 	})
 	sweepOnce := func() map[string]sweep.StageVisits {
 		s.visits = nil
-		if _, err := service.Sweep(t.Context(), sweep.Task{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(service.Sweep(t.Context(), sweep.Task{}))(t)
 		got := map[string]sweep.StageVisits{}
 		for _, v := range s.visits {
 			got[v.Stage] = v
@@ -205,7 +200,5 @@ func TestStages(t *testing.T) {
 	sweep.Note(watched, sweep.Extracting, errDown)
 	sweep.Note(watched, sweep.Indexing, nil)
 	want = map[string]sweep.StageVisits{sweep.Indexing: {Stage: sweep.Indexing, Succeeded: true}}
-	if diff := cmp.Diff(want, sweepOnce()); diff != "" {
-		t.Errorf("outside of visits (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, sweepOnce(), "outside of visits")
 }

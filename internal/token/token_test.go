@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -29,9 +30,7 @@ type counted struct {
 func corpus(t *testing.T) []counted {
 	t.Helper()
 	var all []counted
-	if err := json.Unmarshal(reference, &all); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal(reference, &all))
 	if len(all) < 30 {
 		t.Fatalf("the corpus has %d texts", len(all))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/span"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/trace"
 )
 
@@ -22,13 +23,10 @@ func BenchmarkTurn(b *testing.B) {
 	})
 	for _, endpoint := range []config.Endpoint{"", "http://collector.example"} {
 		b.Run(map[bool]string{true: "off", false: "on"}[endpoint == ""], func(b *testing.B) {
-			tracer, err := trace.New(b.Context(), trace.Options{
+			tracer := check.Got(trace.New(b.Context(), trace.Options{
 				Tracing: config.Tracing{Endpoint: endpoint}, Now: time.Now, Transport: ok,
 				Report: func(context.Context, string, error) {},
-			})
-			if err != nil {
-				b.Fatal(err)
-			}
+			}))(b)
 			b.ReportAllocs()
 			for b.Loop() {
 				ctx, finish := tracer.Begin(b.Context(), trace.Invocation{Name: "coach"})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/collector"
 	"github.com/throughline/throughline/internal/config"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/trace"
 )
 
@@ -109,10 +110,7 @@ func start(t *testing.T, l *lambda, to http.Handler, change func(*trace.Options)
 	if change != nil {
 		change(&o)
 	}
-	tracer, err := trace.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tracer := check.Got(trace.New(t.Context(), o))(t)
 	if l != nil && !l.registered.Load() {
 		t.Fatal("an extension that registers after the start of the function is refused")
 	}

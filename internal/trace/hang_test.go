@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/span"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/trace"
 )
 
@@ -38,13 +39,10 @@ func TestACollectorDelaysNothing(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(context.Background())
-				tracer, err := trace.New(ctx, trace.Options{
+				tracer := check.Got(trace.New(ctx, trace.Options{
 					Tracing: config.Tracing{Endpoint: "http://collector.example"},
 					Report:  func(context.Context, string, error) {}, Now: time.Now, Transport: collector,
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				start := time.Now()
 				for range 2500 {
 					inner, finish := tracer.Begin(ctx, trace.Invocation{Name: "coach"})

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -124,10 +125,7 @@ func visible(text string) string {
 // TestEveryControlToken breaks each token of tokens.txt, whatever is around it, and in other case and width.
 func TestEveryControlToken(t *testing.T) {
 	t.Parallel()
-	list, err := os.ReadFile("tokens.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := check.Got(os.ReadFile("tokens.txt"))(t)
 	tokens := 0
 	for line := range strings.Lines(string(list)) {
 		token := strings.TrimSpace(line)

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -15,10 +16,7 @@ func TestDenseCrossesAsText(t *testing.T) {
 	finite := func(v float32) bool { return v-v == 0 }
 	rapid.Check(t, func(t *rapid.T) {
 		want := vector.Dense(rapid.SliceOf(rapid.Float32().Filter(finite)).Draw(t, "vector"))
-		text, err := json.Marshal(want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(json.Marshal(want))(t)
 		var got vector.Dense
 		if err := json.Unmarshal(text, &got); err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v became %v, %v", want, got, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -67,12 +68,8 @@ func TestEncodeKeepsTheHeaviestTerms(t *testing.T) {
 func TestHybrid(t *testing.T) {
 	t.Parallel()
 	dense, sparse := vector.Hybrid([]float32{1, 0}, vector.Encode("squat"))
-	if diff := cmp.Diff([]float32{vector.DenseShare, 0}, dense); diff != "" {
-		t.Errorf("dense (-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff([]float32{1 - vector.DenseShare}, sparse.Values); diff != "" {
-		t.Errorf("sparse (-want +got)\n%s", diff)
-	}
+	check.Same(t, []float32{vector.DenseShare, 0}, dense, "dense")
+	check.Same(t, []float32{1 - vector.DenseShare}, sparse.Values, "sparse")
 	alone, none := vector.Hybrid([]float32{1, 0}, vector.Sparse{})
 	if diff := cmp.Diff([]float32{1, 0}, alone); diff != "" || len(none.Indices) != 0 {
 		t.Errorf("a query without terms was scaled: %v %v", alone, none)

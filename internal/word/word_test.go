@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/word"
 )
 
@@ -43,9 +44,7 @@ func TestTerms(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(tt.want, word.Terms(tt.text)); diff != "" {
-				t.Errorf("Terms(%q) (-want +got)\n%s", tt.text, diff)
-			}
+			check.Same(t, tt.want, word.Terms(tt.text), "Terms(%q)", tt.text)
 		})
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -30,16 +31,10 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 	o := options{
 		url: server.URL + "/v1", model: "gpt-5-mini", judge: "gpt-5-mini", context: "coach_conversation", sample: 3, seed: 7,
 	}
-	sets, err := dataset.ReadSets(files)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sets := check.Got(dataset.ReadSets(files))(t)
 	o.draw(sets)
 	api := client.New(stacktest.Start(t).URL())
-	b, err := evidence.Load(t.Context(), api, sets[0].Conversations, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.Got(evidence.Load(t.Context(), api, sets[0].Conversations, time.Minute))(t)
 	answers := &spy{completer: o.client(o.model)}
 	judges := &spy{completer: o.client(o.judge)}
 	marks, err := examiner{answers, judges, o.context}.examine(t.Context(), api, b)
@@ -86,10 +81,7 @@ func (s *spy) Complete(ctx context.Context, r llm.Request) (llm.Completion, erro
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	drawn := func(seed uint64) string {
-		sets, err := dataset.ReadSets(files)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sets := check.Got(dataset.ReadSets(files))(t)
 		o := options{seed: seed, sample: 4, model: "m", judge: "j", price: "1 10 2 20"}
 		o.draw(sets)
 		text := ""

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -36,9 +37,7 @@ func newEngine(t *testing.T) engine {
 
 func (e engine) must(err error) {
 	e.Helper()
-	if err != nil {
-		e.Fatal(err)
-	}
+	check.OK(e, err)
 }
 
 // put stores the one record, or with nil deletes it.

@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestLoCoMo reads a file with the errors that such files have.
 func TestLoCoMo(t *testing.T) {
 	t.Parallel()
-	got, err := parse([]byte(`[{"sample_id": "ana", "conversation": {
+	got := check.Got(parse([]byte(`[{"sample_id": "ana", "conversation": {
 		"speaker_a": "Ana", "speaker_b": "Ben",
 		"session_1_date_time": "1:56 pm on 8 May, 2023", "session_2_date_time": "2:00 pm on 9 May, 2023",
 		"session_3_date_time": "2:10 pm on 10 May, 2023",
@@ -25,10 +26,7 @@ func TestLoCoMo(t *testing.T) {
 			{"question": "none there", "category": 2, "evidence": ["D9:1"]},
 			{"question": "no answer", "category": 5, "evidence": ["D1:2"]},
 			{"question": "nothing", "category": 3, "evidence": []}
-		]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+		]}]`)))(t)
 	first, third := time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC), time.Date(2023, 5, 10, 14, 10, 0, 0, time.UTC)
 	want := []Conversation{{
 		ID: "ana",
@@ -51,30 +49,9 @@ func TestLoCoMo(t *testing.T) {
 // TestLongMessage cuts a message that the API would refuse, between two characters.
 func TestLongMessage(t *testing.T) {
 	t.Parallel()
-	got, err := parse([]byte(`{"conversations": [{"id": "ana", "sessions": [{"startedAt": "2026-01-05T07:00:00Z",
-		"messages": [{"id": "1", "role": "user", "content": "x` + strings.Repeat("é", 150_000) + `"}]}]}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(parse([]byte(`{"conversations": [{"id": "ana", "sessions": [{"startedAt": "2026-01-05T07:00:00Z",
+		"messages": [{"id": "1", "role": "user", "content": "x` + strings.Repeat("é", 150_000) + `"}]}]}]}`)))(t)
 	if want := conversation.MaxContentBytes - 1; len(got[0].Sessions[0].Messages[0].Content) != want {
 		t.Errorf("%d bytes, want %d", len(got[0].Sessions[0].Messages[0].Content), want)
-	}
-}
-
-// TestMistakes names what is wrong with a file.
-func TestMistakes(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		`{"talks": []}`: "talks",
-		`{"conversations": [{"id": "a", "sessions": [{"messages": [{"id": "1"}]}]}]}`: "has a time",
-		`{"conversations": [{"sessions": [{"startedAt": "2026-01-05T07:00:00Z",
-			"messages": [{"id": "1"}, {"id": "1"}]}]}]}`: "two messages have the id 1",
-		`{"conversations": [{"questions": [{"text": "q", "evidence": ["1"]}]}]}`: "the evidence 1",
-		`[{"conversation": {}}]`:             "speaker_a",
-		`{"conversations": [{"id": "ana"}]}`: "no session",
-	} {
-		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", text, err, want)
-		}
 	}
 }

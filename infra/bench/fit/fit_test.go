@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // drawPools draws pools of random features about one conversation. In each, one record is the evidence: a record is
@@ -192,9 +191,7 @@ const talks = `{"conversations": [
 func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "talks.json")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -202,17 +199,9 @@ func writeFile(t *testing.T, text string) string {
 func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
 	t.Helper()
 	o := options{data: writeFile(t, text), leaveOneOut: t.TempDir()}
-	if err := o.run(t.Context(), io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	written, err := os.ReadFile(filepath.Join(o.leaveOneOut, leaveOut+".json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := rank.Parse(written)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, o.run(t.Context(), io.Discard))
+	written := check.Got(os.ReadFile(filepath.Join(o.leaveOneOut, leaveOut+".json")))(t)
+	w := check.Got(rank.Parse(written))(t)
 	return w
 }
 
@@ -225,64 +214,9 @@ func TestLeaveOut(t *testing.T) {
 		t.Errorf("fitted on %q, %q", want.Data, want.Date)
 	}
 	other := strings.NewReplacer("Is it late?", "On Mondays.", "When do I run?", "Do I run late?", `"c2"]`, `"c1"]`)
-	if diff := cmp.Diff(want.Features, fitWithout(t, other.Replace(talks), "cleo").Features); diff != "" {
-		t.Errorf("the conversation that is left out changes the weights (-want +got)\n%s", diff)
-	}
+	check.Same(t, want.Features, fitWithout(t, other.Replace(talks), "cleo").Features,
+		"the conversation that is left out changes the weights")
 	if cmp.Equal(want.Features, fitWithout(t, talks, "ann").Features) {
 		t.Error("without another conversation the weights are the same")
-	}
-}
-
-// TestReport runs the whole command: the tables and the weights.
-func TestReport(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	if err := (options{data: writeFile(t, talks)}).run(t.Context(), &out); err != nil {
-		t.Fatal(err)
-	}
-	table, weights, _ := strings.Cut(out.String(), "{")
-	for _, row := range []string{
-		"index ", "BM25 ", "shipped ", "fitted on other conversations ", "filled by value ", "probability ", "noise ",
-	} {
-		if !strings.Contains(table, row) {
-			t.Errorf("no row %q in\n%s", row, table)
-		}
-	}
-	if !json.Valid([]byte("{" + weights)) {
-		t.Errorf("no weights: %s", weights)
-	}
-}
-
-// TestMistakes checks that a mistake is reported in one line that says what to do.
-func TestMistakes(t *testing.T) {
-	t.Parallel()
-	one := `{"conversations": [{"id": "ann", "sessions": [{"startedAt": "2026-01-05T07:00:00Z", "messages": [
-		{"id": "a1", "content": "x"}]}], "questions": [{"text": "q", "evidence": ["a1"]}]}]}`
-	for name, tt := range map[string]struct {
-		change func(o *options)
-		data   string
-		want   string
-	}{
-		"no file":        {func(o *options) { o.data = "" }, talks, "name a file"},
-		"another file":   {func(o *options) { o.data += "x" }, talks, "no such file"},
-		"no JSON":        {nil, "x", "parse data"},
-		"no folder":      {func(o *options) { o.leaveOneOut = o.data + "x" }, talks, "no such file"},
-		"one":            {nil, one, "add another one"},
-		"one twice":      {func(o *options) { o.data += " " + o.data }, talks, "ann is the id of two conversations"},
-		"no message":     {nil, strings.Replace(one, `{"id": "a1", "content": "x"}`, "", 1), "a1"},
-		"empty sessions": {nil, `{"conversations": [{"id": "ann", "sessions": [{}]}]}`, "ann has no message: remove it"},
-		"no questions":   {nil, `{"conversations": []}`, "name the messages that hold each answer"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := options{data: writeFile(t, tt.data)}
-			if tt.change != nil {
-				tt.change(&o)
-			}
-			err := o.run(t.Context(), &bytes.Buffer{})
-			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("%v, want one line with %q", err, tt.want)
-			}
-		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The words of the notes. The sentences have a person, another person, a place and a thing, where they name one.
@@ -140,15 +141,9 @@ func drawNotes(random *rand.Rand, id string) sample {
 func TestWeightsOnOtherData(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
-	sets, err := dataset.ReadSets("../recall/testdata/monologues.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sets := check.Got(dataset.ReadSets("../recall/testdata/monologues.json"))(t)
 	samples := append(samplesOf(sets[0]), drawNotes(random, "nora"), drawNotes(random, "nils"))
-	pools, err := readPools(t.Context(), samples, offline{embedder.New(), embedder.DefaultDimensions})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pools := check.Got(readPools(t.Context(), samples, offline{embedder.New(), embedder.DefaultDimensions}))(t)
 	shipped := byValue(fittedOf(rank.Default()).probabilities)
 	var out strings.Builder
 	report(&out, pools, bySet, row{"index", byIndex}, row{"BM25", byWords}, row{"shipped", shipped})

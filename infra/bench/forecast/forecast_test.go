@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -21,23 +22,14 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 func read(t *testing.T) input {
 	t.Helper()
-	in, err := load(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := check.Got(load(docs))(t)
 	return in
 }
 
 func TestDocumentIsOfItsData(t *testing.T) {
 	t.Parallel()
-	document, err := os.ReadFile(docs + "/scale.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := read(t).markdown()
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := check.Got(os.ReadFile(docs + "/scale.md"))(t)
+	want := check.Got(read(t).markdown())(t)
 	if diff := cmp.Diff(want, string(document)); diff != "" {
 		t.Errorf("docs/scale.md is not of the data in docs/scale (-): run go -C infra/bench run ./forecast -render\n%s", diff)
 	}
@@ -77,10 +69,7 @@ func TestDataIsComplete(t *testing.T) {
 func TestForecastFollowsTheTemplate(t *testing.T) {
 	t.Parallel()
 	in := read(t)
-	tpl, err := template.Parse(throughline.Template, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, nil))(t)
 	for _, f := range tpl.Functions {
 		if f.Name == "migrate" { // no session needs it
 			continue
@@ -158,10 +147,7 @@ func TestForecastCountsTheMetricsOfAlarms(t *testing.T) {
 	t.Parallel()
 	count := 0
 	for _, name := range []string{"template.yaml", "release.yaml"} {
-		text, err := os.ReadFile("../../alarms/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := check.Got(os.ReadFile("../../alarms/" + name))(t)
 		count += strings.Count(string(text), "MetricName:") - strings.Count(string(text), "MetricName: CanaryDone")
 	}
 	if got := read(t).Workload.AlarmMetrics; got != float64(count) {
@@ -227,10 +213,7 @@ func TestPublishedUnitsAreThoseOfTheCode(t *testing.T) {
 	t.Parallel()
 	published := read(t)
 	turns := published.Workload.TurnsPerSession
-	got, err := measure(t.Context(), dynamodbtest.Endpoint(t), 0, 1, int(published.Workload.DaySessions), turns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(measure(t.Context(), dynamodbtest.Endpoint(t), 0, 1, int(published.Workload.DaySessions), turns))(t)
 	now, then := input{Units: got}.Total(), published.Total()
 	for _, name := range []string{"dynamodbCalls", "writeUnits", "modelCalls", "vectors", "indexQueries", "invocations"} {
 		if math.Abs(now[name]-then[name]) > then[name]/4 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -24,10 +25,7 @@ func TestRunMeasuresEverything(t *testing.T) {
 			dynamoDB: time.Millisecond, embedding: 20 * time.Millisecond, pinecone: 10 * time.Millisecond,
 		},
 	}
-	r, err := run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Got(run(t.Context(), dynamodbtest.Endpoint(t), dynamodbtest.TableName(t), s))(t)
 	if w := r.wall; w.critical < 31*time.Millisecond || w.calls < 7 || w.depth < 3 || w.median < w.critical ||
 		w.ratio50 < 1 || w.ratio99 < w.ratio50 {
 		t.Errorf("%+v", w)

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/stacktest"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -17,22 +18,11 @@ import (
 // what they have said. The floors are a little below what is found.
 func TestRecallFindsEvidence(t *testing.T) {
 	t.Parallel()
-	conversations, err := dataset.Read("testdata/monologues.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	conversations := check.Got(dataset.Read("testdata/monologues.json"))(t)
 	running := stacktest.Start(t)
-	b, err := evidence.Load(t.Context(), client.New(running.URL()), conversations, time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := b.Recall(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.AddPrompts(t.Context(), evidence.Places(registry.Live().ContextNames()), found); err != nil {
-		t.Fatal(err)
-	}
+	b := check.Got(evidence.Load(t.Context(), client.New(running.URL()), conversations, time.Minute))(t)
+	found := check.Got(b.Recall(t.Context()))(t)
+	check.OK(t, b.AddPrompts(t.Context(), evidence.Places(registry.Live().ContextNames()), found))
 	all := func(found []evidence.Found) evidence.Score { return *evidence.Mean(found)[evidence.All] }
 	score, words := all(found), all(b.BM25())
 	t.Logf("recall %+v, BM25 %+v", score, words)

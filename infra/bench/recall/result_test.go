@@ -4,11 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // found returns a ranking that finds the same share everywhere.
@@ -68,9 +67,7 @@ func TestBars(t *testing.T) {
 		"above BM25, model": {"small", measured("beam-dev", 0.5, 0.7, 0.57, 0.7), eight},
 		"prompts of others": {offline, measured("x", 0.6, 0.7, 0.9, 0.5), filled},
 	} {
-		if diff := cmp.Diff(tt.want, missed(tt.model, tt.set)); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", name, diff)
-		}
+		check.Same(t, tt.want, missed(tt.model, tt.set), "%s", name)
 	}
 }
 

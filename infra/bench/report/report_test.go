@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestQuantilesInterpolate(t *testing.T) {
@@ -44,9 +45,7 @@ func TestTables(t *testing.T) {
 		"|---|---:|---:|\n" +
 		"| bare | 1,234 | 1.50 |\n" +
 		"| embedded array | 1.235 |  |\n"
-	if diff := cmp.Diff(want, table.Markdown()); diff != "" {
-		t.Errorf("markdown (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, table.Markdown(), "markdown")
 }
 
 // TestBarsThatAreNotHeldAreNamed has a value at its limit, one above it, and one that could not be measured.
@@ -71,9 +70,7 @@ func TestSectionsAreReplacedInPlace(t *testing.T) {
 		{"<!-- begin store -->\nno end", "x", "<!-- begin store -->\nno end"},
 		{broken, "x", broken + "\n\n<!-- begin store -->\nx\n<!-- end store -->\n"},
 	} {
-		if err := os.WriteFile(page, []byte(c.before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(page, []byte(c.before), 0o600))
 		err := report.WriteSection(page, "store", c.body)
 		got, readErr := os.ReadFile(page)
 		if (err != nil) != (c.before == c.want) || readErr != nil || string(got) != c.want {

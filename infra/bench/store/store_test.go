@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -77,10 +78,7 @@ func TestRunHoldsItsBars(t *testing.T) {
 	t.Parallel()
 	name := dynamodbtest.Table(t, table.CreateTableInput(""))
 	b := newBench(meter.New(dynamodbtest.Client(t), table.CreateTableInput(name)), name)
-	r, err := b.run(t.Context(), []int{0, 60, 160}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := check.Got(b.run(t.Context(), []int{0, 60, 160}, 3))(t)
 	for _, missed := range r.Missed() {
 		if !strings.Contains(missed, last) {
 			t.Errorf("not held: %s", missed)

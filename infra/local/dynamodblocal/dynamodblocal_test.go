@@ -20,6 +20,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestStartAndStop checks on one engine, while it runs, that its databases are separate and where it listens.
@@ -44,10 +45,7 @@ func TestStartAndStop(t *testing.T) {
 	default:
 		t.Error("the process still runs after Stop")
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Endpoint(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), http.MethodGet, s.Endpoint(), nil))(t)
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		_ = resp.Body.Close()
 		t.Error("the endpoint still answers after Stop")
@@ -60,14 +58,8 @@ func TestStartAndStop(t *testing.T) {
 // checkAddresses calls the engine by the other addresses of this machine.
 func checkAddresses(t *testing.T, s *dynamodblocal.Server) {
 	t.Helper()
-	local, err := url.Parse(s.Endpoint())
-	if err != nil {
-		t.Fatal(err)
-	}
-	addresses, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := check.Got(url.Parse(s.Endpoint()))(t)
+	addresses := check.Got(net.InterfaceAddrs())(t)
 	others := []string{"127.0.0.2"}
 	for _, a := range addresses {
 		if ip := a.(*net.IPNet).IP; !ip.IsLoopback() && !ip.IsLinkLocalUnicast() {
@@ -86,23 +78,14 @@ func checkAddresses(t *testing.T, s *dynamodblocal.Server) {
 // checkHosts calls the engine under the name of another host, as a page does whose host's name resolves to 127.0.0.1.
 func checkHosts(t *testing.T, endpoint string) {
 	t.Helper()
-	local, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := check.Got(url.Parse(endpoint))(t)
 	for host, want := range map[string]int{
 		local.Host: http.StatusBadRequest, "localhost:" + local.Port(): http.StatusBadRequest,
 		"evil.example": http.StatusNotFound, "evil.example:" + local.Port(): http.StatusNotFound,
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		req := check.Got(http.NewRequestWithContext(t.Context(), http.MethodPost, endpoint, strings.NewReader("{}")))(t)
 		req.Host = host
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := check.Got(http.DefaultClient.Do(req))(t)
 		_ = resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%s, Host %s: status %d, want %d", endpoint, host, resp.StatusCode, want)
@@ -117,12 +100,8 @@ func TestDataDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "folder")
 	first := start(t, dynamodblocal.Options{DataDir: dir})
 	createTable(t, first)
-	if err := first.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, first.Stop())
+	check.OK(t, os.Chmod(dir, 0o755))
 	second := start(t, dynamodblocal.Options{DataDir: dir})
 	if got := tables(t, second.Endpoint()); !slices.Equal(got, []string{"kept"}) {
 		t.Errorf("tables after a restart: %v, want [kept]", got)
@@ -230,9 +209,7 @@ func start(t *testing.T, opts dynamodblocal.Options) *dynamodblocal.Server {
 
 func fillCache(t *testing.T) {
 	t.Helper()
-	if _, err := dynamodblocal.Install(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(dynamodblocal.Install(t.Context()))(t)
 }
 
 func client(endpoint string) *dynamodb.Client {
@@ -244,10 +221,7 @@ func client(endpoint string) *dynamodb.Client {
 
 func tables(t *testing.T, endpoint string) []string {
 	t.Helper()
-	out, err := client(endpoint).ListTables(t.Context(), &dynamodb.ListTablesInput{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(client(endpoint).ListTables(t.Context(), &dynamodb.ListTablesInput{}))(t)
 	return out.TableNames
 }
 
@@ -269,8 +243,6 @@ func createTable(t *testing.T, s *dynamodblocal.Server) {
 func script(t *testing.T, name, body string) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o755))
 	return dir
 }

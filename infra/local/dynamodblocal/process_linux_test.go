@@ -8,26 +8,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestEngineEndsWithItsParent(t *testing.T) {
 	t.Parallel()
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), parentVariable+"=1")
-	out, err := parent.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := parent.Start(); err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(parent.StdoutPipe())(t)
+	check.OK(t, parent.Start())
 	endpoint, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || !strings.HasPrefix(endpoint, "http://") {
 		t.Fatalf("the parent said %q, %v", endpoint, err)
 	}
-	if err := parent.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, parent.Process.Kill())
 	_ = parent.Wait() // killed
 	address := strings.TrimPrefix(strings.TrimSpace(endpoint), "http://")
 	for deadline := time.Now().Add(10 * time.Second); ; {

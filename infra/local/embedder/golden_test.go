@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/local/embedder"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestEmbeddingsStayTheSame compares a hash of many vectors. The shipped ranking is fitted on these vectors, so a
@@ -24,10 +25,7 @@ func TestEmbeddingsStayTheSame(t *testing.T) {
 		t.Fatalf("%d word lists: %v", len(files), err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := check.Got(os.ReadFile(file))(t)
 		texts = append(texts, strings.Split(string(data), "\n")...)
 	}
 	e, sum := embedder.New(), sha256.New()

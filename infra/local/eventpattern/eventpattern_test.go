@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/local/eventpattern"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const event = `{"eventName":"INSERT","size":7,"dynamodb":{
@@ -39,14 +40,9 @@ func TestMatch(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			p, err := eventpattern.Parse(c.pattern)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := check.Got(eventpattern.Parse(c.pattern))(t)
 			var doc any
-			if err := json.Unmarshal([]byte(event), &doc); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(event), &doc))
 			if got := p.Match(doc); got != c.want {
 				t.Errorf("match %v, want %v", got, c.want)
 			}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/throughline/throughline/infra/local/faults"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -64,9 +65,7 @@ func TestLatency(t *testing.T) {
 	injector, client, table := dynamodbInjector(t)
 	injector.Set(faults.Rates{Latency: 150 * time.Millisecond})
 	began := time.Now()
-	if err := put(t, client, table, "a"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, put(t, client, table, "a"))
 	if took := time.Since(began); took < 150*time.Millisecond {
 		t.Errorf("took %s", took)
 	}
@@ -138,10 +137,7 @@ func TestProxyStreams(t *testing.T) {
 		}
 	}))
 	defer backend.Close()
-	proxy, err := faults.Proxy(backend.URL + "/base")
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := check.Got(faults.Proxy(backend.URL + "/base"))(t)
 	server := httptest.NewServer(faults.NewInjector(1).Handler(proxy, nil))
 	defer server.Close()
 	go func() { next <- "one" }()
@@ -165,10 +161,7 @@ func TestProxyReadsRequestsWhole(t *testing.T) {
 		lengths <- r.ContentLength
 	}))
 	defer service.Close()
-	proxy, err := faults.Proxy(service.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := check.Got(faults.Proxy(service.URL))(t)
 	server := httptest.NewServer(proxy)
 	defer server.Close()
 	body, sent := io.Pipe()
@@ -218,10 +211,7 @@ func dynamodbInjector(t *testing.T) (*faults.Injector, *dynamodb.Client, string)
 		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: pk, AttributeType: types.ScalarAttributeTypeS}},
 		KeySchema:            []types.KeySchemaElement{{AttributeName: pk, KeyType: types.KeyTypeHash}},
 	})
-	proxy, err := faults.Proxy(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := check.Got(faults.Proxy(dynamodbtest.Endpoint(t)))(t)
 	injector := faults.NewInjector(1)
 	server := httptest.NewServer(injector.Handler(proxy, faults.DynamoDBFailures()))
 	t.Cleanup(server.Close)
@@ -233,14 +223,8 @@ func dynamodbInjector(t *testing.T) (*faults.Injector, *dynamodb.Client, string)
 
 func request(t *testing.T, method, url string, body io.Reader) *http.Response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), method, url, body))(t)
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	return resp
 }
 
@@ -252,10 +236,10 @@ func put(t *testing.T, client *dynamodb.Client, table, pk string) error {
 
 func has(t *testing.T, table, pk string) bool {
 	t.Helper()
-	out, err := dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: key(pk)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(dynamodbtest.Client(t).GetItem(t.Context(), &dynamodb.GetItemInput{
+		TableName: &table,
+		Key:       key(pk),
+	}))(t)
 	return out.Item != nil
 }
 

@@ -4,10 +4,8 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/aws/aws-lambda-go/events"
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const (
@@ -67,9 +65,7 @@ func TestPreflights(t *testing.T) {
 			if resp.StatusCode != 204 || resp.Header.Get("Vary") != "Origin" || len(h.events) != 0 {
 				t.Errorf("status %d, vary %q, %d events", resp.StatusCode, resp.Header.Get("Vary"), len(h.events))
 			}
-			if diff := cmp.Diff(c.want, marks(resp.Header)); diff != "" {
-				t.Errorf("marks (-want +got):\n%s", diff)
-			}
+			check.Same(t, c.want, marks(resp.Header), "marks")
 		})
 	}
 }
@@ -93,29 +89,5 @@ func TestNoPreflight(t *testing.T) {
 				t.Errorf("status %d", resp.StatusCode)
 			}
 		})
-	}
-}
-
-func TestAnswersToPages(t *testing.T) {
-	t.Parallel()
-	h := startWithCORS(
-		t, []template.Route{{Method: "GET", Path: "/free"}, {Method: "GET", Path: "/own", Authorized: true}},
-		configuration(page),
-	)
-	h.answer = func() (any, error) {
-		return events.APIGatewayV2HTTPResponse{StatusCode: 200, Headers: map[string]string{"vary": "Accept-Encoding"}}, nil
-	}
-	marked := map[string]string{"Origin": page, "Expose": "x-b,x-c"}
-	for path, status := range map[string]int{"/free": 200, "/own": 401, "/none": 404} {
-		for origin, want := range map[string]map[string]string{page: marked, another: {}, "": {}} {
-			resp := h.do(t, "GET", path, nil, http.Header{"Origin": {origin}})
-			if diff := cmp.Diff(want, marks(resp.Header)); diff != "" || resp.StatusCode != status {
-				t.Errorf("%s for %q: status %d, marks (-want +got):\n%s", path, origin, resp.StatusCode, diff)
-			}
-			vary := resp.Header.Values("Vary")
-			if vary[0] != "Origin" || status == 200 && (len(vary) != 2 || vary[1] != "Accept-Encoding") {
-				t.Errorf("%s for %q: vary %q", path, origin, vary)
-			}
-		}
 	}
 }

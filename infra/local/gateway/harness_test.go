@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/auth"
 	"github.com/throughline/throughline/internal/httpapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // harness is a gateway with a function that records its events, and with a function URL.
@@ -82,10 +83,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
 		t.Fatal(err)
 	}
-	verifier, err := auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	verifier := check.Got(auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}}))(t)
 	h.issuer.Register(mux)
 	mux.Handle("/", gateway.New(gateway.Options{
 		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
@@ -111,15 +109,9 @@ type response struct {
 
 func (h *harness) do(t *testing.T, method, path string, body io.Reader, headers http.Header) response {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, h.url+path, body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), method, h.url+path, body))(t)
 	maps.Copy(req.Header, headers)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	return response{resp.StatusCode, resp.Header, resp.Body}
 }
@@ -134,9 +126,7 @@ func problemOf(t *testing.T, resp response) (p problemBody) {
 	if kind := resp.Header.Get("Content-Type"); kind != "application/problem+json" {
 		t.Errorf("content type %q", kind)
 	}
-	if err := json.NewDecoder(resp.Body).Decode(&p); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.NewDecoder(resp.Body).Decode(&p))
 	if p.Status != resp.StatusCode {
 		t.Errorf("status %d in the body, %d in the answer", p.Status, resp.StatusCode)
 	}

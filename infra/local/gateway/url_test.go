@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestFunctionURLStreams(t *testing.T) {
@@ -74,14 +75,8 @@ func TestClientGoneChangesNothingForTheFunction(t *testing.T) {
 		return &lambdaapi.URLResponse{Body: reader}, nil
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/v1/export", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(ctx, http.MethodGet, h.url+"/v1/export", nil))(t)
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	<-begun
 	cancel()
 	_ = resp.Body.Close()

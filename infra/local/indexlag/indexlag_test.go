@@ -19,6 +19,7 @@ import (
 	"github.com/throughline/throughline/infra/local/faults"
 	"github.com/throughline/throughline/infra/local/indexlag"
 	"github.com/throughline/throughline/internal/delay"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -124,10 +125,8 @@ func newHarness(t *testing.T) *harness {
 	t.Helper()
 	h := &harness{}
 	h.name = dynamodbtest.Table(t, definition())
-	out, err := dynamodbtest.Client(t).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &h.name})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(dynamodbtest.Client(t).DescribeTable(t.Context(),
+		&dynamodb.DescribeTableInput{TableName: &h.name}))(t)
 	keys := credentials.NewStaticCredentialsProvider("local", "local", "")
 	h.lag = indexlag.New(indexlag.Options{
 		Client: dynamodbtest.Client(t), Table: h.name, StreamARN: *out.Table.LatestStreamArn,
@@ -136,10 +135,7 @@ func newHarness(t *testing.T) *harness {
 			Region: "us-east-1", Credentials: keys, BaseEndpoint: aws.String(dynamodbtest.Endpoint(t)),
 		}),
 	})
-	proxy, err := faults.Proxy(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	proxy := check.Got(faults.Proxy(dynamodbtest.Endpoint(t)))(t)
 	server := httptest.NewServer(h.lag.Handler(proxy))
 	h.client = dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: keys, BaseEndpoint: &server.URL})
 	t.Cleanup(func() {
@@ -193,18 +189,13 @@ func (h *harness) put(t *testing.T, sk, text string) {
 			"list": &types.AttributeValueMemberL{Value: everyType},
 		}},
 	}
-	_, err := h.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.name, Item: item})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Got(h.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &h.name, Item: item}))(t)
 }
 
 func (h *harness) remove(t *testing.T, sk string) {
 	t.Helper()
 	key := map[string]types.AttributeValue{"pk": str("p"), "sk": str(sk)}
-	if _, err := h.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &h.name, Key: key}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(h.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &h.name, Key: key}))(t)
 }
 
 // index reads the index in pages of three. With a text, it returns only the items with that text.
@@ -235,10 +226,7 @@ func (h *harness) table(t *testing.T) []string {
 func (h *harness) read(t *testing.T, input *dynamodb.QueryInput) (out []string) {
 	t.Helper()
 	for pages := dynamodb.NewQueryPaginator(h.client, input); pages.HasMorePages(); {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Got(pages.NextPage(t.Context()))(t)
 		for _, item := range page.Items {
 			sk, text := item["sk"].(*types.AttributeValueMemberS), item["text"].(*types.AttributeValueMemberS)
 			out = append(out, sk.Value+"="+text.Value)
@@ -255,7 +243,5 @@ func pause(t *testing.T, start time.Time, got []string) {
 	if time.Since(start) > 20*short {
 		t.Fatalf("the index did not follow: %v", got)
 	}
-	if err := delay.Sleep(t.Context(), 10*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, delay.Sleep(t.Context(), 10*time.Millisecond))
 }

@@ -22,9 +22,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type customError struct{}
@@ -114,16 +114,11 @@ func TestRequestResponse(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			client, runtime := serve(t)
 			runtime.Register("f", c.handler, time.Minute)
-			out, err := client.Invoke(
+			out := check.Got(client.Invoke(
 				t.Context(),
 				&lambda.InvokeInput{FunctionName: aws.String("f"), Payload: []byte(`{"text":"hi"}`)},
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(decode(t, []byte(c.want)), decode(t, out.Payload)); diff != "" {
-				t.Errorf("payload (-want +got):\n%s", diff)
-			}
+			))(t)
+			check.Same(t, decode(t, []byte(c.want)), decode(t, out.Payload), "payload")
 			if kind := aws.ToString(out.FunctionError); (kind == "Unhandled") != c.failed {
 				t.Errorf("function error %q, want failed %v", kind, c.failed)
 			}
@@ -143,10 +138,7 @@ func TestTimeoutAndContext(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}, 50*time.Millisecond)
-	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("slow")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String("slow")}))(t)
 	lc := <-seen
 	want := "RequestId: " + lc.AwsRequestID + " Error: Task timed out after 0.05 seconds"
 	if got := decode(t, out.Payload); got["errorType"] != "Sandbox.Timedout" || got["errorMessage"] != want {
@@ -244,10 +236,7 @@ func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
 		),
 		time.Minute,
 	)
-	response, err := runtime.Stream("s", []byte(`{"rawPath":"/v1/chat"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Got(runtime.Stream("s", []byte(`{"rawPath":"/v1/chat"}`)))(t)
 	body, err := io.ReadAll(response.Body)
 	if err != nil || string(body) != "/v1/chat" {
 		t.Errorf("body %q, error %v", body, err)
@@ -275,9 +264,7 @@ func TestCloseEndsInvocationsAndRefusesLaterOnes(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { _, err := runtime.Invoke(context.Background(), "f", nil); done <- err }()
 	<-started
-	if err := runtime.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, runtime.Close(t.Context()))
 	var failure *lambdaapi.FunctionError
 	if err := <-done; !errors.As(err, &failure) || !errors.Is(err, lambdaapi.ErrStopping) {
 		t.Errorf("the invocation that was under way: %v, want a function error that says why", err)
@@ -310,28 +297,4 @@ func decode(t *testing.T, raw []byte) map[string]any {
 		t.Fatalf("decode %q: %v", raw, err)
 	}
 	return out
-}
-
-func TestClientContext(t *testing.T) {
-	t.Parallel()
-	client, runtime := serve(t)
-	runtime.Register("f", func(ctx context.Context) (map[string]string, error) {
-		lc, _ := lambdacontext.FromContext(ctx)
-		return lc.ClientContext.Custom, nil
-	}, time.Minute)
-	for given, want := range map[string]string{
-		"": "null", "eyJjdXN0b20iOnsiYSI6ImIifX0=": `{"a":"b"}`, "not base64": "", "bm8gSlNPTg==": "",
-	} {
-		in := lambda.InvokeInput{FunctionName: aws.String("f")}
-		if given != "" {
-			in.ClientContext = &given
-		}
-		out, err := client.Invoke(t.Context(), &in)
-		if bad := new(types.InvalidRequestContentException); want == "" && !errors.As(err, &bad) {
-			t.Errorf("%q: %v, want a refusal", given, err)
-		}
-		if want != "" && (err != nil || strings.TrimSpace(string(out.Payload)) != want) {
-			t.Errorf("%q: %+v, %v", given, out, err)
-		}
-	}
 }

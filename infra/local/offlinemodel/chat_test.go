@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const coachPrompt = `You are Nova, a warm and direct strength coach. Search before you claim ignorance.
@@ -51,10 +51,7 @@ func ask(system, question string) openai.ChatCompletionRequest {
 
 func complete(t *testing.T, client *openai.Client, request openai.ChatCompletionRequest) openai.ChatCompletionResponse {
 	t.Helper()
-	response, err := client.CreateChatCompletion(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Got(client.CreateChatCompletion(t.Context(), request))(t)
 	if len(response.Choices) != 1 {
 		t.Fatalf("%d choices, want 1", len(response.Choices))
 	}
@@ -145,18 +142,6 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 	}
 }
 
-func TestChatUsesEarlierMessagesButNotItsOwnAnswers(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask("You are a coach.", "Is the kettlebell heavy enough?")
-	request.Messages = slices.Insert(request.Messages, 1,
-		says("user", "I bought a 16 kg kettlebell."), says("assistant", "(throughline-offline) The kettlebell weighs a ton."))
-	got := complete(t, client, request).Choices[0].Message.Content
-	if !strings.Contains(got, "I bought a 16 kg kettlebell") || strings.Contains(got, "a ton") {
-		t.Errorf("answer: %s", got)
-	}
-}
-
 func TestChatSearchesOnceForThePast(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
@@ -184,23 +169,6 @@ func TestChatSearchesOnceForThePast(t *testing.T) {
 		if len(got.ToolCalls) > 0 || !strings.Contains(got.Content, want) {
 			t.Errorf("after %s: %+v", result, got)
 		}
-	}
-}
-
-func TestChatQuotesASearchForNothingInParticular(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask("You are a coach.", "What did we talk about last time?")
-	request.Tools = searchTools
-	call := complete(t, client, request).Choices[0].Message
-	if len(call.ToolCalls) != 1 {
-		t.Fatalf("no search: %+v", call)
-	}
-	request.Messages = append(request.Messages, call, openai.ChatCompletionMessage{
-		Role: "tool", ToolCallID: call.ToolCalls[0].ID, Content: `{"messages":[{"role":"user","content":"My tent leaks."}]}`,
-	})
-	if got := complete(t, client, request).Choices[0].Message.Content; !strings.Contains(got, "My tent leaks") {
-		t.Errorf("answer: %s", got)
 	}
 }
 
@@ -272,10 +240,7 @@ func stream(
 	t *testing.T, client *openai.Client, request openai.ChatCompletionRequest,
 ) []openai.ChatCompletionStreamResponse {
 	t.Helper()
-	s, err := client.CreateChatCompletionStream(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Got(client.CreateChatCompletionStream(t.Context(), request))(t)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -287,9 +252,7 @@ func stream(
 		if errors.Is(err, io.EOF) {
 			return chunks
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		chunks = append(chunks, chunk)
 	}
 }
@@ -321,47 +284,5 @@ func TestStreamBringsTheSameAnswerInPieces(t *testing.T) {
 	last := chunks[len(chunks)-1]
 	if last.Usage == nil || len(last.Choices) != 0 || last.Usage.TotalTokens != whole.Usage.TotalTokens {
 		t.Errorf("last chunk %+v, want the usage alone", last)
-	}
-}
-
-func TestStreamOfAToolCallAndOfALimit(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask(coachPrompt, "Do you remember the name of my dog?")
-	request.Tools = searchTools
-	arguments, name := "", ""
-	chunks := stream(t, client, request)
-	for _, c := range chunks {
-		for _, call := range c.Choices[0].Delta.ToolCalls {
-			arguments += call.Function.Arguments
-			name += call.Function.Name
-			if call.Index == nil || *call.Index != 0 {
-				t.Errorf("index %v", call.Index)
-			}
-		}
-	}
-	finish := chunks[len(chunks)-1].Choices[0].FinishReason
-	if name != "search_conversations" || !json.Valid([]byte(arguments)) || finish != openai.FinishReasonToolCalls {
-		t.Errorf("called %s(%s), finish %s", name, arguments, finish)
-	}
-	request.Tools, request.MaxCompletionTokens = nil, 5
-	chunks = stream(t, client, request)
-	if finish := chunks[len(chunks)-1].Choices[0].FinishReason; finish != openai.FinishReasonLength {
-		t.Errorf("finish %s, want length", finish)
-	}
-}
-
-// TestAnswersAreDeterministic compares the answers of two models, each loaded for itself.
-func TestAnswersAreDeterministic(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	other, _ := clientOf(t, offlinemodel.LoadedAgain)
-	request := ask(coachPrompt, "What about Ana, peanuts, Porto and the row?")
-	want := complete(t, client, request)
-	for range 20 {
-		got := complete(t, other, request)
-		if diff := cmp.Diff(want.Choices, got.Choices); diff != "" || got.ID != want.ID {
-			t.Fatalf("another answer: %s", diff)
-		}
 	}
 }

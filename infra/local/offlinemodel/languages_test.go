@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // languagesPage has the table that TestLanguages writes with -update.
@@ -36,10 +37,7 @@ const safetyStatements = 4
 
 func readLanguages(t *testing.T) (all []language) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/languages.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := check.Got(os.ReadFile("testdata/languages.txt"))(t)
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		number, asked, isQuestion := strings.Cut(line, "? ")
@@ -142,10 +140,7 @@ func found(e *embedder.Embedder, texts []string, asked string) (best int) {
 func updatePage(t *testing.T, table string) {
 	t.Helper()
 	const begin, end = "<!-- measured -->\n", "<!-- end of measured -->"
-	page, err := os.ReadFile(languagesPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := check.Got(os.ReadFile(languagesPage))(t)
 	before, rest, found := strings.Cut(string(page), begin)
 	_, after, ends := strings.Cut(rest, end)
 	if !found || !ends {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // askResponse is a request of the Responses API with the coach's prompt and its tool.
@@ -25,10 +27,7 @@ func TestResponseSaysWhatTheCompletionSays(t *testing.T) {
 	client, _ := newClient(t)
 	const question = "What should I do in tomorrow's session?"
 	request := askResponse(question)
-	got, err := client.CreateResponse(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(client.CreateResponse(t.Context(), request))(t)
 	same := ask(coachPrompt, question)
 	same.Tools = searchTools
 	want := complete(t, client, same)
@@ -51,10 +50,7 @@ func streamResponse(
 	t *testing.T, client *openai.Client, request openai.CreateResponseRequest,
 ) (last openai.CreateResponseResponse, text string) {
 	t.Helper()
-	stream, err := client.CreateResponseStream(t.Context(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stream := check.Got(client.CreateResponseStream(t.Context(), request))(t)
 	defer func() { _ = stream.Close() }() // it is read to its end
 	for sequence := 0; ; sequence++ {
 		event, err := stream.Recv()
@@ -70,29 +66,6 @@ func streamResponse(
 		case openai.ResponseStreamEventCompleted, openai.ResponseStreamEventIncomplete:
 			return *event.Response, text
 		}
-	}
-}
-
-func TestResponseCallsAToolAndReadsItsResult(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := askResponse("What did we say about my shoulder last month?")
-	last, arguments := streamResponse(t, client, request)
-	call, ok := last.Output[len(last.Output)-1].(map[string]any)
-	if !ok || call["type"] != "function_call" || call["arguments"] != arguments ||
-		!strings.Contains(arguments, "shoulder") {
-		t.Fatalf("output %v, streamed %q, want a search", last.Output, arguments)
-	}
-	input, _ := request.Input.([]any)
-	result := openai.ResponseFunctionCallOutput{
-		Type: "function_call_output", CallID: "call_1",
-		Output: `{"messages":[{"role":"user","content":"My shoulder clicks on overhead presses."}]}`,
-	}
-	item := map[string]any{"type": "function_call", "call_id": "call_1", "name": call["name"], "arguments": arguments}
-	request.Input, request.Tools = append(input, item, result), nil
-	answer, err := client.CreateResponse(t.Context(), request)
-	if err != nil || !strings.Contains(answer.GetOutputText(), "clicks on overhead presses") {
-		t.Errorf("%q, %v", answer.GetOutputText(), err)
 	}
 }
 

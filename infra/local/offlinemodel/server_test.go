@@ -3,7 +3,6 @@ package offlinemodel_test
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // newClient returns the real client library, talking to a server of the test's own.
@@ -40,22 +40,13 @@ func send(t *testing.T, server *httptest.Server, path, body string) (status int,
 
 func sendAs(t *testing.T, server *httptest.Server, method, path, body, authorization string) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := check.Got(http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader(body)))(t)
 	if authorization != "" {
 		request.Header.Set("Authorization", authorization)
 	}
-	response, err := server.Client().Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := check.Got(server.Client().Do(request))(t)
 	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := check.Got(io.ReadAll(response.Body))(t)
 	return response.StatusCode, answer
 }
 
@@ -72,14 +63,8 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 		mention                       string
 	}{
 		{"no key", "POST", chat, `{}`, "", 401, "API key"},
-		{"empty key", "POST", chat, `{}`, "Bearer  ", 401, "API key"},
-		{"not bearer", "GET", "/v1/models", ``, "Basic abc", 401, "API key"},
 		{"unknown route", "POST", "/v1/audio/speech", `{}`, "Bearer k", 404, "/v1/audio/speech"},
-		{"route outside v1", "POST", "/chat/completions", `{}`, "Bearer k", 404, "Invalid URL"},
-		{"wrong method", "GET", chat, ``, "Bearer k", 404, "GET"},
 		{"not JSON", "POST", chat, `{"model":`, "Bearer k", 400, "parse the JSON"},
-		{"wrong type", "POST", chat, `{"model":1}`, "Bearer k", 400, "model"},
-		{"no model", "POST", chat, `{"messages":[{"role":"user","content":"hi"}]}`, "Bearer k", 400, "model"},
 		{"no messages", "POST", chat, `{"model":"m"}`, "Bearer k", 400, "messages"},
 		{
 			"unknown role", "POST", chat, `{"model":"m","messages":[{"role":"robot","content":"hi"}]}`, "Bearer k", 400,
@@ -95,7 +80,6 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 				`"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"hi"}]}`, "Bearer k", 400,
 			"c1",
 		},
-		{"limit of nothing", "POST", chat, `{` + hello + `,"max_tokens":0}`, "Bearer k", 400, "max_completion_tokens"},
 		{
 			"strict but open schema", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema",` +
 				`"json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{}}}}}`, "Bearer k", 400,
@@ -104,17 +88,7 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 		{"strict but optional property", "POST", chat, `{` + hello + `,"response_format":{"type":"json_schema",` +
 			`"json_schema":{"name":"s","strict":true,"schema":{"type":"object","properties":{"a":{"type":"string"}},` +
 			`"required":[],"additionalProperties":false}}}}`, "Bearer k", 400, "'a'"},
-		{"choice of no tool", "POST", chat, `{` + hello + `,"tools":[{"type":"function","function":{"name":"f"}}],` +
-			`"tool_choice":{"type":"function","function":{"name":"g"}}}`, "Bearer k", 400, "'g'"},
-		{
-			"base64", "POST", embed, `{"model":"m","input":"a","encoding_format":"base64"}`, "Bearer k", 400, "float",
-		},
 		{"empty input", "POST", embed, `{"model":"m","input":""}`, "Bearer k", 400, "empty"},
-		{"empty text in a list", "POST", embed, `{"model":"m","input":["a",""]}`, "Bearer k", 400, "empty"},
-		{"empty list", "POST", embed, `{"model":"m","input":[]}`, "Bearer k", 400, "empty"},
-		{"no input", "POST", embed, `{"model":"m"}`, "Bearer k", 400, "input"},
-		{"input of no known form", "POST", embed, `{"model":"m","input":{"a":1}}`, "Bearer k", 400, "input"},
-		{"no dimensions", "POST", embed, `{"model":"m","input":"a","dimensions":0}`, "Bearer k", 400, "dimensions"},
 		{"too many dimensions", "POST", embed, `{"model":"m","input":"a","dimensions":3073}`, "Bearer k", 400, "3072"},
 		{
 			"too long an input", "POST", embed, `{"model":"m","input":"` + strings.Repeat("word ", 8200) + `"}`, "Bearer k",
@@ -143,28 +117,15 @@ func TestErrorsHaveTheServicesForm(t *testing.T) {
 	}
 }
 
-func TestClientSeesErrorsAsTheServices(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	_, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{Model: "m", Input: []string{""}})
-	var apiError *openai.APIError
-	if !errors.As(err, &apiError) || apiError.HTTPStatusCode != http.StatusBadRequest || apiError.Param == nil {
-		t.Errorf("error %v, want an APIError with status 400 and a parameter", err)
-	}
-}
-
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
 	client, _ := newClient(t)
 	e := embedder.New()
 	texts := []string{"squat day", "I live in Porto"}
 	want := [][]float32{e.Embed(texts[0], 384), e.Embed(texts[1], 384)}
-	got, err := client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
+	got := check.Got(client.CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
 		Model: openai.SmallEmbedding3, Input: texts, Dimensions: 384,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for i, d := range got.Data {
 		if diff := cmp.Diff(want[i], d.Embedding); diff != "" || d.Index != i {
 			t.Errorf("input %d has index %d and another vector: %s", i, d.Index, diff)
@@ -172,22 +133,6 @@ func TestEmbeddings(t *testing.T) {
 	}
 	if got.Model != offlinemodel.ModelID || got.Usage.PromptTokens != 7 || got.Usage.TotalTokens != 7 {
 		t.Errorf("model %s, usage %+v", got.Model, got.Usage)
-	}
-}
-
-func TestEmbeddingsInputForms(t *testing.T) {
-	t.Parallel()
-	_, server := newClient(t)
-	want := embedder.New().Embed("hello world", embedder.DefaultDimensions)
-	for _, input := range []string{`"hello world"`, `["hello world"]`} {
-		status, body := send(t, server, "/v1/embeddings", `{"model":"m","input":`+input+`}`)
-		var got openai.EmbeddingResponse
-		if err := json.Unmarshal(body, &got); err != nil || status != http.StatusOK || len(got.Data) != 1 {
-			t.Fatalf("input %s: %d %.100s", input, status, body)
-		}
-		if diff := cmp.Diff(want, got.Data[0].Embedding); diff != "" {
-			t.Errorf("input %s has another vector", input)
-		}
 	}
 }
 
@@ -220,68 +165,6 @@ func FuzzHandler(f *testing.F) {
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, request)
 		checkAnswer(t, recorder)
-	})
-}
-
-// FuzzContents uses any text as a system prompt, a user's message and a tool's result. Every kind of answer must stay
-// well-formed.
-func FuzzContents(f *testing.F) {
-	f.Add(coachPrompt, "Did I tell you where I live?", `{"messages":[{"content":"Porto"}]}`)
-	f.Add("<a b=\"c\">\n[x]: y</a>", "Previous summary:\nThe user said: a; b.\nuser: I'll book it, my wife Ana too",
-		"[1] x")
-	f.Add("CURRENT QUERY:\n", "[msg_1] user (m2): I\u2019m allergic to \x00 nuts", "")
-	handler := offlinemodel.Handler()
-	f.Fuzz(func(t *testing.T, system, user, tool string) {
-		call := []openai.ToolCall{{ID: "c", Type: "function", Function: openai.FunctionCall{Name: "search_conversations"}}}
-		for name, schema := range map[string]string{
-			"": "", "session_summary": summarySchema,
-			"memory_extraction": extractionSchema,
-		} {
-			request := ask(system, user)
-			request.Messages[0].MultiContent, request.Messages[0].Content = []openai.ChatMessagePart{{
-				Type: "text",
-				Text: system,
-			}}, ""
-			request.Messages[1].MultiContent, request.Messages[1].Content = []openai.ChatMessagePart{{
-				Type: "text",
-				Text: user,
-			}}, ""
-			if schema == "" {
-				request.Stream = true
-				request.Messages = append(request.Messages, openai.ChatCompletionMessage{Role: "assistant", ToolCalls: call},
-					openai.ChatCompletionMessage{Role: "tool", ToolCallID: "c", MultiContent: []openai.ChatMessagePart{{
-						Type: "text",
-						Text: tool,
-					}}})
-			} else {
-				request.ResponseFormat = &openai.ChatCompletionResponseFormat{
-					Type: "json_schema",
-					JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{
-						Name: name, Schema: json.RawMessage(schema), Strict: true,
-					},
-				}
-			}
-			body, err := json.Marshal(request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			recorder := httptest.NewRecorder()
-			httpRequest := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/v1/chat/completions",
-				bytes.NewReader(body))
-			httpRequest.Header.Set("Authorization", "Bearer k")
-			handler.ServeHTTP(recorder, httpRequest)
-			if recorder.Code != http.StatusOK {
-				t.Fatalf("status %d: %s", recorder.Code, recorder.Body)
-			}
-			checkAnswer(t, recorder)
-			if schema != "" {
-				var response openai.ChatCompletionResponse
-				if err := json.Unmarshal(recorder.Body.Bytes(), &response); err != nil {
-					t.Fatal(err)
-				}
-				checkAgainst(t, schema, response.Choices[0].Message.Content)
-			}
-		}
 	})
 }
 

@@ -3,12 +3,12 @@ package offlinemodel_test
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const spineSchema = `{"type":"object","properties":{"spine":{"type":"string"},
@@ -41,9 +41,7 @@ func (s spine) input(sessions ...string) string {
 func nextSpine(t *testing.T, client *openai.Client, input string) spine {
 	t.Helper()
 	var got spine
-	if err := json.Unmarshal([]byte(askFor(t, client, "spine", spineSchema, input)), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(askFor(t, client, "spine", spineSchema, input)), &got))
 	return got
 }
 
@@ -63,56 +61,13 @@ func TestSpineGoesOn(t *testing.T) {
 		Wins:      []string{"The user benched 87.5 kg, a personal best."},
 		Struggles: []string{"The user's left knee hurts on stairs."},
 	}
-	if diff := cmp.Diff(want, first); diff != "" {
-		t.Errorf("first (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, first, "first")
 	second := nextSpine(t, client, first.input("2026-02-09 Monday, Workout Log: The user ran 13 km in 1:24. "+
 		"The user trains three times a week."))
 	want.Spine = strings.Replace(want.Spine, "The user trains three times a week. ", "", 1) +
 		" On 9 February 2026 in Workout Log: The user ran 13 km in 1:24. The user trains three times a week."
 	want.Wins = append(want.Wins, "The user ran 13 km in 1:24.")
-	if diff := cmp.Diff(want, second); diff != "" {
-		t.Errorf("second (-want +got):\n%s", diff)
-	}
-}
-
-// TestSpineOfSmallTalk checks that a session without statements adds nothing to a spine.
-func TestSpineOfSmallTalk(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	const talk = "2026-02-05 Thursday, Coach: The user made small talk."
-	empty := spine{Patterns: []string{}, Wins: []string{}, Struggles: []string{}}
-	if diff := cmp.Diff(empty, nextSpine(t, client, spine{}.input(talk))); diff != "" {
-		t.Errorf("of small talk alone (-want +got):\n%s", diff)
-	}
-	before := nextSpine(t, client, spine{}.input("2026-02-04 Wednesday, Coach: The user trains three times a week."))
-	if diff := cmp.Diff(before, nextSpine(t, client, before.input(talk))); diff != "" || before.Spine == "" {
-		t.Errorf("after a session (-want +got):\n%s", diff)
-	}
-}
-
-func TestSpineStaysBounded(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	got := nextSpine(t, client, spine{}.input("2026-02-01 Sunday, Coach: The user is allergic to peanuts."))
-	for i := range 25 {
-		got = nextSpine(t, client, got.input(fmt.Sprintf(
-			"2026-03-%02d Sunday, Coach: The user ran %d km in Porto%d. They usually swim in lake%d. Work%d is tough.",
-			i+1, i+5, i, i, i)))
-	}
-	if len(got.Spine) > 1200 || !strings.Contains(got.Spine, "peanuts") || !strings.Contains(got.Spine, "Porto24") ||
-		strings.Contains(got.Spine, "Porto0.") {
-		t.Errorf("%d bytes: %s", len(got.Spine), got.Spine)
-	}
-	for _, list := range [][]string{got.Patterns, got.Wins, got.Struggles} {
-		if len(list) > 5 || len(list) == 0 || len(slices.Compact(slices.Sorted(slices.Values(list)))) != len(list) {
-			t.Errorf("remarks %q", list)
-		}
-	}
-	if foreign := nextSpine(t, client, spine{Spine: "Ann likes hills."}.input("Something else.")); foreign.Spine == "" ||
-		!strings.HasPrefix(foreign.Spine, "Ann likes hills.") {
-		t.Errorf("after another model: %q", foreign.Spine)
-	}
+	check.Same(t, want, second, "second")
 }
 
 // TestSpinesHaveNoRights gives a spine the summary of a session in which the user claimed a right.

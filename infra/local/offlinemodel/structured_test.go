@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	openai "github.com/sashabaranov/go-openai"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // askFor requests JSON of a schema and checks that the answer is allowed by it.
@@ -43,9 +45,7 @@ func summarize(t *testing.T, client *openai.Client, previous, messages string) s
 	text := askFor(t, client, "session_summary", summarySchema,
 		"Previous summary:\n"+previous+"\n\nNew messages:\n"+messages)
 	var got struct{ Summary string }
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &got))
 	return got.Summary
 }
 
@@ -58,9 +58,7 @@ func TestSummaryHasTags(t *testing.T) {
 		"user: I want to swap barbell hip Thrusts for banded glute bridges, I only have bands at home.\n"+
 		"assistant: Bridges it is. user: And bridges twice a week?")
 	var got struct{ Tags []string }
-	if err := json.Unmarshal([]byte(text), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(text), &got))
 	if len(got.Tags) < 2 || len(got.Tags) > 5 || !slices.Contains(got.Tags, "bridges") ||
 		strings.ToLower(strings.Join(got.Tags, " ")) != strings.Join(got.Tags, " ") {
 		t.Errorf("tags %q", got.Tags)
@@ -102,55 +100,6 @@ func TestSummaryKeepsContentWords(t *testing.T) {
 	}
 }
 
-func TestSummaryStaysBounded(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	summary := ""
-	for i := range 30 {
-		var messages strings.Builder
-		for j := range 20 {
-			fmt.Fprintf(&messages, "user: On day %d-%d I decided to replace exercise%d with movement%d in city%d.\n",
-				i, j, i*20+j, i+j, j)
-		}
-		summary = summarize(t, client, summary, messages.String())
-		if len(summary) > 640 || summary == "" {
-			t.Fatalf("round %d: %d bytes", i, len(summary))
-		}
-	}
-	for _, nothing := range []string{"", "user: ok", "assistant: Hello."} {
-		if summarize(t, client, "", nothing) == "" {
-			t.Errorf("no summary of %q", nothing)
-		}
-	}
-}
-
-func TestSummaryReadsThePrompt(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	forms := map[string]string{
-		"with times": "PREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
-			"NEW MESSAGES:\n[2026-02-05 18:30] user: I bought a rowing machine.",
-		"several lines": "PREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
-			"NEW MESSAGES:\nuser: I bought a\nrowing machine.",
-		"other parts": "NOTES:\nThe rower is red.\n\nPREVIOUS SUMMARY:\nThe user lives in Porto.\n\n" +
-			"NEW MESSAGES:\nuser:\nuser: I bought a rowing machine.",
-	}
-	for name, input := range forms {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			text := askFor(t, client, "session_summary", summarySchema, input)
-			for _, part := range []string{"The user lives in Porto. The user bought a rowing machine."} {
-				if !strings.Contains(text, part) {
-					t.Errorf("no %q in %s", part, text)
-				}
-			}
-			if strings.Contains(text, "red") {
-				t.Errorf("another part's text in %s", text)
-			}
-		})
-	}
-}
-
 const extractionSchema = `{"type":"object","properties":{
 "facts":{"type":"array","items":{"type":"object","properties":{
 "type":{"type":"string","enum":["PROFILE","PEOPLE","PROJECT","MANNER"]},"content":{"type":"string"},
@@ -179,9 +128,7 @@ type extracted struct {
 func extract(t *testing.T, client *openai.Client, input string) extracted {
 	t.Helper()
 	var got extracted
-	if err := json.Unmarshal([]byte(askFor(t, client, "memory_extraction", extractionSchema, input)), &got); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, json.Unmarshal([]byte(askFor(t, client, "memory_extraction", extractionSchema, input)), &got))
 	return got
 }
 
@@ -293,44 +240,6 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 	}
 }
 
-func TestSchemasAreFilled(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	properties := map[string]string{
-		"scalars": `"a":{"type":"string","description":"d"},"b":{"type":"integer"},"c":{"type":"number"},` +
-			`"d":{"type":"boolean"},"e":{"type":"null"}`,
-		"choices": `"a":{"enum":["x","y"]},"b":{"type":["string","null"]}`,
-		"arrays": `"a":{"type":"array","items":{"type":"object","properties":{"d":{"type":"string"}},` +
-			`"required":["d"]}}`,
-		"nested": `"a":{"type":"object","properties":{"b":{"type":"string"}},"required":["b"]}`,
-	}
-	for name, listed := range properties {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			schema := `{"type":"object","properties":{` + listed + `},"required":["a"]}`
-			askFor(t, client, "anything", schema, "user: I finished my first 10 km run.")
-		})
-	}
-	note := `{"type":"object","properties":{"note":{"type":"string"},"more":{"type":["string","null"]}},` +
-		`"required":["note","more"],"additionalProperties":false}`
-	got := askFor(t, client, "note", note, "user: I finished my first 10 km run.")
-	if want := `{"more":null,"note":"The user finished their first 10 km run."}`; got != want {
-		t.Errorf("note %s, want %s", got, want)
-	}
-}
-
-func TestJSONObject(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask(coachPrompt+"Answer in JSON.", "Where do I live?")
-	request.ResponseFormat = &openai.ChatCompletionResponseFormat{Type: openai.ChatCompletionResponseFormatTypeJSONObject}
-	var got struct{ Answer string }
-	text := complete(t, client, request).Choices[0].Message.Content
-	if err := json.Unmarshal([]byte(text), &got); err != nil || !strings.Contains(got.Answer, "Porto") {
-		t.Errorf("answer %s", text)
-	}
-}
-
 const ratedSchema = `{"type":"object","properties":{"summary":{"type":"string"},"confidence":{"type":"number"},` +
 	`"hasGoals":{"type":"boolean"},"hasProgress":{"type":"boolean"},"hasEmotionalState":{"type":"boolean"}},` +
 	`"required":["summary","confidence","hasGoals","hasProgress","hasEmotionalState"],"additionalProperties":false}`
@@ -347,9 +256,7 @@ func TestSummaryRating(t *testing.T) {
 			Confidence                               float64
 			HasGoals, HasProgress, HasEmotionalState bool
 		}
-		if err := json.Unmarshal([]byte(askFor(t, client, "session_summary", ratedSchema, input)), &got); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, json.Unmarshal([]byte(askFor(t, client, "session_summary", ratedSchema, input)), &got))
 		if rated := fmt.Sprint(got.Confidence, got.HasGoals, got.HasProgress, got.HasEmotionalState); rated != want {
 			t.Errorf("%q is rated %s, want %s", input, rated, want)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var update = flag.Bool("update", false, "write the golden summaries anew")
@@ -25,9 +27,7 @@ func TestSummariesReadAsProse(t *testing.T) {
 			t.Parallel()
 			client, _ := newClient(t)
 			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			var got strings.Builder
 			previous := ""
 			for _, part := range strings.Split(string(data), "-- messages --\n")[1:] {

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // build makes a server that is closed when the test ends.
@@ -34,10 +35,7 @@ func build(t testing.TB, opts pineconelocal.Options) *pineconelocal.Server {
 // serve serves s on a listener of its own and returns the host as the client takes it.
 func serve(t testing.TB, s *pineconelocal.Server, interceptors ...grpc.UnaryServerInterceptor) string {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := check.Got(new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l, interceptors...) }()
 	t.Cleanup(func() {
@@ -54,14 +52,8 @@ func serve(t testing.TB, s *pineconelocal.Server, interceptors ...grpc.UnaryServ
 // dial connects the real client to a host.
 func dial(t testing.TB, host string) *pinecone.IndexConnection {
 	t.Helper()
-	client, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	conn, err := client.Index(pinecone.NewIndexConnParams{Host: host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := check.Got(pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"}))(t)
+	conn := check.Got(client.Index(pinecone.NewIndexConnParams{Host: host}))(t)
 	t.Cleanup(func() {
 		if err := conn.Close(); err != nil {
 			t.Errorf("close the connection: %v", err)
@@ -78,10 +70,7 @@ func connect(t testing.TB, opts pineconelocal.Options) *pinecone.IndexConnection
 
 func object(t testing.TB, fields map[string]any) *structpb.Struct {
 	t.Helper()
-	s, err := structpb.NewStruct(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Got(structpb.NewStruct(fields))(t)
 	return s
 }
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // run serves the index of a folder while f runs, as one run of the stack does.
@@ -18,19 +18,14 @@ func run(t *testing.T, dir string, f func(*pinecone.IndexConnection)) {
 	t.Helper()
 	s := build(t, pineconelocal.Options{DataDir: dir})
 	f(dial(t, serve(t, s)))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Close())
 }
 
 func journalFile(dir string) string { return filepath.Join(dir, "writes") }
 
 func readJournal(t *testing.T, dir string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(journalFile(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := check.Got(os.ReadFile(journalFile(dir)))(t)
 	return b
 }
 
@@ -44,13 +39,10 @@ func writeEverything(t *testing.T, conn *pinecone.IndexConnection) {
 	upsert(t, conn.WithNamespace("dropped"), dense("x", 1, 1))
 	upsert(t, conn.WithNamespace("emptied"), dense("x", 1, 1))
 	ctx := t.Context()
-	err := errors.Join(
+	check.OK(t, errors.Join(
 		conn.DeleteVectorsById(ctx, []string{"deleted"}),
 		conn.WithNamespace("emptied").DeleteVectorsById(ctx, []string{"x"}),
-		conn.DeleteNamespace(ctx, "dropped"))
-	if err != nil {
-		t.Fatal(err)
-	}
+		conn.DeleteNamespace(ctx, "dropped")))
 }
 
 func wantWritten(t *testing.T, conn *pinecone.IndexConnection) {
@@ -60,22 +52,14 @@ func wantWritten(t *testing.T, conn *pinecone.IndexConnection) {
 		t.Fatalf("records %v, want a and b", got)
 	}
 	want := hybrid("a", []float32{3, 4}, []uint32{4}, []float32{5})
-	if diff := cmp.Diff(*want.Values, *got["a"].Values); diff != "" {
-		t.Errorf("values (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want.SparseValues, got["a"].SparseValues); diff != "" {
-		t.Errorf("sparse values (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(map[string]any{"k": "v"}, got["a"].Metadata.AsMap()); diff != "" {
-		t.Errorf("metadata (-want +got):\n%s", diff)
-	}
+	check.Same(t, *want.Values, *got["a"].Values, "values")
+	check.Same(t, want.SparseValues, got["a"].SparseValues, "sparse values")
+	check.Same(t, map[string]any{"k": "v"}, got["a"].Metadata.AsMap(), "metadata")
 	counts := map[string]uint32{}
 	for name, ns := range stats(t, conn).Namespaces {
 		counts[name] = ns.VectorCount
 	}
-	if diff := cmp.Diff(map[string]uint32{"__default__": 2, "emptied": 0}, counts); diff != "" {
-		t.Errorf("namespaces (-want +got):\n%s", diff)
-	}
+	check.Same(t, map[string]uint32{"__default__": 2, "emptied": 0}, counts, "namespaces")
 }
 
 // TestDataDirKeepsTheIndex also copies the file of a server that still runs, which is what a killed process leaves, and
@@ -85,13 +69,9 @@ func TestDataDirKeepsTheIndex(t *testing.T) {
 	dir, crashed := t.TempDir(), t.TempDir()
 	run(t, dir, func(conn *pinecone.IndexConnection) {
 		writeEverything(t, conn)
-		if err := conn.DeleteVectorsById(t.Context(), []string{"a"}); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, conn.DeleteVectorsById(t.Context(), []string{"a"}))
 		whole := readJournal(t, dir)
-		if err := os.WriteFile(journalFile(crashed), whole[:len(whole)-1], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, os.WriteFile(journalFile(crashed), whole[:len(whole)-1], 0o600))
 	})
 	run(t, dir, func(conn *pinecone.IndexConnection) {
 		if got := existing(t, conn, "a", "b"); len(got) != 1 {
@@ -103,9 +83,7 @@ func TestDataDirKeepsTheIndex(t *testing.T) {
 		upsert(t, conn, dense("after", 1, 1))
 	})
 	run(t, crashed, func(conn *pinecone.IndexConnection) {
-		if diff := cmp.Diff([]string{"a", "after", "b"}, existing(t, conn, "a", "b", "after")); diff != "" {
-			t.Errorf("records (-want +got):\n%s", diff)
-		}
+		check.Same(t, []string{"a", "after", "b"}, existing(t, conn, "a", "b", "after"), "records")
 	})
 }
 
@@ -119,9 +97,7 @@ func TestDataDirThatCannotBeUsedIsRefused(t *testing.T) {
 			run(t, dir, func(conn *pinecone.IndexConnection) { upsert(t, conn, dense("a", 1, 2)) })
 		}, "Vector dimension 2 does not match the dimension of the index 3"},
 		"not a journal": {func(t *testing.T, dir string) {
-			if err := os.WriteFile(journalFile(dir), []byte(strings.Repeat("nonsense", 1_000)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.WriteFile(journalFile(dir), []byte(strings.Repeat("nonsense", 1_000)), 0o600))
 		}, "open the index in "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -128,45 +128,6 @@ func TestRequestSize(t *testing.T) {
 	}
 }
 
-func TestQueryLimits(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	upsert(t, conn, dense("a", 1, 0))
-	type request = pinecone.QueryByVectorValuesRequest
-	one := []float32{1, 0}
-	manyIndices, manyValues := upTo(2_049)
-	for name, tc := range map[string]struct {
-		request request
-		want    string
-	}{
-		"10,000":              {request{Vector: one, TopK: 10_000}, ""},
-		"10,001":              {request{Vector: one, TopK: 10_001}, "top_k must be between 1 and 10000, got 10001"},
-		"none":                {request{Vector: one}, "top_k must be between 1 and 10000, got 0"},
-		"1,000 with metadata": {request{Vector: one, TopK: 1_000, IncludeMetadata: true}, ""},
-		"1,001 with metadata": {
-			request{Vector: one, TopK: 1_001, IncludeMetadata: true},
-			"top_k must be between 1 and 1000 when values or metadata are included, got 1001",
-		},
-		"dimension": {
-			request{Vector: []float32{1}, TopK: 1}, "Vector dimension 1 does not match the dimension of the index 2",
-		},
-		"no vector": {request{TopK: 1}, "Vector dimension 0 does not match the dimension of the index 2"},
-		"not a number": {
-			request{Vector: []float32{float32(math.NaN()), 1}, TopK: 1}, "Vector values must be finite numbers, got NaN",
-		},
-		"zeros": {request{Vector: []float32{0, 0}, TopK: 1}, ""},
-		"2,049 sparse values": {
-			request{Vector: one, TopK: 1, SparseValues: &pinecone.SparseValues{Indices: manyIndices, Values: manyValues}},
-			"Sparse vector has 2049 values, which exceeds the limit of 2048",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			_, err := conn.QueryByVectorValues(t.Context(), &tc.request)
-			wantInvalid(t, err, tc.want)
-		})
-	}
-}
-
 func TestQueryResultLimit(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, pineconelocal.Options{})
@@ -185,57 +146,5 @@ func TestQueryResultLimit(t *testing.T) {
 	_, err := conn.QueryByVectorValues(t.Context(), &request)
 	if got := statusOf(err); !strings.HasPrefix(got, "InvalidArgument: Query result of ") {
 		t.Errorf("4.3 MB of metadata: %s", got)
-	}
-}
-
-func TestIDCountLimits(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	upsert(t, conn, dense("id-0", 1))
-	for n, want := range map[int]string{
-		1_000: "",
-		1_001: "Request has 1001 IDs, which exceeds the limit of 1000",
-	} {
-		_, err := conn.FetchVectors(t.Context(), ids(n))
-		wantInvalid(t, err, want)
-		wantInvalid(t, conn.DeleteVectorsById(t.Context(), ids(n)), want)
-	}
-	_, err := conn.FetchVectors(t.Context(), nil)
-	wantInvalid(t, err, "At least one ID must be given")
-	wantInvalid(t, conn.DeleteVectorsById(t.Context(), nil), "At least one ID must be given")
-}
-
-func TestNamespaceNameLimits(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	for name, want := range map[string]string{
-		strings.Repeat("n", 512): "",
-		strings.Repeat("n", 513): "Namespace has 513 characters, which exceeds the limit of 512",
-		"Braña":                  "Namespace must be ASCII without null characters, but got 'Braña'",
-	} {
-		ns := conn.WithNamespace(name)
-		_, upserted := ns.UpsertVectors(t.Context(), copies(1, 1))
-		_, queried := ns.QueryByVectorValues(t.Context(),
-			&pinecone.QueryByVectorValuesRequest{Vector: []float32{1}, TopK: 1})
-		_, fetched := ns.FetchVectors(t.Context(), []string{"a"})
-		_, listed := ns.ListVectors(t.Context(), &pinecone.ListVectorsRequest{})
-		deleted := ns.DeleteVectorsById(t.Context(), []string{"id-0"})
-		for _, err := range []error{upserted, queried, fetched, listed, deleted} {
-			wantInvalid(t, err, want)
-		}
-	}
-}
-
-func TestListLimits(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, pineconelocal.Options{})
-	for limit, want := range map[uint32]string{
-		0:   "limit must be between 1 and 100, got 0",
-		1:   "",
-		100: "",
-		101: "limit must be between 1 and 100, got 101",
-	} {
-		_, err := conn.ListVectors(t.Context(), &pinecone.ListVectorsRequest{Limit: &limit})
-		wantInvalid(t, err, want)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestQueryIncludesMetadata(t *testing.T) {
@@ -21,12 +22,9 @@ func TestQueryIncludesMetadata(t *testing.T) {
 	v.Metadata = object(t, map[string]any{"text": "x"})
 	upsert(t, conn, v)
 	for _, include := range []bool{false, true} {
-		res, err := conn.QueryByVectorValues(t.Context(), &pinecone.QueryByVectorValuesRequest{
+		res := check.Got(conn.QueryByVectorValues(t.Context(), &pinecone.QueryByVectorValuesRequest{
 			Vector: []float32{1}, TopK: 1, IncludeMetadata: include,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		if got := res.Matches[0].Vector; (got.Metadata != nil) != include || got.Values != nil {
 			t.Errorf("%t: %+v", include, got)
 		}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // list reads all pages of the ids with a prefix.
@@ -64,13 +65,8 @@ func TestListGoesOnAfterADeletedID(t *testing.T) {
 	conn := connect(t, pineconelocal.Options{})
 	upsert(t, conn, dense("a1", 1), dense("a2", 1), dense("b1", 1))
 	request := pinecone.ListVectorsRequest{Limit: new(uint32(1))}
-	first, err := conn.ListVectors(t.Context(), &request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.DeleteVectorsById(t.Context(), []string{"a1"}); err != nil {
-		t.Fatal(err)
-	}
+	first := check.Got(conn.ListVectors(t.Context(), &request))(t)
+	check.OK(t, conn.DeleteVectorsById(t.Context(), []string{"a1"}))
 	request.PaginationToken = first.NextPaginationToken
 	second, err := conn.ListVectors(t.Context(), &request)
 	if err != nil || len(second.VectorIds) != 1 || *second.VectorIds[0] != "a2" {
@@ -90,13 +86,9 @@ func TestDescribeNamespace(t *testing.T) {
 		}
 	}
 	describe("user", 3)
-	if err := ns.DeleteVectorsById(t.Context(), ids(3)); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, ns.DeleteVectorsById(t.Context(), ids(3)))
 	describe("user", 0) // deleting all records leaves the namespace
-	if err := conn.DeleteNamespace(t.Context(), "user"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, conn.DeleteNamespace(t.Context(), "user"))
 	_, err := conn.DescribeNamespace(t.Context(), "user")
 	wantStatus(t, err, "NotFound: Namespace not found")
 }

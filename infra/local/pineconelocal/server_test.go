@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -70,21 +69,6 @@ func TestWhatIsNotServedIsRefused(t *testing.T) {
 		"unknown method ListNamespaces for service VectorService": namespaces,
 	} {
 		wantStatus(t, err, "Unimplemented: "+want)
-	}
-}
-
-func TestServeAfterClose(t *testing.T) {
-	t.Parallel()
-	s := build(t, pineconelocal.Options{})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Serve(l); !errors.Is(err, net.ErrClosed) {
-		t.Errorf("Serve: %v", err)
 	}
 }
 

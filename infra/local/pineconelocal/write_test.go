@@ -6,6 +6,7 @@ import (
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
 
 	"github.com/throughline/throughline/infra/local/pineconelocal"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestUpsertFixesTheDimension(t *testing.T) {
@@ -33,14 +34,10 @@ func TestPlanLimitsNamespaces(t *testing.T) {
 	}
 	refused(conn, "c")
 	upsert(t, conn.WithNamespace("a"), dense("y", 1)) // those that exist go on
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.Close())
 	conn = connect(t, opts)
 	refused(conn, "c")
-	if err := conn.DeleteNamespace(t.Context(), "a"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, conn.DeleteNamespace(t.Context(), "a"))
 	upsert(t, conn.WithNamespace("c"), dense("x", 1))
 	refused(conn, "a")
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/function"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -97,10 +98,7 @@ func (f *fixture) parse(t *testing.T, environ map[string]string) stack.Config {
 	t.Helper()
 	all := map[string]string{"PORT": "0"}
 	maps.Copy(all, environ)
-	cfg, err := stack.Parse(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := check.Got(stack.Parse(all))(t)
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": f.constructor("messages", f.messages), "remember": f.constructor("remember", f.remember),
 		"summarize": f.constructor("summarize", f.summarize), "context": f.constructor("context", echo),
@@ -206,15 +204,9 @@ func (f *fixture) get(t *testing.T, path string, out any) {
 // call makes a request without a token and decodes the answer.
 func (f *fixture) call(t *testing.T, method, path, body string, out any) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, f.stack.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), method, f.stack.URL()+path, strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "application/json")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	if out != nil {
 		if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
@@ -226,23 +218,15 @@ func (f *fixture) call(t *testing.T, method, path, body string, out any) int {
 
 func (f *fixture) post(t *testing.T, path, token, body string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.stack.URL()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), http.MethodPost, f.stack.URL()+path,
+		strings.NewReader(body)))(t)
 	req.Header.Set("Content-Type", "text/plain")
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := check.Got(io.ReadAll(resp.Body))(t)
 	return resp.StatusCode, string(raw)
 }
 
@@ -274,10 +258,7 @@ func keys() aws.CredentialsProvider {
 
 func item(t *testing.T, db *dynamodb.Client, table, pk, sk string) map[string]types.AttributeValue {
 	t.Helper()
-	out, err := db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: record(pk, sk)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := check.Got(db.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &table, Key: record(pk, sk)}))(t)
 	return out.Item
 }
 
@@ -289,10 +270,7 @@ func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Va
 
 func answers(t *testing.T, url string) bool {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return false

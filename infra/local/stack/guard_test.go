@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // checkPrivate reads the modes of everything in a data folder.
@@ -44,19 +45,12 @@ func TestDataFolderIsPrivate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			folder := t.TempDir()
-			if err := os.Chmod(folder, 0o755); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, os.Chmod(folder, 0o755))
 			if tc.file != "" {
-				if err := os.WriteFile(filepath.Join(folder, tc.file), nil, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(filepath.Join(folder, tc.file), nil, 0o600))
 			}
 			f := start(t, map[string]string{"DATA_DIR": folder})
-			entries, err := os.ReadDir(folder)
-			if err != nil {
-				t.Fatal(err)
-			}
+			entries := check.Got(os.ReadDir(folder))(t)
 			for _, e := range entries {
 				if e.IsDir() {
 					checkPrivate(t, filepath.Join(folder, e.Name()))
@@ -64,9 +58,7 @@ func TestDataFolderIsPrivate(t *testing.T) {
 			}
 			checkOneStack(t, f, folder)
 			info, err := os.Stat(folder) // after a second start
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if info.Mode().Perm() != tc.want {
 				t.Errorf("mode %v, want %v", info.Mode().Perm(), tc.want)
 			}
@@ -127,15 +119,10 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 		}
 	}
 	for _, path := range []string{"/dev/tokens", "/dev/settle", "/dev/info"} { // whatever CORS_ORIGINS says
-		preflight, err := http.NewRequestWithContext(t.Context(), http.MethodOptions, f.stack.URL()+path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
+		preflight := check.Got(http.NewRequestWithContext(t.Context(), http.MethodOptions, f.stack.URL()+path,
+			http.NoBody))(t)
 		preflight.Header = http.Header{"Origin": {"http://evil.example"}, "Access-Control-Request-Method": {"POST"}}
-		resp, err := http.DefaultClient.Do(preflight)
-		if err != nil {
-			t.Fatal(err)
-		}
+		resp := check.Got(http.DefaultClient.Do(preflight))(t)
 		_ = resp.Body.Close()
 		if got := resp.Header.Get("Access-Control-Allow-Origin"); got != "" {
 			t.Errorf("%s is open to pages of %s", path, got)
@@ -160,16 +147,10 @@ func serversAreForThisMachine(t *testing.T, f *fixture) {
 // send makes a request under a Host and returns its status.
 func send(t *testing.T, method, url, body, host string, header http.Header) int {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req := check.Got(http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body)))(t)
 	req.Host = host
 	maps.Copy(req.Header, header)
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	resp := check.Got(http.DefaultClient.Do(req))(t)
 	_ = resp.Body.Close()
 	return resp.StatusCode
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/issuer"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A stack with an own issuer finds its keys by discovery, takes its tokens and no others, and makes none.
@@ -24,9 +25,7 @@ func TestOwnIssuer(t *testing.T) {
 		want   int
 	}{"own": {own, http.StatusCreated}, "another": {newIssuer(t, "https://issuer.example"), http.StatusUnauthorized}} {
 		token, _, err := c.issuer.Mint(issuer.Claims{UserID: "ann"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		if status, body := f.post(t, "/v1/sessions/s/messages", token, "hello"); status != c.want {
 			t.Errorf("%s issuer: %d %s", name, status, body)
 		}
@@ -42,9 +41,6 @@ func TestOwnIssuer(t *testing.T) {
 
 func newIssuer(t *testing.T, url string) *issuer.Issuer {
 	t.Helper()
-	i, err := issuer.New(url, "", time.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := check.Got(issuer.New(url, "", time.Now))(t)
 	return i
 }

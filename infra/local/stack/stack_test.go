@@ -12,12 +12,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/google/go-cmp/cmp"
-	"github.com/pinecone-io/go-pinecone/v5/pinecone"
-	openai "github.com/sashabaranov/go-openai"
 
 	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -93,41 +90,6 @@ func fromEndToEnd(t *testing.T, f *fixture) {
 	if item(t, db, info.TableName, "user#ann", "conversation#due")["dueAt"] != nil {
 		t.Error("a session was due when the stack said that it settled")
 	}
-	client := lambda.New(lambda.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(info.LambdaEndpoint), Credentials: keys(),
-	})
-	out, err := client.Invoke(t.Context(), &lambda.InvokeInput{
-		FunctionName: aws.String(info.Functions["prompt"]), Payload: []byte(`{"a":1}`),
-	})
-	if err != nil || string(out.Payload) != `{"a":1}` {
-		t.Errorf("invoke prompt: %v, %v", out, err)
-	}
-	f.useServices(t, info)
-}
-
-// useServices calls Pinecone and OpenAI through their real clients.
-func (f *fixture) useServices(t *testing.T, info stack.Info) {
-	t.Helper()
-	pc, err := pinecone.NewClient(pinecone.NewClientParams{ApiKey: "any"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	index, err := pc.Index(pinecone.NewIndexConnParams{Host: info.PineconeHost})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = index.Close() }()
-	if _, err := index.DescribeIndexStats(t.Context()); err != nil {
-		t.Errorf("pinecone: %v", err)
-	}
-	cfg := openai.DefaultConfig("any")
-	cfg.BaseURL = info.OpenAIBaseURL
-	_, err = openai.NewClientWithConfig(cfg).CreateEmbeddings(t.Context(), openai.EmbeddingRequestStrings{
-		Model: openai.SmallEmbedding3, Input: []string{"knee"},
-	})
-	if err != nil {
-		t.Errorf("openai: %v", err)
-	}
 }
 
 func functionsGetTheirEnvironment(t *testing.T, f *fixture) {
@@ -196,13 +158,10 @@ func lagIndexes(t *testing.T, f *fixture) {
 	f.post(t, "/v1/sessions", token, "after")
 	db, table := dynamo(f.config("messages").DynamoDBEndpoint), f.stack.Info().TableName
 	query := func() int {
-		out, err := db.Query(t.Context(), &dynamodb.QueryInput{
+		out := check.Got(db.Query(t.Context(), &dynamodb.QueryInput{
 			TableName: &table, IndexName: aws.String("sourceId-timestamp"), KeyConditionExpression: aws.String("sourceId = :s"),
 			ExpressionAttributeValues: map[string]types.AttributeValue{":s": str("ben")},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return len(out.Items)
 	}
 	if got := query(); got != 1 {
@@ -298,9 +257,7 @@ func TestRecordsReachSeveralInstances(t *testing.T) {
 	defer f.mu.Unlock()
 	for _, sk := range []string{"msg#one", "msg#two"} {
 		slices.Sort(f.reached[sk])
-		if diff := cmp.Diff([]int{1, 2}, f.reached[sk]); diff != "" {
-			t.Errorf("instances that got %s (-want +got)\n%s", sk, diff)
-		}
+		check.Same(t, []int{1, 2}, f.reached[sk], "instances that got %s", sk)
 	}
 }
 
@@ -314,9 +271,7 @@ func TestDataDirKeepsEverything(t *testing.T) {
 	first.settle(t, 20_000)
 	port := first.stack.URL()[strings.LastIndex(first.stack.URL(), ":")+1:]
 	checkPrivate(t, environ["DATA_DIR"])
-	if err := first.stack.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, first.stack.Stop())
 	environ["PORT"] = port
 	second := startOwn(t, environ)
 	info := second.stack.Info()
@@ -366,8 +321,6 @@ func besideAnotherStack(t *testing.T, first *fixture) {
 	if status := second.call(t, "POST", "/dev/faults", `{"pinecone":{}}`, &p); status != 422 {
 		t.Errorf("faults for an index outside of this machine: %d", status)
 	}
-	if err := second.stack.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, second.stack.Stop())
 	first.get(t, "/healthz", &struct{}{})
 }

@@ -15,14 +15,13 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/local/stack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestTakenPortNamesAnother(t *testing.T) {
 	t.Parallel()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	port := l.Addr().(*net.TCPAddr).Port
 	cfg := (&fixture{}).parse(t, map[string]string{
@@ -120,10 +119,7 @@ func engineThatDiesEndsWait(t *testing.T, f *fixture, folder string) {
 // kill ends the child of this process whose data is in the folder.
 func kill(t *testing.T, folder string) {
 	t.Helper()
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lists := check.Got(filepath.Glob("/proc/self/task/*/children"))(t)
 	for _, list := range lists {
 		children, _ := os.ReadFile(list) // the thread may have ended
 		for child := range strings.FieldsSeq(string(children)) {
@@ -131,13 +127,8 @@ func kill(t *testing.T, folder string) {
 			if !strings.Contains(string(command), folder) {
 				continue
 			}
-			pid, err := strconv.Atoi(child)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
+			pid := check.Got(strconv.Atoi(child))(t)
+			check.OK(t, syscall.Kill(pid, syscall.SIGKILL))
 			return
 		}
 	}

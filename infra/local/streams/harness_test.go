@@ -20,6 +20,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -48,9 +49,7 @@ func subscribe(
 	mapping.TrimHorizon = true
 	s := &subscription{handle: handle}
 	out, err := dynamodbtest.Client(t).DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	s.arn = aws.ToString(out.Table.LatestStreamArn)
 	opts := streams.Options{
 		Client: dynamodbstreams.New(dynamodbstreams.Options{
@@ -145,10 +144,7 @@ func (s *subscription) numbers(t *testing.T) []int {
 
 func number(t *testing.T, r events.DynamoDBEventRecord) int {
 	t.Helper()
-	n, err := strconv.Atoi(r.Change.NewImage["n"].Number())
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := check.Got(strconv.Atoi(r.Change.NewImage["n"].Number()))(t)
 	return n
 }
 
@@ -166,10 +162,7 @@ func encode(t *testing.T, image map[string]events.DynamoDBAttributeValue) map[st
 	t.Helper()
 	out := map[string]string{}
 	for name, v := range image {
-		raw, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := check.Got(json.Marshal(v))(t)
 		out[name] = string(raw)
 	}
 	return out
@@ -214,16 +207,12 @@ func mapOf(fields map[string]types.AttributeValue) types.AttributeValue {
 func put(t *testing.T, table string, item map[string]types.AttributeValue) {
 	t.Helper()
 	input := &dynamodb.PutItemInput{TableName: &table, Item: item}
-	if _, err := dynamodbtest.Client(t).PutItem(t.Context(), input); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(dynamodbtest.Client(t).PutItem(t.Context(), input))(t)
 }
 
 func remove(t *testing.T, table, pk, sk string) {
 	t.Helper()
 	key := map[string]types.AttributeValue{"pk": str(pk), "sk": str(sk)}
 	input := &dynamodb.DeleteItemInput{TableName: &table, Key: key}
-	if _, err := dynamodbtest.Client(t).DeleteItem(t.Context(), input); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(dynamodbtest.Client(t).DeleteItem(t.Context(), input))(t)
 }

@@ -11,10 +11,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -56,9 +56,7 @@ func TestRecordsAreLambdaEvents(t *testing.T) {
 	for name, images := range map[string]map[string]events.DynamoDBAttributeValue{
 		"new image of the insert": inserted.Change.NewImage, "old image of the removal": removed.Change.OldImage,
 	} {
-		if diff := cmp.Diff(want, encode(t, images)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, want, encode(t, images), "%s", name)
 	}
 	if inserted.Change.OldImage != nil || removed.Change.NewImage != nil || len(removed.Change.Keys) != 2 {
 		t.Errorf("images that the change does not have: %+v %+v", inserted.Change.OldImage, removed.Change)
@@ -111,9 +109,7 @@ func TestFilters(t *testing.T) {
 	s.wait(t)
 	got := s.keys()
 	slices.Sort(got)
-	if diff := cmp.Diff([]string{"msg#1", "msg#2"}, got); diff != "" {
-		t.Errorf("delivered (-want +got):\n%s", diff)
-	}
+	check.Same(t, []string{"msg#1", "msg#2"}, got, "delivered")
 	if stats := s.poller.Stats(); stats.Handled != 2 || stats.Pending != 0 {
 		t.Errorf("stats %+v", stats)
 	}

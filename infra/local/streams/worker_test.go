@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestPartialResponse has a handler that reports three records of its first batch. Delivery goes on from the lowest.
@@ -205,9 +206,7 @@ func TestRedeliver(t *testing.T) {
 	}
 	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil)
 	s.wait(t)
-	if err := s.poller.Redeliver(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.poller.Redeliver(t.Context()))
 	s.wait(t)
 	if got, want := s.numbers(t), []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}; !slices.Equal(got, want) {
 		t.Errorf("delivered %v, want %v", got, want)

@@ -5,11 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/eventpattern"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const small = `
@@ -75,10 +74,7 @@ Resources:
 
 func TestParse(t *testing.T) {
 	t.Parallel()
-	got, err := template.Parse([]byte(small), map[string]string{"Idle": "1m"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(template.Parse([]byte(small), map[string]string{"Idle": "1m"}))(t)
 	want := &template.Template{Functions: []template.Function{
 		{
 			Name: "first", PhysicalName: "throughline-first", Timeout: 29 * time.Second, MemoryMB: 512,
@@ -114,9 +110,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("resources: table %+v, second %+v", table, second)
 	}
 	got.Resources = nil
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("template (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "template")
 }
 
 func TestParseRefuses(t *testing.T) {
@@ -184,23 +178,15 @@ Resources:
 			AllowHeaders: []string{"a"}, ExposeHeaders: []string{"b"}, MaxAge: 60,
 		},
 	} {
-		got, err := template.Parse([]byte(api), map[string]string{"Origins": origins})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got.CORS); diff != "" {
-			t.Errorf("origins %q (-want +got):\n%s", origins, diff)
-		}
+		got := check.Got(template.Parse([]byte(api), map[string]string{"Origins": origins}))(t)
+		check.Same(t, want, got.CORS, "origins %q", origins)
 	}
 }
 
 // TestDeployedTemplate checks what the local stack relies on in template.yaml.
 func TestDeployedTemplate(t *testing.T) {
 	t.Parallel()
-	got, err := template.Parse(throughline.Template, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(template.Parse(throughline.Template, nil))(t)
 	var routed, streamed, scheduled, reachable []string
 	for _, f := range got.Functions {
 		if f.PhysicalName != "throughline-"+f.Name {
@@ -232,9 +218,7 @@ func TestDeployedTemplate(t *testing.T) {
 		"routes": {"context", "mcp", "messages", "prompt"}, "streams": {"remember", "summarize"},
 		"schedules": {"coach", "summarize"}, "url": {"coach"},
 	}
-	if diff := cmp.Diff(want, lists); diff != "" {
-		t.Errorf("functions by trigger (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, lists, "functions by trigger")
 	coach, _ := got.Function("coach")
 	if coach.Environment["STACK_NAME"] != "throughline" {
 		t.Errorf("coach invokes functions of %q", coach.Environment["STACK_NAME"])

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestCommandsMendTheTable runs the commands of a report, as the owner would, until the table is ready.
@@ -53,9 +54,7 @@ func (a *appTable) execute(t *testing.T, command string) {
 				in.AttributeDefinitions = append(in.AttributeDefinitions, definition(name, types.ScalarAttributeType(kind)))
 			}
 		case "--global-secondary-index-updates":
-			if err := json.Unmarshal([]byte(strings.Trim(arguments[i+1], "'")), &in.GlobalSecondaryIndexUpdates); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal([]byte(strings.Trim(arguments[i+1], "'")), &in.GlobalSecondaryIndexUpdates))
 		case "--stream-specification":
 			in.StreamSpecification = &types.StreamSpecification{
 				StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages,
@@ -73,10 +72,7 @@ func (a *appTable) execute(t *testing.T, command string) {
 func (a *appTable) awaitIndexes(t *testing.T) {
 	t.Helper()
 	for t.Context().Err() == nil {
-		out, err := a.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(a.name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := check.Got(a.client.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(a.name)}))(t)
 		active := true
 		for _, i := range out.Table.GlobalSecondaryIndexes {
 			active = active && i.IndexStatus == types.IndexStatusActive

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type record = map[string]types.AttributeValue
@@ -168,12 +169,9 @@ func TestSampleIsBounded(t *testing.T) {
 			Item: appRecord(fmt.Sprint("app#", i), "x", record{"text": s(strings.Repeat("x", 2000)), "timestamp": n("1")}),
 		}})
 		if len(writes) == 25 {
-			_, err := a.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
+			check.Got(a.client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
 				RequestItems: map[string][]types.WriteRequest{a.name: writes},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			writes = nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/dynamo/preflight"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -52,15 +53,12 @@ func (a *appTable) clone() *appTable {
 // expireBy lets records expire by an attribute.
 func (a *appTable) expireBy(t *testing.T, attribute string) {
 	t.Helper()
-	_, err := a.client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
+	check.Got(a.client.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(a.name),
 		TimeToLiveSpecification: &types.TimeToLiveSpecification{
 			AttributeName: aws.String(attribute), Enabled: aws.Bool(true),
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 func (a *appTable) put(t *testing.T, record map[string]types.AttributeValue) error {
@@ -71,9 +69,7 @@ func (a *appTable) put(t *testing.T, record map[string]types.AttributeValue) err
 
 func (a *appTable) mustPut(t *testing.T, record map[string]types.AttributeValue) {
 	t.Helper()
-	if err := a.put(t, record); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, a.put(t, record))
 }
 
 func denied(action string) error {
@@ -120,7 +116,7 @@ func (a *appTable) run(t *testing.T, change ...func(*preflight.Options)) preflig
 	for _, f := range change {
 		f(&options)
 	}
-	report, err := preflight.Run(t.Context(), preflight.Services{
+	report := check.Got(preflight.Run(t.Context(), preflight.Services{
 		Table: a,
 		KeyManager: func(context.Context, string) (string, error) {
 			if a.denied == "kms:DescribeKey" {
@@ -134,10 +130,7 @@ func (a *appTable) run(t *testing.T, change ...func(*preflight.Options)) preflig
 			}
 			return a.readers, nil
 		},
-	}, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, options))(t)
 	if strings.Contains(report.Text(), "READY. ") != report.Ready {
 		t.Errorf("the text and Ready=%t differ:\n%s", report.Ready, report.Text())
 	}

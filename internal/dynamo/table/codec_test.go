@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type tagged struct {
@@ -46,9 +46,7 @@ func TestTags(t *testing.T) {
 			Gone: conversation.SeqSet{{First: 1, Last: 3}}, Days: []day{{at, "d"}}, Counts: map[string]int{"a": 1, "b": 0},
 		},
 	} {
-		if diff := cmp.Diff(want, table.Decode[tagged](table.Encode(want))); diff != "" {
-			t.Errorf("read back (-want +got):\n%s", diff)
-		}
+		check.Same(t, want, table.Decode[tagged](table.Encode(want)), "read back")
 	}
 	if it := table.Encode(tagged{ID: "i", List: []string{}}); len(it) != 2 || it["count"] == nil || it["placeSeq"] == nil {
 		t.Errorf("an empty record is stored as %v", it)

@@ -5,10 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestTheTextOfAnOnlyDayIsStoredOnce stores days and reads them back.
@@ -35,9 +34,7 @@ func TestTheTextOfAnOnlyDayIsStoredOnce(t *testing.T) {
 		if got == nil {
 			t.Fatalf("%s: no summary", name)
 		}
-		if diff := cmp.Diff(tt.days, got.Days); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, tt.days, got.Days, "%s", name)
 		stored := 0
 		for _, d := range table.EncodeDays(tt.days, summary) {
 			stored += strings.Count(d.Text, summary)

@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/function"
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -37,33 +38,21 @@ func (l *lines) Write(p []byte) (int, error) {
 func TestLogHasHashes(t *testing.T) {
 	t.Parallel()
 	log, table, client := &lines{}, dynamotest.Table(t), dynamodbtest.Client(t)
-	handle, err := migratefn.New(t.Context(), config.Config{
+	handle := check.Got(migratefn.New(t.Context(), config.Config{
 		TableName: table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
 		DynamoDBEndpoint: dynamodbtest.Endpoint(t), InitialStage: config.MigrationStage(migration.Dual),
-	}, function.Runtime{Log: slog.New(slog.NewJSONHandler(log, nil)), Metrics: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, function.Runtime{Log: slog.New(slog.NewJSONHandler(log, nil)), Metrics: io.Discard}))(t)
 	for _, sk := range []string{"conversation#my-odd", "conversation#my bad"} {
-		record, err := attributevalue.MarshalMap(map[string]any{
+		record := check.Got(attributevalue.MarshalMap(map[string]any{
 			"pk": "user#ann-77", "sk": sk, "attributes": map[string]any{"messages": []any{"no map"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: record}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		check.Got(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: record}))(t)
 	}
-	if _, err := handle(t.Context(), json.RawMessage(`{"action":"backfill"}`)); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(handle(t.Context(), json.RawMessage(`{"action":"backfill"}`)))(t)
 	got := log.text.String()
 	for _, id := range []string{"ann-77", "my-odd", "my bad"} {
-		hash, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s' '"+id+"' | sha256sum | cut -c1-32").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		hash := check.Got(exec.CommandContext(t.Context(), "sh", "-c",
+			"printf '%s' '"+id+"' | sha256sum | cut -c1-32").Output())(t)
 		if strings.Contains(got, id) || !strings.Contains(got, strings.TrimSpace(string(hash))) {
 			t.Errorf("%s is in the log, or its hash %s is not:\n%s", id, hash, got)
 		}

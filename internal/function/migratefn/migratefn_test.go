@@ -26,6 +26,7 @@ import (
 	"github.com/throughline/throughline/internal/function/migratefn"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -55,9 +56,7 @@ func openApp(t *testing.T, table, endpoint string, stage migration.Stage) *app {
 		TableName: a.table, Region: "us-east-1", AccessKeyID: "local", SecretAccessKey: "local",
 		DynamoDBEndpoint: endpoint, InitialStage: config.MigrationStage(stage),
 	}, function.Runtime{Log: slog.New(slog.DiscardHandler), Metrics: io.Discard})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	return a
 }
 
@@ -123,9 +122,7 @@ func (a *app) settle(t *testing.T) {
 	if err == nil && a.writers != nil {
 		_, err = a.writers.State(t.Context())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }
 
 func TestInput(t *testing.T) {
@@ -167,9 +164,7 @@ func TestMigration(t *testing.T) {
 	t.Parallel()
 	a := newApp(t, migration.Embedded)
 	source := legacy.Table{Users: 24, Sessions: 26, Messages: 104, Seed: 2} // each shape twice
-	if err := source.Load(t.Context(), a.client, a.table); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, source.Load(t.Context(), a.client, a.table))
 	w := startWriters(t, a, source)
 
 	plan := a.do(t, `{"action":"backfill","dryRun":true}`)
@@ -318,9 +313,7 @@ func (w *writers) check(t *testing.T) {
 		}
 		want = append(want, w.said[n]...)
 		page, _, err := w.stores.Messages(t.Context(), conversation.UserID(s.User), s.ID, conversation.Page{Limit: 200})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for i, m := range page {
 			if got = append(got, m.Content); m.Seq != i+1 {
 				t.Errorf("message %d of %s has seq %d", i, s.ID, m.Seq)

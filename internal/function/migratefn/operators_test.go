@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -25,10 +26,7 @@ import (
 // that both have read the same stage.
 func meeting(t *testing.T) string {
 	t.Helper()
-	engine, err := url.Parse(dynamodbtest.Endpoint(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	engine := check.Got(url.Parse(dynamodbtest.Endpoint(t)))(t)
 	proxy, both := httputil.NewSingleHostReverseProxy(engine), make(chan struct{})
 	var came atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -80,14 +78,9 @@ func TestTwoOperators(t *testing.T) {
 			t.Parallel()
 			a := newApp(t, migration.Embedded)
 			stages := adopt.NewStageStore(dynamo.New(a.client, a.table, adopt.WithInitialStage(migration.Embedded)))
-			before, err := stages.State(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := check.Got(stages.State(t.Context()))(t)
 			c.state.Version = 1
-			if err := stages.Save(t.Context(), before, c.state); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, stages.Save(t.Context(), before, c.state))
 			endpoint := meeting(t)
 			var errs [2]error
 			var both sync.WaitGroup
@@ -126,9 +119,7 @@ func TestOneStepForTwo(t *testing.T) {
 	for _, payload := range []string{`{"action":"cleanup"}`, `{"action":"rollback","to":"shared-read"}`} {
 		a := newApp(t, migration.Embedded)
 		stages := adopt.NewStageStore(dynamo.New(a.client, a.table))
-		if err := stages.Save(t.Context(), migration.State{}, state); err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, stages.Save(t.Context(), migration.State{}, state))
 		endpoint := meeting(t)
 		var both sync.WaitGroup
 		for range 2 {

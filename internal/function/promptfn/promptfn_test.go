@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -104,14 +105,9 @@ func TestVersionsOfCoachAndPrompt(t *testing.T) {
 			t.Parallel()
 			b := &builder{prompt: want}
 			s.handler = promptfn.Direct(b)
-			got, err := caller.NewPrompts(s, "prompt").Build(t.Context(), "ann", request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := check.Got(caller.NewPrompts(s, "prompt").Build(t.Context(), "ann", request))(t)
 			got.Manifest = prompt.Manifest{} // an empty one is not the zero value any more
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("the prompt (-want +got):\n%s", diff)
-			}
+			check.Same(t, want, got, "the prompt")
 			if diff := cmp.Diff(request, b.asked); diff != "" || b.user != "ann" {
 				t.Errorf("asked for %q (-want +got):\n%s", b.user, diff)
 			}

@@ -8,12 +8,12 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 	awslambda "github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // handled is what an event was passed on as.
@@ -44,10 +44,7 @@ func handle(t *testing.T, event []byte) (handled, any, error) {
 // scheduled returns the event of the template's schedule.
 func scheduled(t *testing.T) []byte {
 	t.Helper()
-	tpl, err := template.Parse(throughline.Template, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tpl := check.Got(template.Parse(throughline.Template, nil))(t)
 	f, ok := tpl.Function("summarize")
 	if !ok || len(f.Schedules) != 1 {
 		t.Fatalf("summarize has the schedules %+v", f.Schedules)
@@ -59,9 +56,7 @@ func scheduled(t *testing.T) []byte {
 func startedWith(t *testing.T, task sweep.Task) []byte {
 	t.Helper()
 	client := &client{}
-	if err := startNext(caller.NewStarter(client, "summarize"))(t.Context(), task); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, startNext(caller.NewStarter(client, "summarize"))(t.Context(), task))
 	return client.payload
 }
 
@@ -76,10 +71,7 @@ func (c *client) Invoke(_ context.Context, in *awslambda.InvokeInput, _ ...func(
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	streamed, err := os.ReadFile("../../../infra/events/summarize.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	streamed := check.Got(os.ReadFile("../../../infra/events/summarize.json"))(t)
 	task := sweep.Task{Shards: []sweep.Shard{3, 17}, Round: 7}
 	for name, c := range map[string]struct {
 		event []byte
@@ -93,12 +85,8 @@ func TestEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got, answer, err := handle(t, c.event)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", c.event, diff)
-			}
+			check.OK(t, err)
+			check.Same(t, c.want, got, "%s", c.event)
 			if _, isBatch := answer.(events.DynamoDBEventResponse); isBatch != (len(c.want.Keys) > 0) {
 				t.Errorf("answers %#v", answer)
 			}

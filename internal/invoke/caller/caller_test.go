@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/invoke/caller"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -91,9 +92,7 @@ func TestErrorsCross(t *testing.T) {
 			if got.Code != test.want || got.Message != test.says {
 				t.Errorf("got %q %q, want %q %q", got.Code, got.Message, test.want, test.says)
 			}
-			if diff := cmp.Diff(test.at, got.Fields); diff != "" {
-				t.Errorf("fields (-want +got):\n%s", diff)
-			}
+			check.Same(t, test.at, got.Fields, "fields")
 		})
 	}
 }

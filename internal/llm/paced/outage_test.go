@@ -19,6 +19,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/llm/paced"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var (
@@ -275,10 +276,7 @@ func playMedian(t *testing.T, length time.Duration, ownKey bool) outcome {
 func writeFigures(t *testing.T, rows string) {
 	t.Helper()
 	const page, begin, end = "../../../docs/benchmarks.md", "<!-- begin outage -->\n", "<!-- end outage -->"
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(page))(t)
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
@@ -286,7 +284,5 @@ func writeFigures(t *testing.T, rows string) {
 	}
 	head := "| outage | due at its end | drained in | at best | of the limit used | calls refused | chats that waited | " +
 		"mean wait | longest | chats that failed |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n"
-	if err := os.WriteFile(page, []byte(before+begin+head+rows+end+after), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, os.WriteFile(page, []byte(before+begin+head+rows+end+after), 0o600))
 }

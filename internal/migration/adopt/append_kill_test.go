@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -39,12 +40,9 @@ func (a *appTable) newArraySession(t *testing.T, user string, messages, bytes in
 		s.want = append(s.want, fmt.Sprintf("%d %s", i, strings.Repeat("x", bytes)))
 		entries = append(entries, map[string]any{"role": "user", "content": s.want[i]})
 	}
-	r, err := attributevalue.MarshalMap(map[string]any{
+	r := check.Got(attributevalue.MarshalMap(map[string]any{
 		"pk": "user#" + user, "sk": arraySK, "attributes": map[string]any{"messages": entries},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	a.put(t, r)
 	for _, to := range way {
 		if _, err := adopt.Move(t.Context(), a.db, s.user, "c", to); err != nil {

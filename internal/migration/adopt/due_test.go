@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -174,9 +175,6 @@ func (d *dueSession) check(t *testing.T, after string) conversation.Session {
 
 func (d *dueSession) session(t *testing.T) conversation.Session {
 	t.Helper()
-	s, err := dynamo.NewSessionReader(d.db).Session(t.Context(), d.user, d.s.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Got(dynamo.NewSessionReader(d.db).Session(t.Context(), d.user, d.s.ID))(t)
 	return s
 }

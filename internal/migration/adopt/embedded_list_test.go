@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -50,9 +51,7 @@ func TestListBesideMoves(t *testing.T) {
 					got = slices.Compact(slices.Sorted(slices.Values(got)))
 					slices.SortFunc(got, func(a, b string) int { return slices.Index(list.ids, a) - slices.Index(list.ids, b) })
 				}
-				if diff := cmp.Diff(list.ids, got); diff != "" {
-					t.Errorf("pages of %d (-want +got):\n%s", limit, diff)
-				}
+				check.Same(t, list.ids, got, "pages of %d", limit)
 			}
 		})
 	}
@@ -92,10 +91,7 @@ func newListCase(t *testing.T) *listCase {
 		l.placed[id] = migration.InArray
 		at := time.Date(2024, 5, 1, 12-i/3, 1+i, 0, 0, time.UTC)
 		entry := map[string]any{"role": "user", "content": id, "ts": conversation.FormatTime(at)}
-		r, err := attributevalue.MarshalMap(map[string]any{"attributes": map[string]any{"messages": []any{entry}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(attributevalue.MarshalMap(map[string]any{"attributes": map[string]any{"messages": []any{entry}}}))(t)
 		dynamotest.Put(t, l.table, listUser, "conversation#"+id, r)
 		l.ids = append(l.ids, id)
 	}
@@ -111,9 +107,7 @@ func (l *listCase) change(t *testing.T, stage migration.Stage) {
 
 func (l *listCase) move(t *testing.T, id string, to migration.Placement) {
 	t.Helper()
-	if _, err := adopt.Move(t.Context(), l.db, listUser, id, to); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(adopt.Move(t.Context(), l.db, listUser, id, to))(t)
 }
 
 // afterMoves moves the sessions, and returns the records that they have in each placement by their keys.
@@ -168,9 +162,7 @@ func (l *listCase) pages(t *testing.T, limit int, between func()) (ids []string)
 	stores := dynamotest.StoresOf(open(dynamodbtest.Client(t), l.table, l.clock.Option()))
 	for page := (conversation.Page{Limit: limit}); len(ids) < 3*len(l.ids); {
 		sessions, next, err := stores.Sessions.Sessions(t.Context(), listUser, conversation.SessionFilter{}, page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		for _, s := range sessions {
 			ids = append(ids, s.ID)
 		}
@@ -194,10 +186,8 @@ func TestListOfArrays(t *testing.T) {
 	dynamotest.NewSession(t, stores, listUser, "program_designer", "p", "hi")
 	completed := conversation.Completed
 	for _, id := range []string{"s1", "s2"} {
-		if _, err := stores.Sessions.UpdateSession(t.Context(), listUser, id,
-			conversation.SessionChange{Status: &completed}); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(stores.Sessions.UpdateSession(t.Context(), listUser, id,
+			conversation.SessionChange{Status: &completed}))(t)
 	}
 	for filter, want := range map[conversation.SessionFilter][]string{
 		{}:                              append([]string{"p"}, l.ids...),

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -78,28 +79,23 @@ func TestAppRecordIsServed(t *testing.T) {
 				attributes["messages"] = messages
 			}
 			record["attributes"] = attributes
-			it, err := attributevalue.MarshalMap(record)
-			if err != nil {
-				t.Fatal(err)
-			}
+			it := check.Got(attributevalue.MarshalMap(record))(t)
 			a := newAppTable(t, it)
 			for _, placement := range []migration.Placement{
 				migration.InArray, migration.InBoth, migration.InStore, migration.InArray,
 			} {
-				if _, err := adopt.Move(t.Context(), a.db, alice, "a", placement); err != nil {
-					t.Fatal(err)
-				}
-				s, err := dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), alice, "a")
-				if err != nil {
-					t.Fatal(err)
+				check.Got(adopt.Move(t.Context(), a.db, alice, "a", placement))(t)
+				s := check.Got(dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), alice, "a"))(t)
+				other := conversation.NewSession{ID: "a", Context: "workout_log", CoachID: "c"}
+				_, err := dynamotest.StoresOf(a.db).Sessions.CreateSession(t.Context(), alice, other, noKey)
+				if !fault.Is(err, fault.Conflict) {
+					t.Errorf("%s: another session of its id: %v", placement, err)
 				}
 				got := served{
 					s.Context, s.CoachID, s.Title, s.Mode, string(s.Status), conversation.FormatTime(s.CreatedAt),
 					timeOrNone(s.StartedAt), timeOrNone(s.LastMessageAt), s.MessageCount,
 				}
-				if diff := cmp.Diff(c.want, got); diff != "" {
-					t.Errorf("%s (-want +got):\n%s", placement, diff)
-				}
+				check.Same(t, c.want, got, "%s", placement)
 			}
 		})
 	}

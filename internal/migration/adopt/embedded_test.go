@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -38,13 +39,8 @@ func TestArraysHaveOtherWriters(t *testing.T) {
 			write("3")
 			network.lose(dynamotest.AnswerLost)
 			write("4")
-			session, err := s.Sessions.Session(t.Context(), alice, "a")
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := adopt.Move(t.Context(), app.db, alice, "a", migration.InStore); err != nil {
-				t.Fatal(err)
-			}
+			session := check.Got(s.Sessions.Session(t.Context(), alice, "a"))(t)
+			check.Got(adopt.Move(t.Context(), app.db, alice, "a", migration.InStore))(t)
 			messages, err := s.PromptSource.Tail(t.Context(), alice, session, 10)
 			if err != nil || len(messages) != 4 {
 				t.Fatalf("read %d messages, %v; want 4", len(messages), err)
@@ -64,7 +60,7 @@ func addEntry(t *testing.T, app *appTable, content string) {
 	entry := &types.AttributeValueMemberM{Value: appRecord{
 		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: content},
 	}}
-	_, err := dynamodbtest.Client(t).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
+	check.Got(dynamodbtest.Client(t).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName: &app.table, Key: appRecord{
 			"pk": &types.AttributeValueMemberS{Value: "user#" + string(alice)},
 			"sk": &types.AttributeValueMemberS{Value: "conversation#a"},
@@ -73,8 +69,5 @@ func addEntry(t *testing.T, app *appTable, content string) {
 		ExpressionAttributeValues: appRecord{
 			":e": &types.AttributeValueMemberL{Value: []types.AttributeValue{entry}},
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }

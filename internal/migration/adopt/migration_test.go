@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -113,9 +114,7 @@ func TestAppendToAMovedArray(t *testing.T) {
 		m := newMeter(a.client)
 		db := open(m, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
 		more := dynamotest.OneMessage("c", "one more")
-		if _, err := dynamotest.StoresOf(db).Messages.Append(t.Context(), s.user, more); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(dynamotest.StoresOf(db).Messages.Append(t.Context(), s.user, more))(t)
 		_, writes, _ := m.take()
 		return writes
 	}
@@ -138,16 +137,11 @@ func (a *appTable) service(t *testing.T, api table.API, scans adopt.ScanAPI, sta
 	now := time.Now()
 	db := open(api, a.table, adopt.WithInitialStage(migration.Dual))
 	store := adopt.NewMigrationStore(db, scans)
-	before, err := store.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := check.Got(store.State(t.Context()))(t)
 	after := before
 	after.Stage, after.Percent, after.ChangedAt = stage, 100, conversation.Milliseconds(now.Add(-time.Hour))
 	after.Version++
-	if err := store.Save(t.Context(), before, after); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, store.Save(t.Context(), before, after))
 	return &migration.Service{
 		Table: store, Now: time.Now, Sleep: func(context.Context, time.Duration) error { return nil },
 		Report: func(context.Context, migration.Action, migration.Mismatch) {},
@@ -178,9 +172,7 @@ func TestOutgrownInDual(t *testing.T) {
 	stores := dynamotest.StoresOf(a.db)
 	for i := range 3 {
 		content := fmt.Sprint(i, strings.Repeat("y", 10_000))
-		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)))(t)
 		s.want = append(s.want, content)
 	}
 	placement := func(s *arraySession, want migration.Placement) appRecord {
@@ -212,10 +204,7 @@ func (a *appTable) contentsOf(t *testing.T) map[string]appRecord {
 	all := map[string]appRecord{}
 	pages := dynamodb.NewScanPaginator(a.client, &dynamodb.ScanInput{TableName: &a.table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Got(pages.NextPage(t.Context()))(t)
 		for _, it := range page.Items {
 			if text(it["pk"]) != "migration" {
 				all[text(it["pk"])+" "+text(it["sk"])] = it
@@ -231,9 +220,7 @@ func TestBackfillTwice(t *testing.T) {
 	t.Parallel()
 	a := newAppTable(t)
 	table := legacy.Table{Users: 4, Sessions: 26, Messages: 300, Large: 1, Seed: 5}
-	if err := table.Load(t.Context(), a.client, a.table); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, table.Load(t.Context(), a.client, a.table))
 	for _, stage := range []migration.Stage{migration.Dual, migration.Shared} {
 		m := newMeter(a.client)
 		service := a.service(t, m, m, stage)
@@ -272,9 +259,7 @@ func TestRollbackWithoutEntityType(t *testing.T) {
 		want := a.get(t, "user#"+string(user), arraySK)["entityType"]
 		for range 2 {
 			for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
-				if _, err := adopt.Move(t.Context(), a.db, user, "c", to); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(adopt.Move(t.Context(), a.db, user, "c", to))(t)
 				r := a.get(t, "user#"+string(user), arraySK)
 				if text(r["entityType"]) != text(want) || text(want) == "" {
 					t.Errorf("created in %s, then %s: the entityType is %q, was %q", stage, to, text(r["entityType"]), text(want))
@@ -302,9 +287,7 @@ func TestAppChangesItsAttribute(t *testing.T) {
 		return run()
 	}}, a.table, dynamotest.FixedClock())
 	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
-		if _, err := adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, to); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, to))(t)
 	}
 	if r := a.get(t, "user#"+s.User, s.Key()); text(r["status"]) != "closed" {
 		t.Errorf("the app's status is %q, want closed", text(r["status"]))

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -25,11 +26,9 @@ func TestAppWritesDual(t *testing.T) {
 	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	say := func(content string) {
 		t.Helper()
-		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+		check.Got(stores.Messages.Append(t.Context(), user, conversation.Append{
 			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	say("ours")
 	// The app writes the array as it had read it before, with two entries of its own.
@@ -73,23 +72,17 @@ func TestAppWritesOldRecord(t *testing.T) {
 	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	want := slices.Clone(s.Messages)
 	for _, content := range []string{"one", "two"} {
-		if _, err := stores.Messages.Append(t.Context(), user, conversation.Append{
+		check.Got(stores.Messages.Append(t.Context(), user, conversation.Append{
 			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		want = append(want, legacy.Message{Role: "user", Content: content})
 	}
 	a.put(t, s.Item)
 	for _, to := range []migration.Placement{migration.InBoth, migration.InStore} {
 		a.move(t, s, to)
-		if diff := cmp.Diff(want, a.stored(t, s.User, s.Key())); diff != "" {
-			t.Errorf("stored, %s (-want +got)\n%s", to, diff)
-		}
+		check.Same(t, want, a.stored(t, s.User, s.Key()), "stored, %s", to)
 		messages, _, err := stores.Messages.Messages(t.Context(), user, s.ID, conversation.Page{Limit: 50})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		var got []legacy.Message
 		for i, m := range messages {
 			got = append(got, legacy.Message{Role: string(m.Role), Content: m.Content})
@@ -97,9 +90,7 @@ func TestAppWritesOldRecord(t *testing.T) {
 				t.Errorf("message %d has seq %d", i+1, m.Seq)
 			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("read, %s (-want +got)\n%s", to, diff)
-		}
+		check.Same(t, want, got, "read, %s", to)
 	}
 }
 
@@ -118,17 +109,13 @@ func TestAppendAfterAnOldRecord(t *testing.T) {
 			stores := dynamotest.StoresOf(a.db)
 			say := func(content string) {
 				t.Helper()
-				if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", content)))(t)
 				s.want = append(s.want, content)
 			}
 			say("one")
 			say("two")
 			for _, to := range way {
-				if _, err := adopt.Move(t.Context(), a.db, s.user, "c", to); err != nil {
-					t.Fatal(err)
-				}
+				check.Got(adopt.Move(t.Context(), a.db, s.user, "c", to))(t)
 			}
 			a.newArraySession(t, "u", 3, 5) // as the app had it
 			say("three")
@@ -144,11 +131,9 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
-	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ours"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	stored := a.stored(t, s.User, s.Key())
 	attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
 	array := attributes["messages"].(*types.AttributeValueMemberL)

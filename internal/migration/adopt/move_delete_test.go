@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -65,17 +66,12 @@ func TestDeleteWhileMoving(t *testing.T) {
 			s := a.newArraySession(t, fmt.Sprint("s", at), 3, 5)
 			calls := s.moveBeside(t, at, func() {
 				stores := dynamotest.StoresOf(a.db)
-				tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
-				if err != nil {
-					t.Fatal(err)
-				}
+				tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
 				messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
 				if err == nil {
 					err = stores.SessionDeletion.DeleteMessages(t.Context(), s.user, messages)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
 			})
 			if calls < at {
 				return
@@ -90,13 +86,9 @@ func TestDeleteWhileMoving(t *testing.T) {
 		for at := 1; ; at += stride() {
 			s := a.newArraySession(t, fmt.Sprint("m", at), 3, 5)
 			page, _, err := dynamotest.StoresOf(a.db).Messages.Messages(t.Context(), s.user, "c", conversation.Page{Limit: 9})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			calls := s.moveBeside(t, at, func() {
-				if err := deleteMessage(t.Context(), dynamotest.StoresOf(a.db), s.user, "c", page[1].ID, time.Now()); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, deleteMessage(t.Context(), dynamotest.StoresOf(a.db), s.user, "c", page[1].ID, time.Now()))
 			})
 			if calls < at {
 				return
@@ -170,9 +162,7 @@ func (s *arraySession) erase(t *testing.T) {
 		t.Fatalf("erase: %v, %v", done, err)
 	}
 	progress.Done = true
-	if err := erasures.SaveErasure(t.Context(), s.user, progress, dynamotest.Now); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, erasures.SaveErasure(t.Context(), s.user, progress, dynamotest.Now))
 }
 
 // TestMoveAfterADeletion has the app write the record of a deleted session again. It is served, and it moves when the
@@ -182,18 +172,13 @@ func TestMoveAfterADeletion(t *testing.T) {
 	a := newAppTable(t)
 	s := a.newArraySession(t, "u", 3, 5, migration.InBoth)
 	stores := dynamotest.StoresOf(a.inStage(t, migration.Shared, dynamotest.PassThrough))
-	tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
 	messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
 	if err != nil || stores.SessionDeletion.DeleteMessages(t.Context(), s.user, messages) != nil {
 		t.Fatal(err)
 	}
 	s = a.newArraySession(t, "u", 3, 5)
-	if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")))(t)
 	s.want = append(s.want, "later")
 	if got := s.read(t, a.db); !slices.Equal(got, s.want) || len(a.stored(t, "u", arraySK)) > 0 {
 		t.Errorf("served %q, stored %v", got, a.stored(t, "u", arraySK))
@@ -201,9 +186,7 @@ func TestMoveAfterADeletion(t *testing.T) {
 	if _, err := adopt.Move(t.Context(), a.db, s.user, "c", migration.InStore); err == nil {
 		t.Error("the session has moved")
 	}
-	if err := stores.Tombstones.DeleteTombstone(t.Context(), tombstone); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, stores.Tombstones.DeleteTombstone(t.Context(), tombstone))
 	s.checkOnTheWay(t, a.db, migration.InStore)
 }
 
@@ -219,9 +202,7 @@ func TestParkedArrayOfADeletedSession(t *testing.T) {
 		entry.(*types.AttributeValueMemberM).Value["photo"] = &types.AttributeValueMemberS{Value: "deleted.jpg"}
 	}
 	a.put(t, parked)
-	if _, err := adopt.Move(t.Context(), a.db, s.user, "c", migration.InBoth); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(adopt.Move(t.Context(), a.db, s.user, "c", migration.InBoth))(t)
 	array := a.get(t, "user#u", arraySK)["attributes"].(*types.AttributeValueMemberM).Value["messages"]
 	entries := array.(*types.AttributeValueMemberL).Value
 	for i, entry := range entries {
@@ -244,14 +225,9 @@ func TestDeleteWithAnOldRecord(t *testing.T) {
 		user := fmt.Sprint("u", left)
 		s := a.newArraySession(t, user, 3, 5, migration.InStore)
 		stores := dynamotest.StoresOf(a.db)
-		if _, err := stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")))(t)
 		a.newArraySession(t, user, left, 5)
-		tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
 		messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
 		if err != nil || len(messages) != 4 {
 			t.Errorf("%d messages are left to delete, %v; want 4", len(messages), err)
@@ -271,9 +247,7 @@ func TestErasureOfArrays(t *testing.T) {
 		dynamotest.Put(t, a.table, s.user, "workout#1", nil)
 		erasures, until := dynamo.NewErasureStore(a.db), dynamotest.Now.Add(time.Minute)
 		progress, _, err := erasures.BeginErasure(t.Context(), s.user, until)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		stores := dynamotest.StoresOf(a.db)
 		if _, err := stores.Sessions.Session(t.Context(), s.user, "c"); !fault.Is(err, fault.NotFound) {
 			t.Errorf("way %v: the session of an erased user: %v", way, err)

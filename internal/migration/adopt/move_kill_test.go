@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -159,16 +160,14 @@ func TestMoveOfACopiedArray(t *testing.T) {
 	}}}
 	var records []appRecord
 	for _, id := range []string{"a", "b"} {
-		r, err := attributevalue.MarshalMap(map[string]any{"pk": "user#u", "sk": "conversation#" + id, "attributes": array})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := check.Got(attributevalue.MarshalMap(map[string]any{
+			"pk": "user#u", "sk": "conversation#" + id,
+			"attributes": array,
+		}))(t)
 		records = append(records, r)
 	}
 	a := newAppTable(t, records...)
-	if _, err := adopt.Move(t.Context(), a.db, "u", "a", migration.InStore); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(adopt.Move(t.Context(), a.db, "u", "a", migration.InStore))(t)
 	_, err := adopt.Move(t.Context(), a.db, "u", "b", migration.InStore)
 	if reason, ok := migration.ReasonOf(err); !ok || reason != "another session has a message of the same id" {
 		t.Errorf("got %v", err)
@@ -192,11 +191,9 @@ func TestMoveIsMarked(t *testing.T) {
 			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
 		}
 	}
-	if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
 		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if session, _ := origins(); session != "" {
 		t.Errorf("after an append the session's origin is %q", session)
 	}
@@ -211,31 +208,22 @@ func TestMoveIsMarked(t *testing.T) {
 func TestIDsAfterTheWayBack(t *testing.T) {
 	t.Parallel()
 	entry := map[string]any{"role": "user", "content": "Done."}
-	r, err := attributevalue.MarshalMap(map[string]any{
+	r := check.Got(attributevalue.MarshalMap(map[string]any{
 		"pk": "user#u", "sk": "conversation#c", "attributes": map[string]any{"messages": []any{entry, entry, entry}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	a := newAppTable(t, r)
 	stores := dynamotest.StoresOf(a.db)
 	read := func() []conversation.Message {
 		t.Helper()
 		page, _, err := stores.Messages.Messages(t.Context(), "u", "c", conversation.Page{Limit: 10})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		return page
 	}
 	before := read()
 	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
-		if _, err := adopt.Move(t.Context(), a.db, "u", "c", to); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(adopt.Move(t.Context(), a.db, "u", "c", to))(t)
 		if to == migration.InStore {
-			if _, err := stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, dynamotest.Now); err != nil {
-				t.Fatal(err)
-			}
+			check.Got(stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, dynamotest.Now))(t)
 		}
 	}
 	after := read()
@@ -269,9 +257,7 @@ func TestBackfillIsKilled(t *testing.T) {
 			t.Parallel()
 			for at, ended := 1, false; !ended; at++ {
 				a := newAppTable(t)
-				if err := source.Load(t.Context(), a.client, a.table); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, source.Load(t.Context(), a.client, a.table))
 				ctx, cancel := context.WithCancel(t.Context())
 				n := &killedNetwork{how: dynamotest.CrashAfter, cancel: cancel, at: math.MaxInt}
 				service := a.service(t, &dynamotest.Interceptor{API: a.client, Call: n.call}, killedScans{a.client, n}, stage)

@@ -18,6 +18,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -46,9 +47,7 @@ func newAppTable(t testing.TB, records ...appRecord) *appTable {
 
 func (a *appTable) put(t testing.TB, r appRecord) {
 	t.Helper()
-	if _, err := a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: r}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(a.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &a.table, Item: r}))(t)
 }
 
 // setStage changes the stage, whatever a migration would allow. Nothing else changes it.
@@ -56,22 +55,17 @@ func (a *appTable) setStage(t testing.TB, stage migration.Stage, clock *dynamote
 	t.Helper()
 	after := migration.State{Stage: stage, Percent: 100, Version: a.state.Version + 1, ChangedAt: clock.Time()}
 	operator := adopt.NewStageStore(open(a.client, a.table, clock.Option()))
-	if err := operator.Save(t.Context(), a.state, after); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, operator.Save(t.Context(), a.state, after))
 	a.state = after
 }
 
 // get returns a record, nil if there is none.
 func (a *appTable) get(t testing.TB, pk, sk string) appRecord {
 	t.Helper()
-	out, err := a.client.GetItem(t.Context(), &dynamodb.GetItemInput{
+	out := check.Got(a.client.GetItem(t.Context(), &dynamodb.GetItemInput{
 		TableName: &a.table, ConsistentRead: aws.Bool(true),
 		Key: appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return out.Item
 }
 
@@ -87,10 +81,7 @@ func (a *appTable) stored(t testing.TB, user, sessionSK string) []legacy.Message
 	})
 	var out []legacy.Message
 	for pages.HasMorePages() {
-		page, err := pages.NextPage(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := check.Got(pages.NextPage(t.Context()))(t)
 		for _, it := range page.Items {
 			if text(it["sourceId"]) == user+"#"+sessionSK {
 				out = append(out, legacy.Message{Role: text(it["role"]), Content: text(it["content"])})
@@ -208,10 +199,8 @@ func TestAppValues(t *testing.T) {
 	a.move(t, s, migration.InStore)
 	stores := dynamotest.StoresOf(a.db)
 	status := conversation.Completed
-	if _, err := stores.Sessions.UpdateSession(t.Context(), conversation.UserID(s.User), s.ID,
-		conversation.SessionChange{Status: &status}); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(stores.Sessions.UpdateSession(t.Context(), conversation.UserID(s.User), s.ID,
+		conversation.SessionChange{Status: &status}))(t)
 	a.move(t, s, migration.InArray)
 	after := a.get(t, "user#"+s.User, s.Key())
 	if diff := diffRecords(apps(before), apps(after)); diff != "" {
@@ -233,18 +222,14 @@ func TestFullRecord(t *testing.T) {
 		a := newAppTable(t, s.Item)
 		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
 		if appends {
-			if _, err := dynamotest.StoresOf(a.db).Messages.Append(t.Context(), user, conversation.Append{
+			check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), user, conversation.Append{
 				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "one more"}},
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			want = append(want, legacy.Message{Role: "user", Content: "one more"})
 		} else {
 			a.move(t, s, migration.InBoth)
 		}
-		if diff := cmp.Diff(want, a.stored(t, s.User, s.Key())); diff != "" {
-			t.Errorf("stored (-want +got)\n%s", diff)
-		}
+		check.Same(t, want, a.stored(t, s.User, s.Key()), "stored")
 		r := a.get(t, "user#"+s.User, s.Key())
 		if text(r["placement"]) != string(migration.InStore) || r["outgrown"] == nil {
 			t.Errorf("placement %s, outgrown %v", text(r["placement"]), r["outgrown"])
@@ -268,9 +253,7 @@ func fillRecord(t *testing.T, a *appTable, record appRecord) {
 		})
 	}
 	out, err := put(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	room := 400<<10 - int(*out.ConsumedCapacity.CapacityUnits)<<10
 	for step := 512; step >= 16; step /= 2 {
 		if _, err := put(room + step); err == nil {

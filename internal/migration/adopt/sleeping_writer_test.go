@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -88,9 +89,7 @@ func (n *nap) sleep(t *testing.T) {
 
 func (n *nap) job(t *testing.T) {
 	t.Helper()
-	if _, err := adopt.Move(t.Context(), n.db, n.session.user, "c", n.to.Placement()); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(adopt.Move(t.Context(), n.db, n.session.user, "c", n.to.Placement()))(t)
 }
 
 func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
@@ -104,10 +103,7 @@ func (n *nap) append(t *testing.T, writer *dynamo.DB, content string) {
 
 func (n *nap) placement(t *testing.T) migration.Placement {
 	t.Helper()
-	s, err := dynamotest.StoresOf(n.db).Sessions.Session(t.Context(), n.session.user, "c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := check.Got(dynamotest.StoresOf(n.db).Sessions.Session(t.Context(), n.session.user, "c"))(t)
 	return adopt.PlacementOf(s)
 }
 

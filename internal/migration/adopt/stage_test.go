@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -28,18 +29,10 @@ func TestStageIsRead(t *testing.T) {
 		}
 	}
 	want(migration.Embedded)
-	before, err := operator.State(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	after, err := before.Advance(migration.Dual, 10, clock.Time())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := check.Got(operator.State(t.Context()))(t)
+	after := check.Got(before.Advance(migration.Dual, 10, clock.Time()))(t)
 	after.VerifiedAt, after.Cleaned = clock.Time(), true
-	if err := operator.Save(t.Context(), before, after); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, operator.Save(t.Context(), before, after))
 	if again, err := operator.State(t.Context()); err != nil || again != after {
 		t.Errorf("stored %+v, read %+v, %v", after, again, err)
 	}
@@ -55,10 +48,7 @@ func TestTwoOperators(t *testing.T) {
 	s := adopt.NewStageStore(open(dynamodbtest.Client(t), dynamotest.Table(t),
 		adopt.WithInitialStage(migration.Embedded)))
 	for range 2 { // without a record, and with one
-		before, err := s.State(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := check.Got(s.State(t.Context()))(t)
 		var won, refused atomic.Int32
 		var operators sync.WaitGroup
 		for i := range 4 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/migration"
+	"github.com/throughline/throughline/internal/testing/check"
+	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
 // TestWhatCannotMove backfills a table with records that cannot be migrated. Each is named with the reason. The others
@@ -19,10 +21,7 @@ func TestWhatCannotMove(t *testing.T) {
 	hello := map[string]any{"role": "user", "content": "hello"}
 	put := func(pk, sk string, attributes any) {
 		t.Helper()
-		it, err := attributevalue.MarshalMap(map[string]any{"pk": pk, "sk": sk, "attributes": attributes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		it := check.Got(attributevalue.MarshalMap(map[string]any{"pk": pk, "sk": sk, "attributes": attributes}))(t)
 		a.put(t, it)
 	}
 	messages := func(entries ...any) map[string]any { return map[string]any{"messages": entries} }
@@ -65,6 +64,12 @@ func TestWhatCannotMove(t *testing.T) {
 	problems := len(want) + 1 // two of the twins
 	if diff := cmp.Diff(want, named(out)); diff != "" || out.Backfilled != 100 || out.Progress.Problems != problems {
 		t.Errorf("backfilled %d, %d problems (-want +got):\n%s", out.Backfilled, out.Progress.Problems, diff)
+	}
+	for _, id := range []string{"text", "none"} { // is served all the same
+		session, err := dynamotest.StoresOf(a.db).Sessions.Session(t.Context(), "ann", id)
+		if err != nil || session.MessageCount != 0 {
+			t.Errorf("%s is served as %+v, %v", id, session, err)
+		}
 	}
 	if got := a.stored(t, "ann", "conversation#good"); len(got) != 1 {
 		t.Errorf("the good session has %d messages in the store", len(got))

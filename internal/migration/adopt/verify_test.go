@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -67,12 +68,8 @@ func TestVerify(t *testing.T) {
 				if err == nil {
 					err = deleteMessage(t.Context(), stores, user, "s0", page[0].ID, dynamotest.Now)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				if _, err := adopt.Move(t.Context(), a.db, user, "s0", migration.InStore); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, err)
+				check.Got(adopt.Move(t.Context(), a.db, user, "s0", migration.InStore))(t)
 			},
 		},
 		{
@@ -104,13 +101,10 @@ func TestVerify(t *testing.T) {
 // middle returns the record of a message in the middle of a session, nil where it has none.
 func (a *appTable) middle(t *testing.T, s legacy.Session) appRecord {
 	t.Helper()
-	out, err := a.client.Query(t.Context(), &dynamodb.QueryInput{
+	out := check.Got(a.client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &a.table, IndexName: aws.String(table.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
 		ExpressionAttributeValues: appRecord{":s": &types.AttributeValueMemberS{Value: s.User + "#" + s.Key()}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if len(out.Items) == 0 {
 		return nil
 	}
@@ -119,9 +113,7 @@ func (a *appTable) middle(t *testing.T, s legacy.Session) appRecord {
 
 func (a *appTable) delete(t *testing.T, r appRecord) {
 	t.Helper()
-	if _, err := a.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+	check.Got(a.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
 		TableName: &a.table, Key: appRecord{"pk": r["pk"], "sk": r["sk"]},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }

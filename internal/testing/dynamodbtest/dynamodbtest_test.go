@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
@@ -27,13 +28,8 @@ func TestTablesAreSeparate(t *testing.T) {
 	}
 	client := dynamodbtest.Client(t)
 	item := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: "a"}}
-	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &first, Item: item}); err != nil {
-		t.Fatal(err)
-	}
-	got, err := client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &second, Key: item})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.Got(client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &first, Item: item}))(t)
+	got := check.Got(client.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: &second, Key: item}))(t)
 	if got.Item != nil {
 		t.Errorf("the second table holds the first one's item: %v", got.Item)
 	}

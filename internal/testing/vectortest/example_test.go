@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 	"github.com/throughline/throughline/internal/testing/vectortest"
 	"github.com/throughline/throughline/internal/vector"
@@ -72,13 +71,9 @@ func TestExtending(t *testing.T) {
 	))
 	const want = "(((metadata -> ? @> to_jsonb(?)) OR (metadata -> ? @> to_jsonb(?))) IS NOT TRUE) AND " +
 		"(((metadata -> ? @> to_jsonb(?)) IS NOT TRUE) OR ((metadata -> ?)::float8 >= ?))"
-	if diff := cmp.Diff(want, condition); diff != "" {
-		t.Errorf("condition (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, condition, "condition")
 	all := []any{"recordType", "message", "recordType", "memory", "sessionId", "s", "timestamp", 5.0}
-	if diff := cmp.Diff(all, arguments); diff != "" {
-		t.Errorf("arguments (-want +got)\n%s", diff)
-	}
+	check.Same(t, all, arguments, "arguments")
 	indexes := New(pineconetest.Client(t, vectortest.Dimensions), vector.Model{})
 	records := []vector.Record{{ID: "m", Dense: []float32{1, 0}}}
 	if err := indexes.Serving.Upsert(t.Context(), "ann", 0, records); err != nil || indexes.Source() != "pinecone" {
@@ -88,10 +83,7 @@ func TestExtending(t *testing.T) {
 
 func readFile(t *testing.T, path ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(path...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(filepath.Join(path...)))(t)
 	return string(text)
 }
 

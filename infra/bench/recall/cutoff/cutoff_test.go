@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestOf scores the first messages, and those that fit a budget, of which only whole ones count.
@@ -25,11 +26,7 @@ func TestOf(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	want[cutoff.B500] = 1 // the longest message is worth less for its tokens than the evidence
-	if diff := cmp.Diff(want, cutoff.Of(list, cutoff.ByValue(list), 2)); diff != "" {
-		t.Errorf("by value (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, cutoff.Of(list, cutoff.ByValue(list), 2), "by value")
 	want = cutoff.Shares{0.25, 0.5, 0.5, 0, 0.5, 0.5, 0.5} // a half of the evidence is not in the ranking
-	if diff := cmp.Diff(want, cutoff.Of(list, list, 4)); diff != "" {
-		t.Errorf("of four (-want +got)\n%s", diff)
-	}
+	check.Same(t, want, cutoff.Of(list, list, 4), "of four")
 }

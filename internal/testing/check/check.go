@@ -1,0 +1,42 @@
+// Package check has the checks that almost every test needs. Each says where the test called it.
+package check
+
+import (
+	"fmt"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// T is what a check needs of a test. A testing.TB and a rapid.T have it.
+type T interface {
+	Helper()
+	Fatal(args ...any)
+	Errorf(format string, args ...any)
+}
+
+// OK ends the test on an error.
+func OK(t T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Got returns a function that returns the value, and ends the test on the error: v := check.Got(f())(t).
+func Got[V any](v V, err error) func(T) V {
+	return func(t T) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Same reports what differs between two values. The format says what is compared.
+func Same(t T, want, got any, format string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", fmt.Sprintf(format, args...), diff)
+	}
+}
