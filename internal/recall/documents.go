@@ -27,12 +27,16 @@ const (
 	nearDocuments = 100
 	// readDocuments is how many are read from the table, of at most conversation.MaxPageBytes together.
 	readDocuments = 1000
+	// leastLikeness is the likeness with a query from which on a document has it by more than chance. Random vectors of
+	// 512 dimensions have a half of it as their deviation, in a mean with a likeness of the words that is 0.
+	leastLikeness = 0.045
 )
 
 // Documents returns the documents that are most relevant to a query, by the same ranking as messages. Those of one
 // page of the table are ranked whether or not the index has vectors of them, so that a new document is found at once.
-// Of more documents, the index finds the others. When it does not answer, the answer is degraded. Its errors are
-// Invalid, with the field, and those of the store.
+// A document that is like the query by chance only counts as one that the index does not have, so that the order of
+// such documents is the same while the index is late. Of more documents, the index finds the others. When it does not
+// answer, the answer is degraded. Its errors are Invalid, with the field, and those of the store.
 func (s *Service) Documents(ctx context.Context, user conversation.UserID, q DocumentQuery) (Records, error) {
 	if strings.TrimSpace(q.Query) == "" {
 		return Records{}, fault.InvalidField("query", "must be a text to search for")
@@ -42,6 +46,11 @@ func (s *Service) Documents(ctx context.Context, user conversation.UserID, q Doc
 	})
 	if err != nil {
 		return Records{}, err
+	}
+	for i, h := range found.Hits {
+		if h.Score < leastLikeness {
+			found.Hits[i].Score = 0
+		}
 	}
 	hits, err := visible.withDocuments(ctx, s.store, user, q.Filter, found.Hits)
 	if err != nil {

@@ -127,6 +127,33 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// TestDocumentsOfALateIndex checks that the order of documents which are like a query by chance only does not depend on
+// what the index has of them.
+func TestDocumentsOfALateIndex(t *testing.T) {
+	t.Parallel()
+	f, err := document.ParseFilter("filter", `{"score":{"$gt":3.2}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := []string{
+		`{"text":"red apple","color":"red","score":4.5}`, `{"text":"red car","color":"red","score":3.0}`,
+		`{"text":"green apple","color":"green","score":4.0}`, `{"text":"blue car","color":"blue","score":3.5}`,
+	}
+	s := newFixture(t)
+	for i, value := range values {
+		s.now = s.now.Add(time.Millisecond)
+		s.put("test", fmt.Sprint("doc", i+1), value)
+	}
+	s.sweepRecords()
+	for late := range 1 << len(values) {
+		s.index.lacks = func(id string) bool { return late>>(id[len(id)-1]-'1')&1 == 1 }
+		found, _ := s.documents(recall.DocumentQuery{Query: "bbbbluuu", Filter: f})
+		if !slices.Equal(found, []string{"doc4", "doc1", "doc3"}) {
+			t.Errorf("where the index lacks %04b: found %q", late, found)
+		}
+	}
+}
+
 // TestDocumentsAmongRecords finds documents in a search of all kinds, and in no other search. Preferences about memory
 // do not hide them.
 func TestDocumentsAmongRecords(t *testing.T) {

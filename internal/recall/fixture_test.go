@@ -80,6 +80,7 @@ func (f *faultyEmbedder) Embed(ctx context.Context, texts []string) ([][]float32
 type faultyIndex struct {
 	vector.Index
 	fault   func(ctx context.Context) error
+	lacks   func(id string) bool
 	queries []vector.Query
 }
 
@@ -90,7 +91,11 @@ func (f *faultyIndex) Query(
 	if f.fault != nil {
 		return nil, f.fault(ctx)
 	}
-	return f.Index.Query(ctx, user, generation, q)
+	matches, err := f.Index.Query(ctx, user, generation, q)
+	if f.lacks != nil {
+		matches = slices.DeleteFunc(matches, func(m vector.Match) bool { return f.lacks(m.ID) })
+	}
+	return matches, err
 }
 
 // addIndexed stores messages in a session, which it creates if needed, and indexes them. Texts alternate between the
