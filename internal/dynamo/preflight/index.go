@@ -33,12 +33,10 @@ func (c *check) indexes() {
 		return
 	}
 	if n := len(have) + len(missing); n > maxIndexes {
-		c.add(Finding{
-			Check: "index room", Level: Error,
-			Found:  fmt.Sprintf("the table has %d indexes, and %d more are needed", len(have), len(missing)),
-			Breaks: fmt.Sprintf("a table may have %d", maxIndexes),
-			Mend:   "ask for more in Service Quotas (Global Secondary Indexes per table), or give up an index",
-		})
+		c.add(Error, "index room",
+			fmt.Sprintf("the table has %d indexes, and %d more are needed", len(have), len(missing)),
+			fmt.Sprintf("a table may have %d", maxIndexes),
+			"ask for more in Service Quotas (Global Secondary Indexes per table), or give up an index")
 	}
 	free := missing[:0:0]
 	for _, m := range missing {
@@ -59,30 +57,19 @@ func (c *check) existing(want types.GlobalSecondaryIndex, have types.GlobalSecon
 	wide, wanted := projection(have.Projection), want.Projection.ProjectionType
 	switch {
 	case haveKeys != wantKeys:
-		c.add(Finding{
-			Check: name, Level: Error, Found: "an index of that name has the key " + haveKeys,
-			Breaks: "Throughline queries it by " + wantKeys,
-			Mend: "give the app's index another name: create it again under that name, move the app's queries there, delete " +
-				"the old one, and check again",
-		})
+		c.add(Error, name, "an index of that name has the key "+haveKeys, "Throughline queries it by "+wantKeys,
+			"give the app's index another name: create it again under that name, move the app's queries there, delete "+
+				"the old one, and check again")
 	case wide != wanted && wanted == types.ProjectionTypeAll:
-		c.add(Finding{
-			Check: name, Level: Error, Found: "it projects " + string(wide) + " only",
-			Breaks: "messages read from it would have no contents", Mend: "create it again with all attributes",
-			Commands: []string{c.cli.deleteIndex(have), c.createIndex(want)},
-		})
+		c.add(Error, name, "it projects "+string(wide)+" only", "messages read from it would have no contents",
+			"create it again with all attributes", c.cli.deleteIndex(have), c.createIndex(want))
 	case wide != wanted:
-		c.add(Finding{
-			Check: name, Level: Warning, Found: "it projects " + string(wide) + ", and keys would do",
-			Breaks:   "nothing, but every change of a session's counters is written to it, too",
-			Mend:     "create it again with keys only",
-			Commands: []string{c.cli.deleteIndex(have), c.createIndex(want)},
-		})
+		c.add(Warning, name, "it projects "+string(wide)+", and keys would do",
+			"nothing, but every change of a session's counters is written to it, too",
+			"create it again with keys only", c.cli.deleteIndex(have), c.createIndex(want))
 	case have.IndexStatus != types.IndexStatusActive:
-		c.add(Finding{
-			Check: name, Level: Error, Found: "it is " + string(have.IndexStatus), Breaks: "queries of it fail or miss records",
-			Mend: "wait until it is ACTIVE, then check again",
-		})
+		c.add(Error, name, "it is "+string(have.IndexStatus), "queries of it fail or miss records",
+			"wait until it is ACTIVE, then check again")
 	default:
 		c.ok(name, haveKeys)
 	}
@@ -105,29 +92,23 @@ func (c *check) typeConflict(want types.GlobalSecondaryIndex) bool {
 			continue
 		}
 		conflict = true
-		c.add(Finding{
-			Check: "index " + aws.ToString(want.IndexName), Level: Error,
-			Found:  fmt.Sprintf("an index of the app's has %s as a key of type %s", name, have),
-			Breaks: fmt.Sprintf("a table knows one type of a key attribute, and Throughline writes %s as %s", name, wanted),
-			Mend:   "let the app keep its value under another name, with an index on that, and delete the old index",
-		})
+		c.add(Error, "index "+aws.ToString(want.IndexName),
+			fmt.Sprintf("an index of the app's has %s as a key of type %s", name, have),
+			fmt.Sprintf("a table knows one type of a key attribute, and Throughline writes %s as %s", name, wanted),
+			"let the app keep its value under another name, with an index on that, and delete the old index")
 	}
 	return conflict
 }
 
 func (c *check) missing(indexes []types.GlobalSecondaryIndex) {
-	f := Finding{
-		Check: "indexes", Level: Error, Breaks: "the functions query them",
-		Mend: "create them, one at a time: DynamoDB creates one for each call, and each wait ends when it is filled. Do it " +
-			"after the records that this report names are mended",
-	}
-	var names []string
+	var names, commands []string
 	for _, i := range indexes {
 		names = append(names, aws.ToString(i.IndexName))
-		f.Commands = append(f.Commands, c.createIndex(i), c.cli.waitForIndex(aws.ToString(i.IndexName)))
+		commands = append(commands, c.createIndex(i), c.cli.waitForIndex(aws.ToString(i.IndexName)))
 	}
-	f.Found = "missing: " + strings.Join(names, ", ")
-	c.add(f)
+	c.add(Error, "indexes", "missing: "+strings.Join(names, ", "), "the functions query them",
+		"create them, one at a time: DynamoDB creates one for each call, and each wait ends when it is filled. Do it "+
+			"after the records that this report names are mended", commands...)
 }
 
 // createIndex returns the command that creates an index. In a table with provisioned capacity it gets as much as that.
@@ -161,21 +142,17 @@ func (c *check) appIndex(name string, schema []types.KeySchemaElement) {
 		attribute := aws.ToString(e.AttributeName)
 		have, written := typeOf(attribute, c.table.AttributeDefinitions), dynamo.WrittenType(attribute)
 		if written != "" && written != have {
-			c.add(Finding{
-				Check: "app's index " + name, Level: Error, Found: fmt.Sprintf("its key %s is of type %s", attribute, have),
-				Breaks: fmt.Sprintf("Throughline writes %s as %s, and DynamoDB refuses every such record", attribute, written),
-				Mend:   "let the app keep its value under another name, with an index on that, and delete this index",
-			})
+			c.add(Error, "app's index "+name, fmt.Sprintf("its key %s is of type %s", attribute, have),
+				fmt.Sprintf("Throughline writes %s as %s, and DynamoDB refuses every such record", attribute, written),
+				"let the app keep its value under another name, with an index on that, and delete this index")
 		}
 		enters = enters && written == have
 	}
 	if enters {
-		c.add(Finding{
-			Check: "app's index " + name, Level: Warning,
-			Found:  "records of Throughline's have its keys " + keyText(schema, c.table.AttributeDefinitions),
-			Breaks: "they are in the index, cost a write there, and come up in the app's queries of it",
-			Mend:   "let the app's queries pass over records that have a generation attribute, or index another attribute",
-		})
+		c.add(Warning, "app's index "+name,
+			"records of Throughline's have its keys "+keyText(schema, c.table.AttributeDefinitions),
+			"they are in the index, cost a write there, and come up in the app's queries of it",
+			"let the app's queries pass over records that have a generation attribute, or index another attribute")
 	}
 }
 
@@ -189,31 +166,23 @@ func (c *check) capacity() {
 	const name = "capacity"
 	switch limits := c.table.OnDemandThroughput; {
 	case c.isProvisioned():
-		c.add(Finding{
-			Check: name, Level: Warning, Found: "the table has provisioned capacity",
-			Breaks: "what Throughline reads and writes comes out of the app's capacity, and bursts are throttled on both sides",
-			Mend:   "change to on-demand, or let auto scaling add what docs/scale.md forecasts",
-			Commands: []string{
-				c.cli.command("update-table", "--billing-mode PAY_PER_REQUEST"),
-			},
-		})
+		c.add(Warning, name, "the table has provisioned capacity",
+			"what Throughline reads and writes comes out of the app's capacity, and bursts are throttled on both sides",
+			"change to on-demand, or let auto scaling add what docs/scale.md forecasts",
+			c.cli.command("update-table", "--billing-mode PAY_PER_REQUEST"))
 	case limits != nil && (aws.ToInt64(limits.MaxReadRequestUnits) > 0 || aws.ToInt64(limits.MaxWriteRequestUnits) > 0):
-		c.add(Finding{
-			Check: name, Level: Warning,
-			Found: fmt.Sprintf("on-demand, with at most %d read and %d write units a second",
+		c.add(Warning, name,
+			fmt.Sprintf("on-demand, with at most %d read and %d write units a second",
 				aws.ToInt64(limits.MaxReadRequestUnits), aws.ToInt64(limits.MaxWriteRequestUnits)),
-			Breaks: "Throughline and the app share them, and both are throttled at the limit",
-			Mend:   "raise them by what docs/scale.md forecasts",
-		})
+			"Throughline and the app share them, and both are throttled at the limit",
+			"raise them by what docs/scale.md forecasts")
 	default:
 		c.ok(name, "on-demand")
 	}
 	if s := c.table.TableClassSummary; s != nil && s.TableClass == types.TableClassStandardInfrequentAccess {
-		c.add(Finding{
-			Check: name, Level: Warning, Found: "the table class is " + string(s.TableClass),
-			Breaks: "reads and writes cost a quarter more than in the standard class",
-			Mend:   "change the class", Commands: []string{c.cli.command("update-table", "--table-class STANDARD")},
-		})
+		c.add(Warning, name, "the table class is "+string(s.TableClass),
+			"reads and writes cost a quarter more than in the standard class", "change the class",
+			c.cli.command("update-table", "--table-class STANDARD"))
 	}
 }
 

@@ -128,16 +128,20 @@ func Run(ctx context.Context, s Services, o Options) (Report, error) {
 	return c.report, nil
 }
 
-func (c *check) add(f Finding) { c.report.Findings = append(c.report.Findings, f) }
+func (c *check) add(level Level, name, found, breaks, mend string, commands ...string) {
+	c.report.Findings = append(c.report.Findings, newFinding(level, name, found, breaks, mend, commands...))
+}
 
-func (c *check) ok(name, found string) { c.add(Finding{Check: name, Level: OK, Found: found}) }
+func newFinding(level Level, name, found, breaks, mend string, commands ...string) Finding {
+	return Finding{Check: name, Level: level, Found: found, Breaks: breaks, Mend: mend, Commands: commands}
+}
+
+func (c *check) ok(name, found string) { c.add(OK, name, found, "", "") }
 
 // unread adds a finding about something that could not be read.
 func (c *check) unread(name, action string, err error) {
-	c.add(Finding{
-		Check: name, Level: Warning, Found: "could not be read: " + reason(err), Breaks: "nothing is known about it",
-		Mend: "look yourself, or allow " + action + " and check again",
-	})
+	c.add(Warning, name, "could not be read: "+reason(err), "nothing is known about it",
+		"look yourself, or allow "+action+" and check again")
 }
 
 // reason is the part of a service's error that a person needs.

@@ -42,10 +42,8 @@ type Sample struct {
 // records reads a sample of the table's records, and adds what they show.
 func (c *check) records(ctx context.Context) error {
 	if c.options.SampleItems <= 0 {
-		c.add(Finding{
-			Check: "records", Level: Warning, Found: "not looked at", Breaks: "records that would break it are not known",
-			Mend: "check again with a sample",
-		})
+		c.add(Warning, "records", "not looked at", "records that would break it are not known",
+			"check again with a sample")
 		return nil
 	}
 	tallies := c.newTallies()
@@ -65,7 +63,7 @@ func (c *check) records(ctx context.Context) error {
 	}
 	for _, t := range tallies.list {
 		if t.Count > 0 {
-			c.add(t.Finding)
+			c.report.Findings = append(c.report.Findings, t.Finding)
 		}
 	}
 	return nil
@@ -126,62 +124,46 @@ type tallies struct {
 
 func (c *check) newTallies() *tallies {
 	ts := &tallies{check: c, types: map[string]*tally{}, enters: map[string]*tally{}}
-	add := func(f Finding) *tally {
-		t := &tally{f}
+	add := func(level Level, name, found, breaks, mend string) *tally {
+		t := &tally{newFinding(level, name, found, breaks, mend)}
 		ts.list = append(ts.list, t)
 		return t
 	}
 	for _, d := range c.indexKeys() {
 		name := aws.ToString(d.AttributeName)
-		ts.types[name] = add(Finding{
-			Check: "attribute " + name, Level: Error,
-			Found: fmt.Sprintf("records of the app's have %s, and not as an index key of type %s", name, d.AttributeType),
-			Breaks: "once the index is there, DynamoDB refuses every write that puts or changes such a record, also the " +
+		ts.types[name] = add(Error, "attribute "+name,
+			fmt.Sprintf("records of the app's have %s, and not as an index key of type %s", name, d.AttributeType),
+			"once the index is there, DynamoDB refuses every write that puts or changes such a record, also the "+
 				"app's own",
-			Mend: "let the app keep the value under another name, move it in the records that have it, then create the index",
-		})
+			"let the app keep the value under another name, move it in the records that have it, then create the index")
 	}
 	for _, i := range c.want.GlobalSecondaryIndexes {
-		ts.enters[aws.ToString(i.IndexName)] = add(entersFinding(aws.ToString(i.IndexName)))
+		name, level := aws.ToString(i.IndexName), Warning
+		breaks := "they cost a write there, and Throughline's reads of the index pass over them"
+		if name == table.DueIndex {
+			level, breaks = Error, "the sweep would find them again and again, and can do nothing with them"
+		}
+		ts.enters[name] = add(level, "index "+name, "records of the app's have its keys and will be in it", breaks,
+			"let the app keep the values under other names")
 	}
-	ts.clash = add(Finding{
-		Check: "keys of records", Level: Error, Found: "records of the app's have sort keys that are Throughline's",
-		Breaks: "reads take them for records of their own, and show or pass over them; an erasure of the user leaves them",
-		Mend:   "move them to sort keys that do not begin with one of Throughline's prefixes (docs/adopting.md lists them)",
-	})
-	ts.session = add(Finding{
-		Check: "sessions", Level: Warning, Found: "records of the app's have sort keys of sessions",
-		Breaks: "nothing, where they are its conversations: they stay as they are until they are moved. A new session " +
+	ts.clash = add(Error, "keys of records", "records of the app's have sort keys that are Throughline's",
+		"reads take them for records of their own, and show or pass over them; an erasure of the user leaves them",
+		"move them to sort keys that do not begin with one of Throughline's prefixes (docs/adopting.md lists them)")
+	ts.session = add(Warning, "sessions", "records of the app's have sort keys of sessions",
+		"nothing, where they are its conversations: they stay as they are until they are moved. A new session "+
 			"cannot have the id of one, and erasing a user deletes them. Anything else there would go with them",
-		Mend: "none for conversations; move anything else to another sort key",
-	})
-	ts.partition = add(Finding{
-		Check: "partitions", Level: Warning,
-		Found: "records with sort keys of sessions are in partitions that are not called " +
+		"none for conversations; move anything else to another sort key")
+	ts.partition = add(Warning, "partitions",
+		"records with sort keys of sessions are in partitions that are not called "+
 			dynamo.UserPartition("<userId>"),
-		Breaks: "Throughline does not find them: all of a user's records have that partition key, with the token's sub",
-		Mend:   "write these conversations to the user's partition, or import them through the API",
-	})
-	ts.expiring = add(Finding{
-		Check: "ttl of records", Level: Error,
-		Found: "records of the app's have a number in " + table.TTLAttribute + ", which does not expire them today",
-		Breaks: "once records expire by it, DynamoDB deletes them: the number counts as epoch seconds, and one of the last " +
+		"Throughline does not find them: all of a user's records have that partition key, with the token's sub",
+		"write these conversations to the user's partition, or import them through the API")
+	ts.expiring = add(Error, "ttl of records",
+		"records of the app's have a number in "+table.TTLAttribute+", which does not expire them today",
+		"once records expire by it, DynamoDB deletes them: the number counts as epoch seconds, and one of the last "+
 			"5 years has passed",
-		Mend: "let the app keep that value under another name before the attribute is turned on",
-	})
+		"let the app keep that value under another name before the attribute is turned on")
 	return ts
-}
-
-func entersFinding(index string) Finding {
-	f := Finding{
-		Check: "index " + index, Level: Warning, Found: "records of the app's have its keys and will be in it",
-		Breaks: "they cost a write there, and Throughline's reads of the index pass over them",
-		Mend:   "let the app keep the values under other names",
-	}
-	if index == table.DueIndex {
-		f.Level, f.Breaks = Error, "the sweep would find them again and again, and can do nothing with them"
-	}
-	return f
 }
 
 // look looks at one record.

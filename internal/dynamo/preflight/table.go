@@ -25,12 +25,9 @@ func (c *check) keys() {
 		c.ok("keys", have)
 		return
 	}
-	c.add(Finding{
-		Check: "keys", Level: Error, Found: "the primary key is " + have,
-		Breaks: "every read and write of Throughline names " + want,
-		Mend: "a table's key cannot be changed: let the stack make a table of its own (leave ExistingTableName empty), " +
-			"and import the conversations through the API",
-	})
+	c.add(Error, "keys", "the primary key is "+have, "every read and write of Throughline names "+want,
+		"a table's key cannot be changed: let the stack make a table of its own (leave ExistingTableName empty), "+
+			"and import the conversations through the API")
 }
 
 // keyText describes a key as "pk (S, hash), sk (S, range)".
@@ -55,18 +52,15 @@ func typeOf(name string, definitions []types.AttributeDefinition) types.ScalarAt
 
 func (c *check) status() {
 	if c.table.TableStatus != types.TableStatusActive {
-		c.add(Finding{
-			Check: "status", Level: Error, Found: "the table is " + string(c.table.TableStatus),
-			Breaks: "it cannot be changed or relied on in this state", Mend: "wait until it is ACTIVE, then check again",
-		})
+		c.add(Error, "status", "the table is "+string(c.table.TableStatus),
+			"it cannot be changed or relied on in this state", "wait until it is ACTIVE, then check again")
 	}
 	if len(c.table.LocalSecondaryIndexes) > 0 {
-		c.add(Finding{
-			Check: "status", Level: Warning,
-			Found: fmt.Sprintf("the table has %d local secondary indexes", len(c.table.LocalSecondaryIndexes)),
-			Breaks: "the records of one partition key may then have 10 GB together, so all that a user ever says has " +
-				"that limit", Mend: "none for this table: they can only be removed with it",
-		})
+		c.add(Warning, "status",
+			fmt.Sprintf("the table has %d local secondary indexes", len(c.table.LocalSecondaryIndexes)),
+			"the records of one partition key may then have 10 GB together, so all that a user ever says has "+
+				"that limit",
+			"none for this table: they can only be removed with it")
 	}
 }
 
@@ -76,23 +70,17 @@ func (c *check) stream(ctx context.Context) {
 	spec := c.table.StreamSpecification
 	switch {
 	case spec == nil || !aws.ToBool(spec.StreamEnabled):
-		c.add(Finding{
-			Check: name, Level: Error, Found: "the table has no stream",
-			Breaks: "nothing is summarised, indexed or remembered: all of it follows from the stream",
-			Mend:   "turn the stream on", Commands: []string{c.cli.command("update-table", enable)},
-		})
+		c.add(Error, name, "the table has no stream",
+			"nothing is summarised, indexed or remembered: all of it follows from the stream",
+			"turn the stream on", c.cli.command("update-table", enable))
 		return
 	case spec.StreamViewType != types.StreamViewTypeNewAndOldImages:
-		c.add(Finding{
-			Check: name, Level: Error, Found: "the stream's view is " + string(spec.StreamViewType),
-			Breaks: "records without their new and their old image tell the functions nothing",
-			Mend: "turn the stream off and on with both images. It gets a new ARN, and whatever reads it now has to be " +
+		c.add(Error, name, "the stream's view is "+string(spec.StreamViewType),
+			"records without their new and their old image tell the functions nothing",
+			"turn the stream off and on with both images. It gets a new ARN, and whatever reads it now has to be "+
 				"pointed at that",
-			Commands: []string{
-				c.cli.command("update-table", "--stream-specification StreamEnabled=false"), c.cli.command("wait table-exists", ""),
-				c.cli.command("update-table", enable),
-			},
-		})
+			c.cli.command("update-table", "--stream-specification StreamEnabled=false"), c.cli.command("wait table-exists", ""),
+			c.cli.command("update-table", enable))
 	default:
 		c.ok(name, "enabled, with new and old images")
 		c.report.Parameters["ExistingTableStreamArn"] = aws.ToString(c.table.LatestStreamArn)
@@ -119,11 +107,9 @@ func (c *check) streamReaders(ctx context.Context, streamARN string) {
 	if len(readers) >= streamReaders {
 		level = Error
 	}
-	c.add(Finding{
-		Check: name, Level: level, Found: "the stream is read by " + strings.Join(readers, ", "), Breaks: breaks,
-		Mend: "feed them from one place: Kinesis Data Streams for DynamoDB beside the stream, or one function that " +
-			"passes records on",
-	})
+	c.add(level, name, "the stream is read by "+strings.Join(readers, ", "), breaks,
+		"feed them from one place: Kinesis Data Streams for DynamoDB beside the stream, or one function that "+
+			"passes records on")
 }
 
 // timeToLive checks the attribute by which records expire. A table can have one.
@@ -150,20 +136,16 @@ func (c *check) timeToLive(ctx context.Context) {
 	case c.expires == table.TTLAttribute:
 		c.ok(name, "on "+table.TTLAttribute)
 	case c.expires != "":
-		c.add(Finding{
-			Check: name, Level: Error, Found: "records expire by the attribute " + c.expires,
-			Breaks: "a table has one such attribute. Throughline's prompts, idempotency records and tombstones are never " +
+		c.add(Error, name, "records expire by the attribute "+c.expires,
+			"a table has one such attribute. Throughline's prompts, idempotency records and tombstones are never "+
 				"deleted, and the table grows by them. If it is changed, the app's own records no longer expire",
-			Mend: "let the app write " + table.TTLAttribute + " (epoch seconds) beside " + c.expires + " and fill it in " +
+			"let the app write "+table.TTLAttribute+" (epoch seconds) beside "+c.expires+" and fill it in "+
 				"where it is missing; then turn the old attribute off and, an hour later, the new one on",
-			Commands: []string{enable(c.expires, false), enable(table.TTLAttribute, true)},
-		})
+			enable(c.expires, false), enable(table.TTLAttribute, true))
 	default:
-		c.add(Finding{
-			Check: name, Level: Error, Found: "no attribute lets records expire",
-			Breaks: "prompts, idempotency records and tombstones are never deleted, and the table grows by them",
-			Mend:   "turn it on", Commands: []string{enable(table.TTLAttribute, true)},
-		})
+		c.add(Error, name, "no attribute lets records expire",
+			"prompts, idempotency records and tombstones are never deleted, and the table grows by them",
+			"turn it on", enable(table.TTLAttribute, true))
 	}
 }
 
@@ -177,11 +159,9 @@ func (c *check) encryption(ctx context.Context) {
 	}
 	key := aws.ToString(sse.KMSMasterKeyArn)
 	if sse.InaccessibleEncryptionDateTime != nil {
-		c.add(Finding{
-			Check: name, Level: Error, Found: "the table's key " + key + " cannot be used",
-			Breaks: "no read and no write works, and DynamoDB archives the table after 7 days",
-			Mend:   "enable the key again, or give DynamoDB its grants back",
-		})
+		c.add(Error, name, "the table's key "+key+" cannot be used",
+			"no read and no write works, and DynamoDB archives the table after 7 days",
+			"enable the key again, or give DynamoDB its grants back")
 	}
 	manager, err := c.services.KeyManager(ctx, key)
 	switch {
@@ -192,12 +172,10 @@ func (c *check) encryption(ctx context.Context) {
 		return
 	}
 	c.report.Parameters[parameter] = key
-	c.add(Finding{
-		Check: name, Level: Warning, Found: "by the customer managed key " + key,
-		Breaks: "without rights to the key every read and write of the functions is refused",
-		Mend: "deploy with " + parameter + "=" + key + ", which gives the functions' roles the rights. The key's policy " +
-			"has to leave them to IAM, or name the roles",
-	})
+	c.add(Warning, name, "by the customer managed key "+key,
+		"without rights to the key every read and write of the functions is refused",
+		"deploy with "+parameter+"="+key+", which gives the functions' roles the rights. The key's policy "+
+			"has to leave them to IAM, or name the roles")
 }
 
 // protection checks what keeps the table's data from being lost.
@@ -205,11 +183,8 @@ func (c *check) protection(ctx context.Context) {
 	if aws.ToBool(c.table.DeletionProtectionEnabled) {
 		c.ok("deletion protection", "on")
 	} else {
-		c.add(Finding{
-			Check: "deletion protection", Level: Warning, Found: "off", Breaks: "one call deletes every conversation",
-			Mend:     "turn it on",
-			Commands: []string{c.cli.command("update-table", "--deletion-protection-enabled")},
-		})
+		c.add(Warning, "deletion protection", "off", "one call deletes every conversation", "turn it on",
+			c.cli.command("update-table", "--deletion-protection-enabled"))
 	}
 	const name = "point-in-time recovery"
 	input := &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(c.options.Table)}
@@ -224,11 +199,9 @@ func (c *check) protection(ctx context.Context) {
 		c.ok(name, "on")
 		return
 	}
-	c.add(Finding{
-		Check: name, Level: Warning, Found: "off",
-		Breaks: "what a mistake deletes cannot be brought back; the receipts of erasures name backups of 35 days",
-		Mend:   "turn it on",
-		Commands: []string{c.cli.command("update-continuous-backups",
-			"--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true")},
-	})
+	c.add(Warning, name, "off",
+		"what a mistake deletes cannot be brought back; the receipts of erasures name backups of 35 days",
+		"turn it on",
+		c.cli.command("update-continuous-backups",
+			"--point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"))
 }
