@@ -150,15 +150,10 @@ const (
 func Longest(timeout time.Duration) time.Duration { return buildTimeout + timeout + 2*reserve }
 
 func (r Request) validate() error {
-	var wrong []fault.Field
-	if !conversation.ValidID(r.SessionID) {
-		wrong = append(wrong, fault.Field{Field: "sessionId", Message: "must be 1 to 128 of A-Z a-z 0-9 _ . : -"})
-	}
-	if n := len(r.Message); n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message) {
-		wrong = append(wrong, fault.Field{Field: "message", Message: "must be 1 byte to 256 KiB of UTF-8"})
-	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	return nil
+	var wrong fault.Problems
+	wrong.If(!conversation.ValidID(r.SessionID), "sessionId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
+	n := len(r.Message)
+	wrong.If(n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message),
+		"message", "must be 1 byte to 256 KiB of UTF-8")
+	return wrong.Err()
 }

@@ -40,33 +40,20 @@ func (a Append) Prepare(now time.Time) (Append, error) {
 	}
 	out := a
 	out.Messages = make([]NewMessage, len(a.Messages))
-	var wrong []fault.Field
+	var wrong fault.Problems
 	for i, m := range a.Messages {
-		field := fmt.Sprintf("messages[%d].", i)
-		var w []fault.Field
-		out.Messages[i], w = m.prepare(field, now)
-		wrong = append(wrong, w...)
+		out.Messages[i] = m.prepare(&wrong, fmt.Sprintf("messages[%d].", i), now)
 	}
-	wrong = append(wrong, decreasing(a.Messages, now)...)
-	wrong = append(wrong, clientIDProblems(a.Messages)...)
-	if len(wrong) > 0 {
-		return Append{}, fault.InvalidFields(wrong...)
-	}
-	return out, nil
+	checkOrder(&wrong, a.Messages, now)
+	checkClientIDs(&wrong, a.Messages)
+	return out, wrong.Err()
 }
 
-func (m NewMessage) prepare(field string, now time.Time) (NewMessage, []fault.Field) {
-	var wrong []fault.Field
-	add := func(name, message string) {
-		if message != "" {
-			wrong = append(wrong, fault.Field{Field: field + name, Message: message})
-		}
-	}
+func (m NewMessage) prepare(wrong *fault.Problems, field string, now time.Time) NewMessage {
+	add := func(name, message string) { wrong.If(message != "", field+name, message) }
 	add("role", m.Role.problem())
-	parts, w := preparedParts(field+"parts", m.Parts)
-	wrong = append(wrong, w...)
-	if m.Parts = parts; len(parts) > 0 && m.Content == "" {
-		m.Content = TextOf(parts)
+	if m.Parts = preparedParts(wrong, field+"parts", m.Parts); len(m.Parts) > 0 && m.Content == "" {
+		m.Content = TextOf(m.Parts)
 	}
 	add("content", m.contentProblem())
 	add("clientMessageId", clientIDProblem(m.ClientMessageID))
@@ -77,8 +64,8 @@ func (m NewMessage) prepare(field string, now time.Time) (NewMessage, []fault.Fi
 		m.Timestamp = Milliseconds(m.Timestamp)
 	}
 	doc, more := PrepareDocument(field+"metadata", m.Metadata, MaxMetadataBytes)
-	m.Metadata = doc
-	return m, append(wrong, more...)
+	m.Metadata, *wrong = doc, append(*wrong, more...)
+	return m
 }
 
 func (r Role) problem() string {
@@ -118,25 +105,17 @@ func clientIDProblem(id string) string {
 	return ""
 }
 
-// clientIDProblems reports ids that are repeated in one call, and a call that would be too many writes.
-func clientIDProblems(messages []NewMessage) []fault.Field {
-	var wrong []fault.Field
+// checkClientIDs reports ids that are repeated in one call, and a call that would be too many writes.
+func checkClientIDs(wrong *fault.Problems, messages []NewMessage) {
 	seen := map[string]bool{}
 	for i, m := range messages {
-		if seen[m.ClientMessageID] {
-			wrong = append(wrong, fault.Field{
-				Field: fmt.Sprintf("messages[%d].clientMessageId", i), Message: "is repeated in this call",
-			})
-		}
+		wrong.If(seen[m.ClientMessageID], fmt.Sprintf("messages[%d].clientMessageId", i), "is repeated in this call")
 		if m.ClientMessageID != "" {
 			seen[m.ClientMessageID] = true
 		}
 	}
-	if len(messages)+len(seen) > maxWrites {
-		wrong = append(wrong, fault.Field{Field: "messages", Message: fmt.Sprintf(
-			"must be at most %d together with their clientMessageIds: send the rest in another call", maxWrites)})
-	}
-	return wrong
+	wrong.If(len(messages)+len(seen) > maxWrites, "messages", fmt.Sprintf(
+		"must be at most %d together with their clientMessageIds: send the rest in another call", maxWrites))
 }
 
 // CheckDuplicate returns a Conflict error unless the message that is stored under the clientMessageId is the one to
@@ -172,22 +151,15 @@ func nameProblem(name string) string {
 	return ""
 }
 
-// decreasing reports the messages whose time, before truncation, is before that of the previous message. A message
+// checkOrder reports the messages whose time, before truncation, is before that of the previous message. A message
 // without a time has the time now, or that of the previous message if it is later.
-func decreasing(messages []NewMessage, now time.Time) []fault.Field {
-	var wrong []fault.Field
+func checkOrder(wrong *fault.Problems, messages []NewMessage, now time.Time) {
 	var last time.Time
 	for i, m := range messages {
 		at := m.effective(last, now)
-		if at.Before(last) {
-			wrong = append(wrong, fault.Field{
-				Field:   fmt.Sprintf("messages[%d].timestamp", i),
-				Message: "must not lie before the message in front of it",
-			})
-		}
+		wrong.If(at.Before(last), fmt.Sprintf("messages[%d].timestamp", i), "must not lie before the message in front of it")
 		last = at
 	}
-	return wrong
 }
 
 // effective returns the message's own time, or the later of last and now if it has none.

@@ -24,15 +24,13 @@ const (
 // PrepareDocument checks a JSON object and returns it in the form that reads return: maps, lists, strings, booleans,
 // nil, and numbers as float64. The fields that it reports begin with field. The size of a document is that of its names
 // and strings, plus 8 bytes for each value. What is past the limit is not looked at. A nil object stays nil.
-func PrepareDocument(field string, doc map[string]any, maxBytes int) (map[string]any, []fault.Field) {
+func PrepareDocument(field string, doc map[string]any, maxBytes int) (map[string]any, fault.Problems) {
 	if doc == nil {
 		return nil, nil
 	}
 	c := documentCheck{path: []string{field}, room: maxBytes}
 	out, _ := c.value(doc, 0).(map[string]any)
-	if c.room < 0 {
-		c.wrong = append(c.wrong, fault.Field{Field: field, Message: fmt.Sprintf("must take at most %d bytes", maxBytes)})
-	}
+	c.wrong.If(c.room < 0, field, fmt.Sprintf("must take at most %d bytes", maxBytes))
 	return out, c.wrong
 }
 
@@ -42,12 +40,12 @@ type documentCheck struct {
 	room int
 	// path leads to the current value.
 	path  []string
-	wrong []fault.Field
+	wrong fault.Problems
 }
 
 func (c *documentCheck) fail(message string) any {
 	if len(c.wrong) < 10 { // Limit the answer to a hostile document.
-		c.wrong = append(c.wrong, fault.Field{Field: strings.Join(c.path, ""), Message: message})
+		c.wrong.Add(strings.Join(c.path, ""), message)
 	}
 	return nil
 }

@@ -110,20 +110,20 @@ var optionalOf = map[PartType][]string{
 
 // preparedParts checks the parts of a message and returns them as they are stored, with JSON values without spaces
 // between their tokens. The fields that it reports begin with field.
-func preparedParts(field string, parts []Part) ([]Part, []fault.Field) {
+func preparedParts(wrong *fault.Problems, field string, parts []Part) []Part {
 	if len(parts) > MaxParts {
-		return nil, []fault.Field{{Field: field, Message: fmt.Sprintf("must hold at most %d parts", MaxParts)}}
+		wrong.Add(field, fmt.Sprintf("must hold at most %d parts", MaxParts))
+		return nil
 	}
-	var wrong []fault.Field
 	out := slices.Clone(parts)
 	for i, p := range parts {
 		if name, message := p.problem(); name != "" {
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("%s[%d].%s", field, i, name), Message: message})
+			wrong.Add(fmt.Sprintf("%s[%d].%s", field, i, name), message)
 			continue
 		}
 		out[i].Input, out[i].Output, out[i].Data = compact(p.Input), compact(p.Output), compact(p.Data)
 	}
-	return out, wrong
+	return out
 }
 
 // compact returns a JSON value without the spaces between its tokens.

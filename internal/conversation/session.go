@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -162,30 +163,18 @@ const MaxTitleChars = 1024
 // Prepare checks a new session and returns it as it will be stored. An empty mode becomes the default of the context.
 // An empty id stays empty. All invalid fields are reported in one Invalid error.
 func (s Session) Prepare() (NewSession, error) {
-	var wrong []fault.Field
+	var wrong fault.Problems
 	appContext, err := AppContextOf(s.Context)
 	if err != nil {
-		wrong = append(wrong, fault.From(err).Fields...)
+		wrong = fault.From(err).Fields
 	}
-	if appContext.Retired {
-		wrong = append(wrong, fault.Field{Field: "context", Message: "is retired: its sessions can be read, not made"})
-	}
-	if s.Mode == "" {
-		s.Mode = appContext.DefaultMode
-	}
-	if s.ID != "" && !ValidID(s.ID) {
-		wrong = append(wrong, fault.Field{Field: "sessionId", Message: idProblem})
-	}
-	if !ValidID(s.CoachID) {
-		wrong = append(wrong, fault.Field{Field: "coachId", Message: idProblem})
-	}
-	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
-	doc, w := prepareAttributes(s.Attributes, s.Attributes)
-	s.Attributes = doc
-	if wrong = append(wrong, w...); len(wrong) > 0 {
-		return NewSession{}, fault.InvalidFields(wrong...)
-	}
-	return s, nil
+	wrong.If(appContext.Retired, "context", "is retired: its sessions can be read, not made")
+	s.Mode = cmp.Or(s.Mode, appContext.DefaultMode)
+	wrong.If(s.ID != "" && !ValidID(s.ID), "sessionId", idProblem)
+	wrong.If(!ValidID(s.CoachID), "coachId", idProblem)
+	checkNames(&wrong, s.Mode, s.Title)
+	s.Attributes = prepareAttributes(&wrong, s.Attributes, s.Attributes)
+	return s, wrong.Err()
 }
 
 // Begin returns a prepared session as it is created now, with an id.
@@ -198,40 +187,30 @@ func (s Session) Begin(id string, now time.Time) Session {
 const ArrayName = "messages"
 
 // prepareAttributes checks the attributes that a session will have, of which some are new.
-func prepareAttributes(all, given map[string]any) (map[string]any, []fault.Field) {
-	doc, wrong := PrepareDocument("attributes", all, MaxAttributesBytes)
-	if _, ok := given[ArrayName]; ok {
-		wrong = append(wrong, fault.Field{
-			Field: "attributes." + ArrayName, Message: "is where an app's own records have their messages; use another name",
-		})
-	}
-	return doc, wrong
+func prepareAttributes(wrong *fault.Problems, all, given map[string]any) map[string]any {
+	doc, w := PrepareDocument("attributes", all, MaxAttributesBytes)
+	_, hasArray := given[ArrayName]
+	w.If(hasArray, "attributes."+ArrayName, "is where an app's own records have their messages; use another name")
+	*wrong = append(*wrong, w...)
+	return doc
 }
 
 const idProblem = `must be 1 to 128 of [A-Za-z0-9_.:-], and neither "." nor ".."`
 
-func namesProblems(mode, title string) []fault.Field {
-	var wrong []fault.Field
-	if p := nameProblem(mode); p != "" {
-		wrong = append(wrong, fault.Field{Field: "mode", Message: p})
-	}
-	if utf8.RuneCountInString(title) > MaxTitleChars || !utf8.ValidString(title) {
-		wrong = append(wrong, fault.Field{
-			Field: "title", Message: fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxTitleChars),
-		})
-	}
-	return wrong
+func checkNames(wrong *fault.Problems, mode, title string) {
+	problem := nameProblem(mode)
+	wrong.If(problem != "", "mode", problem)
+	wrong.If(utf8.RuneCountInString(title) > MaxTitleChars || !utf8.ValidString(title),
+		"title", fmt.Sprintf("must be at most %d characters of valid UTF-8", MaxTitleChars))
 }
 
 // Edit returns the session with a change applied at a time and a new version. An empty mode becomes the default of the
 // context. An empty title removes the title. All invalid fields are reported in one Invalid error.
 func (s Session) Edit(c SessionChange, at time.Time) (Session, error) {
-	var wrong []fault.Field
+	var wrong fault.Problems
 	if c.Status != nil {
 		s = s.withStatus(*c.Status, at)
-		if !s.Status.valid() {
-			wrong = append(wrong, fault.Field{Field: "status", Message: "must be active, completed or archived"})
-		}
+		wrong.If(!s.Status.valid(), "status", "must be active, completed or archived")
 	}
 	if c.Mode != nil {
 		s.Mode = *c.Mode
@@ -242,16 +221,12 @@ func (s Session) Edit(c SessionChange, at time.Time) (Session, error) {
 	if c.Title != nil {
 		s.Title = *c.Title
 	}
-	wrong = append(wrong, namesProblems(s.Mode, s.Title)...)
-	var w []fault.Field
+	checkNames(&wrong, s.Mode, s.Title)
 	if len(c.Attributes) > 0 { // what an app has in its own record may be larger
-		s.Attributes, w = prepareAttributes(merge(s.Attributes, c.Attributes), c.Attributes)
+		s.Attributes = prepareAttributes(&wrong, merge(s.Attributes, c.Attributes), c.Attributes)
 	}
 	s.Version++
-	if wrong = append(wrong, w...); len(wrong) > 0 {
-		return Session{}, fault.InvalidFields(wrong...)
-	}
-	return s, nil
+	return s, wrong.Err()
 }
 
 func (s Session) withStatus(status Status, at time.Time) Session {

@@ -38,19 +38,14 @@ type Truncated struct {
 // Prepare checks a truncation and returns it as it will be carried out. All invalid fields are reported in one Invalid
 // error.
 func (t Truncation) Prepare(now time.Time) (Truncation, error) {
-	var wrong []fault.Field
 	switch {
 	case (t.AfterSeq == nil) == (t.LastN == nil):
-		wrong = append(wrong, fault.Field{Field: "afterSeq", Message: "give either afterSeq or lastN"})
+		return t, fault.InvalidField("afterSeq", "give either afterSeq or lastN")
 	case t.AfterSeq != nil && *t.AfterSeq < 0:
-		wrong = append(wrong, fault.Field{Field: "afterSeq", Message: "must be at least 0"})
+		return t, fault.InvalidField("afterSeq", "must be at least 0")
 	case t.LastN != nil && (*t.LastN < 1 || *t.LastN > MaxTruncated):
-		wrong = append(wrong, fault.Field{Field: "lastN", Message: fmt.Sprintf("must be from 1 to %d", MaxTruncated)})
-	}
-	if len(wrong) > 0 {
-		return t, fault.InvalidFields(wrong...)
-	}
-	if len(t.Replacement) == 0 {
+		return t, fault.InvalidField("lastN", fmt.Sprintf("must be from 1 to %d", MaxTruncated))
+	case len(t.Replacement) == 0:
 		return t, nil
 	}
 	prepared, err := Append{SessionID: t.SessionID, Messages: t.Replacement}.Prepare(now)

@@ -57,18 +57,13 @@ func ParseFilter(parameter, text string) (Filter, error) {
 		return nil, fault.InvalidField(parameter, `must be a JSON object, such as {"kind": "note", "stars": {"$gte": 3}}`)
 	}
 	f := Filter{}
-	var wrong []fault.Field
+	var wrong fault.Problems
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		conditions, problem := parseConditions(name, fields[name])
-		if problem != "" {
-			wrong = append(wrong, fault.Field{Field: parameter + "." + name, Message: problem})
-		}
+		wrong.If(problem != "", parameter+"."+name, problem)
 		f = append(f, conditions...)
 	}
-	if len(wrong) > 0 {
-		return nil, fault.InvalidFields(wrong...)
-	}
-	return f, nil
+	return f, wrong.Err()
 }
 
 // parseConditions parses what is asked of one field.

@@ -41,16 +41,12 @@ func checkPaths(paths []string) error {
 	if len(paths) > MaxPaths {
 		return fault.InvalidField("index", fmt.Sprintf("must have at most %d paths", MaxPaths))
 	}
-	var wrong []fault.Field
+	var wrong fault.Problems
 	for i, path := range paths {
-		if _, ok := parsePath(path); !ok {
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("index[%d]", i), Message: "must be " + pathRule})
-		}
+		_, ok := parsePath(path)
+		wrong.If(!ok, fmt.Sprintf("index[%d]", i), "must be "+pathRule)
 	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	return nil
+	return wrong.Err()
 }
 
 // parsePath parses a path. ok is false if it is not valid.

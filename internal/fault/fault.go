@@ -36,12 +36,33 @@ type Field struct {
 	Message string `json:"message" doc:"What is wrong with it."`
 }
 
+// Problems are the fields of an input that are wrong.
+type Problems []Field
+
+// Add adds a field with what is wrong about it.
+func (p *Problems) Add(field, message string) { *p = append(*p, Field{Field: field, Message: message}) }
+
+// If adds a field if it is wrong.
+func (p *Problems) If(isWrong bool, field, message string) {
+	if isWrong {
+		p.Add(field, message)
+	}
+}
+
+// Err returns an Invalid error that reports all of them together. It is nil if nothing is wrong.
+func (p Problems) Err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return InvalidFields(p...)
+}
+
 // Error is a failure with a code. Its Message and Fields are written for the client and hold nothing internal;
 // Op and Err are for the log.
 type Error struct {
 	Code    Code
 	Message string
-	Fields  []Field
+	Fields  Problems
 	// RetryAfter, when positive, is how long the caller should wait before it repeats the call.
 	RetryAfter time.Duration
 	// Op is the operation that failed, verb first: "append messages".

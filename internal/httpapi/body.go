@@ -108,11 +108,11 @@ func checkNoBody(body io.Reader) error {
 	if len(text) > most || json.Unmarshal(text, &fields) != nil || fields == nil {
 		return fault.InvalidField("body", "this call takes no body")
 	}
-	var wrong []fault.Field
+	var wrong fault.Problems
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		wrong = append(wrong, fault.Field{Field: name, Message: "is not a field of this call, which takes no body"})
+		wrong.Add(name, "is not a field of this call, which takes no body")
 	}
-	return invalidFields(wrong[:min(len(wrong), maxProblems)])
+	return wrong[:min(len(wrong), maxProblems)].Err()
 }
 
 // readError returns the error of a body that is too large, ended early or was badly encoded.

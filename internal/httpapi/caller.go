@@ -50,16 +50,13 @@ func newCaller(h http.Header, subject conversation.UserID, scopes []string) (Cal
 		return Caller{}, fault.New(fault.Forbidden, "a page of a browser may not act on behalf of users")
 	}
 	if len(named) != 1 {
-		return Caller{}, fault.InvalidFields(fault.Field{
-			Field: UserHeader, Message: "is needed once: this token is a server's, and the header names the user",
-		})
+		return Caller{}, fault.InvalidField(UserHeader,
+			"is needed once: this token is a server's, and the header names the user")
 	}
 	user, ok := userOf(named[0])
 	if !ok {
-		return Caller{}, fault.InvalidFields(fault.Field{
-			Field:   UserHeader,
-			Message: "must be 1 to 128 printable characters, percent-encoded, without a blank at either end",
-		})
+		return Caller{}, fault.InvalidField(UserHeader,
+			"must be 1 to 128 printable characters, percent-encoded, without a blank at either end")
 	}
 	c := Caller{User: user, Scopes: scopes, Server: string(subject)}
 	return c, c.checkNames(string(user))

@@ -53,7 +53,7 @@ type SearchLimits struct {
 func (l SearchLimits) query(body any) (recall.MessageQuery, error) {
 	q := filled[recall.MessageQuery](body)
 	q.From, q.To = exactTime(l.From), exactTime(l.To)
-	return q, invalidFields(checkSpan(q.From, q.To))
+	return q, checkSpan(q.From, q.To)
 }
 
 // recalled is a message and its score.

@@ -210,7 +210,7 @@ func (p MessagePath) unescapedID(c Caller) string {
 
 func (m messages) timeline(ctx context.Context, c Caller, in *timelineInput) (timelinePage, error) {
 	span := conversation.Range{From: in.From.time(), To: in.To.time(), Context: string(in.Context)}
-	if err := invalidFields(checkSpan(span.From, span.To)); err != nil {
+	if err := checkSpan(span.From, span.To); err != nil {
 		return timelinePage{}, err
 	}
 	found, err := listed(m.server, c, in.ListInput, in.Order == "desc", shown[Message],

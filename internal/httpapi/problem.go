@@ -26,12 +26,12 @@ const problemType = "application/problem+json"
 // problem is the body of every error response (RFC 9457). It is made from the code, message and fields of a fault and
 // from nothing else.
 type problem struct {
-	Type   string        `json:"type" doc:"Identifies the kind of problem." example:"urn:throughline:problem:invalid"`
-	Title  string        `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
-	Status int           `json:"status" doc:"The HTTP status." example:"422"`
-	Detail string        `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
-	Code   problemCode   `json:"code" doc:"The kind of problem for programs."`
-	Errors []fault.Field `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
+	Type   string         `json:"type" doc:"Identifies the kind of problem." example:"urn:throughline:problem:invalid"`
+	Title  string         `json:"title" doc:"The kind of problem in words." example:"The input is not valid"`
+	Status int            `json:"status" doc:"The HTTP status." example:"422"`
+	Detail string         `json:"detail" doc:"What is wrong in this request." example:"messages[3].role is required"`
+	Code   problemCode    `json:"code" doc:"The kind of problem for programs."`
+	Errors fault.Problems `json:"errors,omitempty" doc:"What is wrong with which part of the input."`
 	// RequestID is empty where a gateway refuses a request.
 	RequestID string `json:"requestId,omitempty" doc:"The request's id, which its log lines have."`
 
@@ -136,7 +136,7 @@ func problemOf(err error) *problem {
 	}
 	p := newProblem(f.Code)
 	for _, field := range f.Fields {
-		p.Errors = append(p.Errors, fault.Field{Field: clip(field.Field), Message: clip(field.Message)})
+		p.Errors.Add(clip(field.Field), clip(field.Message))
 	}
 	switch {
 	case p.Status == http.StatusInternalServerError:
@@ -225,14 +225,6 @@ func problemOfStatus(status int) *problem {
 	p := newProblem(fault.Invalid)
 	p.Status = status
 	return p
-}
-
-// invalidFields returns an Invalid error that reports all the fields, or nil if there are none.
-func invalidFields(fields ...[]fault.Field) error {
-	if all := slices.Concat(fields...); len(all) > 0 {
-		return fault.InvalidFields(all...)
-	}
-	return nil
 }
 
 // clip shortens text that echoes the input.

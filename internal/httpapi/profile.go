@@ -48,18 +48,18 @@ func (remark) Schema(huma.Registry) *huma.Schema { return textSchema(4000) }
 type userSummaryInput userSummaryDoc
 
 func (d userSummaryInput) complete(*server, *longterm.UserSummary) error {
-	return invalidFields(
-		checkRemarks("patterns", d.Patterns), checkRemarks("wins", d.Wins), checkRemarks("struggles", d.Struggles))
+	var wrong fault.Problems
+	checkRemarks(&wrong, "patterns", d.Patterns)
+	checkRemarks(&wrong, "wins", d.Wins)
+	checkRemarks(&wrong, "struggles", d.Struggles)
+	return wrong.Err()
 }
 
 // checkRemarks reports a list whose remarks are too long together.
-func checkRemarks(field string, remarks []remark) []fault.Field {
+func checkRemarks(wrong *fault.Problems, field string, remarks []remark) {
 	size := len(strings.Join(toStrings(remarks), ""))
-	if size <= maxRemarksBytes {
-		return nil
-	}
-	message := fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size)
-	return []fault.Field{{Field: field, Message: message}}
+	wrong.If(size > maxRemarksBytes, field,
+		fmt.Sprintf("must have at most %d bytes of UTF-8 together, and has %d", maxRemarksBytes, size))
 }
 
 type preferencesDoc struct {

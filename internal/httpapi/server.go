@@ -258,17 +258,11 @@ func checkQuery(raw string) error {
 	if err != nil {
 		return fault.New(fault.Invalid, "the query is malformed")
 	}
-	var wrong []fault.Field
+	var wrong fault.Problems
 	for name, values := range query {
-		if len(values) > 1 {
-			wrong = append(wrong, fault.Field{Field: name, Message: "is given more than once"})
-		}
-		if values[0] == "" && name != "cursor" {
-			wrong = append(wrong, fault.Field{Field: name, Message: "is empty"})
-		}
-		if strings.ToValidUTF8(values[0], "") != values[0] {
-			wrong = append(wrong, fault.Field{Field: name, Message: "is not UTF-8"})
-		}
+		wrong.If(len(values) > 1, name, "is given more than once")
+		wrong.If(values[0] == "" && name != "cursor", name, "is empty")
+		wrong.If(!utf8.ValidString(values[0]), name, "is not UTF-8")
 	}
-	return invalidFields(wrong)
+	return wrong.Err()
 }

@@ -100,10 +100,10 @@ func (t *timestamp) Resolve(_ huma.Context, at *huma.PathBuffer) []error {
 	return []error{&huma.ErrorDetail{Location: at.String(), Message: "must be " + timeRule}}
 }
 
-// checkSpan reports a span that ends before it begins. A zero time is open.
-func checkSpan(from, to time.Time) []fault.Field {
+// checkSpan refuses a span that ends before it begins. A zero time is open.
+func checkSpan(from, to time.Time) error {
 	if from.IsZero() || to.IsZero() || !to.Before(from) {
 		return nil
 	}
-	return []fault.Field{{Field: "to", Message: "lies before from"}}
+	return fault.InvalidField("to", "lies before from")
 }

@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -28,12 +29,7 @@ const maxSegments = 1_000_000
 
 // Prepare returns the request with its defaults. All wrong fields are in one Invalid error.
 func (r Request) Prepare() (Request, error) {
-	var wrong []fault.Field
-	refuse := func(ok bool, field, message string) {
-		if !ok {
-			wrong = append(wrong, fault.Field{Field: field, Message: message})
-		}
-	}
+	var wrong fault.Problems
 	isRun, hasTo := false, false
 	switch r.Action {
 	case string(Rollback):
@@ -44,30 +40,22 @@ func (r Request) Prepare() (Request, error) {
 		hasTo = true
 	case "status", "preflight":
 	default:
-		refuse(false, "action", "must be preflight, status, advance, backfill, verify, index, rollback or cleanup")
+		wrong.Add("action", "must be preflight, status, advance, backfill, verify, index, rollback or cleanup")
 	}
-	if r.Percent == 0 {
-		r.Percent = 100
-	}
-	if r.TotalSegments == 0 {
-		r.TotalSegments = 1
-	}
-	refuse(r.Percent >= 1 && r.Percent <= 100, "percent", "must be 1 to 100")
-	refuse(r.TotalSegments >= 1 && r.TotalSegments <= maxSegments, "totalSegments", "must be 1 to 1000000")
-	refuse(r.Segment >= 0 && r.Segment < r.TotalSegments, "segment", "must be 0 to totalSegments - 1")
-	refuse(r.RateLimit >= 0 && !math.IsInf(r.RateLimit, 0), "rateLimit", "must be messages a second, or left out")
-	refuse(!r.DryRun || r.Action == string(Backfill), "dryRun", "works with backfill only")
-	refuse(r.Checkpoint == "" || isRun, "checkpoint", "works with backfill, verify, index, rollback and cleanup only")
-	refuse(r.To == "" || hasTo, "to", "works with advance and rollback only")
-	refuse(r.To != "" || r.Action != string(Rollback), "to", "must name the stage to go back to")
+	r.Percent, r.TotalSegments = cmp.Or(r.Percent, 100), cmp.Or(r.TotalSegments, 1)
+	wrong.If(r.Percent < 1 || r.Percent > 100, "percent", "must be 1 to 100")
+	wrong.If(r.TotalSegments < 1 || r.TotalSegments > maxSegments, "totalSegments", "must be 1 to 1000000")
+	wrong.If(r.Segment < 0 || r.Segment >= r.TotalSegments, "segment", "must be 0 to totalSegments - 1")
+	wrong.If(!(r.RateLimit >= 0) || math.IsInf(r.RateLimit, 0), "rateLimit", "must be messages a second, or left out")
+	wrong.If(r.DryRun && r.Action != string(Backfill), "dryRun", "works with backfill only")
+	wrong.If(r.Checkpoint != "" && !isRun, "checkpoint", "works with backfill, verify, index, rollback and cleanup only")
+	wrong.If(r.To != "" && !hasTo, "to", "works with advance and rollback only")
+	wrong.If(r.To == "" && r.Action == string(Rollback), "to", "must name the stage to go back to")
 	if len(wrong) == 0 && r.To != "" {
 		_, err := ParseStage(r.To)
 		return r, err
 	}
-	if len(wrong) > 0 {
-		return r, fault.InvalidFields(wrong...)
-	}
-	return r, nil
+	return r, wrong.Err()
 }
 
 func (r Request) segment() Segment { return Segment{r.Segment, r.TotalSegments} }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
@@ -15,12 +14,12 @@ import (
 // DefaultAgent returns the id of the agent of requests that name none.
 func DefaultAgent() string { return registry.Live().Agents[0].ID }
 
-func agentNames() string {
+func agentRule() string {
 	var names []string
 	for _, a := range registry.Live().Agents {
 		names = append(names, a.ID)
 	}
-	return strings.Join(names, ", ")
+	return oneOf(names)
 }
 
 // isHeard returns the filter of the messages that an agent sees, nil if it sees all (working-context-builder,

@@ -3,7 +3,6 @@ package prompt
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/choose"
@@ -174,12 +173,12 @@ func HasStablePrefix(recipe string) bool {
 	return r.StablePrefix
 }
 
-func recipeNames() string {
+func recipeRule() string {
 	names := make([]string, len(Recipes))
 	for i, r := range Recipes {
 		names[i] = r.Name
 	}
-	return strings.Join(names, ", ")
+	return oneOf(names)
 }
 
 // slot returns the place of a block, if the recipe has it.

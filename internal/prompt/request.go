@@ -161,79 +161,53 @@ type checkedRequest struct {
 // check validates a request and reports all wrong fields together.
 func check(r Request) (checkedRequest, error) {
 	o := checkedRequest{Request: r}
-	var wrong []fault.Field
-	refuse := func(field, format string, args ...any) {
-		wrong = append(wrong, fault.Field{Field: field, Message: fmt.Sprintf(format, args...)})
-	}
+	var wrong fault.Problems
 	var ok bool
-	if o.agent, ok = registry.Live().Agent(r.AgentID); !ok {
-		refuse("agentId", "must be one of %s", agentNames())
-	}
+	o.agent, ok = registry.Live().Agent(r.AgentID)
+	wrong.If(!ok, "agentId", agentRule())
 	var err error
-	if o.appContext, err = conversation.AppContextOf(r.Context); err != nil {
-		refuse("context", "must be one of %s", strings.Join(conversation.Contexts(), ", "))
-	}
-	if o.recipe, ok = findRecipe(cmp.Or(r.Recipe, o.appContext.Recipe)); !ok {
-		refuse("recipe", "must be one of %s", recipeNames())
-	}
-	if !conversation.ValidID(r.SessionID) {
-		refuse("sessionId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
-	}
-	if r.CoachID != "" && !conversation.ValidID(r.CoachID) {
-		refuse("coachId", "must be 1 to 128 of A-Z a-z 0-9 _ . : -")
-	}
-	if n := len(r.Message); n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message) {
-		refuse("message", "must be 1 byte to 256 KiB of UTF-8")
-	}
-	if !utf8.ValidString(r.SystemRole) {
-		refuse("systemRole", "must be UTF-8")
-	}
+	o.appContext, err = conversation.AppContextOf(r.Context)
+	wrong.If(err != nil, "context", oneOf(conversation.Contexts()))
+	o.recipe, ok = findRecipe(cmp.Or(r.Recipe, o.appContext.Recipe))
+	wrong.If(!ok, "recipe", recipeRule())
+	wrong.If(!conversation.ValidID(r.SessionID), "sessionId", idRule)
+	wrong.If(r.CoachID != "" && !conversation.ValidID(r.CoachID), "coachId", idRule)
+	n := len(r.Message)
+	wrong.If(n < 1 || n > conversation.MaxContentBytes || !utf8.ValidString(r.Message),
+		"message", "must be 1 byte to 256 KiB of UTF-8")
+	wrong.If(!utf8.ValidString(r.SystemRole), "systemRole", "must be UTF-8")
 	if r.Timezone != "" {
-		if o.zone, err = calendar.Zone(r.Timezone); err != nil {
-			refuse("timezone", "must be an IANA time zone such as Europe/Berlin")
-		}
+		o.zone, err = calendar.Zone(r.Timezone)
+		wrong.If(err != nil, "timezone", "must be an IANA time zone such as Europe/Berlin")
 	}
-	checkFormat(r.Format, refuse)
-	checkScoping(r.Scoping, refuse)
+	wrong.If(r.Format != "" && !slices.Contains(provider.Formats(), r.Format), "format", oneOf(provider.Formats()))
+	if r.Scoping != nil {
+		r.Scoping.check(&wrong)
+	}
 	o.budget = o.recipe.Budget
 	if r.Budget != nil {
 		o.budget.Tokens = r.Budget.Tokens
 		o.recipe.MessageExcluded = false
-		if r.Budget.Tokens < MinBudget {
-			refuse("budget.tokens", "must be at least %d", MinBudget)
-		}
+		wrong.If(r.Budget.Tokens < MinBudget, "budget.tokens", fmt.Sprintf("must be at least %d", MinBudget))
 	}
-	if len(wrong) > 0 {
-		return checkedRequest{}, fault.InvalidFields(wrong...)
-	}
-	return o, nil
+	return o, wrong.Err()
 }
 
-// checkFormat refuses an unknown format.
-func checkFormat(format string, refuse func(field, format string, args ...any)) {
-	if format != "" && !slices.Contains(provider.Formats(), format) {
-		refuse("format", "must be one of %s", strings.Join(provider.Formats(), ", "))
-	}
-}
+const idRule = "must be 1 to 128 of A-Z a-z 0-9 _ . : -"
 
-// checkScoping refuses unknown strategies and agents, and a number of messages out of bounds.
-func checkScoping(s *Scoping, refuse func(field, format string, args ...any)) {
-	if s == nil {
-		return
-	}
-	if _, ok := scoping.Find(s.Strategy); !ok {
-		refuse("scoping.strategy", "must be one of %s", strings.Join(Strategies(), ", "))
-	}
-	if n := s.MaxMessages; n != nil && (*n < 1 || *n > MaxScopedMessages) {
-		refuse("scoping.maxMessages", "must be from 1 to %d", MaxScopedMessages)
-	}
-	if s.AgentIDs != nil && len(s.AgentIDs) == 0 {
-		refuse("scoping.agentIds", "must name at least one agent")
-	}
+func oneOf(names []string) string { return "must be one of " + strings.Join(names, ", ") }
+
+// check refuses unknown strategies and agents, and a number of messages out of bounds.
+func (s *Scoping) check(wrong *fault.Problems) {
+	_, ok := scoping.Find(s.Strategy)
+	wrong.If(!ok, "scoping.strategy", oneOf(Strategies()))
+	n := s.MaxMessages
+	wrong.If(n != nil && (*n < 1 || *n > MaxScopedMessages),
+		"scoping.maxMessages", fmt.Sprintf("must be from 1 to %d", MaxScopedMessages))
+	wrong.If(s.AgentIDs != nil && len(s.AgentIDs) == 0, "scoping.agentIds", "must name at least one agent")
 	for i, id := range s.AgentIDs {
-		if _, ok := registry.Live().Agent(id); !ok || id == "" {
-			refuse(fmt.Sprintf("scoping.agentIds[%d]", i), "must be one of %s", agentNames())
-		}
+		_, ok := registry.Live().Agent(id)
+		wrong.If(!ok || id == "", fmt.Sprintf("scoping.agentIds[%d]", i), agentRule())
 	}
 }
 
@@ -259,20 +233,12 @@ func roomiest(name string) (Recipe, bool) {
 // CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or
 // agent, or a message that alone has more tokens than the recipe's budget. Its error is Invalid, with the fields.
 func CheckTurn(recipe, agent string, messageTokens int) error {
-	var wrong []fault.Field
+	var wrong fault.Problems
 	r, ok := roomiest(recipe)
-	if !ok {
-		wrong = append(wrong, fault.Field{Field: "recipe", Message: "must be one of " + recipeNames()})
-	}
-	if _, ok := registry.Live().Agent(agent); !ok {
-		wrong = append(wrong, fault.Field{Field: "agentId", Message: "must be one of " + agentNames()})
-	}
-	if ok && !r.MessageExcluded && messageTokens > r.Budget.Tokens {
-		wrong = append(wrong, fault.Field{Field: "message", Message: fmt.Sprintf(
-			"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.Tokens, messageTokens)})
-	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	return nil
+	wrong.If(!ok, "recipe", recipeRule())
+	_, known := registry.Live().Agent(agent)
+	wrong.If(!known, "agentId", agentRule())
+	wrong.If(ok && !r.MessageExcluded && messageTokens > r.Budget.Tokens, "message", fmt.Sprintf(
+		"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.Tokens, messageTokens))
+	return wrong.Err()
 }

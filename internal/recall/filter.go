@@ -30,7 +30,7 @@ var comparisons = map[string]vector.Op{
 
 // parseFieldFilter parses the filter of a context query. A value is a string, a number or a boolean that the field
 // equals, a list of strings of which it equals one, or an object of comparisons such as {"$gte": 0.8}.
-func parseFieldFilter(filter map[string]any) (fieldFilter, []fault.Field) {
+func parseFieldFilter(filter map[string]any) (fieldFilter, fault.Problems) {
 	parsed := fieldFilter{}
 	filter, wrong := conversation.PrepareDocument("filter", filter, maxFilterBytes)
 	for _, name := range slices.Sorted(maps.Keys(filter)) {
@@ -38,9 +38,7 @@ func parseFieldFilter(filter map[string]any) (fieldFilter, []fault.Field) {
 		if !fieldName().MatchString(name) {
 			problem = nameProblem
 		}
-		if problem != "" {
-			wrong = append(wrong, fault.Field{Field: "filter." + name, Message: problem})
-		}
+		wrong.If(problem != "", "filter."+name, problem)
 		parsed[name] = conditions
 	}
 	return parsed, wrong

@@ -142,35 +142,27 @@ func (v visibility) timeRange() conversation.Range {
 // search converts the query to a search of messages, or returns an Invalid error.
 func (q MessageQuery) search() (Search, error) {
 	limit := DefaultMessages
-	var wrong []fault.Field
-	if strings.TrimSpace(q.Query) == "" {
-		wrong = append(wrong, fault.Field{Field: "query", Message: "must be a text to search for"})
-	}
+	var wrong fault.Problems
+	wrong.If(strings.TrimSpace(q.Query) == "", "query", "must be a text to search for")
 	if q.Tokens != nil {
 		limit = MaxMessages
-		wrong = append(wrong, outside("tokens", *q.Tokens, maxTokens)...)
+		checkBound(&wrong, "tokens", *q.Tokens, maxTokens)
 	}
 	if q.Limit != nil {
 		limit = *q.Limit
-		wrong = append(wrong, outside("limit", limit, MaxMessages)...)
+		checkBound(&wrong, "limit", limit, MaxMessages)
 	}
 	for i, c := range q.Contexts {
 		if _, err := conversation.AppContextOf(c); err != nil {
-			message := fault.From(err).Fields[0].Message
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("contexts[%d]", i), Message: message})
+			wrong.Add(fmt.Sprintf("contexts[%d]", i), fault.From(err).Fields[0].Message)
 		}
 	}
-	if !q.To.IsZero() && q.To.Before(q.From) {
-		wrong = append(wrong, fault.Field{Field: "to", Message: "must not lie before from"})
-	}
-	wrong = append(wrong, badID("sessionId", q.SessionID)...)
-	wrong = append(wrong, badID("excludeSessionId", q.ExcludeSessionID)...)
-	if len(wrong) > 0 {
-		return Search{}, fault.InvalidFields(wrong...)
-	}
+	wrong.If(!q.To.IsZero() && q.To.Before(q.From), "to", "must not lie before from")
+	checkID(&wrong, "sessionId", q.SessionID)
+	checkID(&wrong, "excludeSessionId", q.ExcludeSessionID)
 	return Search{
 		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit,
 		Ranked: true, SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID,
 		Contexts: q.Contexts, From: q.From, To: q.To,
-	}, nil
+	}, wrong.Err()
 }

@@ -21,8 +21,9 @@ type RecentQuery struct {
 // Recent returns the newest summaries of the user's sessions that the user shares with all contexts, newest first. Its
 // errors are Invalid, with the fields, and those of the store.
 func (s *Service) Recent(ctx context.Context, user conversation.UserID, q RecentQuery) (Summaries, error) {
-	if wrong := outside("limit", q.Limit, MaxSummaries); len(wrong) > 0 {
-		return Summaries{}, fault.InvalidFields(wrong...)
+	var wrong fault.Problems
+	if checkBound(&wrong, "limit", q.Limit, MaxSummaries); len(wrong) > 0 {
+		return Summaries{}, wrong.Err()
 	}
 	search := Search{
 		Contexts: q.Contexts, Limit: q.Limit, From: s.Now().Add(-cmp.Or(q.Within, DefaultWithin)), HalfLife: summaryHalfLife,

@@ -280,25 +280,21 @@ func (q ContextQuery) search(now time.Time) (Search, error) {
 	types, wrong := q.recordTypes()
 	if q.Within != "" {
 		var ok bool
-		if within, ok = parseSpan(q.Within); !ok {
-			wrong = append(wrong, fault.Field{Field: "within", Message: "must be " + SpanRule})
-		}
+		within, ok = parseSpan(q.Within)
+		wrong.If(!ok, "within", "must be "+SpanRule)
 	}
 	if q.Limit != nil {
 		limit = *q.Limit
-		wrong = append(wrong, outside("limit", limit, MaxSummaries)...)
+		checkBound(&wrong, "limit", limit, MaxSummaries)
 	}
-	wrong = append(wrong, badID("coachId", q.CoachID)...)
-	wrong = append(wrong, badID("sessionId", q.SessionID)...)
+	checkID(&wrong, "coachId", q.CoachID)
+	checkID(&wrong, "sessionId", q.SessionID)
 	fields, w := parseFieldFilter(q.Filter)
-	if wrong = append(wrong, w...); len(wrong) > 0 {
-		return Search{}, fault.InvalidFields(wrong...)
-	}
 	return Search{
 		fields: fields,
 		Text:   strings.TrimSpace(q.Query), RecordTypes: types, Limit: limit, Context: q.Context, CoachID: q.CoachID,
 		SessionID: q.SessionID, ExcludeSessionID: q.SessionID, From: now.Add(-within), HalfLife: summaryHalfLife,
-	}, nil
+	}, append(wrong, w...).Err()
 }
 
 // SpanPattern matches the spans of time that a query may name, SpanRule says it in words. A time.Duration holds each.
@@ -322,7 +318,7 @@ func parseSpan(text string) (time.Duration, bool) {
 }
 
 // recordTypes are those of the query, or else those that the context reads.
-func (q ContextQuery) recordTypes() (types []string, wrong []fault.Field) {
+func (q ContextQuery) recordTypes() (types []string, wrong fault.Problems) {
 	appContext, err := conversation.AppContextOf(q.Context)
 	if err != nil {
 		wrong = fault.From(err).Fields
@@ -341,16 +337,11 @@ func (q ContextQuery) recordTypes() (types []string, wrong []fault.Field) {
 	return types, wrong
 }
 
-func badID(field, id string) []fault.Field {
-	if id == "" || conversation.ValidID(id) {
-		return nil
-	}
-	return []fault.Field{{Field: field, Message: "must be 1 to 128 of A-Z, a-z, 0-9, '_', '.', ':' and '-'"}}
+func checkID(wrong *fault.Problems, field, id string) {
+	isWrong := id != "" && !conversation.ValidID(id)
+	wrong.If(isWrong, field, "must be 1 to 128 of A-Z, a-z, 0-9, '_', '.', ':' and '-'")
 }
 
-func outside(field string, value, limit int) []fault.Field {
-	if value >= 1 && value <= limit {
-		return nil
-	}
-	return []fault.Field{{Field: field, Message: fmt.Sprintf("must be 1 to %d", limit)}}
+func checkBound(wrong *fault.Problems, field string, value, limit int) {
+	wrong.If(value < 1 || value > limit, field, fmt.Sprintf("must be 1 to %d", limit))
 }

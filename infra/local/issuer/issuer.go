@@ -162,9 +162,8 @@ func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	}
 	if in.Server {
 		if in.UserID != "" {
-			httpapi.WriteProblem(w, fault.InvalidFields(fault.Field{
-				Field: "userId", Message: "is not for a server's token: each request names its user in " + httpapi.UserHeader,
-			}))
+			httpapi.WriteProblem(w, fault.InvalidField("userId",
+				"is not for a server's token: each request names its user in "+httpapi.UserHeader))
 			return
 		}
 		in.UserID = serverSubject
@@ -202,23 +201,17 @@ func (i *Issuer) answer(w http.ResponseWriter, alone bool, c Claims) {
 }
 
 func validate(c Claims) error {
-	var wrong []fault.Field
+	var wrong fault.Problems
 	notPrintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	if n := utf8.RuneCountInString(c.UserID); n < 1 || n > maxUserIDRunes || strings.ContainsFunc(c.UserID, notPrintable) {
-		wrong = append(wrong, fault.Field{Field: "userId", Message: "must be 1 to 128 printable characters"})
-	}
+	n := utf8.RuneCountInString(c.UserID)
+	wrong.If(n < 1 || n > maxUserIDRunes || strings.ContainsFunc(c.UserID, notPrintable),
+		"userId", "must be 1 to 128 printable characters")
 	for n, scope := range c.Scopes {
-		if scope == "" || strings.ContainsAny(scope, " \t\r\n") {
-			wrong = append(wrong, fault.Field{Field: fmt.Sprintf("scopes[%d]", n), Message: "must be one word"})
-		}
+		wrong.If(scope == "" || strings.ContainsAny(scope, " \t\r\n"), fmt.Sprintf("scopes[%d]", n), "must be one word")
 	}
-	if !slices.Contains([]string{"", inAudience, inClientID}, c.AudienceClaim) {
-		wrong = append(wrong, fault.Field{Field: "audience", Message: `must be "aud" or "client_id"`})
-	}
-	if len(wrong) > 0 {
-		return fault.InvalidFields(wrong...)
-	}
-	return nil
+	wrong.If(!slices.Contains([]string{"", inAudience, inClientID}, c.AudienceClaim),
+		"audience", `must be "aud" or "client_id"`)
+	return wrong.Err()
 }
 
 // loadKey reads the key file. If there is none, it makes a key and writes the file. An empty path has no file.
