@@ -23,7 +23,7 @@ func appKey(version string) table.Key { return table.NewKey(appPK, "registry#"+v
 
 // Put stores a file under its version. To store it again changes nothing.
 func (s *AppStore) Put(ctx context.Context, version, file string) error {
-	u := table.Set(attrAppFile, table.StringAttr(file))
+	u := table.Set(attrAppFile, file)
 	_, err := s.db.UpdateItem(ctx, appKey(version), u, table.Lacks(attrAppFile))
 	if _, stored := table.ConditionFailed(err); stored {
 		err = nil

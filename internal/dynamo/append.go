@@ -249,7 +249,7 @@ func (db *DB) askForSummary(u table.Update, before, after conversation.Session) 
 	}
 	times := func(s conversation.Session) int { return (s.LastSeq - s.Summarized.Seq) / db.summaryEvery }
 	if times(after) > times(before) {
-		return u.Set(table.AttrSummaryAskedAt, table.TimeAttr(db.Now()))
+		return u.Set(table.AttrSummaryAskedAt, db.Now())
 	}
 	return u.Remove(table.AttrSummaryAskedAt)
 }

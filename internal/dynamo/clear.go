@@ -58,7 +58,7 @@ func clearing(user conversation.UserID, s conversation.Session) table.Update {
 	own := func(name string) string { return name }
 	var none conversation.Watermark
 	return removeSessionSummary(table.SetCounters(user, s).RemoveDue(), own).
-		Set(table.AttrSessionCreatedAt, table.IntAttr(s.CreatedAt.UnixMilli())).
+		Set(table.AttrSessionCreatedAt, s.CreatedAt.UnixMilli()).
 		SetWatermark(table.AttrSummarizedSeq, table.AttrSummarizedAt, none).
 		SetWatermark(table.AttrIndexedSeq, table.AttrIndexedAt, none).
 		SetWatermark(table.AttrExtractedSeq, table.AttrExtractedAt, none).

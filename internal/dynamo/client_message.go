@@ -22,10 +22,10 @@ func (a *appender) addClientIDs(t *table.Transaction, k table.Key, done conversa
 		}
 		sk, _ := table.ParseMessageID(a.user, m.ID)
 		it := k.Beside(table.ClientSK(k.SK, done.Session, m.ClientMessageID)).Attributes()
-		it[table.AttrMessageSK] = table.StringAttr(sk)
-		it[table.AttrGeneration] = table.IntAttr(done.Session.Generation)
+		it.Set(table.AttrMessageSK, sk)
+		it.Set(table.AttrGeneration, done.Session.Generation)
 		places[i] = t.Put(it, table.NotExists().
-			Or(table.IsBelow(table.AttrGeneration, table.IntAttr(done.Session.Generation))))
+			Or(table.IsBelow(table.AttrGeneration, done.Session.Generation)))
 	}
 	return places
 }

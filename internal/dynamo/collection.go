@@ -214,7 +214,7 @@ func (s *CollectionStore[T]) deleteStored(ctx context.Context, op string, user c
 
 // isVersion is the condition that nobody has written a record since it was read.
 func isVersion(version int64) table.Condition {
-	return table.Is(table.AttrVersion, table.IntAttr(version))
+	return table.Is(table.AttrVersion, version)
 }
 
 // List returns one page of live and past records, newest first.

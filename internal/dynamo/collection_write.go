@@ -101,14 +101,14 @@ func (s *CollectionStore[T]) newWrite(ctx context.Context, user conversation.Use
 		}
 		w.tx.Delete(r.key, isVersion(r.version))
 		it := s.encode(user, r.value, false, r.version+1, change.generation)
-		it[table.AttrMoved] = table.BoolAttr(true)
+		it.Set(table.AttrMoved, true)
 		w.tx.Replace(it)
 	}
 	w.generationPlace = w.tx.Check(table.GenerationKey(user), table.IsGeneration(change.generation))
 	if change.idem.Set() {
 		record := newIdempotencyRecord(user, change.idem, change.generation, s.db.Now())
-		record[table.AttrCreatedAt] = table.TimeAttr(change.at)
-		record[table.AttrRecordID] = table.StringAttr(*s.kind.ID(&change.to))
+		record.Set(table.AttrCreatedAt, change.at)
+		record.Set(table.AttrRecordID, *s.kind.ID(&change.to))
 		w.idemPlace = w.tx.Put(record, isFreeKey(change.generation, s.db.Now()))
 	}
 	return w
@@ -131,7 +131,7 @@ func (s *CollectionStore[T]) addOwn(t *table.Transaction, user conversation.User
 	}
 	next := s.encode(user, change.to, live, change.from.version+1, change.generation)
 	if change.isMove {
-		next[table.AttrMoved] = table.BoolAttr(true)
+		next.Set(table.AttrMoved, true)
 	}
 	if change.from.live == live {
 		return t.Put(next, isVersion(change.from.version))
@@ -147,10 +147,10 @@ func (s *CollectionStore[T]) encode(user conversation.UserID, v T, live bool, ve
 	}
 	k := table.UserKey(user, table.RecordSK(prefix, s.kind.Name, *s.kind.ID(&v)))
 	it := s.kind.encode(v).With(k.Attributes())
-	it[table.AttrVersion] = table.IntAttr(version)
-	it[table.AttrGeneration] = table.IntAttr(generation)
+	it.Set(table.AttrVersion, version)
+	it.Set(table.AttrGeneration, generation)
 	if s.kind.Indexed {
-		it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(s.db.DueAfterIdle()), table.IntAttr(table.DueShard(k))
+		it.SetDue(k, s.db.DueAfterIdle())
 	}
 	return it
 }

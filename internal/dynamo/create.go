@@ -67,9 +67,9 @@ func (c *creation) build(generation int64) (*table.Transaction, int) {
 		t.Err = err
 		return t, -1
 	}
-	it[table.AttrCreation] = table.StringAttr(c.token)
+	it.Set(table.AttrCreation, c.token)
 	free := table.NotExists().Or(table.Has(table.AttrPlacement).
-		And(table.IsBelow(table.AttrGeneration, table.IntAttr(generation))))
+		And(table.IsBelow(table.AttrGeneration, generation)))
 	t.Put(it, free)
 	t.DoneIf(func(r table.RecordSet) bool { return r[own].String(table.AttrCreation) == c.token }, own)
 	c.idemPlace = -1
@@ -82,8 +82,8 @@ func (c *creation) build(generation int64) (*table.Transaction, int) {
 	t.Replace(freshMark(own, c.session))
 	if c.idem.Set() {
 		record := newIdempotencyRecord(c.user, c.idem, generation, c.db.Now())
-		record[table.AttrSessionSK] = table.StringAttr(own.SK)
-		record[table.AttrCreatedAt] = table.TimeAttr(c.session.CreatedAt)
+		record.Set(table.AttrSessionSK, own.SK)
+		record.Set(table.AttrCreatedAt, c.session.CreatedAt)
 		c.idemPlace = t.Put(record, isFreeKey(generation, c.db.Now()))
 	}
 	return t, place
@@ -93,8 +93,8 @@ func (c *creation) build(generation int64) (*table.Transaction, int) {
 // index has caught up. The mark lives twice as long, for lists whose first page was read in that time.
 func freshMark(session table.Key, created conversation.Session) table.Item {
 	it := session.Beside(table.FreshSK(created.CreatedAt, session.SK)).Attributes()
-	it[table.AttrGeneration] = table.IntAttr(created.Generation)
-	it[table.TTLAttribute] = table.IntAttr(created.CreatedAt.Add(2 * freshLife).Unix())
+	it.Set(table.AttrGeneration, created.Generation)
+	it.Set(table.TTLAttribute, created.CreatedAt.Add(2*freshLife).Unix())
 	return it
 }
 
@@ -131,13 +131,13 @@ func (db *DB) encodeSession(user conversation.UserID, s conversation.Session) (t
 	if err := it.SetDocument(table.AttrAttributes, s.Attributes); err != nil {
 		return nil, k, err
 	}
-	it[table.AttrEntityType] = table.StringAttr(appContext.EntityType)
-	it[table.AttrGeneration] = table.IntAttr(s.Generation)
+	it.Set(table.AttrEntityType, appContext.EntityType)
+	it.Set(table.AttrGeneration, s.Generation)
 	if s.Adopted != nil {
 		db.adoption.Encode(it, user, s)
 		return it, k, nil
 	}
-	it[table.AttrPlacement] = table.StringAttr(table.SharedPlacement)
+	it.Set(table.AttrPlacement, table.SharedPlacement)
 	maps.Copy(it, table.SharedAttributes(user, s))
 	return it, k, nil
 }

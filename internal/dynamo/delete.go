@@ -116,7 +116,7 @@ func (s *DeletionStore) newMessageDeletion(ctx context.Context, k table.Key, tom
 	layout, dropsSummary := table.LayoutOf(before), before.Summary != nil && d.after.Summary == nil
 	u := layout.SetOwn(table.Update{}, before, d.after, table.AttrVersion, table.AttrDeletedSeqs)
 	if before.IsMigrated() {
-		u = table.SetCounters(user, d.after).Set(table.AttrDeletedSeqs, table.StringAttr(d.after.Deleted.String()))
+		u = table.SetCounters(user, d.after).Set(table.AttrDeletedSeqs, d.after.Deleted.String())
 		u = dueAfter(s.db, u, user, before, d.after, dropsSummary)
 	}
 	if path := layout.Path; before.Version > 0 { // an app's own record has none of these
@@ -173,7 +173,7 @@ func hasSameSummary(s conversation.Session) table.Condition {
 	if s.Summary == nil {
 		return expression.AttributeNotExists(covered)
 	}
-	return covered.Equal(table.Value(table.IntAttr(s.Summary.CoveredThrough)))
+	return covered.Equal(table.Value(s.Summary.CoveredThrough))
 }
 
 // endsWithout returns the first and the last message that a session has without one, nil where none is left.

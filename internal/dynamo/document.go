@@ -102,11 +102,11 @@ func (p documentPut) record(db *DB) (it table.Item, created bool) {
 	}
 	d.Vectors = max(d.Vectors, int(p.there.Int64(table.AttrVectorCount)))
 	it = encodeDocument(d).With(p.key.Attributes())
-	it[table.AttrVersion] = table.IntAttr(max(p.there.Int64(table.AttrVersion)+1, now.UnixMilli()))
-	it[table.AttrGeneration] = table.IntAttr(p.generation)
-	it[table.AttrWriteToken] = table.StringAttr(p.token)
+	it.Set(table.AttrVersion, max(p.there.Int64(table.AttrVersion)+1, now.UnixMilli()))
+	it.Set(table.AttrGeneration, p.generation)
+	it.Set(table.AttrWriteToken, p.token)
 	if d.Vectors > 0 {
-		it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(db.DueAfterIdle()), table.IntAttr(table.DueShard(p.key))
+		it.SetDue(p.key, db.DueAfterIdle())
 	}
 	return it, !isCurrent
 }
@@ -115,7 +115,7 @@ func encodeDocument(d document.Document) table.Item {
 	it := table.Encode(d)
 	it[table.AttrNamespace], it[table.AttrValue] = table.ListAttr(d.Namespace), table.StringAttr(string(d.Value))
 	if d.Index != nil {
-		it[table.AttrIndexPaths] = table.ListAttr(d.Index)
+		it.Set(table.AttrIndexPaths, d.Index)
 	}
 	return it
 }

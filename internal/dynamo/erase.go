@@ -86,7 +86,7 @@ func (s *ErasureStore) newLease(until time.Time) erasureLease {
 }
 
 func (l erasureLease) set(u table.Update) table.Update {
-	return u.Set(table.AttrLease, table.StringAttr(l.token)).Set(table.AttrLeaseUntil, table.TimeAttr(l.until))
+	return u.Set(table.AttrLease, l.token).Set(table.AttrLeaseUntil, l.until)
 }
 
 // raiseGeneration returns the transaction that begins an erasure, and the place of its condition. It also stores a mark
@@ -96,12 +96,12 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 ) (t *table.Transaction, place int) {
 	next := table.IntAttr(generation + 1)
 	begin := table.Set(table.AttrGeneration, next).SetDue(table.GenerationKey(user), lease.until).
-		Set(table.AttrErasing, table.BoolAttr(true)).
-		Set(table.AttrErasedAt, table.TimeAttr(now)).
+		Set(table.AttrErasing, true).
+		Set(table.AttrErasedAt, now).
 		Set(table.AttrCounts, &types.AttributeValueMemberM{}).
-		Set(table.AttrVectorCount, table.IntAttr(0)).
+		Set(table.AttrVectorCount, 0).
 		Remove(table.AttrFiles)
-	isIdle := table.Lacks(table.AttrErasing).Or(table.Is(table.AttrErasing, table.BoolAttr(false)))
+	isIdle := table.Lacks(table.AttrErasing).Or(table.Is(table.AttrErasing, false))
 	t = s.db.Transaction()
 	place = t.Update(table.GenerationKey(user), lease.set(begin), table.IsGeneration(generation).And(isIdle))
 	mark := table.UserKey(user, table.ErasingSK).Attributes()
@@ -117,9 +117,9 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 func (s *ErasureStore) acquireErasure(ctx context.Context, user conversation.UserID, existing table.Item,
 	lease erasureLease, u table.Update,
 ) (erasure.Progress, bool, error) {
-	isExpired := table.Is(table.AttrErasing, table.BoolAttr(true)).
-		And(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())).
-			Or(table.Is(table.AttrLease, table.StringAttr(lease.token))))
+	isExpired := table.Is(table.AttrErasing, true).
+		And(table.IsAtMost(table.AttrLeaseUntil, s.db.Now()).
+			Or(table.Is(table.AttrLease, lease.token)))
 	it, err := s.db.UpdateItem(ctx, table.GenerationKey(user), lease.set(u), isExpired)
 	if _, held := table.ConditionFailed(err); held {
 		return decodeProgress(existing), false, nil
@@ -150,11 +150,11 @@ func (s *ErasureStore) SaveErasure(ctx context.Context, user conversation.UserID
 			return err
 		}
 	}
-	u := table.Set(table.AttrErasing, table.BoolAttr(!p.Done)).
-		Set(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())).
+	u := table.Set(table.AttrErasing, !p.Done).
+		Set(table.AttrLeaseUntil, s.db.Now()).
 		Apply(table.Encode(p), table.AttrCounts, table.AttrVectorCount, table.AttrLeft)
 	if p.Done {
-		u = u.Set(table.AttrSweeps, table.IntAttr(0)).SetDue(k, due).EndClaim().EndFailures()
+		u = u.Set(table.AttrSweeps, 0).SetDue(k, due).EndClaim().EndFailures()
 	}
 	_, err := s.db.UpdateItem(ctx, k, u, table.IsGeneration(p.Generation))
 	if _, other := table.ConditionFailed(err); other {
@@ -345,7 +345,7 @@ func (e *eraser) delete(listing context.Context, k table.Key, n int, remove func
 // deleteEarlier deletes a record on condition that it is still of an earlier generation.
 func (e *eraser) deleteEarlier(ctx context.Context, k table.Key) error {
 	isEarlier := table.Lacks(table.AttrGeneration).
-		Or(table.IsBelow(table.AttrGeneration, table.IntAttr(e.generation)))
+		Or(table.IsBelow(table.AttrGeneration, e.generation))
 	if IsSessionKey(k.SK) {
 		isEarlier = isEarlier.Or(table.Lacks(table.AttrPlacement))
 	}

@@ -64,7 +64,7 @@ func traceOf(m longterm.Memory, at time.Time) table.Item {
 	it.SetBytes(table.AttrAboutWords, f.About.Bytes())
 	it.SetBytes(table.AttrNames, f.Names.Bytes())
 	if f.Rejected {
-		it[table.AttrRejected] = table.BoolAttr(true)
+		it.Set(table.AttrRejected, true)
 	}
 	it.SetStrings(table.AttrMessageIDs, m.MessageIDs)
 	return it
@@ -147,14 +147,14 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 	d := messageDeletion{tx: s.db.Transaction(), after: before.Forgetting(m.Seq), tombstone: erasure.Tombstone{
 		User: user, Generation: m.Generation, Message: &m, DeletedAt: s.db.Now(),
 	}}
-	d.tx.Update(k, table.Set(table.AttrForgotten, table.BoolAttr(true)), table.IsOf(before))
+	d.tx.Update(k, table.Set(table.AttrForgotten, true), table.IsOf(before))
 	isAsRead := table.IsUnchanged(before).And(hasSameSummary(before), isForgottenSeqs(before))
 	if before.Version == 0 || before.Forgotten.Contains(m.Seq) {
 		d.tx.Check(sessionKey, isAsRead)
 		return d, nil
 	}
 	path := table.LayoutOf(before).Path
-	u := table.Set(path(table.AttrForgottenSeqs), table.StringAttr(d.after.Forgotten.String()))
+	u := table.Set(path(table.AttrForgottenSeqs), d.after.Forgotten.String())
 	if d.after.Summary == nil && before.Summary != nil {
 		u = dueAfter(s.db, u, user, before, d.after, true).
 			SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)

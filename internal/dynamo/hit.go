@@ -87,8 +87,8 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 	u := table.Update{}.SetWatermark(table.AttrIndexedSeq, table.AttrIndexedAt, through)
 	indexed := table.Field(table.AttrIndexedSeq)
 	cond := table.IsIncarnation(session).
-		And(indexed.GreaterThanEqual(table.Value(table.IntAttr(session.Indexed.Seq))),
-			indexed.LessThan(table.Value(table.IntAttr(through.Seq))))
+		And(indexed.GreaterThanEqual(table.Value(session.Indexed.Seq)),
+			indexed.LessThan(table.Value(through.Seq)))
 	it, err := s.db.UpdateOnce(ctx, table.KeyOfSession(user, session), u, cond, func(existing table.Item) bool {
 		now, ok := s.db.DecodeSession(existing)
 		return ok && now.IsSame(session) && now.Indexed.Seq == through.Seq
@@ -112,8 +112,8 @@ func (s IndexingSource) MarkIndexed(ctx context.Context, user conversation.UserI
 func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	now, until time.Time,
 ) (conversation.Session, bool, error) {
-	free := table.Lacks(table.AttrIndexingUntil).Or(table.IsBelow(table.AttrIndexingUntil, table.TimeAttr(now)))
-	u := table.Set(table.AttrIndexingUntil, table.TimeAttr(until))
+	free := table.Lacks(table.AttrIndexingUntil).Or(table.IsBelow(table.AttrIndexingUntil, now))
+	u := table.Set(table.AttrIndexingUntil, until)
 	return s.updateClaim(ctx, user, session, u, free, func(existing table.Item) bool {
 		return existing.Time(table.AttrIndexingUntil).Equal(conversation.Milliseconds(until))
 	})
@@ -123,7 +123,7 @@ func (s IndexingSource) ClaimIndexing(ctx context.Context, user conversation.Use
 func (s IndexingSource) EndIndexing(ctx context.Context, user conversation.UserID, session conversation.Session,
 	until time.Time,
 ) (conversation.Session, error) {
-	isOwn := table.Is(table.AttrIndexingUntil, table.TimeAttr(until))
+	isOwn := table.Is(table.AttrIndexingUntil, until)
 	u := table.Remove(table.AttrIndexingUntil)
 	now, _, err := s.updateClaim(ctx, user, session, u, isOwn, func(table.Item) bool { return false })
 	return now, err

@@ -24,11 +24,11 @@ const (
 func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotency, generation int64, now time.Time,
 ) table.Item {
 	it := table.UserKey(user, table.IdempotencySK(idem)).Attributes()
-	it[table.AttrBodyHash] = table.StringAttr(idem.BodyHash)
-	it[table.AttrState] = table.StringAttr(stateDone)
-	it[table.AttrGeneration] = table.IntAttr(generation)
-	it[table.AttrCreatedAt] = table.TimeAttr(now)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
+	it.Set(table.AttrBodyHash, idem.BodyHash)
+	it.Set(table.AttrState, stateDone)
+	it.Set(table.AttrGeneration, generation)
+	it.Set(table.AttrCreatedAt, now)
+	it.Set(table.TTLAttribute, now.Add(conversation.IdempotencyLife).Unix())
 	return it
 }
 
@@ -36,8 +36,8 @@ func newIdempotencyRecord(user conversation.UserID, idem conversation.Idempotenc
 // before the user was erased.
 func isFreeKey(generation int64, now time.Time) table.Condition {
 	return table.NotExists().
-		Or(table.IsAtMost(table.TTLAttribute, table.IntAttr(now.Unix())),
-			table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
+		Or(table.IsAtMost(table.TTLAttribute, now.Unix()),
+			table.IsBelow(table.AttrGeneration, generation))
 }
 
 // readIdempotencyRecord reads the record of an append to a session that is gone, because a repeat is answered even
@@ -74,7 +74,7 @@ func recordAppend(it table.Item, sessionKey table.Key, a conversation.Appended) 
 	if duplicates > 0 {
 		it.SetStrings(table.AttrMessageSeqs, seqs)
 	}
-	it[table.AttrSessionSK] = table.StringAttr(sessionKey.SK)
+	it.Set(table.AttrSessionSK, sessionKey.SK)
 	it.SetStrings(table.AttrMessageSKs, keys)
 	maps.Copy(it, table.Encode(a.Session).Only(
 		table.AttrSessionCreatedAt, table.AttrCoachID, table.AttrMode, table.AttrStatus, table.AttrMessageCount,

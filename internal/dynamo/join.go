@@ -24,17 +24,17 @@ func markKey(user conversation.UserID, sessionSK string) table.Key {
 func newMark(user conversation.UserID, turn conversation.Turn, sessionSK string, generation int64, now time.Time,
 ) table.Item {
 	it := markKey(user, sessionSK).Attributes()
-	it[table.AttrTurnSK] = table.StringAttr(table.IdempotencySK(turn.Idempotency))
-	it[table.AttrLease] = table.StringAttr(turn.Lease)
-	it[table.AttrGeneration] = table.IntAttr(generation)
-	it[table.TTLAttribute] = table.IntAttr(now.Add(conversation.IdempotencyLife).Unix())
+	it.Set(table.AttrTurnSK, table.IdempotencySK(turn.Idempotency))
+	it.Set(table.AttrLease, turn.Lease)
+	it.Set(table.AttrGeneration, generation)
+	it.Set(table.TTLAttribute, now.Add(conversation.IdempotencyLife).Unix())
 	return it
 }
 
 // markOf returns the key of a turn's mark, and the condition that the mark is of this turn and this holder of it.
 func markOf(user conversation.UserID, turn conversation.Turn) (table.Key, table.Condition) {
 	sk, _ := table.SessionSK(turn.Session.Context, turn.Session.ID)
-	return markKey(user, sk), table.Is(table.AttrLease, table.StringAttr(turn.Lease))
+	return markKey(user, sk), table.Is(table.AttrLease, turn.Lease)
 }
 
 // unmarking deletes a turn's mark beside an append. The mark of a turn that began later stays.
@@ -66,7 +66,7 @@ func (s *TurnStore) SaveProgress(ctx context.Context, user conversation.UserID, 
 	p conversation.Progress,
 ) error {
 	k, isOwn := markOf(user, turn)
-	u := table.Set(table.AttrText, table.StringAttr(p.Text)).Set(table.AttrPromptID, table.StringAttr(p.PromptID))
+	u := table.Set(table.AttrText, p.Text).Set(table.AttrPromptID, p.PromptID)
 	return s.db.UpdateWhere(ctx, "save progress", k, u, isOwn)
 }
 
@@ -126,7 +126,7 @@ func (s *TurnStore) JoinTurn(ctx context.Context, user conversation.UserID, sess
 // AskForProgress asks the holder of a turn to go on storing its text.
 func (s *TurnStore) AskForProgress(ctx context.Context, user conversation.UserID, j conversation.Joined) error {
 	k, isOwn := markOf(user, conversation.Turn{Session: j.Session, Lease: j.Lease})
-	u := table.Set(table.AttrJoinedUntil, table.TimeAttr(s.db.Now().Add(joinedFor)))
+	u := table.Set(table.AttrJoinedUntil, s.db.Now().Add(joinedFor))
 	return s.db.UpdateWhere(ctx, "join turn", k, u, isOwn)
 }
 

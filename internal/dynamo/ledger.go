@@ -35,9 +35,9 @@ func CreateLedgerInput(name string) *dynamodb.CreateTableInput {
 
 // RecordErased stores an entry, unless the ledger has one of a later erasure of the user.
 func (s *LedgerStore) RecordErased(ctx context.Context, e erasure.Erased) error {
-	u := table.Set(table.TTLAttribute, table.IntAttr(e.At.Add(erasure.LedgerTime).Unix())).
+	u := table.Set(table.TTLAttribute, e.At.Add(erasure.LedgerTime).Unix()).
 		Apply(table.Encode(e), table.NamesOf[erasure.Erased]()...)
-	isNewest := table.NotExists().Or(table.IsAtMost(table.AttrGeneration, table.IntAttr(e.Generation)))
+	isNewest := table.NotExists().Or(table.IsAtMost(table.AttrGeneration, e.Generation))
 	return s.db.UpdateWhere(ctx, "record erasure", table.UserKey(e.User, table.LedgerSK(e)), u, isNewest)
 }
 

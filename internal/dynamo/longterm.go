@@ -82,7 +82,7 @@ func (db *DB) putCurrent(ctx context.Context, op string, user conversation.UserI
 	ctx, cancel := context.WithTimeout(ctx, table.OperationTimeout)
 	defer cancel()
 	_, err := db.commitAtGeneration(ctx, op, user, db.Backoff(), func(generation int64) (*table.Transaction, int) {
-		it[table.AttrGeneration] = table.IntAttr(generation)
+		it.Set(table.AttrGeneration, generation)
 		t := db.Transaction()
 		t.Replace(it)
 		return t, t.Check(table.GenerationKey(user), table.IsGeneration(generation))

@@ -186,8 +186,8 @@ func (r *rangeReader) readIndex(ctx context.Context) error {
 }
 
 func (r *rangeReader) keyCondition() expression.KeyConditionBuilder {
-	cond := expression.Key(table.AttrSourceID).Equal(table.Value(table.StringAttr(r.source)))
-	at := table.Value(table.TimeAttr(r.after.at))
+	cond := expression.Key(table.AttrSourceID).Equal(table.Value(r.source))
+	at := table.Value(r.after.at)
 	switch {
 	case r.after.at.IsZero():
 		return cond

@@ -100,9 +100,9 @@ func (p *permit) isHeld(token string) table.Condition {
 
 // taking returns the update that takes the permit, and the condition that it is free.
 func (p *permit) taking(generation int64) (table.Update, table.Condition) {
-	u := table.Set(p.attribute(p.n), table.StringAttr(conversation.FormatTime(p.until)+"#"+p.token)).
-		Set(table.AttrGeneration, table.IntAttr(generation)).
-		Set(table.TTLAttribute, table.IntAttr(p.until.Add(permitLife).Unix()))
+	u := table.Set(p.attribute(p.n), conversation.FormatTime(p.until)+"#"+p.token).
+		Set(table.AttrGeneration, generation).
+		Set(table.TTLAttribute, p.until.Add(permitLife).Unix())
 	isFree := p.hasLapsed(p.n).Or(p.isHeld(p.token))
 	if p.before != "" {
 		isFree = isFree.Or(p.isHeld(p.before))
@@ -118,7 +118,7 @@ func (p *permit) taking(generation int64) (table.Update, table.Condition) {
 // hasLapsed is the condition that nobody has a permit.
 func (p *permit) hasLapsed(n int) table.Condition {
 	name := p.attribute(n)
-	return table.Lacks(name).Or(table.IsAtMost(name, table.TimeAttr(p.db.Now())))
+	return table.Lacks(name).Or(table.IsAtMost(name, p.db.Now()))
 }
 
 // take adds the write that takes the permit, and returns its place in the transaction, or -1.

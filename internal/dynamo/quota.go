@@ -114,7 +114,7 @@ func (q answerQuota) check(t *table.Transaction) int {
 	if q.db.dailyTokens <= 0 {
 		return -1
 	}
-	hasTokens := table.NotExists().Or(table.IsBelow(table.AttrTokens, table.IntAttr(q.limit())))
+	hasTokens := table.NotExists().Or(table.IsBelow(table.AttrTokens, q.limit()))
 	return t.Check(usageKey(q.user, q.db.Now()), hasTokens)
 }
 
@@ -147,9 +147,9 @@ func spending(db *DB, user conversation.UserID, tokens int) guard {
 // addSpent adds tokens to the user's counter.
 func (db *DB) addSpent(t *table.Transaction, user conversation.UserID, generation int64, tokens int) int {
 	now := db.Now()
-	u := table.Add(table.AttrTokens, table.IntAttr(tokens)).
-		Set(table.AttrGeneration, table.IntAttr(generation)).
-		Set(table.TTLAttribute, table.IntAttr(conversation.NextDay(now).Add(usageLife).Unix()))
+	u := table.Add(table.AttrTokens, tokens).
+		Set(table.AttrGeneration, generation).
+		Set(table.TTLAttribute, conversation.NextDay(now).Add(usageLife).Unix())
 	return t.Update(usageKey(user, now), u, table.Always())
 }
 

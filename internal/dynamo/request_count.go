@@ -26,9 +26,9 @@ const requestsLife = 10 * time.Minute
 func (s *RequestCounter) CountRequests(ctx context.Context, user conversation.UserID, minute time.Time, n int,
 ) (int, error) {
 	k := table.UserKey(user, table.RequestsPrefix+conversation.FormatTime(minute))
-	u := table.Add(table.AttrRequests, table.IntAttr(n)).
-		Set(table.AttrGeneration, table.IntAttr(s.db.cache.generation(user))).
-		Set(table.TTLAttribute, table.IntAttr(minute.Add(requestsLife).Unix()))
+	u := table.Add(table.AttrRequests, n).
+		Set(table.AttrGeneration, s.db.cache.generation(user)).
+		Set(table.TTLAttribute, minute.Add(requestsLife).Unix())
 	counted, err := s.db.UpdateAlways(ctx, k, u)
 	return int(counted.Int64(table.AttrRequests)), table.Failed("count requests", err)
 }

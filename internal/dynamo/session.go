@@ -186,7 +186,7 @@ func (s *SessionStore) edit(user conversation.UserID, before, after conversation
 		return nil, err
 	}
 	if after.IsMigrated() {
-		u = u.Set(table.AttrActiveAt, table.TimeAttr(after.ListedAt())).Remove(table.AttrOrigin)
+		u = u.Set(table.AttrActiveAt, after.ListedAt()).Remove(table.AttrOrigin)
 		u = dueAfter(s.db, u, user, before, after, false)
 	}
 	t := s.db.Transaction()
@@ -212,7 +212,7 @@ func (s *SessionStore) LeaveSession(ctx context.Context, user conversation.UserI
 			return err
 		}
 	}
-	u := dueAfter(s.db, table.Set(table.AttrLeftAt, table.TimeAttr(at)).Remove(table.AttrOrigin), user, session, session,
+	u := dueAfter(s.db, table.Set(table.AttrLeftAt, at).Remove(table.AttrOrigin), user, session, session,
 		false)
 	return s.db.updateSession(ctx, "leave session", user, session, u)
 }

@@ -56,7 +56,7 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 	q := table.Query{
 		Index: table.Recent,
 		Where: table.InPartition(user).
-			And(expression.Key(table.AttrActiveAt).GreaterThanEqual(table.Value(table.TimeAttr(from)))),
+			And(expression.Key(table.AttrActiveAt).GreaterThanEqual(table.Value(from))),
 		Descending: true, Page: page.Limit + 1, After: after,
 	}
 	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, _ string) (bool, error) {
@@ -144,7 +144,7 @@ func activityCursor(user conversation.UserID, after conversation.Position) (tabl
 		return nil, table.ErrPosition()
 	}
 	start := table.UserKey(user, sk).Attributes()
-	start[table.AttrActiveAt] = table.StringAttr(activeAt)
+	start.Set(table.AttrActiveAt, activeAt)
 	return start, nil
 }
 
@@ -350,10 +350,10 @@ func (c listCursor) query(user conversation.UserID, page int) table.Query {
 	switch {
 	case c.sk == "":
 	case c.kind == freshRow: // no row of the index in this quarter hour has been listed
-		q.Where = q.Where.And(expression.Key(table.AttrActiveAt).LessThanEqual(table.Value(table.StringAttr(c.activeAt))))
+		q.Where = q.Where.And(expression.Key(table.AttrActiveAt).LessThanEqual(table.Value(c.activeAt)))
 	default:
 		q.After = table.UserKey(user, c.sk).Attributes()
-		q.After[table.AttrActiveAt] = table.StringAttr(c.activeAt)
+		q.After.Set(table.AttrActiveAt, c.activeAt)
 	}
 	return q
 }

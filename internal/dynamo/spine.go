@@ -34,7 +34,7 @@ func addSpineDue(t *table.Transaction, user conversation.UserID, session convers
 	isUrgent bool,
 ) {
 	k := table.SpineMarkKey(user, session.CoachID)
-	u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation))
+	u := table.Set(table.AttrGeneration, session.Generation)
 	if isUrgent {
 		u = u.SetDue(k, at)
 	} else {
@@ -50,9 +50,9 @@ func clearSpine(t *table.Transaction, user conversation.UserID, session conversa
 	if session.CoachID == "" {
 		return // an app's own session may have none
 	}
-	u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation)).
-		Set(table.AttrUpdatedAt, table.TimeAttr(now)).
-		Add(table.AttrVersion, table.IntAttr(1)).
+	u := table.Set(table.AttrGeneration, session.Generation).
+		Set(table.AttrUpdatedAt, now).
+		Add(table.AttrVersion, 1).
 		Remove(table.AttrContent, table.AttrTokens, table.AttrPatterns, table.AttrWins, table.AttrStruggles,
 			table.AttrContexts, table.AttrUnshared, table.AttrCoveredTo, table.AttrModel, table.AttrPromptVersion)
 	t.Update(table.SpineKey(user, session.CoachID), u, isNotLater(session.Generation))
@@ -61,7 +61,7 @@ func clearSpine(t *table.Transaction, user conversation.UserID, session conversa
 
 // isNotLater is the condition that a record is not of a later generation.
 func isNotLater(generation int64) table.Condition {
-	return table.NotExists().Or(table.IsAtMost(table.AttrGeneration, table.IntAttr(generation)))
+	return table.NotExists().Or(table.IsAtMost(table.AttrGeneration, generation))
 }
 
 // SpineDue reads the spine of a due record, with the preferences and the user summary of its user, in one call.
@@ -94,14 +94,14 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 ) error {
 	const op = "save spine"
 	db := s.DueStore.db
-	isAsRead := isVersion(spine.Version).And(table.Is(table.AttrGeneration, table.IntAttr(generation)))
+	isAsRead := isVersion(spine.Version).And(table.Is(table.AttrGeneration, generation))
 	isFirst := spine.Version == 0
 	if isFirst {
-		isAsRead = table.NotExists().Or(table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
+		isAsRead = table.NotExists().Or(table.IsBelow(table.AttrGeneration, generation))
 	}
 	spine.Version++
 	it := table.Encode(spine).With(table.SpineKey(user, spine.CoachID).Attributes())
-	it[table.AttrGeneration] = table.IntAttr(generation)
+	it.Set(table.AttrGeneration, generation)
 	t := db.Transaction()
 	t.Put(it, isAsRead)
 	generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(generation))

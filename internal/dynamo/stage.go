@@ -27,8 +27,8 @@ func (s *DueStore) AddVisits(ctx context.Context, visits []sweep.StageVisits) er
 		case v.Succeeded && isKnown:
 			err = errors.Join(err, s.db.DeleteWhere(ctx, "end stage in vain", k, table.Exists()))
 		case !v.Succeeded:
-			u := table.Add(table.AttrFailures, table.IntAttr(int64(v.Failed))).
-				SetIfNone(table.AttrDueSince, table.TimeAttr(v.Since)).Set(table.AttrUpdatedAt, table.TimeAttr(s.db.Now()))
+			u := table.Add(table.AttrFailures, int64(v.Failed)).
+				SetIfNone(table.AttrDueSince, v.Since).Set(table.AttrUpdatedAt, s.db.Now())
 			_, failed := s.db.UpdateItem(ctx, k, u, table.Exists().Or(table.NotExists()))
 			err = errors.Join(err, table.Failed("add visits in vain", failed))
 		}
@@ -38,7 +38,7 @@ func (s *DueStore) AddVisits(ctx context.Context, visits []sweep.StageVisits) er
 
 // InVain reads the stages of the background work whose visits have had no success.
 func (s *DueStore) InVain(ctx context.Context) (all []sweep.InVain, err error) {
-	where := expression.Key(table.AttrPK).Equal(table.Value(table.StringAttr(leaseKey(0).PK))).
+	where := expression.Key(table.AttrPK).Equal(table.Value(leaseKey(0).PK)).
 		And(expression.Key(table.AttrSK).BeginsWith(stagePrefix))
 	for it, err := range s.db.Query(ctx, "read stages in vain", table.Query{Where: where}) {
 		if err != nil {

@@ -93,7 +93,7 @@ func setSessionSummary(user conversation.UserID, sum summary.Summary) table.Upda
 		CoveredThrough: sum.CoveredThrough, UpdatedAt: sum.UpdatedAt, Model: sum.Model, Fields: sum.OwnFields,
 		Digest: sum.Digest, Days: table.EncodeDays(sum.Days, sum.Text),
 	})
-	own[table.AttrCoachKey] = table.StringAttr(table.CoachKey(user, sum.CoachID))
+	own.Set(table.AttrCoachKey, table.CoachKey(user, sum.CoachID))
 	var u table.Update
 	if sum.Kind == conversation.ByModel {
 		u = watermark
@@ -116,7 +116,7 @@ func removeSessionSummary(u table.Update, path func(name string) string) table.U
 
 // isReplacedBy is summary.Summary.Replaces as a condition on the session's record.
 func isReplacedBy(sum summary.Summary) table.Condition {
-	covered, through := table.Field(table.AttrSummaryCoveredSeq), table.Value(table.IntAttr(sum.CoveredThrough))
+	covered, through := table.Field(table.AttrSummaryCoveredSeq), table.Value(sum.CoveredThrough)
 	replaced := expression.AttributeNotExists(covered).Or(covered.LessThan(through))
 	if sum.Text == "" {
 		return table.Field(table.AttrSummarizedSeq).LessThan(through)
@@ -124,18 +124,18 @@ func isReplacedBy(sum summary.Summary) table.Condition {
 	equal := covered.Equal(through)
 	sameAttributes := table.Lacks(table.AttrSummaryDigest)
 	if sum.Digest != "" {
-		sameAttributes = table.Is(table.AttrSummaryDigest, table.StringAttr(sum.Digest))
+		sameAttributes = table.Is(table.AttrSummaryDigest, sum.Digest)
 	}
 	replaced = replaced.Or(equal.And(expression.Not(sameAttributes),
-		table.Is(table.AttrVersion, table.IntAttr(sum.SessionVersion))))
+		table.Is(table.AttrVersion, sum.SessionVersion)))
 	kind := table.Field(table.AttrSummaryKind)
 	var better []table.Condition
 	if sum.Kind == conversation.ByModel {
-		better = append(better, kind.Equal(table.Value(table.StringAttr(string(conversation.Extractive)))))
+		better = append(better, kind.Equal(table.Value(conversation.Extractive)))
 	}
 	if !sum.InProgress {
-		better = append(better, table.Is(table.AttrSummaryInProgress, table.BoolAttr(true)).
-			And(kind.Equal(table.Value(table.StringAttr(string(sum.Kind))))))
+		better = append(better, table.Is(table.AttrSummaryInProgress, true).
+			And(kind.Equal(table.Value(sum.Kind))))
 	}
 	for _, b := range better {
 		replaced = replaced.Or(equal.And(sameAttributes, b))
@@ -153,7 +153,7 @@ func isSeqSet(name string, set conversation.SeqSet) table.Condition {
 	if len(set) == 0 {
 		return table.Lacks(name)
 	}
-	return table.Is(name, table.StringAttr(set.String()))
+	return table.Is(name, set.String())
 }
 
 func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.Session) (table.Item, error) {
@@ -162,7 +162,7 @@ func encodeSummary(user conversation.UserID, s summary.Summary, of conversation.
 		return nil, table.ErrInvalidKey
 	}
 	it := table.Encode(s).With(table.UserKey(user, sk).Attributes())
-	it[table.AttrSessionCreatedAt] = table.IntAttr(of.CreatedAt.UnixMilli())
+	it.Set(table.AttrSessionCreatedAt, of.CreatedAt.UnixMilli())
 	return it, it.SetDocument(table.AttrFields, s.Fields)
 }
 

@@ -24,18 +24,18 @@ func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
 func encodeTombstone(t erasure.Tombstone, due time.Time) table.Item {
 	k := table.UserKey(t.User, t.ID)
 	it := table.Encode(t).With(k.Attributes())
-	it[table.AttrDueAt], it[table.AttrDueShard] = table.TimeAttr(due), table.IntAttr(table.DueShard(k))
+	it.SetDue(k, due)
 	if m := t.Message; m != nil {
 		sk, _ := table.SessionSK(m.Context, m.SessionID)
-		it[table.AttrSessionSK] = table.StringAttr(sk)
-		it[table.AttrSeq] = table.IntAttr(m.Seq)
+		it.Set(table.AttrSessionSK, sk)
+		it.Set(table.AttrSeq, m.Seq)
 		it.SetTime(table.AttrTimestamp, m.Timestamp)
 	}
 	if s := t.Session; s != nil {
 		sk, _ := table.SessionSK(s.Context, s.ID)
-		it[table.AttrSessionSK] = table.StringAttr(sk)
-		it[table.AttrCreatedAt] = table.TimeAttr(s.CreatedAt)
-		it[table.AttrMessageCount] = table.IntAttr(s.MessageCount)
+		it.Set(table.AttrSessionSK, sk)
+		it.Set(table.AttrCreatedAt, s.CreatedAt)
+		it.Set(table.AttrMessageCount, s.MessageCount)
 		it.SetTime(table.AttrStartedAt, s.StartedAt)
 		it.SetTime(table.AttrLastMessageAt, s.LastMessageAt)
 	}
@@ -77,7 +77,7 @@ func decodeTombstone(it table.Item) (t erasure.Tombstone, ok bool) {
 // SaveTombstone stores how far a deletion has come. It does nothing when the tombstone is gone, because the user was
 // erased.
 func (s *TombstoneStore) SaveTombstone(ctx context.Context, t erasure.Tombstone, due time.Time) error {
-	u := table.Set(table.AttrSweeps, table.IntAttr(t.Sweeps)).EndClaim().EndFailures()
+	u := table.Set(table.AttrSweeps, t.Sweeps).EndClaim().EndFailures()
 	for name, v := range encodeTombstone(t, due) {
 		switch name {
 		case table.AttrPK, table.AttrSK, table.AttrGeneration, table.AttrSweeps:
@@ -110,7 +110,7 @@ func (s *TombstoneStore) DeleteTombstone(ctx context.Context, t erasure.Tombston
 
 // update changes a tombstone on condition that it is of the same generation: another erasure has one of its own.
 func (s *TombstoneStore) update(ctx context.Context, op string, t erasure.Tombstone, u table.Update) error {
-	isSame := table.Is(table.AttrGeneration, table.IntAttr(t.Generation))
+	isSame := table.Is(table.AttrGeneration, t.Generation)
 	if t.Namespace {
 		isSame = table.Exists().And(table.IsGeneration(t.Generation))
 	}

@@ -80,9 +80,9 @@ func (s *TurnStore) recordTurn(user conversation.UserID, turn *conversation.Turn
 		recordAppend(record, k, done)
 		turn.AnswerID = s.planAnswer(user, done.Session.LastMessageAt)
 		record[table.AttrAnswerSK] = answerSK(user, *turn)
-		record[table.AttrState] = table.StringAttr(stateRunning)
-		record[table.AttrLease] = table.StringAttr(turn.Lease)
-		record[table.AttrLeaseUntil] = table.TimeAttr(now.Add(lease))
+		record.Set(table.AttrState, stateRunning)
+		record.Set(table.AttrLease, turn.Lease)
+		record.Set(table.AttrLeaseUntil, now.Add(lease))
 		record.SetString(table.AttrPermit, permit.id())
 		t.Replace(newMark(user, *turn, k.SK, generation, now))
 		return t.Put(record, isFreeKey(generation, now))
@@ -139,9 +139,9 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
-	isExpired := table.Is(table.AttrState, table.StringAttr(stateRunning)).
-		And(table.Is(table.AttrLease, table.StringAttr(record.String(table.AttrLease))),
-			table.Is(table.AttrLeaseUntil, table.StringAttr(record.String(table.AttrLeaseUntil))))
+	isExpired := table.Is(table.AttrState, stateRunning).
+		And(table.Is(table.AttrLease, record.String(table.AttrLease)),
+			table.Is(table.AttrLeaseUntil, record.String(table.AttrLeaseUntil)))
 	permit := newAnswerPermit(s.db, user, lease)
 	permit.takeOver(record.String(table.AttrPermit))
 	quota := newAnswerQuota(s.db, user, permit)
@@ -150,7 +150,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 		t := s.db.Transaction()
 		u := s.setLease(turn.Lease, lease).Set(table.AttrAnswerSK, answerSK(user, turn))
 		if permit != nil {
-			u = u.Set(table.AttrPermit, table.StringAttr(permit.id()))
+			u = u.Set(table.AttrPermit, permit.id())
 		}
 		turnPlace := t.Update(table.KeyOf(record), u, isExpired)
 		permitPlace := permit.take(t, record.Int64(table.AttrGeneration))
@@ -184,8 +184,8 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 }
 
 func (s *TurnStore) setLease(token string, lease time.Duration) table.Update {
-	return table.Set(table.AttrLease, table.StringAttr(token)).
-		Set(table.AttrLeaseUntil, table.TimeAttr(s.db.Now().Add(lease)))
+	return table.Set(table.AttrLease, token).
+		Set(table.AttrLeaseUntil, s.db.Now().Add(lease))
 }
 
 // replay returns the turn of an idempotency record, with its answer when it is done.
@@ -279,8 +279,8 @@ func (s *TurnStore) replaceLease(ctx context.Context, user conversation.UserID, 
 		return nil
 	}
 	k := table.UserKey(user, table.IdempotencySK(turn.Idempotency))
-	isHeld := table.Is(table.AttrState, table.StringAttr(stateRunning)).
-		And(table.Is(table.AttrLease, table.StringAttr(turn.Lease)))
+	isHeld := table.Is(table.AttrState, stateRunning).
+		And(table.Is(table.AttrLease, turn.Lease))
 	_, err := s.db.UpdateOnce(ctx, k, s.setLease(token, lease), isHeld, func(existing table.Item) bool {
 		return token == releasedLease && existing.String(table.AttrLease) == releasedLease
 	})
@@ -343,13 +343,13 @@ func (s *TurnStore) recordAnswer(user conversation.UserID, idem conversation.Ide
 	k := table.UserKey(user, table.IdempotencySK(idem))
 	return func(t *table.Transaction, _ table.Key, done conversation.Appended) int {
 		sk, _ := table.ParseMessageID(user, done.Messages[0].ID)
-		u := table.Set(table.AttrState, table.StringAttr(stateDone)).Set(table.AttrAnswerSK, table.StringAttr(sk))
+		u := table.Set(table.AttrState, stateDone).Set(table.AttrAnswerSK, sk)
 		for name, v := range newIdempotencyRecord(user, idem, done.Session.Generation, s.db.Now()) {
 			if name != table.AttrPK && name != table.AttrSK && name != table.AttrState {
 				u = u.SetIfNone(name, v)
 			}
 		}
-		isOpen := table.NotExists().Or(table.Is(table.AttrState, table.StringAttr(stateRunning)))
+		isOpen := table.NotExists().Or(table.Is(table.AttrState, stateRunning))
 		return t.Update(k, u, isOpen)
 	}
 }

@@ -47,11 +47,11 @@ func (s *TurnStore) KeepPrompt(ctx context.Context, user conversation.UserID, tu
 ) (conversation.KeptPrompt, error) {
 	k := keptKey(user, turn)
 	it := k.Attributes()
-	it[table.AttrPromptID] = table.StringAttr(p.PromptID)
-	it[table.AttrTokens] = table.IntAttr(p.Tokens)
+	it.Set(table.AttrPromptID, p.PromptID)
+	it.Set(table.AttrTokens, p.Tokens)
 	it[table.AttrPromptData] = &types.AttributeValueMemberB{Value: p.Data}
-	it[table.AttrGeneration] = table.IntAttr(turn.Session.Generation)
-	it[table.TTLAttribute] = table.IntAttr(p.Until.Unix())
+	it.Set(table.AttrGeneration, turn.Session.Generation)
+	it.Set(table.TTLAttribute, p.Until.Unix())
 	t := s.db.Transaction()
 	sessionPlace := t.Check(table.KeyOfSession(user, turn.Session), table.IsIncarnation(turn.Session))
 	t.Put(it, isFreeKey(turn.Session.Generation, s.db.Now()))

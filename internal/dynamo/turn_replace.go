@@ -149,13 +149,13 @@ func (r *replacer) openTurns(ctx context.Context, what conversation.Cut) (open [
 func (r *replacer) endTurns(try *replaceAttempt, open []table.Item) {
 	if try.kept != nil {
 		sk, _ := table.ParseMessageID(r.user, try.kept.ID)
-		u := table.Set(table.AttrTurnSK, table.StringAttr(table.IdempotencySK(r.in.Idempotency)))
+		u := table.Set(table.AttrTurnSK, table.IdempotencySK(r.in.Idempotency))
 		try.tx.Update(table.UserKey(r.user, sk), u, table.IsOf(try.before))
 	}
 	for _, record := range open {
-		u := table.Set(table.AttrState, table.StringAttr(stateReplaced)).
-			Set(table.AttrLease, table.StringAttr(releasedLease))
-		try.tx.Update(table.KeyOf(record), u, table.Is(table.AttrState, table.StringAttr(stateRunning)))
+		u := table.Set(table.AttrState, stateReplaced).
+			Set(table.AttrLease, releasedLease)
+		try.tx.Update(table.KeyOf(record), u, table.Is(table.AttrState, stateRunning))
 	}
 }
 

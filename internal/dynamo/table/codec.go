@@ -100,33 +100,8 @@ func (f field) encode(v reflect.Value) types.AttributeValue {
 		return IntAttr(at.Unix())
 	case f.option == asMillis:
 		return IntAttr(at.UnixMilli())
-	case isTime:
-		return TimeAttr(*at)
 	}
-	switch v := v.Interface().(type) {
-	case []string:
-		return ListAttr(v)
-	case conversation.SeqSet:
-		return StringAttr(v.String())
-	}
-	switch v.Kind() {
-	case reflect.String:
-		return StringAttr(v.String())
-	case reflect.Bool:
-		return BoolAttr(v.Bool())
-	case reflect.Float64:
-		return FloatAttr(v.Float())
-	case reflect.Int, reflect.Int64:
-		return IntAttr(v.Int())
-	}
-	value, err := attributevalue.MarshalWithOptions(v.Interface(), func(o *attributevalue.EncoderOptions) {
-		o.TagKey = "stored"
-		o.EncodeTime = func(at time.Time) (types.AttributeValue, error) { return TimeAttr(at), nil }
-	})
-	if err != nil {
-		panic("dynamo: encode " + f.name + ": " + err.Error()) // of a type that no record has
-	}
-	return value
+	return Attr(v.Interface())
 }
 
 // jsonOf writes a value of texts, numbers and truth values, as they are.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // API lists the DynamoDB calls that a DB makes. *dynamodb.Client implements it.
@@ -52,7 +51,7 @@ var ErrInvalidKey = errors.New("dynamo: an id does not fit a key")
 func Field(attribute string) expression.NameBuilder { return expression.Name(attribute) }
 
 // Value is a value in an expression.
-func Value(v types.AttributeValue) expression.ValueBuilder { return expression.Value(v) }
+func Value(v any) expression.ValueBuilder { return expression.Value(Attr(v)) }
 
 // ScanItems is how many records a call of a scan reads at most. DynamoDB ends a page at 1 MB in any case, which is
 // about as many messages. Without a limit DynamoDB Local reads the whole rest of a segment for each page.

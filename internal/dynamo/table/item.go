@@ -2,6 +2,7 @@ package table
 
 import (
 	"maps"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -29,9 +30,45 @@ func TimeAttr(t time.Time) types.AttributeValue { return StringAttr(conversation
 // BoolAttr is a truth value as it is stored.
 func BoolAttr(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
 
-// FloatAttr is a number as it is stored.
-func FloatAttr(f float64) types.AttributeValue {
-	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
+// Attr is a value as it is stored. A stored value is returned as it is.
+func Attr(v any) types.AttributeValue {
+	switch v := v.(type) {
+	case types.AttributeValue:
+		return v
+	case time.Time:
+		return TimeAttr(v)
+	case []string:
+		return ListAttr(v)
+	case conversation.SeqSet:
+		return StringAttr(v.String())
+	}
+	switch v := reflect.ValueOf(v); v.Kind() {
+	case reflect.String:
+		return StringAttr(v.String())
+	case reflect.Bool:
+		return BoolAttr(v.Bool())
+	case reflect.Float64:
+		return &types.AttributeValueMemberN{Value: strconv.FormatFloat(v.Float(), 'g', -1, 64)}
+	case reflect.Int, reflect.Int64:
+		return IntAttr(v.Int())
+	}
+	value, err := attributevalue.MarshalWithOptions(v, func(o *attributevalue.EncoderOptions) {
+		o.TagKey = "stored"
+		o.EncodeTime = func(at time.Time) (types.AttributeValue, error) { return TimeAttr(at), nil }
+	})
+	if err != nil {
+		panic("dynamo: encode: " + err.Error()) // of a type that no record has
+	}
+	return value
+}
+
+// Set sets an attribute.
+func (it Item) Set(name string, v any) { it[name] = Attr(v) }
+
+// SetDue makes a record fall due.
+func (it Item) SetDue(k Key, at time.Time) {
+	it.Set(AttrDueAt, at)
+	it.Set(AttrDueShard, DueShard(k))
 }
 
 // The setters leave an empty value out.

@@ -55,13 +55,13 @@ func (SharedLayout) IsUnchanged(s conversation.Session) Condition {
 // and edits raise the version, and an erasure or a deletion makes it another incarnation. A step of the migration
 // changes the placement.
 func IsUnchangedIn(placement string, s conversation.Session) Condition {
-	return Is(AttrVersion, IntAttr(s.Version)).
-		And(Is(AttrPlacement, StringAttr(placement)), SharedLayout{}.IsIncarnation(s))
+	return Is(AttrVersion, s.Version).
+		And(Is(AttrPlacement, placement), SharedLayout{}.IsIncarnation(s))
 }
 
 // IsIncarnation implements Layout.
 func (SharedLayout) IsIncarnation(s conversation.Session) Condition {
-	return Is(AttrGeneration, IntAttr(s.Generation)).And(Is(AttrSessionCreatedAt, IntAttr(s.CreatedAt.UnixMilli())))
+	return Is(AttrGeneration, s.Generation).And(Is(AttrSessionCreatedAt, s.CreatedAt.UnixMilli()))
 }
 
 // SetOwn implements Layout.

@@ -28,7 +28,7 @@ func DecodeMessage(it Item) (m conversation.Message, ok bool) {
 
 // IsOf is the condition that a record belongs to this session, and not to an earlier or later one of the same id.
 func IsOf(s conversation.Session) Condition {
-	return Is(AttrSessionCreatedAt, IntAttr(s.CreatedAt.UnixMilli()))
+	return Is(AttrSessionCreatedAt, s.CreatedAt.UnixMilli())
 }
 
 // IsMessageOf reports whether a message's record is of this session, and not of an earlier one of the same id.

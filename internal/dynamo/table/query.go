@@ -98,7 +98,7 @@ func projection(only []string) expression.ProjectionBuilder {
 
 // Between is the key condition for a user's records between two sort keys, both included.
 func Between(user conversation.UserID, low, high string) expression.KeyConditionBuilder {
-	return InPartition(user).And(expression.Key(AttrSK).Between(Value(StringAttr(low)), Value(StringAttr(high))))
+	return InPartition(user).And(expression.Key(AttrSK).Between(Value(low), Value(high)))
 }
 
 // WithPrefix is the key condition for a user's records whose sort keys begin with prefix.
@@ -108,7 +108,7 @@ func WithPrefix(user conversation.UserID, prefix string) expression.KeyCondition
 
 // InPartition is the key condition for all of a user's records.
 func InPartition(user conversation.UserID) expression.KeyConditionBuilder {
-	return expression.Key(AttrPK).Equal(Value(StringAttr(Partition(user))))
+	return expression.Key(AttrPK).Equal(Value(Partition(user)))
 }
 
 // StartAfter returns the key after which a page starts, nil for the first page. The position has to be a key of the

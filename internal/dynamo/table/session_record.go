@@ -19,9 +19,9 @@ func OwnAttributes(s conversation.Session) Item { return Encode(s).Only(ownNames
 // those of the indexes.
 func SharedAttributes(user conversation.UserID, s conversation.Session) Item {
 	it := Encode(s)
-	it[AttrActiveAt] = TimeAttr(s.ListedAt())
+	it.Set(AttrActiveAt, s.ListedAt())
 	if s.HasContent() {
-		it[AttrCoachKey] = StringAttr(CoachKey(user, s.CoachID))
+		it.Set(AttrCoachKey, CoachKey(user, s.CoachID))
 	}
 	return it
 }
@@ -63,15 +63,15 @@ func EncodeDays(days []conversation.DaySummary, summary string) []conversation.D
 // SetCounters sets what an append or the deletion of a message changes. A session is in the index of its coach as long
 // as it has messages or a summary. The write is one of the session's own, and not of the migration.
 func SetCounters(user conversation.UserID, s conversation.Session) Update {
-	u := Set(AttrActiveAt, TimeAttr(s.ListedAt())).Remove(AttrOrigin).
+	u := Set(AttrActiveAt, s.ListedAt()).Remove(AttrOrigin).
 		Apply(Encode(s), AttrVersion, AttrMessageCount, AttrLastSeq, AttrUserSeq).
-		Set(AttrUrgentSeq, IntAttr(s.UrgentSeq)) // even 0: the filters of the stream look for it
+		Set(AttrUrgentSeq, s.UrgentSeq) // even 0: the filters of the stream look for it
 	if s.MessageCount == 0 {
 		return u.Remove(AttrStartedAt, AttrLastMessageAt, AttrCoachKey)
 	}
-	return u.Set(AttrStartedAt, TimeAttr(s.StartedAt)).
-		Set(AttrLastMessageAt, TimeAttr(s.LastMessageAt)).
-		Set(AttrCoachKey, StringAttr(CoachKey(user, s.CoachID)))
+	return u.Set(AttrStartedAt, s.StartedAt).
+		Set(AttrLastMessageAt, s.LastMessageAt).
+		Set(AttrCoachKey, CoachKey(user, s.CoachID))
 }
 
 // SessionCreatedAt returns when the session of a record, or of what belongs to it, was created.

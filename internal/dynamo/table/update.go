@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/expression"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/conversation"
 )
@@ -14,16 +13,16 @@ import (
 type Update struct{ built expression.UpdateBuilder }
 
 // Set returns the update that sets an attribute.
-func Set(name string, v types.AttributeValue) Update { return Update{}.Set(name, v) }
+func Set(name string, v any) Update { return Update{}.Set(name, v) }
 
 // Remove returns the update that removes attributes.
 func Remove(names ...string) Update { return Update{}.Remove(names...) }
 
 // Add returns the update that adds to a number.
-func Add(name string, n types.AttributeValue) Update { return Update{}.Add(name, n) }
+func Add(name string, n any) Update { return Update{}.Add(name, n) }
 
 // Set sets an attribute.
-func (u Update) Set(name string, v types.AttributeValue) Update { return u.SetTo(name, Value(v)) }
+func (u Update) Set(name string, v any) Update { return u.SetTo(name, Value(v)) }
 
 // SetTo sets an attribute to the value of an expression.
 func (u Update) SetTo(name string, v expression.OperandBuilder) Update {
@@ -31,12 +30,12 @@ func (u Update) SetTo(name string, v expression.OperandBuilder) Update {
 }
 
 // SetIfNone sets an attribute that the record does not have.
-func (u Update) SetIfNone(name string, v types.AttributeValue) Update {
+func (u Update) SetIfNone(name string, v any) Update {
 	return u.SetTo(name, Field(name).IfNotExists(Value(v)))
 }
 
 // SetOrRemove sets an attribute or removes it.
-func (u Update) SetOrRemove(name string, v types.AttributeValue, set bool) Update {
+func (u Update) SetOrRemove(name string, v any, set bool) Update {
 	if set {
 		return u.Set(name, v)
 	}
@@ -60,23 +59,23 @@ func (u Update) Remove(names ...string) Update {
 }
 
 // Add adds to a number.
-func (u Update) Add(name string, n types.AttributeValue) Update {
+func (u Update) Add(name string, n any) Update {
 	return Update{u.built.Add(Field(name), Value(n))}
 }
 
 // SetWatermark sets a watermark in the attributes of its seq and its time.
 func (u Update) SetWatermark(seq, at string, w conversation.Watermark) Update {
-	return u.Set(seq, IntAttr(w.Seq)).SetOrRemove(at, TimeAttr(w.At), !w.At.IsZero())
+	return u.Set(seq, w.Seq).SetOrRemove(at, w.At, !w.At.IsZero())
 }
 
 // SetDue makes a record fall due.
 func (u Update) SetDue(k Key, at time.Time) Update {
-	return u.Set(AttrDueAt, TimeAttr(at)).Set(AttrDueShard, IntAttr(DueShard(k)))
+	return u.Set(AttrDueAt, at).Set(AttrDueShard, DueShard(k))
 }
 
 // SetDueIfNone makes a record that is not in the due index fall due.
 func (u Update) SetDueIfNone(k Key, at time.Time) Update {
-	return u.SetIfNone(AttrDueAt, TimeAttr(at)).SetIfNone(AttrDueShard, IntAttr(DueShard(k)))
+	return u.SetIfNone(AttrDueAt, at).SetIfNone(AttrDueShard, DueShard(k))
 }
 
 // RemoveDue removes a record from the due index.
@@ -92,13 +91,13 @@ func (u Update) EndFailures() Update { return u.Remove(AttrFailures, AttrDueSinc
 type Condition = expression.ConditionBuilder
 
 // Is is the condition that an attribute has a value.
-func Is(name string, v types.AttributeValue) Condition { return Field(name).Equal(Value(v)) }
+func Is(name string, v any) Condition { return Field(name).Equal(Value(v)) }
 
 // IsBelow is the condition that an attribute is less than a value. A record without the attribute does not meet it.
-func IsBelow(name string, v types.AttributeValue) Condition { return Field(name).LessThan(Value(v)) }
+func IsBelow(name string, v any) Condition { return Field(name).LessThan(Value(v)) }
 
 // IsAtMost is the condition that an attribute is not greater than a value. A record without it does not meet it.
-func IsAtMost(name string, v types.AttributeValue) Condition {
+func IsAtMost(name string, v any) Condition {
 	return Field(name).LessThanEqual(Value(v))
 }
 

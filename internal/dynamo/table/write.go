@@ -142,7 +142,7 @@ func Always() Condition { return Exists().Or(NotExists()) }
 
 // IsGeneration is the condition that the user's generation is g. A user who was never erased has no record of it.
 func IsGeneration(g int64) Condition {
-	is := Is(AttrGeneration, IntAttr(g))
+	is := Is(AttrGeneration, g)
 	if g == 0 {
 		return Lacks(AttrGeneration).Or(is)
 	}

@@ -80,7 +80,7 @@ func (a *Adopter) Session(record, generation table.Item) (conversation.Session, 
 // Encode adds the array to the record of a new session, and what Throughline knows of the session.
 func (a *Adopter) Encode(record table.Item, user conversation.UserID, s conversation.Session) {
 	setArray(record)
-	record[table.AttrPlacement] = table.StringAttr(string(PlacementOf(s)))
+	record.Set(table.AttrPlacement, PlacementOf(s))
 	if isEmbedded(s) {
 		record[attrOwn] = table.OwnAttributes(s).Attribute()
 	} else {

@@ -77,8 +77,8 @@ func (a Array) IsUnchanged(s conversation.Session) table.Condition {
 	case isAppsOwn(s):
 		return a.IsIncarnation(s).And(a.hasEntries())
 	case a.Placement == migration.InArray:
-		return table.Is(ownPath(table.AttrVersion), table.IntAttr(s.Version)).
-			And(table.Is(table.AttrPlacement, table.StringAttr(string(a.Placement))), a.IsIncarnation(s),
+		return table.Is(ownPath(table.AttrVersion), s.Version).
+			And(table.Is(table.AttrPlacement, a.Placement), a.IsIncarnation(s),
 				a.hasEntries())
 	}
 	return table.IsUnchangedIn(string(a.Placement), s).And(a.hasEntries())
@@ -90,8 +90,8 @@ func (a Array) IsIncarnation(s conversation.Session) table.Condition {
 	case isAppsOwn(s):
 		return table.Exists().And(table.Lacks(table.AttrPlacement))
 	case a.Placement == migration.InArray:
-		return table.Is(table.AttrGeneration, table.IntAttr(s.Generation)).
-			And(table.Is(ownPath(table.AttrSessionCreatedAt), table.IntAttr(s.CreatedAt.UnixMilli())))
+		return table.Is(table.AttrGeneration, s.Generation).
+			And(table.Is(ownPath(table.AttrSessionCreatedAt), s.CreatedAt.UnixMilli()))
 	}
 	return table.SharedLayout{}.IsIncarnation(s)
 }
@@ -106,7 +106,7 @@ func (a Array) hasEntries() table.Condition {
 	case notAnArray:
 		return table.Exists()
 	}
-	return table.Field(arrayPath).Size().Equal(table.Value(table.IntAttr(a.Entries)))
+	return table.Field(arrayPath).Size().Equal(table.Value(a.Entries))
 }
 
 // SetOwn sets those of OwnAttributes that have changed. With the first one of its own, an app's record becomes one that
@@ -115,8 +115,8 @@ func (a Array) SetOwn(u table.Update, before, after conversation.Session, names 
 	own := table.OwnAttributes(after)
 	if isAppsOwn(before) {
 		return u.Set(attrOwn, own.Attribute()).
-			Set(table.AttrPlacement, table.StringAttr(string(migration.InArray))).
-			Set(table.AttrGeneration, table.IntAttr(after.Generation))
+			Set(table.AttrPlacement, migration.InArray).
+			Set(table.AttrGeneration, after.Generation)
 	}
 	for _, name := range names {
 		u = u.SetOrRemove(a.Path(name), own[name], own.Has(name))
@@ -151,7 +151,7 @@ func (a Array) SetAttributes(u table.Update, _, after conversation.Session, chan
 func attributesAtTop(user conversation.UserID, s conversation.Session) table.Item {
 	it := table.SharedAttributes(user, s)
 	if seq := arrayOf(s).EmbeddedSeq; seq > 0 {
-		it[attrEmbeddedSeq] = table.IntAttr(seq)
+		it.Set(attrEmbeddedSeq, seq)
 	}
 	return it
 }

@@ -140,14 +140,14 @@ func (s *MigrationStore) SaveRun(ctx context.Context, r migration.Run) error {
 	if err != nil {
 		return table.Failed("save checkpoint", err)
 	}
-	u := table.Set(string(r.Action), table.StringAttr(string(text)))
+	u := table.Set(string(r.Action), string(text))
 	_, err = s.db.UpdateItem(ctx, segmentKey(r.Number), u, table.Always())
 	return table.Failed("save checkpoint", err)
 }
 
 // Runs returns how far an action is in all segments.
 func (s *MigrationStore) Runs(ctx context.Context, a migration.Action) ([]migration.Run, error) {
-	where := expression.Key(table.AttrPK).Equal(table.Value(table.StringAttr(migrationPK))).
+	where := expression.Key(table.AttrPK).Equal(table.Value(migrationPK)).
 		And(expression.Key(table.AttrSK).BeginsWith(segmentPrefix))
 	var runs []migration.Run
 	for it, err := range s.db.Query(ctx, "read checkpoints", table.Query{Where: where}) {
@@ -186,8 +186,8 @@ func (s *MigrationStore) Do(ctx context.Context, a migration.Action, r migration
 func makeDue(ctx context.Context, db *dynamo.DB, r migration.Record) (migration.Work, error) {
 	k := table.UserKey(r.User, r.Key)
 	u := table.Remove(table.AttrOrigin).SetDueIfNone(k, db.Now())
-	cond := table.Field(table.AttrPlacement).In(table.Value(table.StringAttr(string(migration.InBoth))),
-		table.Value(table.StringAttr(string(migration.InStore))))
+	cond := table.Field(table.AttrPlacement).In(table.Value(migration.InBoth),
+		table.Value(migration.InStore))
 	_, err := db.UpdateItem(ctx, k, u, cond)
 	if _, moved := table.ConditionFailed(err); moved {
 		return migration.Work{}, nil

@@ -201,12 +201,12 @@ func (m *mover) decode(it table.Item, s conversation.Session) ([]conversation.Me
 
 // versioned returns the update that raises the session's version.
 func (m *mover) versioned(s conversation.Session) table.Update {
-	return table.Set(table.AttrVersion, table.IntAttr(s.Version+1))
+	return table.Set(table.AttrVersion, s.Version+1)
 }
 
 // marked adds the mark of the job to an update of the session.
 func (m *mover) marked(u table.Update) table.Update {
-	return u.SetOrRemove(table.AttrOrigin, table.StringAttr(originBackfill), m.byJob)
+	return u.SetOrRemove(table.AttrOrigin, originBackfill, m.byJob)
 }
 
 // errLacking refuses a session with messages of the shared store that cannot be put into its array.
@@ -241,7 +241,7 @@ func (m *mover) leaveEmbedded(ctx context.Context, it table.Item, s conversation
 	after.Version++
 	top := attributesAtTop(m.user, after)
 	if m.byJob {
-		top[table.AttrOrigin] = table.StringAttr(originBackfill)
+		top.Set(table.AttrOrigin, originBackfill)
 	}
 	u, isSame, err := leaveArray(it, after, top)
 	if err != nil {
@@ -278,7 +278,7 @@ func (m *mover) complete(it table.Item, s conversation.Session, lacking []conver
 // Throughline knows of the session moves into one attribute, and the app's values go back to their places.
 func (m *mover) toEmbedded(it table.Item, s conversation.Session) *table.Transaction {
 	own, apps := table.Item{}, it.Nested(attrAppValues).With(nil)
-	u := table.Set(table.AttrPlacement, table.StringAttr(string(migration.InArray)))
+	u := table.Set(table.AttrPlacement, migration.InArray)
 	for _, name := range slices.Concat(keptAttributes, derivedAttributes) {
 		if it.Has(name) && slices.Contains(keptAttributes, name) {
 			own[name] = it[name]
@@ -297,7 +297,7 @@ func (m *mover) toEmbedded(it table.Item, s conversation.Session) *table.Transac
 	case !it.Has(table.AttrCreation): // the app's record had none
 		u = u.Remove(table.AttrEntityType)
 	}
-	own[table.AttrVersion] = table.IntAttr(s.Version + 1)
+	own.Set(table.AttrVersion, s.Version+1)
 	u = u.SetOrRemove(attrAppValues, apps.Attribute(), len(apps) > 0).Set(attrOwn, own.Attribute())
 	t := m.db.Transaction()
 	t.Update(table.KeyOf(it), u, table.IsUnchanged(s))
@@ -308,7 +308,7 @@ func (m *mover) toEmbedded(it table.Item, s conversation.Session) *table.Transac
 func (m *mover) park(it table.Item, s conversation.Session) *table.Transaction {
 	t := m.db.Transaction()
 	u := m.parkArray(t, m.versioned(s).Remove(attrEmbeddedSeq), it, s).
-		Set(table.AttrPlacement, table.StringAttr(string(migration.InStore)))
+		Set(table.AttrPlacement, migration.InStore)
 	t.Update(table.KeyOf(it), m.marked(u), table.IsUnchanged(s))
 	return t
 }
@@ -316,13 +316,13 @@ func (m *mover) park(it table.Item, s conversation.Session) *table.Transaction {
 // parkArray moves the array of a session to a record of its own, so that later writes of the session do not rewrite it.
 func (m *mover) parkArray(t *table.Transaction, u table.Update, it table.Item, s conversation.Session) table.Update {
 	if m.outgrown {
-		u = u.Set(table.AttrOutgrown, table.BoolAttr(true))
+		u = u.Set(table.AttrOutgrown, true)
 	}
 	if array := entriesIn(it); len(array) > 0 {
 		parked := parkedKey(table.KeyOf(it)).Attributes()
 		parked[attrMessages] = &types.AttributeValueMemberL{Value: array}
-		parked[table.AttrGeneration] = table.IntAttr(s.Generation)
-		parked[table.AttrSessionCreatedAt] = table.IntAttr(s.CreatedAt.UnixMilli())
+		parked.Set(table.AttrGeneration, s.Generation)
+		parked.Set(table.AttrSessionCreatedAt, s.CreatedAt.UnixMilli())
 		parked.SetString(table.AttrDeletedSeqs, s.Deleted.String())
 		t.Replace(parked)
 	}

@@ -45,7 +45,7 @@ func (m *mover) unpark(ctx context.Context, it table.Item, s conversation.Sessio
 		return nil, err
 	}
 	u := m.marked(m.versioned(s)).
-		Set(table.AttrPlacement, table.StringAttr(string(migration.InBoth))).
+		Set(table.AttrPlacement, migration.InBoth).
 		Remove(table.AttrOutgrown).Remove(attrEmbeddedSeq)
 	t := m.db.Transaction()
 	t.Update(k, setEntries(u, it, array), table.IsUnchanged(s))

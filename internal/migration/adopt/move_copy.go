@@ -57,7 +57,7 @@ func (m *mover) copy(ctx context.Context, s conversation.Session, messages []con
 // stored is the query of a session's messages in the shared store.
 func (m *mover) stored(s conversation.Session) table.Query {
 	sk, _ := table.SessionSK(s.Context, s.ID)
-	source := table.Value(table.StringAttr(table.SourceID(m.user, sk)))
+	source := table.Value(table.SourceID(m.user, sk))
 	return table.Query{Index: table.BySource, Where: expression.Key(table.AttrSourceID).Equal(source)}
 }
 
@@ -66,7 +66,7 @@ func (m *mover) encodeCopy(s conversation.Session, message conversation.Message)
 		message.Tokens = m.adopter.countTokens(message.Content)
 	}
 	it := table.EncodeMessage(m.user, s, message)
-	it[table.AttrOrigin] = table.StringAttr(originBackfill)
+	it.Set(table.AttrOrigin, originBackfill)
 	return it
 }
 
@@ -204,7 +204,7 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 // id, and returns how many they are.
 func (m *mover) addLast(t *table.Transaction, s conversation.Session) int {
 	sk, _ := table.SessionSK(s.Context, s.ID)
-	free := table.NotExists().Or(table.Is(table.AttrSourceID, table.StringAttr(table.SourceID(m.user, sk))))
+	free := table.NotExists().Or(table.Is(table.AttrSourceID, table.SourceID(m.user, sk)))
 	n := len(m.last)
 	for _, it := range m.last {
 		t.Put(it, free)

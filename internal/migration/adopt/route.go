@@ -125,7 +125,7 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 	case r.record != nil:
 		var isSame table.Condition
 		top, k := attributesAtTop(user, after), table.KeyOf(r.record)
-		top[table.AttrDueAt], top[table.AttrDueShard] = table.TimeAttr(due), table.IntAttr(table.DueShard(k))
+		top.SetDue(k, due)
 		if u, isSame, err = leaveArray(r.record, after, top); err != nil {
 			return u, isAsRead, err
 		}
@@ -135,7 +135,7 @@ func (r route) Update(user conversation.UserID, after conversation.Session, mess
 			return u, isAsRead, err
 		}
 	case after.Version > 0:
-		u = u.Set(ownPath(table.AttrVersion), table.IntAttr(after.Version))
+		u = u.Set(ownPath(table.AttrVersion), after.Version)
 	}
 	if r.to == migration.InArray && after.Status != r.session.Status {
 		u = arrayOf(r.session).SetOwn(u, r.session, after, table.AttrStatus, table.AttrSessionCompletedAt)
@@ -154,9 +154,9 @@ func leaveArray(record table.Item, after conversation.Session, top table.Item,
 		return u, isAsRead, err
 	}
 	all := record.Nested(attrOwn).With(top)
-	all[table.AttrEntityType] = table.StringAttr(appContext.EntityType)
-	all[table.AttrPlacement] = table.StringAttr(string(PlacementOf(after)))
-	all[table.AttrGeneration] = table.IntAttr(after.Generation)
+	all.Set(table.AttrEntityType, appContext.EntityType)
+	all.Set(table.AttrPlacement, PlacementOf(after))
+	all.Set(table.AttrGeneration, after.Generation)
 	isAsRead = table.Exists()
 	apps := record.Nested(attrAppValues).With(nil)
 	keep := func(name string) {

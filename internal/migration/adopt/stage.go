@@ -80,7 +80,7 @@ func (s *StageStore) Save(ctx context.Context, before, after migration.State) er
 	const op = "change stage"
 	unchanged := table.NotExists()
 	if before.Version > 0 {
-		unchanged = expression.Equal(table.Field(table.AttrVersion), table.Value(table.IntAttr(before.Version)))
+		unchanged = expression.Equal(table.Field(table.AttrVersion), table.Value(before.Version))
 	}
 	t := s.db.Transaction()
 	t.Put(table.Encode(after).With(stateKey().Attributes()), unchanged)
