@@ -67,21 +67,6 @@ func TestWordsAreExplained(t *testing.T) {
 	}
 }
 
-func TestUnexplained(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{
-		"A sweep. [Sweeps](concepts.md#x)":                       {"sweep"},
-		"[A page](concepts.md#x) of spines":                      {"spine"},
-		"a [fast sweep](docs/concepts.md#x), then another sweep": nil,
-		"# Sweep\n`sweep` and spines (summaries) and the spine":  nil,
-		"[text](#sweep)\n```sh\nsweep\n```\nmore":                nil,
-	} {
-		if got := unexplained(text); !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 var (
 	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*concepts\.md#[^)]*\)`)
 	notUses = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)|<[^>]*>")

@@ -82,55 +82,11 @@ func vectorCounts(t *testing.T, host string) map[string]int {
 	return counts
 }
 
-func sum(counts map[string]int) (n int) {
-	for _, c := range counts {
-		n += c
-	}
-	return n
-}
-
 func pineconeHost(t *testing.T, stack *launch.Stack) string {
 	t.Helper()
 	var info struct{ PineconeHost string }
 	do(t, client.New(stack.Base), http.MethodGet, "/dev/info", nil, &info)
 	return info.PineconeHost
-}
-
-// TestManyUsersShareFewNamespaces has 40 users in 8 namespaces of an index that allows 10. Some have names that begin
-// as others do.
-func TestManyUsersShareFewNamespaces(t *testing.T) {
-	t.Parallel()
-	stack := startStack(t, "VECTOR_NAMESPACES=8", "PINECONE_MAX_NAMESPACES=10")
-	host := pineconeHost(t, stack)
-	tenants := make([]tenant, 40)
-	for i := range tenants {
-		tenants[i] = newTenant(t, stack, "ann"+strings.Repeat(".1", i%4)+fmt.Sprint(i/4))
-		tenants[i].tell(t)
-	}
-	settleStack(t, stack)
-	for _, u := range tenants {
-		u.finds(t, 3)
-	}
-	before := vectorCounts(t, host)
-	if len(before) != 8 || sum(before) != 160 {
-		t.Errorf("%d vectors in the namespaces %v, want 160 in 8", sum(before), before)
-	}
-
-	var receipt erased
-	do(t, tenants[17].api, http.MethodDelete, "/v1/user", nil, &receipt)
-	if receipt.Erasing || receipt.Vectors != 4 {
-		t.Errorf("the receipt says %+v, want 4 vectors", receipt)
-	}
-	if after := vectorCounts(t, host); sum(after) != 156 {
-		t.Errorf("%d vectors are left, want 156", sum(after))
-	}
-	for i, u := range tenants {
-		want := 3
-		if i == 17 {
-			want = 0
-		}
-		u.finds(t, want)
-	}
 }
 
 // TestUsersWithoutRoomHoldNobodyUp has more users than the plan has namespaces. Those without one are not indexed, and

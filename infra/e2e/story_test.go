@@ -226,38 +226,3 @@ func TestRecallFindsMessagesOfOtherContexts(t *testing.T) {
 		return len(found.Messages) == 1 && strings.Contains(found.Messages[0].Content, "hip thrusts")
 	})
 }
-
-// TestNotesAndMemoriesReachPrompts searches a memory and a check-in's note by their content, then deletes the memory.
-func TestNotesAndMemoriesReachPrompts(t *testing.T) {
-	api := newUser(t)
-	open(t, api, "coach_conversation", "s")
-	note := map[string]any{"note": "My left knee clicks on stairs."}
-	do(t, api, http.MethodPost, "/v1/check-ins", note, nil)
-	var made struct{ ID string }
-	fact := map[string]any{"type": "PEOPLE", "content": "Her sister Ana is a physiotherapist in Lisbon."}
-	do(t, api, http.MethodPost, "/v1/memories", fact, &made)
-	settle(t)
-	systemText := func(message string) string {
-		t.Helper()
-		return buildPrompt(t, api, "s", message).System
-	}
-	if system := systemText("Is the knee all right on stairs?"); !strings.Contains(system, "clicks on stairs") {
-		t.Errorf("the prompt lacks the check-in's note:\n%s", system)
-	}
-	var found struct {
-		Messages []struct{ Content, Role, Context string }
-	}
-	query := map[string]any{"query": "knee on stairs", "limit": 1}
-	do(t, api, http.MethodPost, "/v1/recall", query, &found)
-	if len(found.Messages) != 1 || found.Messages[0].Content != note["note"] ||
-		found.Messages[0].Context != "check_in" {
-		t.Errorf("recall finds %+v, not the check-in's note", found.Messages)
-	}
-	if system := systemText("Who was the physiotherapist?"); !strings.Contains(system, "sister Ana") {
-		t.Errorf("the prompt lacks the memory:\n%s", system)
-	}
-	do(t, api, http.MethodDelete, "/v1/memories/"+made.ID, nil, nil)
-	if system := systemText("Who was the physiotherapist?"); strings.Contains(system, "sister Ana") {
-		t.Error("the prompt still has a deleted memory")
-	}
-}

@@ -70,31 +70,6 @@ func TestMigrationCanBeDeleted(t *testing.T) {
 	}
 }
 
-// TestAdoptionProblems checks the rule.
-func TestAdoptionProblems(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		path, imported string
-		ok             bool
-	}{
-		{"internal/dynamo", adoption, false},
-		{"internal/dynamo", "internal/migration", false},
-		{"internal/dynamo/table", "internal/migration", false},
-		{"internal/prompt", adoption, false},
-		{"internal/httpapi", adoption, false},
-		{"internal/function", adoption, true},
-		{"internal/function/migratefn", adoption, true},
-		{"infra/migrate", adoption, true},
-		{"internal/testing/dynamotest", adoption, true},
-		{adoption, "internal/migration", true},
-		{"internal/httpapi", "internal/migration", true},
-	} {
-		if problem := adoptionProblem(c.path, c.imported); (problem == "") != c.ok {
-			t.Errorf("%s imports %s: %q", c.path, c.imported, problem)
-		}
-	}
-}
-
 // TestPlacementsAreOfTheMigration checks that no other code than adoption and the migration names a placement.
 func TestPlacementsAreOfTheMigration(t *testing.T) {
 	t.Parallel()

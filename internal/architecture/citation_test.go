@@ -77,23 +77,3 @@ func unknownSections(f goFile) []problem {
 func commentText(group *ast.CommentGroup) string {
 	return strings.Join(strings.Fields(group.Text()), " ")
 }
-
-func TestCitationRules(t *testing.T) {
-	t.Parallel()
-	const name = "internal/a/a.go"
-	for comment, want := range map[string]int{
-		"plain words": 0, "the design is old (ARCHITECTURE, section Writing)": 0, "OpenAPI 3.1": 0,
-		"counted once (design 4.1)": 1, "see API 2 and design 3": 2, `conventions, "Layout"`: 1, "in api.md": 1,
-		"design, section 4": 1,
-	} {
-		checkRule(t, perFile(outsideCitations), name, "package a\n\n// "+comment+"\n", want)
-		checkRule(t, perFile(outsideCitations), name, "package a\n\nvar s = `"+comment+"`\n", 0)
-	}
-	for comment, want := range map[string]int{
-		`at most 12 (prompt-assembly-map, "Block\n// Map Table")`: 0, `(prompt-assembly-map, "Block Chart")`: 1,
-		`(working-context-builder, finding F10)`: 0, `(prompt-assembly-map, "Block Map Table" and "No Table")`: 1,
-	} {
-		comment = strings.ReplaceAll(comment, `\n`, "\n")
-		checkRule(t, perFile(unknownSections), name, "package a\n\n// "+comment+"\n", want)
-	}
-}

@@ -249,21 +249,6 @@ func stepProblem(place int, imported string) string {
 	return ""
 }
 
-// TestStepRules checks the rule on each pair of steps.
-func TestStepRules(t *testing.T) {
-	t.Parallel()
-	for place, allowed := range map[int][]string{-1: {}, 0: {}, 1: {"gather"}, 2: {"choose"}, 3: {"choose", "pack"}} {
-		for _, step := range promptSteps {
-			if ok := stepProblem(place, "internal/prompt/"+step) == ""; ok != slices.Contains(allowed, step) {
-				t.Errorf("the step at %d may import %s: %t", place, step, ok)
-			}
-		}
-		if stepProblem(place, "internal/prompt") == "" || stepProblem(place, "internal/prompt/block") != "" {
-			t.Errorf("the step at %d: the service or a block's name", place)
-		}
-	}
-}
-
 func TestEveryPackageHasAComment(t *testing.T) {
 	t.Parallel()
 	for _, p := range listPackages(t) {

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/testing/check"
@@ -63,17 +62,4 @@ func wideIn(f goFile) map[string]problem {
 		}
 	}
 	return wide
-}
-
-func TestInterfaceRule(t *testing.T) {
-	t.Parallel()
-	text := func(methods int) string {
-		return "package a\n\ntype I interface {\n\tE\n" + strings.Repeat("\tm()\n", methods) + "}\n"
-	}
-	for methods, want := range map[int]int{maxOwnMethods: 0, maxOwnMethods + 1: 1} {
-		f := check.Got(parse("internal/a/a.go", text(methods)))(t)
-		if got := wideIn(f); len(got) != want {
-			t.Errorf("an interface of %d methods: %v, want %d", methods, got, want)
-		}
-	}
 }

@@ -142,32 +142,3 @@ func receiver(fn *ast.FuncDecl) *ast.Ident {
 	}
 	return nil
 }
-
-// TestShapeRules checks each rule on a file at its limit and on one past it.
-func TestShapeRules(t *testing.T) {
-	t.Parallel()
-	const name, test = "internal/a/a.go", "internal/a/a_test.go"
-	line := func(chars int) string { return "package a\n\n//" + strings.Repeat("é", chars-2) + "\n" }
-	checkRule(t, perFile(longLines), name, line(maxLineChars), 0)
-	checkRule(t, perFile(longLines), name, line(maxLineChars+1), 1)
-	checkRule(t, perFile(longLines), test, line(maxLineChars+1), 1)
-	file := func(lines int) string { return "package a\n" + strings.Repeat("\n", lines-1) }
-	checkRule(t, perFile(longFiles), name, file(maxFileLines), 0)
-	checkRule(t, perFile(longFiles), name, file(maxFileLines+1), 1)
-	checkRule(t, perFile(longFiles), test, file(maxFileLines+1), 0)
-	function := func(lines int) string { return "package a\n\nfunc f() {" + strings.Repeat("\n", lines-1) + "}\n" }
-	checkRule(t, perFile(longFunctions), name, function(maxFuncLines), 0)
-	checkRule(t, perFile(longFunctions), name, function(maxFuncLines+1), 1)
-	checkRule(t, perFile(longFunctions), test, function(maxFuncLines+1), 0)
-	methods := func(n int) string {
-		return "package a\n\nfunc f() {}\n" + strings.Repeat("func (t T) m() {}\nfunc (u *U[V]) m() {}\n", n)
-	}
-	checkRule(t, largeTypes, name, methods(maxMethods), 0)
-	checkRule(t, largeTypes, name, methods(maxMethods+1), 2)
-	checkRule(t, largeTypes, test, methods(maxMethods+1), 0)
-	wide := func(n int) string {
-		return "package a\n\ntype I interface {\n\tE\n" + strings.Repeat("\tm()\n", n) + "}\n"
-	}
-	checkRule(t, largeTypes, name, wide(maxMethods), 0)
-	checkRule(t, largeTypes, name, wide(maxMethods+1), 1)
-}

@@ -235,28 +235,6 @@ func TestAttributesAreDue(t *testing.T) {
 	change(nil, map[string]any{"workoutName": "Helen"}, 1)
 }
 
-// TestLateSummaries saves summaries of sessions that no longer exist.
-func TestLateSummaries(t *testing.T) {
-	t.Parallel()
-	s := newFixture(t)
-	session, messages := newSession(t, s, coach, "a", "1", "2")
-	gone, reborn := session, session
-	gone.Generation++
-	reborn.CreatedAt = reborn.CreatedAt.Add(time.Millisecond)
-	for name, x := range map[string]conversation.Session{
-		"another generation": gone, "made anew": reborn, "none": {ID: "x", Context: "workout_log"},
-	} {
-		err := s.Summaries.SaveSummary(t.Context(), alice, x, newSummary(session, 9, conversation.ByModel, false))
-		checkFault(t, err, fault.NotFound, "%s", name)
-	}
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start)))
-	err := s.Summaries.SaveSummary(t.Context(), alice, session, newSummary(session, 2, conversation.ByModel, false))
-	checkFault(t, err, fault.Conflict, "a summary made of a message that was deleted")
-	if got := readSession(t, s, "a"); got.Summary != nil || got.Summarized.Seq != 0 {
-		t.Errorf("late summaries stored %+v through %d", got.Summary, got.Summarized.Seq)
-	}
-}
-
 func TestMarkIndexed(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

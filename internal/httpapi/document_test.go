@@ -123,19 +123,6 @@ func TestEmptyParametersAreRefused(t *testing.T) {
 	}
 }
 
-func TestAgesOfTheContextQuery(t *testing.T) {
-	t.Parallel()
-	h, _ := newContext()
-	for within, status := range map[string]int{
-		"2d": 200, "48h": 200, "90m": 200, "30s": 200, "1d12h": 200, "1h30m": 200, "1.5h": 200, "36500d": 200,
-		"1d1h1m1s": 200,
-		"":         422, "0h": 422, "h": 422, "-1h": 422, "36501d": 422, "1m1h": 422, "2 d": 422, "1e3h": 422, "500ms": 422,
-		"2D": 422,
-	} {
-		expect(t, h, status, as("ann", "POST", "/v1/context/query", object{"context": "workout_log", "within": within}))
-	}
-}
-
 func TestDocumentListsRecipesAndAgents(t *testing.T) {
 	t.Parallel()
 	h, _, _ := newMessages(t)

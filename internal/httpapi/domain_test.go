@@ -109,29 +109,6 @@ func TestPromptFormats(t *testing.T) {
 			object{"context": "workout_log", "sessionId": "s1", "message": "x", "format": "gemini"}))
 }
 
-// TestScopingNamesItsValues checks that a refused scoping says which values are allowed, and the OpenAPI document too.
-func TestScopingNamesItsValues(t *testing.T) {
-	t.Parallel()
-	h, _ := newPrompts(t)
-	for field, values := range map[string][]string{
-		`"strategy":"x"`: {"last-n", "token-window", "compaction"}, `"agentIds":["x"]`: {"coach", "patternAnalyst"},
-		`"maxMessages":0`: {"1"}, `"maxMessages":500`: {"200"},
-	} {
-		body := `{"context":"workout_log","sessionId":"s1","message":"x","scoping":{` + field + `}}`
-		answer := expect(t, h, 422, as("ann", "POST", "/v1/prompts", body))
-		for _, value := range values {
-			if !strings.Contains(string(answer.body), value) {
-				t.Errorf("%s: no %q in %s", field, value, answer.body)
-			}
-		}
-	}
-	h, _, _ = newMessages(t)
-	document := expect(t, h, 200, as("", "GET", "/openapi.json")).body
-	if !strings.Contains(string(document), `"enum":["last-n","token-window","compaction",null]`) {
-		t.Error("the document does not list the strategies")
-	}
-}
-
 func TestContextQueryAndRecall(t *testing.T) {
 	t.Parallel()
 	h, f := newContext()

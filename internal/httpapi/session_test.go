@@ -327,21 +327,3 @@ func TestDetailSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 }
-
-// TestErrorsNameWhatIsAllowed sends values and parameters that no operation takes.
-func TestErrorsNameWhatIsAllowed(t *testing.T) {
-	t.Parallel()
-	h := allFunctions(t, newMemory(t, noon).stores(&fakeEraser{}))
-	for path, want := range map[string]string{
-		"/v1/sessions?x=1": "x is an unknown query parameter; " +
-			"this operation takes attributes, context, cursor, limit, status",
-		"/v1/profile?x=1":          "x is an unknown query parameter; this operation takes none",
-		"/v1/sessions?status=done": "status must be one of active, completed, archived",
-	} {
-		var got struct{ Detail string }
-		expect(t, h, 422, as("ann", "GET", path)).decode(t, &got)
-		if got.Detail != want {
-			t.Errorf("%s: %q, want %q", path, got.Detail, want)
-		}
-	}
-}

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/testing/check"
@@ -62,30 +61,6 @@ func TestTimes(t *testing.T) {
 			t.Errorf("profile of %q is of %q, want %q", text, got, want)
 		}
 		expect(t, h, 200, timeline)
-	}
-}
-
-// TestTimesHaveTheLimitsThatTheirProblemNames sends the first and the last valid time that the problem names, and the
-// times just outside them.
-func TestTimesHaveTheLimitsThatTheirProblemNames(t *testing.T) {
-	t.Parallel()
-	h, _, _ := newMessages(t)
-	profile := func(at string) call {
-		return as("ann", "PUT", "/v1/profile", object{"createdAt": at})
-	}
-	for limit, beyond := range map[string]string{
-		"0001-01-01T00:00:00.001Z": "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999999Z",
-	} {
-		if got := answer(t, h, 200, profile(limit))["createdAt"]; got != limit {
-			t.Errorf("%s came back as %v", limit, got)
-		}
-		p := expectProblem(t, h, 422, "invalid", "createdAt", profile(beyond))
-		if !strings.Contains(p.Errors[0].Message, limit) {
-			t.Errorf("%s: %q does not name the limit %s", beyond, p.Errors[0].Message, limit)
-		}
-		if about := serveDocument(t, h).Info.Description; !strings.Contains(about, limit) {
-			t.Errorf("the document does not name the limit %s", limit)
-		}
 	}
 }
 

@@ -106,35 +106,6 @@ func TestAClaimIsNoTrigger(t *testing.T) {
 	}
 }
 
-// TestTheSweepTriesAgain has a model that fails. The fallback stays, the session stays due, and a later sweep stores
-// the model's summary.
-func TestTheSweepTriesAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f := newFake(t)
-		s := f.service()
-		f.failModel, f.failIx = errors.New("down"), errors.New("down")
-		consume(t, s, f.say("s", "a", "b", "c", "d"))
-		if got := f.session("s"); got.Summary == nil || got.Summary.Kind != conversation.Extractive {
-			t.Fatalf("the session is %+v, want a fallback", got)
-		}
-		sweepDue(t, f, s, swept{})
-		time.Sleep(15 * time.Minute)
-		sweepDue(t, f, s, swept{Visited: 1, Failed: 1})
-		f.failModel, f.failIx = nil, nil
-		time.Sleep(15 * time.Minute)
-		sweepDue(t, f, s, swept{}) // the wait grows
-		time.Sleep(15 * time.Minute)
-		sweepDue(t, f, s, swept{Visited: 1, Done: 1})
-		if got := f.session("s"); got.Summary.Kind != conversation.ByModel || len(f.due()) != 0 {
-			t.Errorf("the session is %+v and due at %v", got, f.due())
-		}
-		if found := f.indexed["program_designer_summary#s"]; found.Kind != conversation.ByModel || f.repaired["s"] == 0 {
-			t.Errorf("indexed %+v, messages repaired %d times", found, f.repaired["s"])
-		}
-	})
-}
-
 // TestAnOutageMakesNoSessionWait has the model's service, or the index, fail for a day. The session is due as soon
 // after the outage as after its first failure.
 func TestAnOutageMakesNoSessionWait(t *testing.T) {

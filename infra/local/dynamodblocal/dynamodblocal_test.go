@@ -3,13 +3,11 @@ package dynamodblocal_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -90,37 +88,6 @@ func checkHosts(t *testing.T, endpoint string) {
 		if resp.StatusCode != want {
 			t.Errorf("%s, Host %s: status %d, want %d", endpoint, host, resp.StatusCode, want)
 		}
-	}
-}
-
-// TestDataDir starts an engine in a new folder, and again when the folder is open to others, and reads the modes of
-// what the engine wrote.
-func TestDataDir(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "new", "folder")
-	first := start(t, dynamodblocal.Options{DataDir: dir})
-	createTable(t, first)
-	check.OK(t, first.Stop())
-	check.OK(t, os.Chmod(dir, 0o755))
-	second := start(t, dynamodblocal.Options{DataDir: dir})
-	if got := tables(t, second.Endpoint()); !slices.Equal(got, []string{"kept"}) {
-		t.Errorf("tables after a restart: %v, want [kept]", got)
-	}
-	files := 0
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		private := d.IsDir() || runtime.GOOS == "linux" // elsewhere the folder alone keeps others out
-		if err == nil && private && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has the mode %v", path, info.Mode())
-		}
-		files++
-		return err
-	})
-	if err != nil || files < 2 {
-		t.Errorf("%d files, %v", files, err)
 	}
 }
 

@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline/infra/local/issuer"
-	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -177,40 +175,6 @@ func TestFunctionsThatFail(t *testing.T) {
 			if p.Status != 500 || p.Code != "internal" || strings.Contains(p.Detail, "secret") {
 				t.Errorf("problem %+v", p)
 			}
-		})
-	}
-}
-
-// TestFunctionsCutOffByAStop closes the runtime while a function runs, and sends another request after that.
-func TestFunctionsCutOffByAStop(t *testing.T) {
-	t.Parallel()
-	for _, path := range []string{"/x", "/v1/chat"} {
-		t.Run(path, func(t *testing.T) {
-			h := start(t, []template.Route{{Method: "POST", Path: "/{proxy+}"}})
-			begun, release, stopped := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-			go func() {
-				<-begun
-				stopped <- h.runtime.Close(context.WithoutCancel(t.Context()))
-			}()
-			h.answer = func() (any, error) { close(begun); <-release; return nil, nil }
-			h.stream = func(ctx context.Context, _ *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
-				close(begun)
-				<-ctx.Done()
-				return nil, ctx.Err()
-			}
-			check := func() {
-				t.Helper()
-				resp := h.do(t, "POST", path, nil, nil)
-				if p := problemOf(t, resp); p.Status != 503 || p.Code != "unavailable" || resp.Header.Get("Retry-After") == "" {
-					t.Errorf("problem %+v, headers %v", p, resp.Header)
-				}
-			}
-			check()
-			close(release)
-			if err := <-stopped; err != nil {
-				t.Error(err)
-			}
-			check()
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,20 +50,6 @@ func TestAnswersDoNotMix(t *testing.T) {
 		})
 	}
 	wait.Wait()
-}
-
-// TestInstancesTakeTurns registers a function's handlers, each of which answers its own number.
-func TestInstancesTakeTurns(t *testing.T) {
-	t.Parallel()
-	runtime := lambdaapi.NewRuntime(slog.New(slog.DiscardHandler))
-	for n := range 3 {
-		runtime.Register("f", func() (int, error) { return n, nil }, time.Minute)
-	}
-	for n := range 7 {
-		if out, err := runtime.Invoke(t.Context(), "f", []byte("{}")); string(out) != strconv.Itoa(n%3) || err != nil {
-			t.Errorf("invocation %d: %s, %v", n, out, err)
-		}
-	}
 }
 
 func TestRequestResponse(t *testing.T) {
@@ -192,31 +177,6 @@ func TestEvent(t *testing.T) {
 		if got := <-calls; got != "later" {
 			t.Errorf("%s attempt got %q", attempt, got)
 		}
-	}
-}
-
-func TestRefusals(t *testing.T) {
-	t.Parallel()
-	client, runtime := serve(t)
-	runtime.Register("f", func() error { return nil }, time.Minute)
-	invoke := func(name string, payload []byte) error {
-		_, err := client.Invoke(t.Context(), &lambda.InvokeInput{FunctionName: aws.String(name), Payload: payload})
-		return err
-	}
-	var notFound *types.ResourceNotFoundException
-	if err := invoke("missing", nil); !errors.As(err, &notFound) {
-		t.Errorf("unknown function: %v", err)
-	}
-	var invalid *types.InvalidRequestContentException
-	if err := invoke("f", []byte("{")); !errors.As(err, &invalid) {
-		t.Errorf("payload that is not JSON: %v", err)
-	}
-	var large *types.RequestTooLargeException
-	if err := invoke("f", []byte(`"`+strings.Repeat("x", lambdaapi.MaxSyncPayload)+`"`)); !errors.As(err, &large) {
-		t.Errorf("payload too large: %v", err)
-	}
-	if err := invoke("arn:aws:lambda:us-east-1:000000000000:function:f:$LATEST", nil); err != nil {
-		t.Errorf("by ARN: %v", err)
 	}
 }
 

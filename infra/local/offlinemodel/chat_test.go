@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 
@@ -139,99 +138,6 @@ func TestChatQuotesWhatItRestsOn(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestChatSearchesOnceForThePast(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask(coachPrompt, "What did we decide about my marathon shoes?")
-	request.Tools = searchTools
-	first := complete(t, client, request)
-	if first.Choices[0].FinishReason != openai.FinishReasonToolCalls || len(first.Choices[0].Message.ToolCalls) != 1 {
-		t.Fatalf("no tool call: %+v", first.Choices[0])
-	}
-	call := first.Choices[0].Message.ToolCalls[0]
-	var arguments struct{ Query string }
-	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil ||
-		!strings.Contains(arguments.Query, "marathon shoes") {
-		t.Errorf("arguments %s", call.Function.Arguments)
-	}
-	for result, want := range map[string]string{
-		`{"messages":[{"when":"2026-01-03T10:00:00.000Z","context":"coach_conversation","role":"user","content":"The ` +
-			`marathon shoes in size 43 fit me best."}]}`: `"The marathon shoes in size 43 fit me best"`,
-		`{"messages":[]}`: "I searched our conversations and found nothing",
-	} {
-		second := request
-		second.Messages = append(slices.Clone(request.Messages), first.Choices[0].Message,
-			openai.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: result})
-		got := complete(t, client, second).Choices[0].Message
-		if len(got.ToolCalls) > 0 || !strings.Contains(got.Content, want) {
-			t.Errorf("after %s: %+v", result, got)
-		}
-	}
-}
-
-func TestChatCallsToolsAsChosen(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	save := openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-		Name: "save", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
-	}}
-	past, known, present := "What did we say about my shoes?", "What did I say about glute bridges?", "I'd like new shoes."
-	tests := []struct {
-		name, question string
-		tools          []openai.Tool
-		choice         any
-		want           string
-	}{
-		{"the past, unknown", past, searchTools, nil, "search_conversations"},
-		{"the past, known", known, searchTools, nil, ""},
-		{"not about the past", present, searchTools, nil, ""},
-		{"no such tool", past, []openai.Tool{save}, nil, ""},
-		{"forbidden", past, searchTools, "none", ""},
-		{"required", present, searchTools, "required", "search_conversations"},
-		{"named", present, []openai.Tool{save}, openai.ToolChoice{
-			Type:     "function",
-			Function: openai.ToolFunction{Name: "save"},
-		}, "save"},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			request := ask(coachPrompt, tt.question)
-			request.Tools, request.ToolChoice = tt.tools, tt.choice
-			called := ""
-			for _, call := range complete(t, client, request).Choices[0].Message.ToolCalls {
-				called = call.Function.Name
-				if called == "save" && call.Function.Arguments != `{"n":0}` {
-					t.Errorf("arguments %s", call.Function.Arguments)
-				}
-			}
-			if called != tt.want {
-				t.Errorf("called %q, want %q", called, tt.want)
-			}
-		})
-	}
-}
-
-func TestCompletionLimits(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	request := ask(coachPrompt, "Tell me about the glute bridges")
-	whole := complete(t, client, request)
-	if whole.Model != offlinemodel.ModelID || whole.Choices[0].FinishReason != openai.FinishReasonStop {
-		t.Errorf("model %s, finish %s", whole.Model, whole.Choices[0].FinishReason)
-	}
-	request.MaxCompletionTokens = 7
-	cut := complete(t, client, request)
-	if cut.Choices[0].FinishReason != openai.FinishReasonLength || cut.Usage.CompletionTokens != 7 {
-		t.Errorf("finish %s after %d tokens", cut.Choices[0].FinishReason, cut.Usage.CompletionTokens)
-	}
-	if text := cut.Choices[0].Message.Content; text == "" || !strings.HasPrefix(whole.Choices[0].Message.Content, text) {
-		t.Errorf("cut answer %q is not the beginning of the whole", text)
-	}
-	if cut.Usage.PromptTokens != whole.Usage.PromptTokens || cut.Usage.TotalTokens != cut.Usage.PromptTokens+7 {
-		t.Errorf("usage %+v, of the whole %+v", cut.Usage, whole.Usage)
 	}
 }
 

@@ -2,7 +2,6 @@ package offlinemodel_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -47,57 +46,6 @@ func summarize(t *testing.T, client *openai.Client, previous, messages string) s
 	var got struct{ Summary string }
 	check.OK(t, json.Unmarshal([]byte(text), &got))
 	return got.Summary
-}
-
-func TestSummaryHasTags(t *testing.T) {
-	t.Parallel()
-	const schema = `{"type":"object","properties":{"summary":{"type":"string"},"tags":{"type":"array",
-"items":{"type":"string"}}},"required":["summary","tags"],"additionalProperties":false}`
-	client, _ := newClient(t)
-	text := askFor(t, client, "session_summary", schema, "New messages:\n"+
-		"user: I want to swap barbell hip Thrusts for banded glute bridges, I only have bands at home.\n"+
-		"assistant: Bridges it is. user: And bridges twice a week?")
-	var got struct{ Tags []string }
-	check.OK(t, json.Unmarshal([]byte(text), &got))
-	if len(got.Tags) < 2 || len(got.Tags) > 5 || !slices.Contains(got.Tags, "bridges") ||
-		strings.ToLower(strings.Join(got.Tags, " ")) != strings.Join(got.Tags, " ") {
-		t.Errorf("tags %q", got.Tags)
-	}
-}
-
-func TestSummaryKeepsContentWords(t *testing.T) {
-	t.Parallel()
-	client, _ := newClient(t)
-	first := summarize(t, client, "", "user: Hi coach!\n"+
-		"user: I want to swap barbell hip thrusts for banded glute bridges, I only have bands at home.\n"+
-		"assistant: Sure! Shall we start on 12 March with 3x8?\n"+
-		"user: Yes. My left knee hurts since the ski trip in Zermatt.")
-	second := summarize(t, client, first, "user: Thanks!\nassistant: (throughline-offline) You said: Lisbon.\n"+
-		"user: My wife Ana wants to join me for the Porto half marathon in October.")
-	third := summarize(t, client, second, "user: lol ok\nassistant: :)")
-	const swap = "The user wants to swap barbell hip thrusts for banded glute bridges. The user only has bands at home"
-	for name, tt := range map[string]struct {
-		summary      string
-		want, absent []string
-	}{
-		"first": {first, []string{swap, "knee", "Zermatt", "12 March", "3x8"}, []string{"Hi coach"}},
-		"incremental": {second, []string{swap, "Zermatt", "Ana", "Porto half marathon", "October"}, []string{
-			"Lisbon",
-			"Thanks",
-		}},
-		"small talk": {third, []string{swap, "Zermatt", "Ana", "October"}, []string{"lol"}},
-	} {
-		for _, part := range tt.want {
-			if !strings.Contains(tt.summary, part) {
-				t.Errorf("%s: no %q in %q", name, part, tt.summary)
-			}
-		}
-		for _, part := range tt.absent {
-			if strings.Contains(tt.summary, part) {
-				t.Errorf("%s: %q in %q", name, part, tt.summary)
-			}
-		}
-	}
 }
 
 const extractionSchema = `{"type":"object","properties":{
@@ -237,29 +185,6 @@ func TestExtractionComparesWithWhatIsKnown(t *testing.T) {
 	}
 	if got := extract(t, client, known+"I bought a new tent."); len(got.ClosedLoops) != 0 {
 		t.Errorf("closed %+v, want nothing", got.ClosedLoops)
-	}
-}
-
-const ratedSchema = `{"type":"object","properties":{"summary":{"type":"string"},"confidence":{"type":"number"},` +
-	`"hasGoals":{"type":"boolean"},"hasProgress":{"type":"boolean"},"hasEmotionalState":{"type":"boolean"}},` +
-	`"required":["summary","confidence","hasGoals","hasProgress","hasEmotionalState"],"additionalProperties":false}`
-
-func TestSummaryRating(t *testing.T) {
-	client, _ := newClient(t)
-	for input, want := range map[string]string{
-		"New messages:\nuser: The gym is closed.":                                                    `0.6 false false false`,
-		"New messages:\nuser: I want to run 10 km.\nassistant: Do you feel well?":                    `0.6 true false false`,
-		"New messages:\nuser: I finished my first 10 km!\nuser: I feel proud.":                       `0.7 false true true`,
-		"Previous summary:\nThe user said: my goal is 10 km.\n\nNew messages:\nuser: It is raining.": `0.7 true false false`,
-	} {
-		var got struct {
-			Confidence                               float64
-			HasGoals, HasProgress, HasEmotionalState bool
-		}
-		check.OK(t, json.Unmarshal([]byte(askFor(t, client, "session_summary", ratedSchema, input)), &got))
-		if rated := fmt.Sprint(got.Confidence, got.HasGoals, got.HasProgress, got.HasEmotionalState); rated != want {
-			t.Errorf("%q is rated %s, want %s", input, rated, want)
-		}
 	}
 }
 

@@ -40,21 +40,12 @@ func TestFilterRefused(t *testing.T) {
 		filter m
 		want   string
 	}{
-		"unknown operator":    {m{"a": m{"$regex": "x"}}, `$regex is no operator`},
-		"bare value":          {m{"a": "x"}, `illegal condition for field a, got "x"`},
-		"empty object":        {m{"a": m{}}, `illegal condition for field a, got {}`},
-		"null":                {m{"a": nil}, `illegal condition for field a, got null`},
-		"bare list":           {m{"a": []any{"x"}}, `illegal condition for field a, got ["x"]`},
-		"$eq list":            {m{"a": m{"$eq": []any{"x"}}}, `the $eq` + scalarWanted + `["x"] instead`},
-		"$ne null":            {m{"a": m{"$ne": nil}}, `the $ne` + scalarWanted + `null instead`},
-		"$gt string":          {m{"a": m{"$gt": "1"}}, `the $gt operator must be followed by a number, got "1" instead`},
-		"$lte boolean":        {m{"a": m{"$lte": true}}, `the $lte operator must be followed by a number, got true instead`},
-		"$in scalar":          {m{"a": m{"$in": "x"}}, `the $in` + listWanted + `"x" instead`},
-		"$in mixed":           {m{"a": m{"$in": []any{"x", 1}}}, `the $in` + listWanted + `["x",1] instead`},
-		"$nin booleans":       {m{"a": m{"$nin": []any{true}}}, `the $nin` + listWanted + `[true] instead`},
-		"$and object":         {m{"$and": m{"a": 1}}, `the $and` + filtersWanted + `{"a":1} instead`},
-		"$or nothing":         {m{"$or": []any{}}, `the $or` + filtersWanted + `[] instead`},
-		"$or of an empty one": {m{"$or": []any{m{}}}, `the $or` + filtersWanted + `[{}] instead`},
+		"unknown operator": {m{"a": m{"$regex": "x"}}, `$regex is no operator`},
+		"null":             {m{"a": nil}, `illegal condition for field a, got null`},
+		"$eq list":         {m{"a": m{"$eq": []any{"x"}}}, `the $eq` + scalarWanted + `["x"] instead`},
+		"$gt string":       {m{"a": m{"$gt": "1"}}, `the $gt operator must be followed by a number, got "1" instead`},
+		"$in mixed":        {m{"a": m{"$in": []any{"x", 1}}}, `the $in` + listWanted + `["x",1] instead`},
+		"$or nothing":      {m{"$or": []any{}}, `the $or` + filtersWanted + `[] instead`},
 		"too many values": {
 			m{"a": m{"$in": slices.Repeat([]any{"x"}, 10_001)}},
 			"the $in operator has 10001 values, which exceeds the limit of 10000",

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/pinecone-io/go-pinecone/v5/pinecone"
@@ -85,33 +84,4 @@ func TestDataDirKeepsTheIndex(t *testing.T) {
 	run(t, crashed, func(conn *pinecone.IndexConnection) {
 		check.Same(t, []string{"a", "after", "b"}, existing(t, conn, "a", "b", "after"), "records")
 	})
-}
-
-func TestDataDirThatCannotBeUsedIsRefused(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		prepare func(t *testing.T, dir string)
-		want    string
-	}{
-		"another dimension": {func(t *testing.T, dir string) {
-			run(t, dir, func(conn *pinecone.IndexConnection) { upsert(t, conn, dense("a", 1, 2)) })
-		}, "Vector dimension 2 does not match the dimension of the index 3"},
-		"not a journal": {func(t *testing.T, dir string) {
-			check.OK(t, os.WriteFile(journalFile(dir), []byte(strings.Repeat("nonsense", 1_000)), 0o600))
-		}, "open the index in "},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			tc.prepare(t, dir)
-			s, err := pineconelocal.New(pineconelocal.Options{DataDir: dir, Dimension: 3})
-			if err == nil {
-				_ = s.Close()
-				t.Fatal("no error")
-			}
-			if !strings.Contains(err.Error(), tc.want) {
-				t.Errorf("error %q, want one that says %q", err, tc.want)
-			}
-		})
-	}
 }

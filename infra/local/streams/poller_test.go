@@ -1,7 +1,6 @@
 package streams_test
 
 import (
-	"errors"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -147,24 +146,6 @@ func TestPayloadLimit(t *testing.T) {
 	}
 }
 
-func TestPollersAreIndependent(t *testing.T) {
-	t.Parallel()
-	table := newTable(t)
-	put(t, table, numbered(0, 0))
-	mapping := template.Stream{BatchSize: 10, MaxRetries: template.Unlimited}
-	failing := subscribe(t, table, mapping, func(events.DynamoDBEvent) (any, error) {
-		return nil, errors.New("down")
-	})
-	working := subscribe(t, table, template.Stream{BatchSize: 10}, nil)
-	working.wait(t)
-	if got := working.poller.Stats(); got.Handled != 1 {
-		t.Errorf("stats of the working one %+v", got)
-	}
-	if got := failing.poller.Stats(); got.Handled != 0 || len(failing.poller.DeadLetters()) != 0 {
-		t.Errorf("stats of the failing one %+v, dead letters %+v", got, failing.poller.DeadLetters())
-	}
-}
-
 func TestCheckpointOutlivesThePoller(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -201,12 +182,5 @@ func TestLatestSkipsEarlierRecords(t *testing.T) {
 	s.wait(t)
 	if got := s.numbers(t); !slices.Equal(got, []int{1}) {
 		t.Errorf("delivered %v, want [1]", got)
-	}
-}
-
-func TestUnreadableFilterIsRefused(t *testing.T) {
-	t.Parallel()
-	if _, err := streams.New(streams.Options{Mapping: template.Stream{Filters: []string{"{"}}}); err == nil {
-		t.Error("made a poller with a filter that is not JSON")
 	}
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/throughline/throughline/infra/local/streams"
 	"github.com/throughline/throughline/infra/local/template"
-	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestPartialResponse has a handler that reports three records of its first batch. Delivery goes on from the lowest.
@@ -134,34 +133,6 @@ func TestRetryLimit(t *testing.T) {
 	}
 }
 
-// TestProgressRenewsTheRetries has a limit of one retry, and a handler that fails before and after partial progress.
-func TestProgressRenewsTheRetries(t *testing.T) {
-	t.Parallel()
-	table := newTable(t)
-	for n := range 3 {
-		put(t, table, numbered(0, n))
-	}
-	invocations := 0
-	mapping := template.Stream{BatchSize: 10, MaxRetries: 1, ReportsItems: true}
-	s := subscribe(t, table, mapping, func(e events.DynamoDBEvent) (any, error) {
-		invocations++
-		switch invocations {
-		case 1, 3:
-			return nil, errors.New("down")
-		case 2:
-			return failures(e.Records[1].Change.SequenceNumber), nil
-		}
-		return nil, nil
-	})
-	s.wait(t)
-	if got := s.batches(); !slices.Equal(got, []int{3, 3, 2, 2}) {
-		t.Errorf("batches %v, want two of three records and two of two", got)
-	}
-	if stats := s.poller.Stats(); stats.Handled != 3 || len(s.poller.DeadLetters()) != 0 {
-		t.Errorf("stats %+v, dead letters %+v", stats, s.poller.DeadLetters())
-	}
-}
-
 func TestBackoffDoubles(t *testing.T) {
 	t.Parallel()
 	table := newTable(t)
@@ -195,32 +166,5 @@ func TestMaxAge(t *testing.T) {
 	letters := s.poller.DeadLetters()
 	if len(letters) != 1 || letters[0].Condition != streams.TooOld || len(s.batches()) != 0 {
 		t.Errorf("dead letters %+v, batches %v", letters, s.batches())
-	}
-}
-
-func TestRedeliver(t *testing.T) {
-	t.Parallel()
-	table := newTable(t)
-	for n := range 5 {
-		put(t, table, numbered(0, n))
-	}
-	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil)
-	s.wait(t)
-	check.OK(t, s.poller.Redeliver(t.Context()))
-	s.wait(t)
-	if got, want := s.numbers(t), []int{0, 1, 2, 3, 4, 0, 1, 2, 3, 4}; !slices.Equal(got, want) {
-		t.Errorf("delivered %v, want %v", got, want)
-	}
-}
-
-func TestRepeat(t *testing.T) {
-	t.Parallel()
-	table := newTable(t)
-	put(t, table, numbered(0, 0))
-	s := subscribe(t, table, template.Stream{BatchSize: 2}, nil, func(o *streams.Options) { o.Repeat = 1 })
-	s.wait(t)
-	s.stop()
-	if got := s.numbers(t); !slices.Equal(got, []int{0, 0}) {
-		t.Errorf("delivered %v, want the record twice", got)
 	}
 }

@@ -1,7 +1,6 @@
 package template_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -111,50 +110,6 @@ func TestParse(t *testing.T) {
 	}
 	got.Resources = nil
 	check.Same(t, want, got, "template")
-}
-
-func TestParseRefuses(t *testing.T) {
-	t.Parallel()
-	event := func(kind, properties string) string {
-		return "Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f, AutoPublishAlias: live, " +
-			"Events: {E: {Type: " + kind + ", Properties: {" + properties + "}}}}}}"
-	}
-	value := func(v string) string {
-		return "Resources: {Q: {Type: AWS::SQS::Queue, Properties: {QueueName: " + v + "}}}"
-	}
-	cors := func(properties string) string {
-		return "Resources: {A: {Type: AWS::Serverless::HttpApi, Properties: {CorsConfiguration: {" + properties + "}}}}"
-	}
-	scopes := "Path: /, Method: GET, Auth: {AuthorizationScopes: [a]}"
-	cases := map[string]struct{ source, mention string }{
-		"no YAML":             {"a: [", ""},
-		"no mapping":          {"- a", ""},
-		"an alias":            {"Resources: {Q: {Type: A, Properties: {A: &a b, B: *a}}}", "aliases"},
-		"unknown event":       {event("SQS", ""), `"SQS"`},
-		"cron":                {event("ScheduleV2", `ScheduleExpression: "cron(0 12 * * ? *)"`), "rate(N"},
-		"no path":             {event("HttpApi", "Method: GET"), "path"},
-		"any method":          {event("HttpApi", "Path: /, Method: ANY"), "one method"},
-		"scopes":              {event("HttpApi", scopes), "AuthorizationScopes"},
-		"unknown property":    {event("DynamoDB", "TumblingWindowInSeconds: 1"), "TumblingWindowInSeconds"},
-		"no number":           {event("DynamoDB", "BatchSize: many"), "many"},
-		"no alias":            {"Resources: {F: {Type: AWS::Serverless::Function, Properties: {CodeUri: f}}}", "alias live"},
-		"cors no list":        {cors("AllowOrigins: x"), "AllowOrigins"},
-		"cors credentials":    {cors("AllowCredentials: true"), "AllowCredentials"},
-		"unknown function":    {value("!Base64 a"), "!Base64"},
-		"long form":           {value(`{"Fn::Sub": a}`), "short form"},
-		"sub of three":        {value("!Sub [a, {b: c}, d]"), "!Sub"},
-		"no such member":      {value("!Select [1, [a]]"), "!Select"},
-		"escaped placeholder": {value(`!Sub "${!a}"`), "!Sub"},
-		"join of no list":     {value("!Join [a, b]"), "!Join"},
-		"unknown condition":   {value("!If [a, b, c]"), "condition a"},
-		"or":                  {"Conditions: {a: !Or [!Equals [b, c], !Equals [b, b]]}\n" + value("!If [a, b, c]"), "!Or"},
-	}
-	for name, tt := range cases {
-		_, err := template.Parse([]byte(tt.source), nil)
-		if err == nil || !strings.Contains(err.Error(), tt.mention) {
-			t.Errorf("%s: error %v, want one that mentions %q", name, err, tt.mention)
-		}
-	}
 }
 
 func TestParseCORS(t *testing.T) {
