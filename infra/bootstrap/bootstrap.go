@@ -41,10 +41,11 @@ type Options struct {
 
 // Run makes what a stage lacks, with the keys of the environment.
 func Run(ctx context.Context, secrets *secretsmanager.Client, s deployment.Stage, o Options, out io.Writer) error {
-	var model config.Embedding
-	err := model.UnmarshalText([]byte(s.Value("OpenAIEmbeddingModel")))
+	var wanted config.Index
+	err := wanted.UnmarshalText([]byte(s.Value(deployment.Index)))
 	if err != nil {
-		return fmt.Errorf("read OpenAIEmbeddingModel: %w", err)
+		return fmt.Errorf("%s=%s: must be %s. Its host may be any until there is one",
+			deployment.Index, s.Value(deployment.Index), config.IndexForm)
 	}
 	if s.Stack == "" || s.Region == "" {
 		return errors.New("the stage needs stack_name and region")
@@ -56,7 +57,7 @@ func Run(ctx context.Context, secrets *secretsmanager.Client, s deployment.Stage
 	}
 	b := &bootstrap{
 		Options: o, secrets: secrets, out: out, stage: s,
-		index: index{name: cmp.Or(o.Index, s.Stack), region: o.IndexRegion, dimension: int32(model.Dimensions)},
+		index: index{cmp.Or(o.Index, s.Stack), o.IndexRegion, int32(wanted.Embedding.Dimensions), wanted},
 	}
 	return b.run(ctx)
 }
@@ -72,10 +73,11 @@ type bootstrap struct {
 	index   index
 }
 
-// index describes the index that the stack needs.
+// index describes the index that the stack needs. wanted is the value of its parameter.
 type index struct {
 	name, region string
 	dimension    int32
+	wanted       config.Index
 }
 
 // run makes the secrets, then the index.
@@ -207,7 +209,8 @@ func (b *bootstrap) makeIndex(ctx context.Context, apiKey string) error {
 		return fmt.Errorf("index %s is not %s: %s. Name another with -index, or delete it",
 			b.index.name, want, strings.Join(wrong, ", "))
 	}
-	b.print("%s: is %s. Give the stack PineconeIndexHost=%s", name, want, existing.Host)
+	b.index.wanted.Host = existing.Host
+	b.print("%s: is %s. Give the stack %s=%s", name, want, deployment.Index, b.index.wanted)
 	return nil
 }
 

@@ -49,7 +49,7 @@ func newFakes(t *testing.T) *fakes {
 	t.Cleanup(control.Close)
 	f.control, f.config = control.URL, filepath.Join(t.TempDir(), "samconfig.toml")
 	config := "[dev.global.parameters]\nstack_name = \"app-dev\"\nregion = \"us-east-1\"\n" +
-		"parameter_overrides = [\"SecretPrefix=app/dev\", \"OpenAIEmbeddingModel=text-embedding-3-small@768\"]\n"
+		"parameter_overrides = [\"SecretPrefix=app/dev\", \"PineconeIndex=h.example.com,m@768,8\"]\n"
 	check.OK(t, os.WriteFile(f.config, []byte(config), 0o600))
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL_SECRETS_MANAGER": manager.URL, "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
@@ -187,7 +187,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	f := newFakes(t)
 	out := check.Got(f.run(t, true))(t)
 	wantText(t, out, "secret "+chatSecret+" (us-east-1): made",
-		"Give the stack PineconeIndexHost=app-dev-abc.svc.aped-1.pinecone.io")
+		"Give the stack PineconeIndex=app-dev-abc.svc.aped-1.pinecone.io,m@768,8")
 	cursor := f.secrets["app/dev/cursor-key"]
 	want := map[string]string{
 		chatSecret: openAIKey, embeddingSecret: openAIKey,
@@ -211,7 +211,7 @@ func TestApplyMakesBothOnce(t *testing.T) {
 	t.Setenv("PINECONE_API_KEY", "")
 	check.Got(f.run(t, true))(t)
 	f.configure(t, `"SecretPrefix`,
-		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e@768", "SecretPrefix`)
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
 	if len(f.writes) != before || f.secrets["app/dev/cursor-key"] != cursor {
 		t.Errorf("a repeat made %v", f.writes[before:])
 	}
@@ -234,7 +234,7 @@ func TestSecretsThatExistAreKept(t *testing.T) {
 func TestKeysOfTwoServices(t *testing.T) {
 	f := newFakes(t)
 	f.configure(t, `"SecretPrefix`,
-		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "OpenAIEmbeddingModel=e@768", "SecretPrefix`)
+		`"OpenAIEmbeddingBaseUrl=https://e.example.org/v1", "SecretPrefix`)
 	if _, err := f.run(t, true); err == nil || !strings.Contains(err.Error(), "OPENAI_EMBEDDING_API_KEY is not set") {
 		t.Errorf("without the key of the embeddings: %v", err)
 	}

@@ -22,7 +22,7 @@ const ready = `[dev.global.parameters]
 stack_name = "app-dev"
 region = "us-east-1"
 parameter_overrides = [
-  "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app.svc.pinecone.io",
+  "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndex=app.svc.pinecone.io,m@768,user",
   "SecretPrefix=app/dev",
 ]
 

@@ -36,6 +36,9 @@ type Stage struct {
 // Release is the parameter that names what a stage runs. Each value makes a version of each function.
 const Release = "Release"
 
+// Index is the parameter with the current Pinecone index.
+const Index = "PineconeIndex"
+
 // Gradual is the parameter by which a release serves a part of the requests first, and goes back at an alarm.
 const Gradual = "GradualReleases"
 
@@ -69,8 +72,8 @@ var howToGet = map[string]string{
 		"https://tenant.auth0.com/ (Auth0) or https://tenant.okta.com/oauth2/default (Okta)",
 	"JwtAudience": "the aud claim of your users' tokens, or their client_id where they have no aud (Cognito); " +
 		"several with commas between them",
-	"PineconeIndexHost": "the host of the Pinecone index: \"throughline bootstrap\" makes the index and prints it, or " +
-		"see \"Host\" in Pinecone's console",
+	Index: "\"throughline bootstrap\" makes the Pinecone index and prints it; it begins with the \"Host\" of Pinecone's " +
+		"console",
 }
 
 // stage is a stage in the form of samconfig.toml.
@@ -213,18 +216,14 @@ const (
 	embeddingAddress = "OpenAIEmbeddingBaseUrl"
 )
 
-// unnamed says which model of another service than OpenAI's has no name.
+// unnamed says that the chat's model of another service than OpenAI's has no name.
 func (s Stage) unnamed() []string {
-	var out []string
-	models := map[string]string{chatAddress: "OpenAIChatModel", embeddingAddress: "OpenAIEmbeddingModel"}
-	for address, model := range models {
-		if s.Has(address) && !config.IsOpenAI(s.Value(address)) && s.Given[model] == "" {
-			out = append(out, fmt.Sprintf("%s is missing: %s=%s is not OpenAI's, so name a model of that service",
-				model, address, s.Value(address)))
-		}
+	const model = "OpenAIChatModel"
+	if !s.Has(chatAddress) || config.IsOpenAI(s.Value(chatAddress)) || s.Given[model] != "" {
+		return nil
 	}
-	slices.Sort(out)
-	return out
+	return []string{fmt.Sprintf("%s is missing: %s=%s is not OpenAI's, so name a model of that service",
+		model, chatAddress, s.Value(chatAddress))}
 }
 
 // Reservation is how many concurrent executions a parameter reserves for a function. -1 reserves nothing.

@@ -23,7 +23,8 @@ const whole = `
 stack_name = "app-memory"
 region = "eu-west-1"
 parameter_overrides = [
-  "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app", "PineconeIndexHost=app-abc.svc.aped-1.pinecone.io",
+  "JwtIssuer=https://tenant.auth0.com/", "JwtAudience=app",
+  "PineconeIndex=app-abc.svc.aped-1.pinecone.io,text-embedding-3-small@768,user",
   "SecretPrefix=app/memory", "BackgroundConcurrency=-1",
 ]
 
@@ -38,7 +39,7 @@ func TestStage(t *testing.T) {
 		t.Errorf("got %q in %q with the problems %v", s.Stack, s.Region, s.Problems())
 	}
 	for name, want := range map[string]string{
-		"SecretPrefix": "app/memory", "OpenAIEmbeddingModel": "text-embedding-3-small@768", "CorsOrigins": "", "NoSuch": "",
+		"SecretPrefix": "app/memory", "BackgroundTier": "auto", "CorsOrigins": "", "NoSuch": "",
 	} {
 		if got := s.Value(name); got != want {
 			t.Errorf("Value(%s) = %q, want %q", name, got, want)
@@ -77,8 +78,8 @@ func TestProblems(t *testing.T) {
 			"OpenAIChatModel is missing: OpenAIBaseUrl=https://a.example/v1 is not OpenAI's",
 		},
 		{
-			"another embedding service", "SecretPrefix=app/memory", "OpenAIEmbeddingBaseUrl=https://a.example/v1",
-			"OpenAIEmbeddingModel is missing: OpenAIEmbeddingBaseUrl=https://a.example/v1 is not OpenAI's",
+			"index", "pinecone.io,text-embedding-3-small@768,user", "pinecone.io",
+			"PineconeIndex=app-abc.svc.aped-1.pinecone.io does not match ",
 		},
 		{"unknown", "SecretPrefix=app/memory", "SecretPre=x", "SecretPre is not a parameter of template.yaml"},
 		{"stack", `stack_name = "app-memory"`, "", "stack_name is missing: "},

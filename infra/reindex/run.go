@@ -83,7 +83,7 @@ func (o Options) check() error {
 }
 
 // connect reads the configuration, checks the next index and its model, and returns what a run works with.
-func connect(ctx context.Context, o Options) (Deps, config.NextIndex, error) {
+func connect(ctx context.Context, o Options) (Deps, config.Index, error) {
 	var none Deps
 	cfg, awsCfg, err := configure(ctx, o)
 	next := cfg.Pinecone.Next

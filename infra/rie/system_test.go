@@ -48,7 +48,8 @@ func newSystem(t testing.TB, parameters map[string]string) *system {
 	check.OK(t, err)
 	model := serve(t, offlinemodel.Handler()) + "/v1"
 	given := map[string]string{
-		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience, "PineconeIndexHost": servePinecone(t),
+		"JwtIssuer": issuerURL, "JwtAudience": issuer.Audience,
+		"PineconeIndex": servePinecone(t) + ",text-embedding-3-small@768,user",
 		"OpenAIBaseUrl": model, "OpenAIEmbeddingBaseUrl": model,
 	}
 	maps.Copy(given, parameters)

@@ -62,8 +62,6 @@ type Config struct {
 	EventContent bool   `env:"EVENT_CONTENT"`
 	// KeepPromptText keeps rendered prompts beside their manifests.
 	KeepPromptText bool `env:"KEEP_PROMPT_TEXT"`
-	// BackgroundModel is false to stop all background model calls.
-	BackgroundModel bool `env:"BACKGROUND_MODEL_CALLS" envDefault:"true"`
 	// DailyTokens is how many tokens of the chat and background models a user may spend in a day of UTC. 0 means any
 	// number.
 	DailyTokens int `env:"DAILY_TOKENS"`
@@ -93,7 +91,7 @@ type OpenAI struct {
 	// not share. BackgroundAPIKey is that key.
 	OwnBackgroundKey bool   `env:"BACKGROUND_KEY"`
 	BackgroundAPIKey string `env:"OPENAI_BACKGROUND_API_KEY"`
-	// BackgroundTier is the service's tier for answers that nobody waits for.
+	// BackgroundTier is the service's tier for answers that nobody waits for. TierNone stops all background model calls.
 	BackgroundTier Tier `env:"OPENAI_BACKGROUND_TIER" envDefault:"auto"`
 	// Embedding is the model of the embeddings. Its dimension must be that of the Pinecone index.
 	Embedding Embedding `env:"OPENAI_EMBEDDING_MODEL" envDefault:"text-embedding-3-small@768"`
@@ -130,6 +128,9 @@ func (o OpenAI) Background() OpenAI {
 	return o
 }
 
+// CallsInBackground reports whether the background model is called at all.
+func (o OpenAI) CallsInBackground() bool { return o.BackgroundTier != TierNone }
+
 // Effort is how much a model reasons before it answers. Empty leaves it to the model's family.
 type Effort string
 
@@ -144,7 +145,7 @@ func (e *Effort) UnmarshalText(text []byte) error {
 }
 
 // Tier is a service tier. TierAuto is flex where the model has it and the service is OpenAI's own. TierDefault is never
-// flex, and TierFlex asks for it at any service, such as a gateway that knows it.
+// flex, and TierFlex asks for it at any service, such as a gateway that knows it. With TierNone nothing is asked for.
 type Tier string
 
 // The tiers.
@@ -152,13 +153,14 @@ const (
 	TierAuto    Tier = "auto"
 	TierDefault Tier = "default"
 	TierFlex    Tier = "flex"
+	TierNone    Tier = "none"
 )
 
 // UnmarshalText refuses what is no tier.
 func (t *Tier) UnmarshalText(text []byte) error {
 	*t = Tier(text)
 	switch *t {
-	case TierAuto, TierDefault, TierFlex:
+	case TierAuto, TierDefault, TierFlex, TierNone:
 		return nil
 	}
 	return fmt.Errorf("unknown tier %q", text)
@@ -255,13 +257,13 @@ var kinds = map[reflect.Type]string{
 	reflect.TypeFor[int]():               "a whole number",
 	reflect.TypeFor[bool]():              "true or false",
 	reflect.TypeFor[map[string]string](): "names and addresses, such as a=https://…,b=https://…",
-	reflect.TypeFor[NextIndex]():         "a host, a model and a layout, such as b.svc.pinecone.io,m@3072,user",
+	reflect.TypeFor[Index]():             IndexForm,
 	reflect.TypeFor[Namespaces]():        "user, or a number of namespaces from 1 to 100000",
 	reflect.TypeFor[MigrationStage]():    "embedded, dual, shared-read or shared",
 	reflect.TypeFor[Endpoint]():          "a URL that begins with http:// or https://",
 	reflect.TypeFor[Embedding]():         "a model and the dimension of its vectors, such as m@3072",
 	reflect.TypeFor[Triggers]():          triggersRule,
-	reflect.TypeFor[Tier]():              "auto, default or flex",
+	reflect.TypeFor[Tier]():              "auto, default, flex or none",
 	reflect.TypeFor[Effort]():            "none, minimal, low, medium, high, xhigh or max",
 }
 

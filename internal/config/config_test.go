@@ -10,10 +10,10 @@ import (
 func TestParse(t *testing.T) {
 	t.Parallel()
 	got, err := config.Parse(map[string]string{
-		"TABLE_NAME": "t", "TRIGGERS": "idle=2m, memories=9", "BACKGROUND_MODEL_CALLS": "off",
+		"TABLE_NAME": "t", "TRIGGERS": "idle=2m, memories=9", "OPENAI_BACKGROUND_TIER": "none",
 	})
-	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 || got.BackgroundModel ||
-		got.Triggers.Messages != 20 || got.Triggers.Memories != 9 {
+	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 ||
+		got.OpenAI.BackgroundTier != config.TierNone || got.Triggers.Messages != 20 || got.Triggers.Memories != 9 {
 		t.Errorf("parsed %+v, %v", got, err)
 	}
 	for name, tt := range map[string]struct {

@@ -15,20 +15,23 @@ type Pinecone struct {
 	// Namespaces is the layout of the current index: the number of namespaces that all users share, 0 for one each.
 	Namespaces Namespaces `env:"VECTOR_NAMESPACES" envDefault:"user"`
 	// Next gets all writes that the current index gets. Without a host there is none.
-	Next NextIndex `env:"PINECONE_NEXT_INDEX"`
+	Next Index `env:"PINECONE_NEXT_INDEX"`
 	// ServeNext has searches ask the next index in place of the current one.
 	ServeNext bool `env:"PINECONE_SERVE_NEXT"`
 }
 
-// NextIndex is a host with the model and the layout of its vectors.
-type NextIndex struct {
+// Index is an index by its host, with the model and the layout of its vectors.
+type Index struct {
 	Host       string
 	Embedding  Embedding
 	Namespaces Namespaces
 }
 
+// IndexForm says in words how an index is written.
+const IndexForm = "a host, a model and a layout, such as b.svc.pinecone.io,m@3072,user"
+
 // UnmarshalText reads "host,model@dimension,user" or "host,model@dimension,64".
-func (x *NextIndex) UnmarshalText(text []byte) error {
+func (x *Index) UnmarshalText(text []byte) error {
 	parts := strings.Split(string(text), ",")
 	if len(parts) != 3 || parts[0] == "" {
 		return errors.New("not a host, a model and a layout")
@@ -38,7 +41,7 @@ func (x *NextIndex) UnmarshalText(text []byte) error {
 }
 
 // String returns what UnmarshalText reads.
-func (x NextIndex) String() string {
+func (x Index) String() string {
 	layout := "user"
 	if x.Namespaces > 0 {
 		layout = strconv.Itoa(int(x.Namespaces))

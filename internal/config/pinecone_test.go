@@ -20,7 +20,7 @@ func TestIndexesAndNamespaces(t *testing.T) {
 	cfg, err := parse(map[string]string{
 		"PINECONE_NEXT_INDEX": "b.pinecone.io:443,a/b@v1:c@3072,8", "VECTOR_NAMESPACES": "64", "PINECONE_SERVE_NEXT": "true",
 	})
-	want := config.Pinecone{Namespaces: 64, ServeNext: true, Next: config.NextIndex{
+	want := config.Pinecone{Namespaces: 64, ServeNext: true, Next: config.Index{
 		Host: "b.pinecone.io:443", Embedding: config.Embedding{Model: "a/b@v1:c", Dimensions: 3072}, Namespaces: 8,
 	}}
 	if diff := cmp.Diff(want, cfg.Pinecone); diff != "" || err != nil {

@@ -86,7 +86,7 @@ const emptyFunction = "github.com/throughline/throughline/infra/bench/prompt/emp
 func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
 		"JwtIssuer": a.issuer, "JwtAudience": issuer.Audience,
-		"PineconeIndexHost": a.URL, "OpenAIBaseUrl": a.URL + "/v1",
+		"PineconeIndex": a.URL + ",text-embedding-3-small@768,user", "OpenAIBaseUrl": a.URL + "/v1",
 	})
 	if err != nil {
 		return nil, nil, err

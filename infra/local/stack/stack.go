@@ -22,6 +22,7 @@ import (
 	"github.com/throughline/throughline/infra/local/sqslocal"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/auth"
+	"github.com/throughline/throughline/internal/config"
 )
 
 // A stop gives the functions time to end, then the answers under way, then the services: together 5 seconds.
@@ -85,8 +86,10 @@ func newStack(cfg Config) *Stack {
 }
 
 func (s *Stack) start(ctx context.Context) (err error) {
+	index := config.Index{Host: "local", Embedding: s.cfg.OpenAI.Embedding, Namespaces: s.cfg.Pinecone.Namespaces}
 	parameters := map[string]string{
 		"CorsOrigins": strings.Join(s.cfg.CORSOrigins, ","), "EventBusName": s.cfg.EventBusName,
+		"PineconeIndex": index.String(),
 	}
 	if s.template, err = template.Parse(throughline.Template, parameters); err != nil {
 		return err

@@ -144,6 +144,8 @@ func (d *document) apply(name string, arguments []any) (any, error) {
 			return strings.Join(texts, first), nil
 		case name == "Select" && err == nil && i >= 0 && i < len(second):
 			return second[i], nil
+		case name == "Select" && err == nil && len(second) == 1 && second[0] == "": // of a parameter without a value
+			return "", nil
 		}
 	case map[string]any:
 		if name == "Sub" {

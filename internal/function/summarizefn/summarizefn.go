@@ -47,17 +47,17 @@ func New(ctx context.Context, cfg config.Config, rt function.Runtime) (function.
 	memories := extraction.New(extraction.Deps{
 		Store: dynamo.NewExtractionStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now,
 		Random: cryptorand.Reader, NewOwner: cryptorand.Text, Report: report, Count: countExtraction,
-		EveryMessages: cfg.Triggers.Memories, Background: cfg.BackgroundModel,
+		EveryMessages: cfg.Triggers.Memories, Background: cfg.OpenAI.CallsInBackground(),
 	})
 	service := summary.New(summary.Deps{
 		Store: dynamo.NewSummarySource(db), Model: model, Quota: quota, Index: index, Messages: messages,
 		Memories: memories, Tokens: tokens, Now: time.Now, Random: rand.Float64, Report: report,
 		IsFailing: model.IsFailing, EveryMessages: cfg.Triggers.Messages, Idle: cfg.Triggers.Idle,
-		Timeout: cfg.Triggers.Timeout, Background: cfg.BackgroundModel, Defers: client.IsPatient(),
+		Timeout: cfg.Triggers.Timeout, Background: cfg.OpenAI.CallsInBackground(), Defers: client.IsPatient(),
 	})
 	spines := summary.NewSpines(summary.SpineDeps{
 		Store: dynamo.NewSpineStore(db), Model: model, Quota: quota, Tokens: tokens, Now: time.Now, Random: rand.Float64,
-		Report: report, Written: measureSpine, Idle: cfg.Triggers.Idle, Background: cfg.BackgroundModel,
+		Report: report, Written: measureSpine, Idle: cfg.Triggers.Idle, Background: cfg.OpenAI.CallsInBackground(),
 	})
 	eraser, err := function.Eraser(cfg, rt, db)
 	if err != nil {

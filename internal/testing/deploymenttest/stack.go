@@ -87,7 +87,7 @@ func New(t testing.TB, given map[string]string) *Stack {
 	s := &Stack{
 		reader: reader{t: t, defaults: map[string]map[string]string{}}, Template: throughline.Template,
 		Given: map[string]string{
-			"JwtIssuer": "https://issuer", "JwtAudience": "app", "PineconeIndexHost": "index", "Release": "0123456789ab",
+			"JwtIssuer": "https://issuer", "JwtAudience": "app", "PineconeIndex": "index,m@768,user", "Release": "0123456789ab",
 		},
 		Status: types.StackStatusCreateComplete, Objects: map[string][]byte{}, changeSets: map[string]*changeSet{},
 		updated: time.Unix(0, 0), Concurrency: map[string]int{},
