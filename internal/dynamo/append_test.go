@@ -24,7 +24,7 @@ func testAppend(t *testing.T, s *fixture) {
 		Metadata:         map[string]any{"interrupted": true, "n": 1.0, "list": []any{"a"}},
 		SessionCreatedAt: start,
 	}
-	checkSame(t, want, a.Messages[1], "appended")
+	check.Same(t, want, a.Messages[1], "appended")
 	if a.Messages[0].Mode != "program_design" {
 		t.Errorf("mode %q, want that of the session", a.Messages[0].Mode)
 	}
@@ -33,7 +33,7 @@ func testAppend(t *testing.T, s *fixture) {
 		t.Errorf("session after: %+v", x)
 	}
 	got := allMessages(t, s, alice, "p", conversation.Page{Limit: 50})
-	checkSame(t, a.Messages, got, "read back")
+	check.Same(t, a.Messages, got, "read back")
 	again := readSession(t, s, "p")
 	if again.MessageCount != 2 || !again.LastMessageAt.Equal(x.LastMessageAt) || !again.StartedAt.Equal(start) {
 		t.Errorf("session read back: %+v", again)
@@ -205,7 +205,7 @@ func testAppendReplays(t *testing.T, s *fixture) {
 	appendOnce(t, s, other)
 	got := allMessages(t, s, alice, "i", conversation.Page{Limit: 50})
 	checkComplete(t, got, 5)
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, start)))
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, start))(t)
 	checkRepeat(t, s, in, first)
 	checkSeqs(t, s, "i", 1, 3, 4, 5)
 }
@@ -229,7 +229,7 @@ func checkRepeat(t *testing.T, s *fixture, in conversation.Append, first convers
 		t.Fatalf("repeat: replayed %v, %v", again.Replayed, err)
 	}
 	if now, err := s.Sessions.Session(t.Context(), alice, first.Session.ID); !fault.Is(err, fault.NotFound) {
-		must(t, err)
+		check.OK(t, err)
 		now.Summary = nil
 		first.Session = now
 	}
@@ -239,7 +239,7 @@ func checkRepeat(t *testing.T, s *fixture, in conversation.Append, first convers
 // checkSameAnswer compares the parts of two answers that a client sees.
 func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 	t.Helper()
-	checkSame(t, a.Messages, b.Messages, "messages")
+	check.Same(t, a.Messages, b.Messages, "messages")
 	seen := func(s conversation.Session) conversation.Session {
 		return conversation.Session{
 			ID: s.ID, Context: s.Context, CoachID: s.CoachID, Mode: s.Mode, Status: s.Status, Title: s.Title,
@@ -247,7 +247,7 @@ func checkSameAnswer(t *testing.T, a, b conversation.Appended) {
 			LastMessageAt: s.LastMessageAt, Summary: s.Summary,
 		}
 	}
-	checkSame(t, seen(a.Session), seen(b.Session), "sessions")
+	check.Same(t, seen(a.Session), seen(b.Session), "sessions")
 }
 
 // appendWithKey returns an append of two messages with an idempotency key.
@@ -285,7 +285,7 @@ func testAppendReplaysAfterEdits(t *testing.T, s *fixture) {
 	for i, edit := range edits {
 		first := appendOnce(t, s, appendWithKey("i", string(rune('a'+i))))
 		answers = append(answers, first)
-		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", edit)))
+		check.Got(s.Sessions.UpdateSession(t.Context(), alice, "i", edit))(t)
 	}
 	for i, first := range answers {
 		checkRepeat(t, s, appendWithKey("i", string(rune('a'+i))), first)
@@ -296,13 +296,13 @@ func testAppendReplaysAfterDeletion(t *testing.T, s *fixture) {
 	create := func(title string) {
 		t.Helper()
 		in := conversation.NewSession{ID: "i", Context: coach, CoachID: "c", Title: title}
-		must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
+		check.Got(s.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 	}
 	create("first")
 	first := appendOnce(t, s, appendWithKey("i", "k"))
 	title := "second"
-	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title})))
-	must(t, s.sweeper().DeleteSession(t.Context(), alice, "i"))
+	check.Got(s.Sessions.UpdateSession(t.Context(), alice, "i", conversation.SessionChange{Title: &title}))(t)
+	check.OK(t, s.sweeper().DeleteSession(t.Context(), alice, "i"))
 	first.Session.Title = "" // the title was deleted with the session
 	checkReplay := func(when string) {
 		t.Helper()

@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestClaims claims one record in two workers, and checks what the end of a claim leaves.
@@ -45,11 +46,11 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	second, err = s.Due.Extend(t.Context(), second, until.Add(3*time.Hour))
-	must(t, err)
+	check.OK(t, err)
 	since := d.DueAt
 	for i, succeeded := range []bool{false, true, false} {
 		at := s.clock().Add(time.Duration(i+1) * time.Minute)
-		must(t, s.Due.Postpone(t.Context(), second, at, succeeded))
+		check.OK(t, s.Due.Postpone(t.Context(), second, at, succeeded))
 		d := again()
 		if session := readSession(t, s, "a"); !d.DueAt.Equal(at) || session.ClaimedVersion != 0 {
 			t.Errorf("postponed to %v: due at %v, claimed %d", at, d.DueAt, session.ClaimedVersion)
@@ -67,7 +68,7 @@ func TestClaims(t *testing.T) {
 			t.Errorf("due since %v, want %v", second.Since, since)
 		}
 	}
-	must(t, s.Due.Remove(t.Context(), second))
+	check.OK(t, s.Due.Remove(t.Context(), second))
 	checkDue(t, s, sweep.Sessions, 0)
 }
 
@@ -82,17 +83,17 @@ func TestClaimsOfChangedRecords(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start.Add(farAhead))))
-	must(t, s.Due.Remove(t.Context(), c))
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start.Add(farAhead)))(t)
+	check.OK(t, s.Due.Remove(t.Context(), c))
 	if due := onlyDueIn(t, s, d.Shard); !due.DueAt.Equal(s.clock()) {
 		t.Errorf("the deletion of a message makes its session due at %v, want %v", due.DueAt, s.clock())
 	}
-	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start.Add(farAhead))))
+	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start.Add(farAhead)))(t)
 	if _, ok, err := s.Due.Claim(t.Context(), d, s.clock()); ok || err != nil {
 		t.Errorf("a session that is gone is claimed: %v, %v", ok, err)
 	}
 	checkFault(t, errorOf(s.Summaries.SessionDue(t.Context(), d)), fault.NotFound, "a session that is gone")
-	must(t, s.Due.Postpone(t.Context(), c, s.clock(), true))
+	check.OK(t, s.Due.Postpone(t.Context(), c, s.clock(), true))
 	checkDue(t, s, sweep.Sessions, 0)
 }
 
@@ -116,7 +117,7 @@ func TestClaimSession(t *testing.T) {
 	if due := listDue(t, s, sweep.Sessions, until); len(due) != 2 {
 		t.Errorf("claims of a session that was not due lapse, too: due %v", due)
 	}
-	must(t, s.Due.Remove(t.Context(), c))
+	check.OK(t, s.Due.Remove(t.Context(), c))
 	silent.CreatedAt = silent.CreatedAt.Add(time.Millisecond)
 	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, silent, until); ok || err != nil {
 		t.Errorf("another session of that id was claimed: %v, %v", ok, err)
@@ -144,7 +145,7 @@ func TestEndClaim(t *testing.T) {
 	}
 	session.Summary.Indexed = true
 	again := s.clock().Add(7 * time.Minute)
-	must(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
+	check.OK(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
 	got := readSession(t, s, "a")
 	if !got.Summary.Indexed || !got.DueAt.Equal(again) || got.ClaimedVersion != 0 {
 		t.Errorf("after the claim the session is %+v, its summary %+v", got, got.Summary)
@@ -164,11 +165,11 @@ func TestEndClaim(t *testing.T) {
 	if got = readSession(t, s, "a"); got.Summary.Indexed || !got.DueAt.Equal(again) {
 		t.Errorf("the end of an older claim: %+v, its summary %+v", got, got.Summary)
 	}
-	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
+	check.OK(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
 	readForMemories(t, s, "a")
 	c, session = claim()
 	session.Indexed.Seq, session.Summary.Indexed = 0, true
-	must(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
+	check.OK(t, s.Summaries.EndClaim(t.Context(), c, session, again, true))
 	checkDue(t, s, sweep.Sessions, 0)
 }
 
@@ -188,9 +189,9 @@ func TestLeases(t *testing.T) {
 	if held, err := s.Due.Lease(t.Context(), shard+1, "b", s.clock()); err != nil || !held {
 		t.Errorf("another shard: %v, %v", held, err)
 	}
-	must(t, s.Due.Release(t.Context(), shard, "b"))
+	check.OK(t, s.Due.Release(t.Context(), shard, "b"))
 	lease("b", false)
-	must(t, s.Due.Release(t.Context(), shard, "a"))
+	check.OK(t, s.Due.Release(t.Context(), shard, "a"))
 	lease("b", true)
 	s.advance(time.Minute)
 	lease("c", true)

@@ -82,32 +82,28 @@ func TestWrittenTypes(t *testing.T) {
 func writeRecords(t *testing.T, db *dynamo.DB) {
 	t.Helper()
 	ctx, user := t.Context(), conversation.UserID("u")
-	check := func(err error) {
-		t.Helper()
-		check.OK(t, err)
-	}
 	made, err := dynamo.NewSessionStore(db).CreateSession(ctx, user, conversation.NewSession{
 		Context: "coach_conversation", CoachID: "c", Title: "t", Mode: "m",
 	}, conversation.Idempotency{Scope: "s", Key: "k", BodyHash: "h"})
-	check(err)
+	check.OK(t, err)
 	_, err = dynamo.NewMessageStore(db).Append(ctx, user, conversation.Append{
 		SessionID: made.Session.ID,
 		Messages:  []conversation.NewMessage{{Role: conversation.RoleUser, Content: "x", Tokens: 1, AgentID: "coach"}},
 	})
-	check(err)
+	check.OK(t, err)
 	_, _, err = dynamo.NewMemoryStore(db).Create(ctx, user, longterm.Memory{
 		Type: "PROFILE", Content: "x", Confidence: 0.5, ValidUntil: time.Now(), SupersededBy: "y",
 	}, conversation.Idempotency{})
-	check(err)
+	check.OK(t, err)
 	_, _, err = dynamo.NewTodoStore(db).Create(ctx, user, longterm.Todo{Content: "x", CoachID: "c"},
 		conversation.Idempotency{})
-	check(err)
+	check.OK(t, err)
 	_, _, err = dynamo.NewGoalStore(db).Create(ctx, user, longterm.Goal{Title: "x"}, conversation.Idempotency{})
-	check(err)
+	check.OK(t, err)
 	_, err = dynamo.NewProfileStore(db).Put(ctx, user, longterm.Profile{
 		Name: "n", Email: "e", About: "a", CreatedAt: time.Now(),
 	})
-	check(err)
+	check.OK(t, err)
 	_, err = dynamo.NewPreferencesStore(db).Put(ctx, user, longterm.Preferences{Timezone: "UTC"})
-	check(err)
+	check.OK(t, err)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // withID is a message of the user with a client's own id.
@@ -51,7 +52,7 @@ func testParts(t *testing.T, s *fixture) {
 		}
 	}
 	parts := [][]conversation.Part{got[0].Parts, got[1].Parts}
-	checkSame(t, [][]conversation.Part{call, result}, parts, "parts")
+	check.Same(t, [][]conversation.Part{call, result}, parts, "parts")
 	if got[1].IsSearched() || got[1].IsRead() || got[1].Role != conversation.RoleTool {
 		t.Errorf("a result without text: %+v", got[1])
 	}
@@ -74,7 +75,7 @@ func testClientIDs(t *testing.T, s *fixture) {
 		stored = append(stored, fmt.Sprintln(m.Seq, m.Content, m.Duplicate))
 	}
 	want3 := []string{"3 three false\n", "1 one true\n", "4 four false\n"}
-	checkSame(t, want3, stored, "a call with new and stored messages")
+	check.Same(t, want3, stored, "a call with new and stored messages")
 	for name, m := range map[string]conversation.NewMessage{
 		"content": withID("x", "other"),
 		"role":    {Role: conversation.RoleAssistant, Content: "one", ClientMessageID: "x"},
@@ -147,7 +148,7 @@ func TestConcurrentClientIDs(t *testing.T) {
 			return err
 		})
 	}
-	must(t, group.Wait())
+	check.OK(t, group.Wait())
 	for _, id := range ids {
 		if id != ids[0] {
 			t.Errorf("messages %s and %s of one id", ids[0], id)
@@ -163,7 +164,7 @@ func TestDeletedClientID(t *testing.T) {
 	s := newFixture(t)
 	createSession(t, s, alice, coach, "c")
 	m := appendMessages(t, s, alice, "c", withID("x", "one"), withID("y", "two")).Messages[0]
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour))))
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour)))(t)
 	in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("x", "one")}}
 	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, in)), fault.Conflict, "the id of a deleted message")
 }

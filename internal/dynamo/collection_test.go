@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestCollections(t *testing.T) {
@@ -87,7 +88,7 @@ func checkValues[T any](
 	if err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
-	checkSame(t, []T{want, want}, []T{first, got}, "%s: created and read back", kind)
+	check.Same(t, []T{want, want}, []T{first, got}, "%s: created and read back", kind)
 	after(want)
 	changed := want
 	change(&changed)
@@ -98,7 +99,7 @@ func checkValues[T any](
 	if got, err = c.Get(t.Context(), alice, *id(&want)); err != nil {
 		t.Fatalf("%s: %v", kind, err)
 	}
-	checkSame(t, []T{changed, changed}, []T{stored, got}, "%s: changed and read back", kind)
+	check.Same(t, []T{changed, changed}, []T{stored, got}, "%s: changed and read back", kind)
 	after(want)
 	return want
 }
@@ -107,7 +108,7 @@ func checkValues[T any](
 func create[T any](t *testing.T, c longterm.Collection[T], record T) T {
 	t.Helper()
 	stored, _, err := c.Create(t.Context(), alice, record, noKey)
-	must(t, err)
+	check.OK(t, err)
 	return stored
 }
 
@@ -123,7 +124,7 @@ func checkReplay[T any](t *testing.T, kind string, c longterm.Collection[T], fir
 	if err != nil || !replayed {
 		t.Fatalf("%s: repeat: replayed %v, %v", kind, replayed, err)
 	}
-	checkSame(t, first, again, "%s: the repeat answers", kind)
+	check.Same(t, first, again, "%s: the repeat answers", kind)
 	other := idempotencyKey("POST", kind)
 	other.BodyHash = "another"
 	checkFault(t, errorOf3(c.Create(t.Context(), alice, first, other)), fault.IdempotencyMismatch, "%s: another body",
@@ -169,7 +170,7 @@ func TestCollectionPages(t *testing.T) {
 	}
 	for _, limit := range []int{1, 3, 7, 50} {
 		got := idsOf(allRecords(t, s.Goals, limit), func(g longterm.Goal) string { return g.ID })
-		checkSame(t, want, got, "pages of %d", limit)
+		check.Same(t, want, got, "pages of %d", limit)
 	}
 	_, _, err := s.Goals.List(t.Context(), alice, conversation.Page{Limit: 1, After: "x"})
 	checkField(t, err, "cursor")
@@ -205,7 +206,7 @@ func TestConcurrentUpdates(t *testing.T) {
 func snapshot(t *testing.T, s *fixture) longterm.Snapshot {
 	t.Helper()
 	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	must(t, err)
+	check.OK(t, err)
 	return snap
 }
 
@@ -218,7 +219,7 @@ func TestGoalsBecomePast(t *testing.T) {
 		longterm.GoalPaused: 0, longterm.GoalActive: 1, longterm.GoalCompleted: 0, longterm.GoalAbandoned: 0,
 	} {
 		setStatus := func(g *longterm.Goal) error { g.Status = status; return nil }
-		must(t, errorOf(s.Goals.Update(t.Context(), alice, g.ID, setStatus)))
+		check.Got(s.Goals.Update(t.Context(), alice, g.ID, setStatus))(t)
 		if got := snapshot(t, s).Goals; len(got) != want {
 			t.Errorf("%d goals that are %s are live", len(got), status)
 		}
@@ -251,7 +252,7 @@ func TestTodosBecomePast(t *testing.T) {
 		t.Status, t.CompletedAt = longterm.Pending, time.Time{}
 		return nil
 	})
-	must(t, err)
+	check.OK(t, err)
 	checkTodos(t, s, open, later, won)
 }
 
@@ -260,7 +261,7 @@ func checkTodos(t *testing.T, s *fixture, want ...string) {
 	got := idsOf(snapshot(t, s).Todos, func(todo longterm.Todo) string { return todo.ID })
 	slices.Sort(got)
 	slices.Sort(want)
-	checkSame(t, want, got, "live todos")
+	check.Same(t, want, got, "live todos")
 }
 
 func TestLatestCheckIn(t *testing.T) {
@@ -317,7 +318,7 @@ func TestLiveMemoriesAreCapped(t *testing.T) {
 		t.Errorf("%d memories are listed", len(all))
 	}
 	for _, m := range extracted {
-		checkSame(t, m, all[m.ID], "listed")
+		check.Same(t, m, all[m.ID], "listed")
 		if live[m.ID] {
 			continue
 		}
@@ -325,7 +326,7 @@ func TestLiveMemoriesAreCapped(t *testing.T) {
 		if err != nil {
 			t.Fatalf("a memory past the cap was lost: %v", err)
 		}
-		checkSame(t, m, got, "read back")
+		check.Same(t, m, got, "read back")
 	}
 }
 
@@ -339,7 +340,7 @@ func TestMemoryExpires(t *testing.T) {
 		ExpiresAt: start.Add(time.Hour).Truncate(time.Second),
 	}
 	stored := create(t, s.Memories, m)
-	must(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)))
+	check.Got(s.Memories.Get(t.Context(), alice, stored.ID))(t)
 	s.advance(time.Hour + time.Second)
 	checkFault(t, errorOf(s.Memories.Get(t.Context(), alice, stored.ID)), fault.NotFound, "after an hour")
 	list, _, err := s.Memories.List(t.Context(), alice, conversation.Page{Limit: 10})

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -54,7 +55,7 @@ func (w *correctedMemories) setUp() {
 	create := func(name string, m longterm.Memory) {
 		m.Type, m.Source, m.Content = longterm.ProfileMemory, longterm.Extracted, "Lives in "+name
 		stored, _, err := w.reader.Memories.Create(w.t.Context(), w.user, m, noKey)
-		must(w.t, err)
+		check.OK(w.t, err)
 		w.ids[name] = stored.ID
 	}
 	create("oslo", longterm.Memory{})
@@ -64,9 +65,9 @@ func (w *correctedMemories) setUp() {
 func (w *correctedMemories) check(correctors []*corrector) {
 	now := dynamotest.Now
 	memories, _, err := w.reader.Memories.List(w.t.Context(), w.user, conversation.Page{Limit: 10})
-	must(w.t, err)
+	check.OK(w.t, err)
 	snapshot, err := w.reader.PromptSource.LongTerm(w.t.Context(), w.user)
-	must(w.t, err)
+	check.OK(w.t, err)
 	found := map[string]longterm.Memory{}
 	for _, m := range memories {
 		name := m.Content[len("Lives in "):]
@@ -94,7 +95,7 @@ func (w *correctedMemories) check(correctors []*corrector) {
 		return
 	}
 	known, err := w.reader.Extraction.Known(w.t.Context(), w.user, 0, false)
-	must(w.t, err)
+	check.OK(w.t, err)
 	again := longterm.Memory{Content: "Lives in rome", SaidAt: now.AddDate(1, 0, 0)}
 	if !slices.ContainsFunc(known.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(again) }) {
 		w.rt.Fatalf("rome was rejected and may come back: %+v", known.Forgotten)

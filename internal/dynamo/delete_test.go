@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -68,7 +69,7 @@ func checkSeqs(t *testing.T, s *fixture, id string, want ...int) {
 	t.Helper()
 	for _, limit := range []int{1, 50} {
 		got := allMessages(t, s, alice, id, conversation.Page{Limit: limit})
-		checkSame(t, want, seqs(got), "%s, pages of %d", id, limit)
+		check.Same(t, want, seqs(got), "%s, pages of %d", id, limit)
 	}
 	if x := readSession(t, s, id); x.MessageCount != len(want) {
 		t.Errorf("%s counts %d messages, want %d", id, x.MessageCount, len(want))
@@ -92,7 +93,7 @@ func TestDeleteMessage(t *testing.T) {
 		checkFault(t, s.sweeper().DeleteMessage(t.Context(), at.user, at.session, m[1].ID), fault.NotFound, "from %s",
 			name)
 	}
-	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID))
+	check.OK(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID))
 	checkFault(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[1].ID), fault.NotFound, "again")
 	checkSeqs(t, s, "a", 1, 3, 4)
 	s.checkMemories(t, both)
@@ -114,13 +115,13 @@ func TestDeleteMessage(t *testing.T) {
 func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 	t.Helper()
 	for _, step := range []struct{ delete, first, last int }{{0, 2, 3}, {3, 2, 2}} {
-		must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID))
+		check.OK(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[step.delete].ID))
 		x := readSession(t, s, "a")
 		if !x.StartedAt.Equal(m[step.first].Timestamp) || !x.LastMessageAt.Equal(m[step.last].Timestamp) {
 			t.Errorf("without %d the session goes from %v to %v", step.delete+1, x.StartedAt, x.LastMessageAt)
 		}
 	}
-	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID))
+	check.OK(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m[2].ID))
 	x := readSession(t, s, "a")
 	if x.MessageCount != 0 || !x.StartedAt.IsZero() || !x.LastMessageAt.IsZero() || x.Summarized.Seq != x.LastSeq {
 		t.Errorf("without any message the session is %+v", x)
@@ -132,8 +133,8 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 func testMessageByID(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1")
 	got, err := s.MessageDeletion.Message(t.Context(), alice, "a", m[0].ID)
-	must(t, err)
-	checkSame(t, m[0], got, "a message by its id")
+	check.OK(t, err)
+	check.Same(t, m[0], got, "a message by its id")
 	for name, err := range map[string]error{
 		"another session": errorOf(s.MessageDeletion.Message(t.Context(), alice, "b", m[0].ID)),
 		"another user":    errorOf(s.MessageDeletion.Message(t.Context(), bob, "a", m[0].ID)),
@@ -148,14 +149,14 @@ func TestSessionsOfMessages(t *testing.T) {
 	s := newFixture(t)
 	sa, a := newSession(t, s, coach, "a", "1", "2")
 	sb, b := newSession(t, s, "workout_log", "b", "3")
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, start)))
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, start))(t)
 	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
 	got, err := s.Sources.SessionsOf(t.Context(), alice, ids)
 	want := map[string]erasure.Source{
 		a[0].ID: {SessionID: "a", CreatedAt: sa.CreatedAt}, b[0].ID: {SessionID: "b", CreatedAt: sb.CreatedAt},
 	}
-	must(t, err)
-	checkSame(t, want, got, "sessions of messages")
+	check.OK(t, err)
+	check.Same(t, want, got, "sessions of messages")
 	if got, err := s.Sources.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
 		t.Errorf("of another user's messages: %v, %v", got, err)
 	}
@@ -169,14 +170,14 @@ func TestDeleteSession(t *testing.T) {
 	own, others := newSummary(gone, 2, conversation.ByModel, true), newSummary(kept, 1, conversation.ByModel, true)
 	own.RecordType, others.RecordType = conversation.ProgramSummary, conversation.ProgramSummary
 	own.SubjectID, others.SubjectID = "p", "p" // two sessions of one program
-	must(t, s.Summaries.SaveSummary(t.Context(), alice, kept, others))
-	must(t, s.Summaries.SaveSummary(t.Context(), alice, gone, own))
+	check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, kept, others))
+	check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, gone, own))
 	s.extractMemory(t, m...)
 	both := s.extractMemory(t, m[0], other[0])
 	s.savePrompt(t, "gone")
 	s.savePrompt(t, "kept")
 	checkFault(t, s.sweeper().DeleteSession(t.Context(), bob, "gone"), fault.NotFound, "another user's")
-	must(t, s.sweeper().DeleteSession(t.Context(), alice, "gone"))
+	check.OK(t, s.sweeper().DeleteSession(t.Context(), alice, "gone"))
 	checkFault(t, s.sweeper().DeleteSession(t.Context(), alice, "gone"), fault.NotFound, "again")
 	checkDeleted(t, s, "gone", m)
 	s.checkMemories(t, both)
@@ -232,7 +233,7 @@ func TestDeletionResumes(t *testing.T) {
 	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := start.Add(time.Hour)
 	deleted, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
-	must(t, err)
+	check.OK(t, err)
 	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))), fault.NotFound,
 		"append to a deleted session")
 	again, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
@@ -243,7 +244,7 @@ func TestDeletionResumes(t *testing.T) {
 		return s.SessionDeletion.RemainingMessages(t.Context(), again, p)
 	}
 	left := allPages(t, conversation.Page{Limit: 1}, messages)
-	checkSame(t, old, left, "messages of the deleted session")
+	check.Same(t, old, left, "messages of the deleted session")
 	s.advance(time.Millisecond)
 	_, fresh := newSession(t, s, coach, "a", "new")
 	s.advance(2 * time.Hour)
@@ -251,7 +252,7 @@ func TestDeletionResumes(t *testing.T) {
 		t.Errorf("swept %d, %v", n, err)
 	}
 	remaining := timeline(t, s, conversation.Range{}, conversation.Page{Limit: 10})
-	checkSame(t, fresh, remaining, "the timeline after the sweep")
+	check.Same(t, fresh, remaining, "the timeline after the sweep")
 	checkSeqs(t, s, "a", 1)
 }
 
@@ -265,15 +266,15 @@ func TestForgetPrompts(t *testing.T) {
 		s.advance(time.Minute)
 		k := s.savePrompt(t, session)
 		k.Text = []byte("quoted")
-		must(t, s.Prompts.SavePrompt(t.Context(), alice, k))
+		check.OK(t, s.Prompts.SavePrompt(t.Context(), alice, k))
 		saved = append(saved, k)
 	}
 	for range 2 {
 		to := saved[3].CreatedAt.Add(time.Second)
 		span := erasure.PromptSpan{SessionID: "a", From: saved[1].CreatedAt, To: to, DeletedAt: to}
-		must(t, s.PromptDeletion.DeletePrompts(t.Context(), alice, span))
+		check.OK(t, s.PromptDeletion.DeletePrompts(t.Context(), alice, span))
 	}
 	saved[1].Text, saved[3].Text = nil, nil
 	want := []prompt.StoredPrompt{saved[5], saved[4], saved[3], saved[1], saved[0]}
-	checkSame(t, want, listPrompts(t, s, "", 50), "saved prompts")
+	check.Same(t, want, listPrompts(t, s, "", 50), "saved prompts")
 }

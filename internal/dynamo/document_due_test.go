@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestDocumentsAreDue checks that a document is due until its vectors are written, and again when it expires.
@@ -31,7 +32,7 @@ func TestDocumentsAreDue(t *testing.T) {
 	s.put(t, alice, "a", "k", `{"x":2}`, func(p *document.Put) { p.TTL = time.Hour })
 	mark := func(r indexing.RecordRef) {
 		t.Helper()
-		must(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, r))
+		check.OK(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, r))
 	}
 	mark(old)
 	d := onlyDue(t, s, sweep.Records)
@@ -59,7 +60,7 @@ func TestDeletedDocumentsAreDue(t *testing.T) {
 	s := newFixture(t)
 	long, _ := s.put(t, alice, "a", "k", `{"text":"`+strings.Repeat("word ", 500)+`"}`)
 	record := onlyDue(t, s, sweep.Records)
-	must(t, s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"))
+	check.OK(t, s.Documents.DeleteDocument(t.Context(), alice, long.Namespace, "k"))
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || len(tombstone.Vectors) != 3 {
 		t.Fatalf("the tombstone is %+v, %v", tombstone, err)

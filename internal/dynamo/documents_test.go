@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // put stores a document of a user and returns it as it is stored.
@@ -85,7 +86,7 @@ func TestDocuments(t *testing.T) {
 		checkFault(t, s.Documents.DeleteDocument(t.Context(), other.user, n, other.key), fault.NotFound, "delete %+v",
 			other)
 	}
-	must(t, s.Documents.DeleteDocument(t.Context(), alice, want.Namespace, want.Key))
+	check.OK(t, s.Documents.DeleteDocument(t.Context(), alice, want.Namespace, want.Key))
 	checkFault(t, errorOf(s.document(alice, "users/ann", "note 1")), fault.NotFound, "deleted")
 	if again, created := s.put(t, alice, "users/ann", "note 1", `{}`); !created || again.CreatedAt.Equal(start) {
 		t.Errorf("put again: created %v, %+v", created, again)
@@ -254,7 +255,7 @@ func TestNamesOfEveryKind(t *testing.T) {
 	got := s.listed(t, alice, nil, nil, 7)
 	slices.Sort(want)
 	slices.Sort(got)
-	checkSame(t, want, got, "listed")
+	check.Same(t, want, got, "listed")
 	deep := slices.Repeat(document.Namespace{strings.Repeat("😀", 64)}, 8)
 	s.put(t, alice, deep.String(), strings.Repeat("😀", 512), `{"deep":true}`)
 	if got := s.listed(t, alice, deep[:7], nil, 5); len(got) != 1 {
@@ -289,7 +290,7 @@ func TestPagesOfDocuments(t *testing.T) {
 		t.Errorf("%d large documents on a page, next %q, %v", len(first), next, err)
 	}
 	f, err := document.ParseFilter("filter", `{"n":1}`)
-	must(t, err)
+	check.OK(t, err)
 	short, next, err := s.Documents.Documents(t.Context(), alice, nil, f, conversation.Page{Limit: 100})
 	if err != nil || len(short) > 0 || next == "" {
 		t.Errorf("the first page of a filter that none passes has %d documents, next %q, %v", len(short), next, err)
@@ -360,14 +361,14 @@ func TestDocumentsDuringErasure(t *testing.T) {
 	close(begun)
 	for range 2 {
 		_, err := s.Erasures.EraseRecords(t.Context(), alice, p.Generation, s.clock().Add(time.Hour), func(string, int) {})
-		must(t, err)
+		check.OK(t, err)
 	}
 	wg.Wait()
 	if got := s.listed(t, alice, nil, nil, 50); len(got) != 30 {
 		t.Errorf("%d documents were written since, %d are there", 30, len(got))
 	}
 	f, err := document.ParseFilter("filter", `{"old":true}`)
-	must(t, err)
+	check.OK(t, err)
 	if got := s.listed(t, alice, nil, f, 50); len(got) > 0 {
 		t.Errorf("of before the erasure: %v", got)
 	}

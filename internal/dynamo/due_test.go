@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 const farAhead = 1000 * time.Hour
@@ -29,7 +30,7 @@ func dueIn(t *testing.T, s *fixture, at time.Time, shards ...sweep.Shard) []swee
 	var all []sweep.Due
 	for _, shard := range shards {
 		due, err := s.Due.Due(t.Context(), shard, at, nil, 50)
-		must(t, err)
+		check.OK(t, err)
 		all = append(all, due...)
 	}
 	slices.SortFunc(all, func(a, b sweep.Due) int { return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID)) })
@@ -97,7 +98,7 @@ func TestDue(t *testing.T) {
 	}
 	s.advance(time.Second)
 	appendMessages(t, s, alice, "s0", userMessages("more")...)
-	checkSame(t, want, dueIDs(t, s, start.Add(farAhead)), "due")
+	check.Same(t, want, dueIDs(t, s, start.Add(farAhead)), "due")
 }
 
 // TestDuePages reads what is due in pages of two, while what was read is claimed.
@@ -118,7 +119,7 @@ func TestDuePages(t *testing.T) {
 		for after, page := (*sweep.Due)(nil), []sweep.Due{{}, {}}; len(page) == 2; pages++ {
 			var err error
 			page, err = s.Due.Due(t.Context(), shard, at, after, 2)
-			must(t, err)
+			check.OK(t, err)
 			if pages > 0 && len(page) > 0 {
 				laterPages++
 			}
@@ -143,7 +144,7 @@ func TestDuePages(t *testing.T) {
 // readForMemories raises the watermark of extraction to the end of a session.
 func readForMemories(t *testing.T, s *fixture, id string) {
 	t.Helper()
-	must(t, s.Extraction.SkipExtraction(t.Context(), alice, readSession(t, s, id)))
+	check.OK(t, s.Extraction.SkipExtraction(t.Context(), alice, readSession(t, s, id)))
 }
 
 func TestSettleKeepsNewMessagesDue(t *testing.T) {
@@ -165,10 +166,10 @@ func TestSettleKeepsNewMessagesDue(t *testing.T) {
 	saveSummary(t, s, session)
 	session = readSession(t, s, "a")
 	settle(1)
-	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
+	check.OK(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 	appendMessages(t, s, alice, "a", userMessages("in between")...)
 	settle(1)
-	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
+	check.OK(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 2}))
 	s.advance(time.Second)
 	saveSummary(t, s, readSession(t, s, "a"))
 	settle(1) // as of before the append
@@ -201,9 +202,9 @@ func TestTheLastWatermarkSettles(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		session.Summary.Indexed = isIndexed
-		must(t, s.Summaries.EndClaim(t.Context(), c, session, s.clock(), true))
+		check.OK(t, s.Summaries.EndClaim(t.Context(), c, session, s.clock(), true))
 		readForMemories(t, s, id)
-		must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
+		check.OK(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 		if got := readSession(t, s, id); got.DueAt.IsZero() != isIndexed {
 			t.Errorf("summary indexed: %v, and the session is due at %v", isIndexed, got.DueAt)
 		}
@@ -217,7 +218,7 @@ func TestCompletedSessionsAreDue(t *testing.T) {
 	s := newFixture(t)
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	must(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
+	check.OK(t, s.Indexing.MarkIndexed(t.Context(), alice, session, conversation.Watermark{Seq: 1}))
 	readForMemories(t, s, "a")
 	if settled, err := s.Summaries.Settle(t.Context(), alice, readSession(t, s, "a")); err != nil || !settled {
 		t.Fatal(settled, err)
@@ -239,10 +240,10 @@ func TestRecordsAreDue(t *testing.T) {
 		t.Fatalf("%+v is of %+v, %v", d, ref, err)
 	}
 	pin := func(m *longterm.Memory) error { m.Pinned = !m.Pinned; return nil }
-	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
+	check.Got(s.Memories.Update(t.Context(), alice, m.ID, pin))(t)
 	mark := func(ref indexing.RecordRef, want int) {
 		t.Helper()
-		must(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, ref))
+		check.OK(t, s.Indexing.MarkRecordIndexed(t.Context(), alice, ref))
 		checkDue(t, s, sweep.Records, want)
 	}
 	mark(ref, 1) // it has another version now
@@ -252,13 +253,13 @@ func TestRecordsAreDue(t *testing.T) {
 	}
 	mark(now, 0)
 	mark(now, 0)
-	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
+	check.Got(s.Memories.Update(t.Context(), alice, m.ID, pin))(t)
 	c, ok, err := s.Due.Claim(t.Context(), onlyDue(t, s, sweep.Records), s.clock())
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	must(t, errorOf(s.Memories.Update(t.Context(), alice, m.ID, pin)))
-	must(t, s.Due.Remove(t.Context(), c))
+	check.Got(s.Memories.Update(t.Context(), alice, m.ID, pin))(t)
+	check.OK(t, s.Due.Remove(t.Context(), c))
 	onlyDue(t, s, sweep.Records) // it changed after the claim
 	checkIns := []longterm.CheckIn{{Note: "a", Timestamp: start}, {Note: "b", Timestamp: start.Add(time.Second)}}
 	for _, c := range checkIns {
@@ -267,7 +268,7 @@ func TestRecordsAreDue(t *testing.T) {
 	left, past := 3, 0
 	for _, d := range listDue(t, s, sweep.Records, start.Add(farAhead)) {
 		ref, err := s.Indexing.RecordDue(t.Context(), d)
-		must(t, err)
+		check.OK(t, err)
 		if left--; ref.Past {
 			past++
 		}
@@ -284,7 +285,7 @@ func TestDeletedRecordsAreDue(t *testing.T) {
 	s := newFixture(t)
 	m := create(t, s.Memories, longterm.Memory{Content: "x", Source: longterm.Seeded})
 	record := onlyDue(t, s, sweep.Records)
-	must(t, s.Memories.Delete(t.Context(), alice, m.ID))
+	check.OK(t, s.Memories.Delete(t.Context(), alice, m.ID))
 	tombstone, err := s.Tombstones.Tombstone(t.Context(), onlyDue(t, s, sweep.Deletions))
 	if err != nil || !slices.Equal(tombstone.Vectors, []string{m.ID}) || !tombstone.Emptied {
 		t.Errorf("the tombstone is %+v, %v", tombstone, err)
@@ -305,7 +306,7 @@ func TestErasuresAreDue(t *testing.T) {
 		t.Errorf("an erasure that has not begun is resumed: %v, %v", held, err)
 	}
 	begun, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))
-	must(t, err)
+	check.OK(t, err)
 	for _, d := range sessions {
 		checkFault(t, errorOf(s.Summaries.SessionDue(t.Context(), d)), fault.NotFound,
 			"a session of the erased user is due")
@@ -325,6 +326,6 @@ func TestErasuresAreDue(t *testing.T) {
 	if err != nil || !p.Done || p.Generation != begun.Generation || p.Counts["message"] != 2 {
 		t.Errorf("the erasure is %+v, %v", p, err)
 	}
-	checkSame(t, none, s.visible(t), "visible afterwards")
+	check.Same(t, none, s.visible(t), "visible afterwards")
 	checkDue(t, s, sweep.Sessions, 0)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -37,11 +38,11 @@ func (s *fixture) storeEverything(t *testing.T, name string) {
 	create(t, s.CheckIns, longterm.CheckIn{Note: name, Timestamp: s.clock()})
 	s.put(t, alice, name, name, `{"name":"`+name+`"}`)
 	create(t, s.Todos, longterm.Todo{Content: name, Status: longterm.Pending, CreatedAt: s.clock()})
-	must(t, errorOf(s.Profiles.Put(ctx, alice, longterm.Profile{Name: name})))
-	must(t, errorOf(s.Seeds.Put(ctx, alice, longterm.Seed{Content: name})))
-	must(t, errorOf(s.UserSummaries.Put(ctx, alice, longterm.UserSummary{Wins: []string{name}})))
-	must(t, errorOf(s.Preferences.Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"})))
-	must(t, errorOf(s.Coaches.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name})))
+	check.Got(s.Profiles.Put(ctx, alice, longterm.Profile{Name: name}))(t)
+	check.Got(s.Seeds.Put(ctx, alice, longterm.Seed{Content: name}))(t)
+	check.Got(s.UserSummaries.Put(ctx, alice, longterm.UserSummary{Wins: []string{name}}))(t)
+	check.Got(s.Preferences.Put(ctx, alice, longterm.Preferences{Timezone: "Asia/Kolkata"}))(t)
+	check.Got(s.Coaches.PutCoach(ctx, alice, longterm.Coach{ID: name, Name: name}))(t)
 }
 
 // visible counts the records of alice that each read returns. The reads include those that an export makes.
@@ -128,7 +129,7 @@ func TestErase(t *testing.T) {
 			t.Errorf("%d of kind %s were erased, want %d", out.Counts[kind], kind, want)
 		}
 	}
-	checkSame(t, none, s.visible(t), "visible afterwards")
+	check.Same(t, none, s.visible(t), "visible afterwards")
 	if !containsAll(dynamotest.Keys(t, s.table, alice), apps) {
 		t.Error("the app's own record is gone")
 	}
@@ -153,7 +154,7 @@ func TestErasureResumes(t *testing.T) {
 		t.Fatalf("begin: %+v, held %v, %v", p, held, err)
 	}
 	p.Counts, p.Vectors = map[string]int{"message": 7}, 3
-	must(t, s.Erasures.SaveErasure(t.Context(), alice, p, start))
+	check.OK(t, s.Erasures.SaveErasure(t.Context(), alice, p, start))
 	got, held, err := s.Erasures.BeginErasure(t.Context(), alice, until)
 	if err != nil || !held || cmp.Diff(p, got) != "" {
 		t.Errorf("continue: %+v, held %v, %v", got, held, err)
@@ -195,15 +196,15 @@ func TestErasedRecordsAreHidden(t *testing.T) {
 	if _, held, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock()); err != nil || !held {
 		t.Fatalf("held %v, %v", held, err)
 	}
-	checkSame(t, none, s.visible(t), "visible of the erased records")
+	check.Same(t, none, s.visible(t), "visible of the erased records")
 	s.advance(time.Minute)
 	s.storeEverything(t, "new")
 	want := maps.Clone(all)
 	want["messages of new"] = want["messages of old"]
 	delete(want, "messages of old")
-	checkSame(t, want, s.visible(t), "visible of the new records")
+	check.Same(t, want, s.visible(t), "visible of the new records")
 	s.erase(t, 1)
-	checkSame(t, want, s.visible(t), "visible after the erasure")
+	check.Same(t, want, s.visible(t), "visible after the erasure")
 }
 
 // TestTimelineDuringErasure reads pages that begin between messages of the erased generation.
@@ -211,7 +212,7 @@ func TestTimelineDuringErasure(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	newSession(t, s, coach, "old", numbered("m", 20)...)
-	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
+	check.OK(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Second)
 	newSession(t, s, coach, "new", "a", "b", "c")
 	for _, descending := range []bool{false, true} {
@@ -230,12 +231,12 @@ func TestSameIDDuringErasure(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	newSession(t, s, coach, "a", "1", "2")
-	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
+	check.OK(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Minute)
 	newSession(t, s, coach, "a", "new")
 	check := func() {
 		t.Helper()
-		checkSame(t, []string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10), "sessions")
+		check.Same(t, []string{"a"}, listIDs(t, s, conversation.SessionFilter{}, 10), "sessions")
 		checkSeqs(t, s, "a", 1)
 	}
 	check()
@@ -252,7 +253,7 @@ func TestLateWritesAreRejected(t *testing.T) {
 	m := s.extractMemory(t, messages...)
 	saved := s.savePrompt(t, "a")
 	p, _, err := s.Erasures.BeginErasure(t.Context(), alice, s.clock())
-	must(t, err)
+	check.OK(t, err)
 	checkRefused := func(when string) {
 		t.Helper()
 		checkFault(t, s.Prompts.SavePrompt(t.Context(), alice, saved), fault.Conflict, "%s: save a prompt", when)
@@ -279,7 +280,7 @@ func TestLateWritesAreRejected(t *testing.T) {
 	if _, ok, err := s.Summaries.ClaimSession(t.Context(), alice, session, s.clock()); ok || err != nil {
 		t.Errorf("claim: %v, %v", ok, err)
 	}
-	checkSame(t, none, s.visible(t), "visible after the late writes")
+	check.Same(t, none, s.visible(t), "visible after the late writes")
 	checkDue(t, s, sweep.Sessions, 0)
 }
 
@@ -315,7 +316,7 @@ func TestKeysAreFreeAfterErasure(t *testing.T) {
 		}
 	}
 	write()
-	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
+	check.OK(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock())))
 	s.advance(time.Minute)
 	write()
 	s.erase(t, 1) // the one that has begun

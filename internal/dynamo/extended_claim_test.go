@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -23,16 +24,16 @@ func TestAnExtendedClaimIsAClaim(t *testing.T) {
 	dynamotest.NewSession(t, client, "ann", "coach_conversation", "s0", "ann s0 said")
 	status := conversation.Completed
 	session, err := client.Sessions.UpdateSession(t.Context(), "ann", "s0", conversation.SessionChange{Status: &status})
-	must(t, err)
+	check.OK(t, err)
 	s.findShards(client)
 	due, err := client.Due.Due(t.Context(), s.shards[0], s.clock.Time().AddDate(1, 0, 0), nil, 1)
-	must(t, err)
+	check.OK(t, err)
 	claim, ok, err := client.Due.Claim(t.Context(), due[0], s.clock.Time().Add(sweep.ClaimTime))
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	_, err = client.Due.Extend(t.Context(), claim, s.clock.Time().Add(time.Hour))
-	must(t, err)
+	check.OK(t, err)
 	for _, step := range []struct {
 		after time.Duration
 		asked int

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func (s *fixture) lease(owner string) extraction.Lease {
@@ -31,7 +32,7 @@ func (s *fixture) leased(t *testing.T, owner string, session conversation.Sessio
 func (s *fixture) known(t *testing.T, session conversation.Session) extraction.Known {
 	t.Helper()
 	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
-	must(t, err)
+	check.OK(t, err)
 	return known
 }
 
@@ -71,7 +72,7 @@ func (s *fixture) extract(t *testing.T, memories []longterm.Memory, todos []long
 		n = min(len(todos), most-n)
 		b.Todos.New, todos = todos[:n], todos[n:]
 		b.Through.Seq++
-		must(t, errorOf(s.Extraction.SaveExtraction(t.Context(), alice, session, b)))
+		check.Got(s.Extraction.SaveExtraction(t.Context(), alice, session, b))(t)
 		session = readSession(t, s, session.ID)
 	}
 }
@@ -89,7 +90,7 @@ func TestLeaseExtraction(t *testing.T) {
 	}
 	release := func(owner string) {
 		t.Helper()
-		must(t, s.Extraction.ReleaseExtraction(t.Context(), alice, s.lease(owner)))
+		check.OK(t, s.Extraction.ReleaseExtraction(t.Context(), alice, s.lease(owner)))
 	}
 	take("a", true)
 	take("b", false)
@@ -137,20 +138,20 @@ func TestSaveExtraction(t *testing.T) {
 		}
 		return err
 	}
-	must(t, saved())
+	check.OK(t, saved())
 	session = readSession(t, s, "a")
 	if session.Extracted != b.Through {
 		t.Errorf("the session is read through %+v", session.Extracted)
 	}
 	for _, want := range []longterm.Memory{fact, old} {
 		got, err := s.Memories.Get(t.Context(), alice, want.ID)
-		must(t, err)
-		checkSame(t, want, got, "memory %s", want.ID)
+		check.OK(t, err)
+		check.Same(t, want, got, "memory %s", want.ID)
 	}
 	for _, want := range []longterm.Todo{opened, todo} {
 		got, err := s.Todos.Get(t.Context(), alice, want.ID)
-		must(t, err)
-		checkSame(t, want, got, "todo %s", want.ID)
+		check.OK(t, err)
+		check.Same(t, want, got, "todo %s", want.ID)
 	}
 	if live := s.known(t, session); len(live.Memories) != 1 || live.Memories[0].ID != fact.ID {
 		t.Errorf("live memories are %+v", live.Memories)
@@ -160,7 +161,7 @@ func TestSaveExtraction(t *testing.T) {
 	}
 	b.Through.Seq, b.Last, b.Known = 3, true, s.known(t, session)
 	b.Memories, b.Todos = extraction.Changes[longterm.Memory]{}, extraction.Changes[longterm.Todo]{}
-	must(t, saved())
+	check.OK(t, saved())
 	newSession(t, s, coach, "b", "1")
 	s.leased(t, "another", readSession(t, s, "b")) // the last batch has given the lease back
 }
@@ -187,20 +188,20 @@ func TestLateExtractions(t *testing.T) {
 	}
 	conflict := fault.New(fault.Conflict, "")
 	pin := func(m *longterm.Memory) error { m.Pinned = true; return nil }
-	must(t, errorOf(s.Memories.Update(t.Context(), alice, known.ID, pin)))
+	check.Got(s.Memories.Update(t.Context(), alice, known.ID, pin))(t)
 	save(conflict, "a known record that has changed")
 	b.Known = s.known(t, session)
-	must(t, errorOf(s.Preferences.Put(t.Context(), alice, longterm.Preferences{CrossContext: true})))
+	check.Got(s.Preferences.Put(t.Context(), alice, longterm.Preferences{CrossContext: true}))(t)
 	save(conflict, "a user who wants no memories")
-	must(t, errorOf(s.Preferences.Put(t.Context(), alice, longterm.DefaultPreferences())))
-	must(t, errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start)))
+	check.Got(s.Preferences.Put(t.Context(), alice, longterm.DefaultPreferences()))(t)
+	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start))(t)
 	save(conflict, "a session that has lost a message")
 	session = readSession(t, s, "a")
 	s.advance(time.Minute)
 	s.leased(t, "another", session)
 	save(extraction.ErrLeaseLost, "a worker that has lost the lease")
 	b.Lease.Owner = "another"
-	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start)))
+	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start))(t)
 	save(fault.Missing(""), "a session that is gone")
 }
 
@@ -212,12 +213,12 @@ func TestForgottenRecords(t *testing.T) {
 	session, _ := newSession(t, s, coach, "a", "1")
 	forget := func(content string, memories longterm.Collection[longterm.Memory]) {
 		t.Helper()
-		must(t, memories.Delete(t.Context(), alice, create(t, s.Memories, newFact(content, start)).ID))
+		check.OK(t, memories.Delete(t.Context(), alice, create(t, s.Memories, newFact(content, start)).ID))
 	}
 	forget("Is allergic to nuts.", s.Memories)
 	forget("Lives in Porto.", s.DrawnMemories)
 	todo := create(t, s.Todos, longterm.Todo{Content: "Call", CoachID: "c1"})
-	must(t, s.Todos.Delete(t.Context(), alice, todo.ID))
+	check.OK(t, s.Todos.Delete(t.Context(), alice, todo.ID))
 	again, todo := newFact("is  allergic to NUTS", start), longterm.Todo{
 		ID:      longterm.NewTodoID(start, repeated("x")),
 		Content: "call", CoachID: "c1", Status: longterm.Pending, CreatedAt: start,
@@ -229,8 +230,8 @@ func TestForgottenRecords(t *testing.T) {
 	}
 	forgotten, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b)
 	slices.Sort(forgotten)
-	must(t, err)
-	checkSame(t, []string{again.ID, todo.ID}, forgotten, "forgotten")
+	check.OK(t, err)
+	check.Same(t, []string{again.ID, todo.ID}, forgotten, "forgotten")
 	b.Memories.New, b.Todos.New = b.Memories.New[1:], nil
 	if forgotten, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b); len(forgotten) > 0 || err != nil {
 		t.Errorf("forgotten are %v, %v", forgotten, err)
@@ -246,17 +247,17 @@ func TestForgottenOnce(t *testing.T) {
 	fact, asks := create(t, s.Memories, newFact("Is allergic to nuts.", start)), messages[0].ID
 	fact.MessageIDs = append(fact.MessageIDs, asks)
 	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
-	must(t, err)
+	check.OK(t, err)
 	_, err = s.Extraction.SaveExtraction(t.Context(), alice, session, extraction.Batch{
 		Lease: s.leased(t, "w", session), Last: true, Through: conversation.Watermark{Seq: 1},
 		Known: known, Forgotten: []longterm.Memory{fact},
 	})
-	must(t, err)
+	check.OK(t, err)
 	for id, want := range map[string]int{asks: 1, "another message": 0} {
 		n, err := s.Extraction.(chat.Forgetter).Forget(t.Context(), alice, id,
 			func(valid []longterm.Memory) []longterm.Memory { return valid })
-		must(t, err)
-		checkSame(t, want, n, "forgotten by %s", id)
+		check.OK(t, err)
+		check.Same(t, want, n, "forgotten by %s", id)
 	}
 }
 
@@ -307,7 +308,7 @@ func TestSkipExtraction(t *testing.T) {
 		t.Fatal("messages of the user need no extraction")
 	}
 	for range 2 {
-		must(t, s.Extraction.SkipExtraction(t.Context(), alice, session))
+		check.OK(t, s.Extraction.SkipExtraction(t.Context(), alice, session))
 	}
 	want := conversation.Watermark{Seq: 2, At: session.LastMessageAt}
 	if got := readSession(t, s, "a"); got.NeedsExtraction() || got.Extracted != want {
@@ -324,7 +325,7 @@ func TestExtractionAfterErasure(t *testing.T) {
 		Lease: s.leased(t, "w", session), Last: true, Through: conversation.Watermark{Seq: 1},
 		Memories: extraction.Changes[longterm.Memory]{New: []longterm.Memory{newFact("fact", start)}},
 	}
-	must(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))))
+	check.OK(t, errorOf3(s.Erasures.BeginErasure(t.Context(), alice, s.clock().Add(time.Second))))
 	if _, err := s.Extraction.SaveExtraction(t.Context(), alice, session, b); err == nil {
 		t.Error("a batch of before the erasure is stored")
 	}

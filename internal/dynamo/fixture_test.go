@@ -66,18 +66,6 @@ func (s *fixture) advance(d time.Duration) {
 
 func errorOf3[T, U any](_ T, _ U, err error) error { return err }
 
-// must ends the test on an error.
-func must(t *testing.T, err error) {
-	t.Helper()
-	check.OK(t, err)
-}
-
-// checkSame compares what a store answers with what is wanted. The format says what is compared.
-func checkSame(t *testing.T, want, got any, format string, args ...any) {
-	t.Helper()
-	check.Same(t, want, got, "%s", fmt.Sprintf(format, args...))
-}
-
 // checkFault checks the code of an error. The format says what was tried.
 func checkFault(t *testing.T, err error, code fault.Code, format string, args ...any) {
 	t.Helper()
@@ -152,7 +140,7 @@ func allPages[T any](t *testing.T, page conversation.Page, list listFunc[T]) []T
 	var all []T
 	for {
 		items, next, err := list(page)
-		must(t, err)
+		check.OK(t, err)
 		if len(items) > page.Limit {
 			t.Fatalf("a page of %d, at most %d were asked for", len(items), page.Limit)
 		}

@@ -47,18 +47,18 @@ func TestStoredRecords(t *testing.T) {
 	create(t, s.CheckIns, longterm.CheckIn{Timestamp: at, Note: "n", Tokens: 2})
 	create(t, s.CheckIns, longterm.CheckIn{Timestamp: at})
 	full := longterm.Coach{ID: "full", Name: "n", Persona: "p", Model: "m"}
-	must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, full)))
-	must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "none"})))
+	check.Got(s.Coaches.PutCoach(t.Context(), alice, full))(t)
+	check.Got(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "none"}))(t)
 	putSingletons(t, s, bob, at)
 	texts := []string{"a", "b"}
-	must(t, s.Spines.SaveSpine(t.Context(), bob, 0, longterm.Spine{
+	check.OK(t, s.Spines.SaveSpine(t.Context(), bob, 0, longterm.Spine{
 		CoachID: "c1", Text: "t", Tokens: 9, Patterns: texts, Wins: texts, Struggles: texts, Contexts: texts,
 		Unshared: texts, CoveredTo: at, UpdatedAt: at, Model: "gpt", PromptVersion: "v1",
 	}))
-	must(t, errorOf(s.Profiles.Put(t.Context(), carol, longterm.Profile{})))
-	must(t, errorOf(s.Seeds.Put(t.Context(), carol, longterm.Seed{})))
-	must(t, errorOf(s.UserSummaries.Put(t.Context(), carol, longterm.UserSummary{Wins: []string{}})))
-	must(t, errorOf(s.Preferences.Put(t.Context(), carol, longterm.Preferences{})))
+	check.Got(s.Profiles.Put(t.Context(), carol, longterm.Profile{}))(t)
+	check.Got(s.Seeds.Put(t.Context(), carol, longterm.Seed{}))(t)
+	check.Got(s.UserSummaries.Put(t.Context(), carol, longterm.UserSummary{Wins: []string{}}))(t)
+	check.Got(s.Preferences.Put(t.Context(), carol, longterm.Preferences{}))(t)
 	compareStored(t, s.table)
 }
 
@@ -67,14 +67,14 @@ const carol = conversation.UserID("carol")
 func putSingletons(t *testing.T, s *fixture, user conversation.UserID, at time.Time) {
 	t.Helper()
 	ctx, texts := t.Context(), []string{"a", "b"}
-	must(t, errorOf(s.Profiles.Put(ctx, user, longterm.Profile{Name: "n", Email: "e", CreatedAt: at, About: "a"})))
-	must(t, errorOf(s.Seeds.Put(ctx, user, longterm.Seed{Content: "c"})))
-	must(t, errorOf(s.UserSummaries.Put(ctx, user, longterm.UserSummary{
+	check.Got(s.Profiles.Put(ctx, user, longterm.Profile{Name: "n", Email: "e", CreatedAt: at, About: "a"}))(t)
+	check.Got(s.Seeds.Put(ctx, user, longterm.Seed{Content: "c"}))(t)
+	check.Got(s.UserSummaries.Put(ctx, user, longterm.UserSummary{
 		Patterns: texts, Wins: texts, Struggles: texts, LastUpdated: at, StoredAt: at,
-	})))
-	must(t, errorOf(s.Preferences.Put(ctx, user, longterm.Preferences{
+	}))(t)
+	check.Got(s.Preferences.Put(ctx, user, longterm.Preferences{
 		CrossContext: true, Memory: true, Timezone: "UTC", Unshared: map[string]bool{"workout_log": true},
-	})))
+	}))(t)
 }
 
 // compareStored compares all records of a table with those of the file, one a line, in the order of their keys.

@@ -123,14 +123,14 @@ func TestForgottenUnderLag(t *testing.T) {
 		dynamotest.FixedClock())
 	dynamotest.NewSession(t, s, alice, "coach_conversation", "s")
 	a, err := s.Messages.Append(t.Context(), alice, dynamotest.OneMessage("s", "My PIN is 4711"))
-	must(t, err)
+	check.OK(t, err)
 	sk, _ := table.SessionSK("coach_conversation", "s")
 	l.keepStale(t, name, table.SourceID(alice, sk))
 	l.isHidden = func(string) bool { return true }
 	_, err = s.Forgetting.ForgetMessage(t.Context(), alice, a.Messages[0].ID)
-	must(t, err)
+	check.OK(t, err)
 	session, err := s.Sessions.Session(t.Context(), alice, "s")
-	must(t, err)
+	check.OK(t, err)
 	after, err := s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{}, 7)
 	if err != nil || len(after) != 1 || !after[0].Forgotten {
 		t.Errorf("read %+v, %v", after, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -31,15 +32,10 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 		return stored, err
 	}
 	safety, err := create(longterm.Memory{Content: "allergic to nuts", Pinned: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	check := func() {
+	check.OK(t, err)
+	isBounded := func() {
 		t.Helper()
-		snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-		if err != nil {
-			t.Fatal(err)
-		}
+		snap := check.Got(s.PromptSource.LongTerm(t.Context(), alice))(t)
 		bytes, safe := 0, false
 		for _, m := range snap.Memories {
 			bytes += len(m.Content) + len(strings.Join(m.MessageIDs, ""))
@@ -50,24 +46,18 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 		}
 	}
 	for range 6 {
-		if _, err := create(largestMemory()); err != nil {
-			t.Fatal(err)
-		}
-		check()
+		check.Got(create(largestMemory()))(t)
+		isBounded()
 	}
 	for range 6 {
 		small, err := create(longterm.Memory{Content: "x", Source: longterm.Seeded})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check.OK(t, err)
 		_, err = s.Memories.Update(t.Context(), alice, small.ID, func(m *longterm.Memory) error {
 			m.Content = largestMemory().Content
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		check()
+		check.OK(t, err)
+		isBounded()
 	}
 	pinned := largestMemory()
 	pinned.Pinned = true
@@ -79,7 +69,7 @@ func TestLiveMemoriesAreBoundedInBytes(t *testing.T) {
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("more pinned memories than can be live: %v", err)
 	}
-	check()
+	isBounded()
 }
 
 // TestLargeRecordsBecomePastInSteps writes a memory beside 25 large ones that are no longer valid, as they could be
@@ -119,9 +109,7 @@ func TestCoachesAreBoundedInBytes(t *testing.T) {
 	s := dynamotest.New(t)
 	persona := strings.Repeat("😀", 32_000)
 	for _, id := range []string{"a", "b", "c", "d", "a"} {
-		if _, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Persona: persona}); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: id, Persona: persona}))(t)
 	}
 	err := errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "e", Persona: persona}))
 	if !fault.Is(err, fault.Conflict) {

@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestSingletons(t *testing.T) {
@@ -25,13 +26,13 @@ func TestSingletons(t *testing.T) {
 		},
 		longterm.DefaultPreferences(), false)
 	snap, err := s.PromptSource.LongTerm(t.Context(), alice)
-	must(t, err)
+	check.OK(t, err)
 	want := longterm.Snapshot{
 		Profile: &longterm.Profile{Name: "B"}, Seed: &longterm.Seed{Content: "swims"},
 		UserSummary: &longterm.UserSummary{Struggles: []string{"d"}, StoredAt: start},
 		Spines:      map[string]longterm.Spine{}, Coaches: map[string]longterm.Coach{},
 	}
-	checkSame(t, want, snap, "snapshot")
+	check.Same(t, want, snap, "snapshot")
 }
 
 // checkSingleton gets a missing record, puts two records one after the other, and gets the record of another user.
@@ -43,10 +44,10 @@ func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T,
 	}
 	for _, want := range []T{first, then} {
 		put, err := s.Put(t.Context(), alice, want)
-		must(t, err)
+		check.OK(t, err)
 		got, err := s.Get(t.Context(), alice)
-		must(t, err)
-		checkSame(t, []T{want, want}, []T{put, got}, "put and read back")
+		check.OK(t, err)
+		check.Same(t, []T{want, want}, []T{put, got}, "put and read back")
 	}
 	if _, err := s.Get(t.Context(), bob); fault.Is(err, fault.NotFound) != missing {
 		t.Errorf("get another user's: %v", err)
@@ -56,20 +57,20 @@ func checkSingleton[T any](t *testing.T, s longterm.Singleton[T], first, then T,
 func TestPreferencesHaveDefaults(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
-	check := func(user conversation.UserID, want longterm.Preferences) {
+	has := func(user conversation.UserID, want longterm.Preferences) {
 		t.Helper()
 		got, err := s.Preferences.Get(t.Context(), user)
-		must(t, err)
+		check.OK(t, err)
 		access, err := s.Recall.Access(t.Context(), user)
-		must(t, err)
-		checkSame(t, []longterm.Preferences{want, want}, []longterm.Preferences{got, access.Preferences},
+		check.OK(t, err)
+		check.Same(t, []longterm.Preferences{want, want}, []longterm.Preferences{got, access.Preferences},
 			"%s, by themselves and with the generation", user)
 	}
-	check(alice, longterm.DefaultPreferences())
+	has(alice, longterm.DefaultPreferences())
 	set := longterm.Preferences{Timezone: "Pacific/Auckland"}
-	must(t, errorOf(s.Preferences.Put(t.Context(), alice, set)))
-	check(alice, set)
-	check(bob, longterm.DefaultPreferences())
+	check.Got(s.Preferences.Put(t.Context(), alice, set))(t)
+	has(alice, set)
+	has(bob, longterm.DefaultPreferences())
 }
 
 func TestCoaches(t *testing.T) {
@@ -78,11 +79,11 @@ func TestCoaches(t *testing.T) {
 	var c longterm.Coach
 	for _, id := range []string{"b", "c", "a"} {
 		c = longterm.Coach{ID: id, Name: "Coach " + id, Persona: "kind", Model: "m"}
-		must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, c)))
+		check.Got(s.Coaches.PutCoach(t.Context(), alice, c))(t)
 	}
 	got, err := s.Coaches.Coach(t.Context(), alice, "a")
-	must(t, err)
-	checkSame(t, c, got, "coach")
+	check.OK(t, err)
+	check.Same(t, c, got, "coach")
 	for _, limit := range []int{1, 2, 3, 50} {
 		var ids []string
 		coaches := func(p conversation.Page) ([]longterm.Coach, conversation.Position, error) {
@@ -105,12 +106,12 @@ func checkCoachErrors(t *testing.T, s *fixture) {
 	t.Helper()
 	checkFault(t, errorOf(s.Coaches.Coach(t.Context(), bob, "a")), fault.NotFound, "another user's coach")
 	checkFault(t, s.Coaches.DeleteCoach(t.Context(), bob, "a"), fault.NotFound, "delete another user's coach")
-	must(t, s.Coaches.DeleteCoach(t.Context(), alice, "a"))
+	check.OK(t, s.Coaches.DeleteCoach(t.Context(), alice, "a"))
 	checkFault(t, s.Coaches.DeleteCoach(t.Context(), alice, "a"), fault.NotFound, "delete a coach twice")
 	_, err := s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "a#b"})
 	checkField(t, err, "coachId")
 	for i := range 98 { // b and c are there
-		must(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)})))
+		check.Got(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: fmt.Sprint("n", i)}))(t)
 	}
 	checkFault(t, errorOf(s.Coaches.PutCoach(t.Context(), alice, longterm.Coach{ID: "d"})), fault.Conflict,
 		"one coach more than the cap")

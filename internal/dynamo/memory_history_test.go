@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestMemoryHistory replaces a memory twice, takes the last end back, and forgets: the history has all three in order
@@ -19,14 +20,14 @@ func TestMemoryHistory(t *testing.T) {
 	history := s.Corrector
 	createSession(t, s, alice, "coach_conversation", "s")
 	said, err := s.Messages.Append(t.Context(), alice, newAppend("s", "I live in Oslo"))
-	must(t, err)
+	check.OK(t, err)
 	ids := map[string]string{}
 	for i, city := range []string{"Bergen", "Oslo", "Rome"} {
 		m, _, err := s.Memories.Create(t.Context(), alice, longterm.Memory{
 			Type: longterm.ProfileMemory, Content: "Lives in " + city, Source: longterm.Extracted,
 			SaidAt: start.Add(time.Duration(i) * time.Hour), MessageIDs: []string{said.Messages[0].ID, "gone"},
 		}, noKey)
-		must(t, err)
+		check.OK(t, err)
 		ids[city] = m.ID
 	}
 	for old, by := range map[string]string{"Bergen": "Oslo", "Oslo": "Rome"} {
@@ -34,26 +35,26 @@ func TestMemoryHistory(t *testing.T) {
 			*m = m.EndedAs(longterm.EndedReplaced, ids[by], start)
 			return nil
 		})
-		must(t, err)
+		check.OK(t, err)
 	}
 	past, err := history.History(t.Context(), alice, ids["Oslo"])
-	must(t, err)
+	check.OK(t, err)
 	if len(past) != 3 || past[0].Memory.ID != ids["Bergen"] || past[2].Memory.ID != ids["Rome"] {
 		t.Fatalf("history %+v", past)
 	}
-	checkSame(t, []longterm.Evidence{{
+	check.Same(t, []longterm.Evidence{{
 		MessageID: said.Messages[0].ID, SessionID: "s", Timestamp: said.Messages[0].Timestamp,
 	}}, past[1].Messages, "the evidence that is still there")
 
 	for range 2 { // a repeat changes nothing
 		restored, err := history.Restore(t.Context(), alice, ids["Oslo"])
-		must(t, err)
+		check.OK(t, err)
 		if !restored.Valid(start) || restored.EndedReason != "" {
 			t.Errorf("restored: %+v", restored)
 		}
 	}
 	rome, err := s.Memories.Get(t.Context(), alice, ids["Rome"])
-	must(t, err)
+	check.OK(t, err)
 	if rome.Valid(s.clock()) || rome.EndedReason != longterm.EndedFalse {
 		t.Errorf("its successor: %+v", rome)
 	}
@@ -61,7 +62,7 @@ func TestMemoryHistory(t *testing.T) {
 		t.Errorf("history after it: %+v, %v", past, err)
 	}
 
-	must(t, s.Memories.Delete(t.Context(), alice, ids["Oslo"]))
+	check.OK(t, s.Memories.Delete(t.Context(), alice, ids["Oslo"]))
 	for name, call := range map[string]func(user conversation.UserID) error{
 		"history": func(u conversation.UserID) error {
 			_, err := history.History(t.Context(), u, ids["Oslo"])
@@ -86,7 +87,7 @@ func TestReview(t *testing.T) {
 	create := func(m longterm.Memory) string {
 		m.Type, m.Source = longterm.ProfileMemory, longterm.Extracted
 		stored, _, err := s.Memories.Create(t.Context(), alice, m, noKey)
-		must(t, err)
+		check.OK(t, err)
 		return stored.ID
 	}
 	old := create(longterm.Memory{Content: "Lives in Oslo"})
@@ -95,7 +96,7 @@ func TestReview(t *testing.T) {
 	})
 	get := func(id string) longterm.Memory {
 		m, err := s.Memories.Get(t.Context(), alice, id)
-		must(t, err)
+		check.OK(t, err)
 		return m
 	}
 	if get(wait).Valid(s.clock()) || !get(old).Valid(s.clock()) {
@@ -130,7 +131,7 @@ func TestReview(t *testing.T) {
 		t.Errorf("what waits is not forgotten: %d, %v", n, err)
 	}
 	known, err := s.Extraction.Known(t.Context(), alice, session.Generation, false)
-	must(t, err)
+	check.OK(t, err)
 	again := longterm.Memory{Content: "Is a pilot", SaidAt: s.clock().AddDate(1, 0, 0)}
 	if !slices.ContainsFunc(known.Forgotten, func(f longterm.Forgotten) bool { return f.Covers(again) }) {
 		t.Errorf("what was rejected comes back: %+v", known.Forgotten)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestPaging(t *testing.T) {
@@ -148,7 +149,7 @@ func TestTimeline(t *testing.T) {
 	for _, c := range cases {
 		for _, limit := range []int{1, 3, 10, 50} {
 			got := contents(timeline(t, s, c.r, conversation.Page{Limit: limit, Descending: c.desc}))
-			checkSame(t, c.want, got, "%s in pages of %d", c.name, limit)
+			check.Same(t, c.want, got, "%s in pages of %d", c.name, limit)
 		}
 	}
 	_, _, err := s.Messages.Timeline(t.Context(), alice, conversation.Range{}, conversation.Page{Limit: 1, After: "msg#x"})

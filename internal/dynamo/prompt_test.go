@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func TestOpen(t *testing.T) {
@@ -20,12 +21,12 @@ func TestOpen(t *testing.T) {
 	s := newFixture(t)
 	want, _ := newSession(t, s, "program_designer", "a", "1")
 	p := longterm.Preferences{CrossContext: true, Timezone: "Pacific/Auckland"}
-	must(t, errorOf(s.Preferences.Put(t.Context(), alice, p)))
+	check.Got(s.Preferences.Put(t.Context(), alice, p))(t)
 	session, access, err := s.PromptSource.Open(t.Context(), alice, "program_designer", "a")
-	must(t, err)
-	checkSame(t, want, session, "session")
+	check.OK(t, err)
+	check.Same(t, want, session, "session")
 	wantAccess := longterm.Access{Preferences: p, NotMigrated: s.adopted != nil}
-	checkSame(t, wantAccess, access, "access")
+	check.Same(t, wantAccess, access, "access")
 	for _, at := range [][2]string{{"program_designer", "b"}, {coach, "a"}, {"none", "a"}} {
 		checkFault(t, errorOf3(s.PromptSource.Open(t.Context(), alice, at[0], at[1])), fault.NotFound, "open %v", at)
 		checkFault(t, errorOf(s.Summaries.SessionIn(t.Context(), alice, at[0], at[1])), fault.NotFound, "session in %v",
@@ -57,7 +58,7 @@ func TestRecentSessions(t *testing.T) {
 		t.Helper()
 		recent.Since = start.Add(-48 * time.Hour)
 		got, next, err := s.Recall.RecentSessions(t.Context(), alice, recent, conversation.Page{Limit: limit, After: after})
-		must(t, err)
+		check.OK(t, err)
 		for _, x := range got {
 			if x.ID == "s2" && (x.Summary == nil || x.Summary.Text != sum.Text) {
 				t.Errorf("the summary of %s reads %+v", x.ID, x.Summary)
@@ -97,7 +98,7 @@ func TestCoachSessions(t *testing.T) {
 	session := func(context, coachID, id string, ago time.Duration) {
 		t.Helper()
 		in := conversation.NewSession{ID: id, Context: context, CoachID: coachID}
-		must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
+		check.Got(s.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 		if ago > 0 {
 			m := userMessages("x")
 			m[0].Timestamp = start.Add(-ago)
@@ -125,12 +126,12 @@ func TestCoachSessions(t *testing.T) {
 				return s.PromptSource.CoachSessions(t.Context(), user, of, p)
 			}
 			ids := idsOf(allPages(t, conversation.Page{Limit: limit}, list), sessionID)
-			checkSame(t, want, ids, "%s, in pages of %d", user, limit)
+			check.Same(t, want, ids, "%s, in pages of %d", user, limit)
 		}
 	}
 	gone, _, err := s.Messages.Messages(t.Context(), alice, "wanted0", conversation.Page{Limit: 1})
-	must(t, err)
-	must(t, s.sweeper().DeleteMessage(t.Context(), alice, "wanted0", gone[0].ID))
+	check.OK(t, err)
+	check.OK(t, s.sweeper().DeleteMessage(t.Context(), alice, "wanted0", gone[0].ID))
 	all, next, err := s.PromptSource.CoachSessions(t.Context(), alice, of, conversation.Page{Limit: 10})
 	if diff := cmp.Diff(want[1:], idsOf(all, sessionID)); diff != "" || next != "" || err != nil {
 		t.Errorf("without the session that has no messages any more (-want +got), next %q, %v:\n%s", next, err, diff)
@@ -152,13 +153,13 @@ func TestMessagesBefore(t *testing.T) {
 	if s.adopted != nil && s.adopted.HasCopies() { // the array has the message still
 		_, err = s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[4], nil, start)
 	}
-	must(t, err)
+	check.OK(t, err)
 	session = readSession(t, s, session.ID)
 	var before conversation.Message
 	var got []int
 	for {
 		read, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, before, 3)
-		must(t, err)
+		check.OK(t, err)
 		if len(read) == 0 {
 			break
 		}
@@ -167,7 +168,7 @@ func TestMessagesBefore(t *testing.T) {
 		}
 		before = read[0]
 	}
-	checkSame(t, []int{9, 8, 7, 6, 4, 3, 2, 1}, got, "read backwards")
+	check.Same(t, []int{9, 8, 7, 6, 4, 3, 2, 1}, got, "read backwards")
 }
 
 // TestMessagesAfter reads ranges of a session whose messages are not evenly spread in time.
@@ -194,7 +195,7 @@ func TestMessagesAfter(t *testing.T) {
 			for _, at := range []time.Time{{}, times[min(after, n)]} {
 				watermark := conversation.Watermark{Seq: after, At: at}
 				got, err := s.Summaries.MessagesAfter(t.Context(), alice, session, watermark, limit)
-				must(t, err)
+				check.OK(t, err)
 				if len(got) != want || want > 0 && (got[0].Seq != after+1 || got[want-1].Seq != after+want) {
 					t.Errorf("after %d at %v, at most %d: %d messages", after, at, limit, len(got))
 				}
@@ -226,7 +227,7 @@ func TestMessagesAfterADeletedOne(t *testing.T) {
 		t.Fatalf("%d messages, cursor %q, %v", len(page), cursor, err)
 	}
 	for _, m := range appended[1:] {
-		must(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m.ID))
+		check.OK(t, s.sweeper().DeleteMessage(t.Context(), alice, "a", m.ID))
 	}
 	next := userMessages("4")
 	next[0].Timestamp = appended[0].Timestamp.Add(time.Minute)
@@ -261,7 +262,7 @@ func TestResolve(t *testing.T) {
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = start })
 	slept := longterm.CheckIn{Timestamp: start.Add(-time.Hour), Note: "slept"}
 	checkIn := create(t, s.CheckIns, slept)
-	must(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]))
+	check.OK(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]))
 	ids := []string{
 		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID,
 		sum.ID() + "#1", "msg_bob_1_000123456789",
@@ -269,12 +270,12 @@ func TestResolve(t *testing.T) {
 	want := []string{valid + "#2", messages[0].ID, checkIn.ID + "#p1", sum.ID() + "#1"}
 	for user, want := range map[conversation.UserID][]string{alice: want, bob: nil} {
 		hits, err := s.PromptSource.Resolve(t.Context(), user, 0, ids)
-		must(t, err)
+		check.OK(t, err)
 		var got []string
 		for _, h := range hits {
 			got = append(got, h.ID)
 		}
-		checkSame(t, want, got, "%s resolves", user)
+		check.Same(t, want, got, "%s resolves", user)
 		if len(hits) == 4 && (hits[0].Memory == nil || hits[1].Message == nil ||
 			hits[1].Message.Content != "hello" || hits[2].CheckIn == nil || hits[3].Summary == nil) {
 			t.Errorf("resolved %+v", hits)
@@ -297,10 +298,10 @@ func (s *fixture) savePrompt(t *testing.T, session string) prompt.StoredPrompt {
 	t.Helper()
 	s.advance(time.Millisecond)
 	access, err := s.Recall.Access(t.Context(), alice)
-	must(t, err)
+	check.OK(t, err)
 	k := promptAt(s.clock(), "r")
 	k.SessionID, k.Generation = session, access.Generation
-	must(t, s.Prompts.SavePrompt(t.Context(), alice, k))
+	check.OK(t, s.Prompts.SavePrompt(t.Context(), alice, k))
 	return k
 }
 
@@ -328,17 +329,17 @@ func TestSavedPrompts(t *testing.T) {
 	saved[4] = short
 	for _, want := range saved {
 		got, err := s.Prompts.StoredPrompt(t.Context(), alice, want.ID)
-		must(t, err)
-		checkSame(t, want, got, "saved prompt")
+		check.OK(t, err)
+		check.Same(t, want, got, "saved prompt")
 	}
 	for _, limit := range []int{1, 2, 50} {
-		checkSame(t, saved, listPrompts(t, s, "", limit), "listed in pages of %d", limit)
-		checkSame(t, []prompt.StoredPrompt{saved[1], saved[3]}, listPrompts(t, s, "s1", limit),
+		check.Same(t, saved, listPrompts(t, s, "", limit), "listed in pages of %d", limit)
+		check.Same(t, []prompt.StoredPrompt{saved[1], saved[3]}, listPrompts(t, s, "s1", limit),
 			"of one session in pages of %d", limit)
 	}
 	s.advance(time.Hour)
 	checkFault(t, errorOf(s.Prompts.StoredPrompt(t.Context(), alice, short.ID)), fault.NotFound, "an expired prompt")
-	checkSame(t, saved[:4], listPrompts(t, s, "", 50), "listed after one expired")
+	check.Same(t, saved[:4], listPrompts(t, s, "", 50), "listed after one expired")
 	checkFault(t, errorOf(s.Prompts.StoredPrompt(t.Context(), bob, saved[0].ID)), fault.NotFound,
 		"another user's prompt")
 	late := saved[0]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func testCreate(t *testing.T, s *fixture) {
@@ -16,16 +17,16 @@ func testCreate(t *testing.T, s *fixture) {
 		Attributes: map[string]any{"programId": "p1", "days": 3.0, "deep": map[string]any{"x": []any{nil, true, "é"}}},
 	}
 	created, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
-	must(t, err)
+	check.OK(t, err)
 	want := conversation.Session{
 		ID: in.ID, Context: in.Context, CoachID: "c1", Mode: "program_design", Status: conversation.Active,
 		Title: "Plan", Attributes: in.Attributes, CreatedAt: start, Adopted: s.adopted,
 		Version: created.Session.Version,
 	}
-	checkSame(t, want, created.Session, "created")
+	check.Same(t, want, created.Session, "created")
 	got, err := s.Sessions.Session(t.Context(), alice, in.ID)
-	must(t, err)
-	checkSame(t, want, got, "read back")
+	check.OK(t, err)
+	check.Same(t, want, got, "read back")
 	in = conversation.NewSession{Context: coach, CoachID: "c1"}
 	fresh, err := s.Sessions.CreateSession(t.Context(), alice, in, noKey)
 	if err != nil || !conversation.ValidID(fresh.Session.ID) {
@@ -37,7 +38,7 @@ func testCreateReplays(t *testing.T, s *fixture) {
 	idem := conversation.Idempotency{Scope: "POST /v1/sessions", Key: "k#1", BodyHash: "h1"}
 	in := conversation.NewSession{Context: coach, CoachID: "c1"}
 	first, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
-	must(t, err)
+	check.OK(t, err)
 	appendMessages(t, s, alice, first.Session.ID, userMessages("hello")...)
 	again, err := s.Sessions.CreateSession(t.Context(), alice, in, idem)
 	if err != nil || !again.Replayed {
@@ -145,12 +146,12 @@ func TestListSessions(t *testing.T) {
 	}
 	createSession(t, s, bob, coach, "bobs")
 	for _, limit := range []int{1, 5, 200} {
-		checkSame(t, want, listIDs(t, s, conversation.SessionFilter{}, limit), "pages of %d", limit)
+		check.Same(t, want, listIDs(t, s, conversation.SessionFilter{}, limit), "pages of %d", limit)
 	}
 	done := conversation.Completed
 	change := conversation.SessionChange{Status: &done}
-	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "s03", change)))
-	checkSame(t, []string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2), "completed")
+	check.Got(s.Sessions.UpdateSession(t.Context(), alice, "s03", change))(t)
+	check.Same(t, []string{"s03"}, listIDs(t, s, conversation.SessionFilter{Status: done}, 2), "completed")
 	evens := listIDs(t, s, conversation.SessionFilter{Context: coach}, 2)
 	if len(evens) != n/2 {
 		t.Errorf("one context lists %v", evens)
@@ -169,15 +170,15 @@ func listIDs(t *testing.T, s *fixture, filter conversation.SessionFilter, limit 
 
 func testUpdateSession(t *testing.T, s *fixture) {
 	in := conversation.NewSession{ID: "e", Context: coach, CoachID: "c1", Attributes: map[string]any{"a": "1", "b": "2"}}
-	must(t, errorOf(s.Sessions.CreateSession(t.Context(), alice, in, noKey)))
+	check.Got(s.Sessions.CreateSession(t.Context(), alice, in, noKey))(t)
 	title, status := "Leg day", conversation.Completed
 	change := conversation.SessionChange{Title: &title, Status: &status, Attributes: map[string]any{"b": nil, "c": 3}}
 	got, err := s.Sessions.UpdateSession(t.Context(), alice, "e", change)
-	must(t, err)
+	check.OK(t, err)
 	if got.Title != title || got.Status != status {
 		t.Errorf("changed to %q, %q", got.Title, got.Status)
 	}
-	checkSame(t, map[string]any{"a": "1", "c": 3.0}, got.Attributes, "attributes")
+	check.Same(t, map[string]any{"a": "1", "c": 3.0}, got.Attributes, "attributes")
 	bad := conversation.Status("paused")
 	_, err = s.Sessions.UpdateSession(t.Context(), alice, "e", conversation.SessionChange{Status: &bad})
 	checkField(t, err, "status")
@@ -206,7 +207,7 @@ func TestLeaveSession(t *testing.T) {
 	s := newFixture(t)
 	createSession(t, s, alice, coach, "l")
 	at := start.Add(-time.Minute)
-	must(t, s.Sessions.LeaveSession(t.Context(), alice, "l", at))
+	check.OK(t, s.Sessions.LeaveSession(t.Context(), alice, "l", at))
 	got, err := s.Sessions.Session(t.Context(), alice, "l")
 	if err != nil || !got.LeftAt.Equal(at) {
 		t.Errorf("left at %v, %v", got.LeftAt, err)

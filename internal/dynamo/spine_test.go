@@ -12,13 +12,14 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // dueSpine reads the only spine that is due.
 func (s *fixture) dueSpine(t *testing.T) summary.DueSpine {
 	t.Helper()
 	due, err := s.Spines.SpineDue(t.Context(), onlyDue(t, s, sweep.Spines))
-	must(t, err)
+	check.OK(t, err)
 	return due
 }
 
@@ -31,7 +32,7 @@ func (s *fixture) saveSpine(t *testing.T, text string) longterm.Spine {
 		Struggles: []string{text + " struggle"}, Contexts: []string{coach}, Unshared: []string{"workout_log"},
 		CoveredTo: s.clock(), UpdatedAt: s.clock(), Model: "m", PromptVersion: "v1", Version: due.Version,
 	}
-	must(t, s.Spines.SaveSpine(t.Context(), alice, due.Generation, spine))
+	check.OK(t, s.Spines.SaveSpine(t.Context(), alice, due.Generation, spine))
 	spine.Version++
 	return spine
 }
@@ -50,8 +51,8 @@ func (s *fixture) checkListedSpines(t *testing.T, when string, want ...string) l
 	for _, one := range spines {
 		texts = append(texts, one.Text)
 	}
-	must(t, err)
-	checkSame(t, want, texts, "spines listed %s", when)
+	check.OK(t, err)
+	check.Same(t, want, texts, "spines listed %s", when)
 	return preferences
 }
 
@@ -67,7 +68,7 @@ func TestSummariesMakeSpinesDue(t *testing.T) {
 	save := func(covered int, kind conversation.SummaryKind, inProgress bool) {
 		t.Helper()
 		sum := newSummary(readSession(t, s, "a"), covered, kind, inProgress)
-		must(t, s.Summaries.SaveSummary(t.Context(), alice, readSession(t, s, "a"), sum))
+		check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, readSession(t, s, "a"), sum))
 	}
 	save(2, conversation.Extractive, true)
 	if due() != 0 {
@@ -82,12 +83,12 @@ func TestSummariesMakeSpinesDue(t *testing.T) {
 	other, _ := newSession(t, s, "program_designer", "b", "1")
 	sum := newSummary(other, 1, conversation.ByModel, true)
 	sum.RecordType = conversation.ProgramDesignerSummary
-	must(t, s.Summaries.SaveSummary(t.Context(), alice, other, sum))
+	check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, other, sum))
 	if again := onlyDue(t, s, sweep.Spines); !again.DueAt.Equal(first.DueAt) {
 		t.Errorf("another session delays the spine from %v to %v", first.DueAt, again.DueAt)
 	}
 	claim, _, err := s.Due.Claim(t.Context(), first, first.DueAt.Add(time.Hour))
-	must(t, err)
+	check.OK(t, err)
 	save(2, conversation.ByModel, false) // the same text
 	if err := s.Due.Remove(t.Context(), claim); err != nil || due() != 0 {
 		t.Errorf("a summary of the same text keeps the spine due: %v", err)
@@ -95,7 +96,7 @@ func TestSummariesMakeSpinesDue(t *testing.T) {
 	appendMessages(t, s, alice, "a", userMessages("3")...)
 	save(3, conversation.ByModel, false)
 	claim, _, err = s.Due.Claim(t.Context(), onlyDue(t, s, sweep.Spines), first.DueAt.Add(time.Hour))
-	must(t, err)
+	check.OK(t, err)
 	appendMessages(t, s, alice, "a", userMessages("4")...)
 	save(4, conversation.ByModel, false)
 	if err := s.Due.Remove(t.Context(), claim); err != nil || due() != 1 {
@@ -118,19 +119,19 @@ func TestSaveSpine(t *testing.T) {
 	}
 	want := s.saveSpine(t, "first")
 	stored := []longterm.Spine{s.dueSpine(t).Spine, s.storedSpine(t)}
-	checkSame(t, []longterm.Spine{want, want}, stored, "stored")
+	check.Same(t, []longterm.Spine{want, want}, stored, "stored")
 	s.checkListedSpines(t, "after a save", "first")
 	checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 0, due.Spine), fault.Conflict,
 		"save what another worker has written")
 	want.Text = "second"
-	must(t, s.Spines.SaveSpine(t.Context(), alice, 0, want))
+	check.OK(t, s.Spines.SaveSpine(t.Context(), alice, 0, want))
 	checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 7, s.storedSpine(t)), fault.NotFound,
 		"save a spine of another generation")
 	p := longterm.DefaultPreferences()
 	p.Memory = false
 	for _, memory := range []bool{false, true} {
 		p.Memory = memory
-		must(t, errorOf(s.Preferences.Put(t.Context(), alice, p)))
+		check.Got(s.Preferences.Put(t.Context(), alice, p))(t)
 		if got := s.checkListedSpines(t, "with preferences", "second"); got.Memory != memory {
 			t.Errorf("listed with memory %v, want %v", got.Memory, memory)
 		}
@@ -150,23 +151,23 @@ func TestUserSummaryOfSpines(t *testing.T) {
 	s := newFixture(t)
 	session, _ := newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	check := func(wins ...string) {
+	tells := func(wins ...string) {
 		t.Helper()
 		got, err := s.UserSummaries.Get(t.Context(), alice)
-		must(t, err)
-		checkSame(t, wins, got.Wins, "wins")
+		check.OK(t, err)
+		check.Same(t, wins, got.Wins, "wins")
 	}
 	s.saveSpine(t, "seen")
-	check("seen win")
+	tells("seen win")
 	s.advance(time.Second)
-	must(t, errorOf(s.UserSummaries.Put(t.Context(), alice, longterm.UserSummary{Wins: []string{"own"}})))
-	check("own")
+	check.Got(s.UserSummaries.Put(t.Context(), alice, longterm.UserSummary{Wins: []string{"own"}}))(t)
+	tells("own")
 	if at := s.dueSpine(t).ReplacedAt; !at.Equal(s.clock()) {
 		t.Errorf("replaced at %v, want %v", at, s.clock())
 	}
 	s.advance(time.Second)
 	s.saveSpine(t, "later")
-	check("own", "later win")
+	tells("own", "later win")
 	if got := snapshot(t, s).UserSummary; got == nil || len(got.Wins) != 1 {
 		t.Errorf("the app's own is %+v", got)
 	}
@@ -209,13 +210,13 @@ func TestDeletionsClearSpines(t *testing.T) {
 		}
 		after := s.storedSpine(t)
 		if !step.clears {
-			checkSame(t, before, after, "delete %s", step.name)
+			check.Same(t, before, after, "delete %s", step.name)
 			s.makeSpineDue(t)
 			continue
 		}
 		cleared := longterm.Spine{CoachID: "c1", UpdatedAt: s.clock(), Version: before.Version + 1}
-		checkSame(t, cleared, s.dueSpine(t).Spine, "delete %s", step.name)
-		checkSame(t, s.clock(), onlyDue(t, s, sweep.Spines).DueAt, "delete %s: when it is due", step.name)
+		check.Same(t, cleared, s.dueSpine(t).Spine, "delete %s", step.name)
+		check.Same(t, s.clock(), onlyDue(t, s, sweep.Spines).DueAt, "delete %s: when it is due", step.name)
 		s.checkListedSpines(t, "after it was cleared")
 		checkFault(t, s.Spines.SaveSpine(t.Context(), alice, 0, before), fault.Conflict,
 			"delete %s: a worker that comes late", step.name)
@@ -229,7 +230,7 @@ func (s *fixture) removeDueSpine(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatalf("claim: %v, %v", ok, err)
 	}
-	must(t, s.Due.Remove(t.Context(), claim))
+	check.OK(t, s.Due.Remove(t.Context(), claim))
 }
 
 // makeSpineDue makes the spine due by a session of its own.
@@ -258,7 +259,7 @@ func TestErasedSpines(t *testing.T) {
 	}
 	session, _ = newSession(t, s, coach, "a", "1")
 	saveSummary(t, s, session)
-	checkSame(t, longterm.Spine{CoachID: "c1"}, s.dueSpine(t).Spine, "a user who came back")
+	check.Same(t, longterm.Spine{CoachID: "c1"}, s.dueSpine(t).Spine, "a user who came back")
 	s.saveSpine(t, "new")
 }
 
@@ -270,7 +271,7 @@ func TestOldSpinesGo(t *testing.T) {
 	for i := range limit + 3 {
 		s.advance(time.Second)
 		spine := longterm.Spine{CoachID: fmt.Sprint("coach", i), Text: "so far", UpdatedAt: s.clock()}
-		must(t, s.Spines.SaveSpine(t.Context(), alice, 0, spine))
+		check.OK(t, s.Spines.SaveSpine(t.Context(), alice, 0, spine))
 	}
 	spines := snapshot(t, s).Spines
 	_, oldest := spines["coach2"]

@@ -46,31 +46,26 @@ func (f stored) of(user conversation.UserID) stored {
 func store(t *testing.T, s dynamotest.Stores, user conversation.UserID) stored {
 	t.Helper()
 	ctx := t.Context()
-	check := func(err error) {
-		t.Helper()
-		check.OK(t, err)
-	}
 	var f stored
 	var err error
 	dynamotest.NewSession(t, s, user, "coach_conversation", "a", "x", "y")
 	f.messages, _, err = s.Messages.Messages(ctx, user, "a", conversation.Page{Limit: 10})
-	check(err)
-	f.turn, err = s.Turns.BeginTurn(ctx, user, withKey(dynamotest.OneMessage("a", "question"), "turn"), time.Minute)
-	check(err)
+	check.OK(t, err)
+	f.turn = check.Got(s.Turns.BeginTurn(ctx, user, withKey(dynamotest.OneMessage("a", "question"), "turn"),
+		time.Minute))(t)
 	f.lapsed = withKey(dynamotest.OneMessage("a", "lapsed"), "lapsed")
-	check(errorOf(s.Turns.BeginTurn(ctx, user, f.lapsed, 0)))
+	check.Got(s.Turns.BeginTurn(ctx, user, f.lapsed, 0))(t)
 	f.goal, _, err = s.Goals.Create(ctx, user, longterm.Goal{Title: "g", Status: longterm.GoalActive}, noKey)
-	check(err)
+	check.OK(t, err)
 	f.memory, _, err = s.Memories.Create(ctx, user, longterm.Memory{Content: "m", Source: longterm.Seeded}, noKey)
-	check(err)
-	check(errorOf(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"})))
+	check.OK(t, err)
+	check.Got(s.Coaches.PutCoach(ctx, user, longterm.Coach{ID: "c", Name: "n"}))(t)
 	f.prompt = prompt.StoredPrompt{
 		ID: "prompt_1738000000000_x", SessionID: "b", CreatedAt: start, Text: []byte("text"),
 		ExpiresAt: start.Add(time.Hour),
 	}
-	check(s.Prompts.SavePrompt(ctx, user, f.prompt))
-	f.session, err = s.Sessions.Session(ctx, user, "a")
-	check(err)
+	check.OK(t, s.Prompts.SavePrompt(ctx, user, f.prompt))
+	f.session = check.Got(s.Sessions.Session(ctx, user, "a"))(t)
 	return f
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func newSummary(s conversation.Session, covered int, kind conversation.SummaryKind, inProgress bool) summary.Summary {
@@ -92,7 +93,7 @@ func TestSaveSummary(t *testing.T) {
 func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int) {
 	t.Helper()
 	session, err := s.Summaries.SessionIn(t.Context(), alice, want.Context, want.SessionID)
-	must(t, err)
+	check.OK(t, err)
 	copied := &conversation.SessionSummary{
 		Text: want.Text, Tokens: want.Tokens, Tags: want.Tags, Kind: want.Kind, InProgress: want.InProgress,
 		CoveredThrough: want.CoveredThrough, UpdatedAt: want.UpdatedAt,
@@ -110,7 +111,7 @@ func checkSummary(t *testing.T, s *fixture, want summary.Summary, watermark int)
 	}
 	// Only the session has these.
 	want.OwnFields, want.Digest, want.SessionVersion, want.CoveredAt, want.Days = nil, "", 0, time.Time{}, nil
-	checkSame(t, want, *hits[0].Summary, "the record")
+	check.Same(t, want, *hits[0].Summary, "the record")
 }
 
 // TestSaveSummaryOfAttributes saves summaries that cover the same messages and were made with different attributes.
@@ -141,7 +142,7 @@ func TestSaveSummaryOfAttributes(t *testing.T) {
 			var err error
 			change := conversation.SessionChange{Attributes: map[string]any{"step": float64(i)}}
 			edited, err = s.Sessions.UpdateSession(t.Context(), alice, "a", change)
-			must(t, err)
+			check.OK(t, err)
 		}
 		from := edited
 		if step.stale {
@@ -167,7 +168,7 @@ func TestSummariesOfOneSubject(t *testing.T) {
 		session, _ := newSession(t, s, coach, id, "1")
 		sum := newSummary(session, 1, conversation.ByModel, true)
 		sum.SubjectID = "program 1"
-		must(t, s.Summaries.SaveSummary(t.Context(), alice, session, sum))
+		check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, session, sum))
 		checkSummary(t, s, sum, 1)
 	}
 	hits, err := s.PromptSource.Resolve(t.Context(), alice, 0, []string{
@@ -197,7 +198,7 @@ func TestAttributesAreDue(t *testing.T) {
 	change := func(status *conversation.Status, attributes map[string]any, due int) conversation.Session {
 		t.Helper()
 		in := conversation.SessionChange{Status: status, Attributes: attributes}
-		must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "form", in)))
+		check.Got(s.Sessions.UpdateSession(t.Context(), alice, "form", in))(t)
 		checkForm(due)
 		return readSession(t, s, "form")
 	}
@@ -205,7 +206,7 @@ func TestAttributesAreDue(t *testing.T) {
 	createSession(t, s, alice, "workout_log", "form")
 	s.advance(30 * time.Hour)
 	empty := conversation.SessionChange{Status: &completed}
-	must(t, errorOf(s.Sessions.UpdateSession(t.Context(), alice, "empty", empty)))
+	check.Got(s.Sessions.UpdateSession(t.Context(), alice, "empty", empty))(t)
 	change(nil, map[string]any{"workoutName": "Fran"}, 0)
 	form := change(&completed, nil, 1)
 	if !form.CompletedAt.Equal(s.clock()) || !form.ListedAt().Equal(s.clock().Truncate(conversation.ActivityStep)) {
@@ -214,7 +215,7 @@ func TestAttributesAreDue(t *testing.T) {
 	sum := newSummary(form, 0, conversation.ByModel, false)
 	sum.RecordType = conversation.WorkoutSummary
 	sum.Digest = "attributes:x" // not that of the attributes
-	must(t, s.Summaries.SaveSummary(t.Context(), alice, form, sum))
+	check.OK(t, s.Summaries.SaveSummary(t.Context(), alice, form, sum))
 	edited := change(nil, map[string]any{"workoutName": "Grace"}, 1)
 	for i, settled := range []conversation.Session{form, edited} { // the first one was read before the edit
 		if ok, err := s.Summaries.Settle(t.Context(), alice, settled); err != nil || ok != (i == 1) {
@@ -315,6 +316,6 @@ func TestSessionsAt(t *testing.T) {
 	old, elsewhere, none, other := here, here, here, here
 	old.Generation, elsewhere.Context, none.SessionID, other.User = 1, coach, "none", bob
 	got, err := s.Indexing.SessionsAt(t.Context(), []indexing.SessionRef{old, here, elsewhere, none, other, here})
-	must(t, err)
-	checkSame(t, map[indexing.SessionRef]conversation.Session{here: session}, got, "sessions")
+	check.OK(t, err)
+	check.Same(t, map[indexing.SessionRef]conversation.Session{here: session}, got, "sessions")
 }

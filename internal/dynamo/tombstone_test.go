@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // tombstonesDue reads the tombstones that are due at a time, earliest first.
@@ -17,7 +18,7 @@ func tombstonesDue(t *testing.T, s *fixture, at time.Time) []erasure.Tombstone {
 	var out []erasure.Tombstone
 	for _, d := range listDue(t, s, sweep.Deletions, at) {
 		tombstone, err := s.Tombstones.Tombstone(t.Context(), d)
-		must(t, err)
+		check.OK(t, err)
 		out = append(out, tombstone)
 	}
 	return out
@@ -38,7 +39,7 @@ func TestTombstones(t *testing.T) {
 		}
 		want = append([]string{deleted.ID}, want...)
 	}
-	must(t, errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "b", start.Add(10*time.Minute))))
+	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "b", start.Add(10*time.Minute)))(t)
 	due := func(minutes int) (ids []string, tombstones []erasure.Tombstone) {
 		t.Helper()
 		tombstones = tombstonesDue(t, s, start.Add(time.Duration(minutes)*time.Minute))
@@ -55,13 +56,13 @@ func TestTombstones(t *testing.T) {
 	_, tombstones := due(9)
 	first := tombstones[0]
 	first.Emptied, first.Sweeps = true, 1
-	must(t, s.Tombstones.SaveTombstone(t.Context(), first, start.Add(5*time.Minute)))
+	check.OK(t, s.Tombstones.SaveTombstone(t.Context(), first, start.Add(5*time.Minute)))
 	got, tombstones := due(9)
 	if len(got) != 2 || got[1] != first.ID || !tombstones[1].Emptied || tombstones[1].Sweeps != 1 {
 		t.Errorf("due after one was postponed: %+v", tombstones)
 	}
 	for range 2 {
-		must(t, s.Tombstones.DeleteTombstone(t.Context(), first))
+		check.OK(t, s.Tombstones.DeleteTombstone(t.Context(), first))
 	}
 	if got, _ := due(9); len(got) != 1 {
 		t.Errorf("due after one was closed: %v", got)
@@ -76,14 +77,14 @@ func TestVectorTombstones(t *testing.T) {
 	other := deleted
 	other.Generation, other.Vectors = 7, []string{"v3"}
 	for _, left := range []erasure.Tombstone{deleted, deleted, other} {
-		must(t, s.Tombstones.SaveVectorTombstone(t.Context(), left, start))
+		check.OK(t, s.Tombstones.SaveVectorTombstone(t.Context(), left, start))
 	}
 	due := tombstonesDue(t, s, start.Add(time.Hour))
 	if len(due) != 1 || !slices.Equal(due[0].Vectors, deleted.Vectors) || !due[0].Emptied ||
 		due[0].User != alice {
 		t.Fatalf("due are %+v", due)
 	}
-	must(t, s.Tombstones.DeleteTombstone(t.Context(), due[0]))
+	check.OK(t, s.Tombstones.DeleteTombstone(t.Context(), due[0]))
 	if due = tombstonesDue(t, s, start.Add(time.Hour)); len(due) != 0 {
 		t.Errorf("due after it was closed: %+v", due)
 	}

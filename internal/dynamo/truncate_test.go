@@ -7,6 +7,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/indexing"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -34,8 +35,8 @@ func TestTruncate(t *testing.T) {
 	checkFault(t, errorOf(truncate(t, s, in)), fault.Conflict, "another suffix than the expected one")
 	in.Expected = idsOfMessages(first[2:])
 	out, err := truncate(t, s, in)
-	must(t, err)
-	checkSame(t, in.Expected, out.Deleted, "deleted")
+	check.OK(t, err)
+	check.Same(t, in.Expected, out.Deleted, "deleted")
 	if out.Session.MessageCount != 3 || out.Session.LastSeq != 5 || out.Messages[0].Seq != 5 {
 		t.Errorf("session %+v", out.Session)
 	}
@@ -46,7 +47,7 @@ func TestTruncate(t *testing.T) {
 	}
 	got := allMessages(t, s, alice, "c", conversation.Page{Limit: 50})
 	contents := idsOf(got, func(m conversation.Message) string { return m.Content })
-	checkSame(t, []string{"1", "2", "new"}, contents, "messages")
+	check.Same(t, []string{"1", "2", "new"}, contents, "messages")
 	if got[2].Timestamp.Before(got[1].Timestamp) {
 		t.Error("times decrease")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 func turnWithKey(key string) conversation.Append {
@@ -30,12 +31,12 @@ func testTurn(t *testing.T, s *fixture) {
 	if !fault.Is(err, fault.Conflict) || fault.From(err).RetryAfter <= 0 {
 		t.Errorf("a repeat while the turn runs: %v", err)
 	}
-	must(t, s.Turns.RenewTurn(t.Context(), alice, begun, -time.Second))
+	check.OK(t, s.Turns.RenewTurn(t.Context(), alice, begun, -time.Second))
 	taken, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
 	if err != nil || taken.Lease == begun.Lease {
 		t.Fatalf("a repeat after the lease lapsed: %+v, %v", taken, err)
 	}
-	checkSame(t, begun.Message, taken.Message, "the message taken over")
+	check.Same(t, begun.Message, taken.Message, "the message taken over")
 	checkFault(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute), fault.Conflict, "renew a lost lease")
 	taken = releaseAndTake(t, s, taken)
 	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "fine"}
@@ -48,15 +49,15 @@ func testTurn(t *testing.T, s *fixture) {
 	}
 	answer.Content = "late"
 	late, err := s.Turns.FinishTurn(t.Context(), alice, begun, answer)
-	must(t, err)
-	checkSame(t, done, late, "the second FinishTurn returns")
+	check.OK(t, err)
+	check.Same(t, done, late, "the second FinishTurn returns")
 	checkFinished(t, s, begun.Message, done)
 }
 
 // releaseAndTake releases a turn and takes it again. A renewal that was on its way meanwhile must not reserve the turn.
 func releaseAndTake(t *testing.T, s *fixture, turn conversation.Turn) conversation.Turn {
 	t.Helper()
-	must(t, s.Turns.ReleaseTurn(t.Context(), alice, turn))
+	check.OK(t, s.Turns.ReleaseTurn(t.Context(), alice, turn))
 	checkFault(t, s.Turns.RenewTurn(t.Context(), alice, turn, time.Minute), fault.Conflict,
 		"a renewal after the release")
 	again, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey("k"), time.Minute)
@@ -73,7 +74,7 @@ func checkFinished(t *testing.T, s *fixture, asked, answered conversation.Messag
 		t.Fatalf("a repeat afterwards: %+v, %v", replay, err)
 	}
 	first, again := []conversation.Message{asked, answered}, []conversation.Message{replay.Message, *replay.Answer}
-	checkSame(t, first, again, "the replayed turn")
+	check.Same(t, first, again, "the replayed turn")
 	other := turnWithKey("k")
 	other.Idempotency.BodyHash = "h2"
 	checkFault(t, errorOf(s.Turns.BeginTurn(t.Context(), alice, other, time.Minute)), fault.IdempotencyMismatch,
@@ -89,9 +90,9 @@ func TestPlannedAnswer(t *testing.T) {
 	createSession(t, s, alice, coach, "t")
 	for i, between := range []int{0, 1, 0} {
 		begun, err := s.Turns.BeginTurn(t.Context(), alice, turnWithKey(fmt.Sprint("k", i)), time.Minute)
-		must(t, err)
+		check.OK(t, err)
 		for range between {
-			must(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("t", "by the way"))))
+			check.Got(s.Messages.Append(t.Context(), alice, newAppend("t", "by the way")))(t)
 		}
 		s.advance(time.Second)
 		done, err := s.Turns.FinishTurn(t.Context(), alice, begun, conversation.NewMessage{
@@ -116,8 +117,8 @@ func testTurnWithoutKey(t *testing.T, s *fixture) {
 	if err != nil || begun.Lease != "" {
 		t.Fatalf("begin: %+v, %v", begun, err)
 	}
-	must(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute))
-	must(t, errorOf(s.Turns.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0])))
+	check.OK(t, s.Turns.RenewTurn(t.Context(), alice, begun, time.Minute))
+	check.Got(s.Turns.FinishTurn(t.Context(), alice, begun, userMessages("fine")[0]))(t)
 	in.Messages = userMessages("two", "at once")
 	if two, err := s.Turns.BeginTurn(t.Context(), alice, in, time.Minute); err != nil || two.Message.Content != "at once" {
 		t.Errorf("two messages: %+v, %v", two, err)

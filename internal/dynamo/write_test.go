@@ -25,15 +25,21 @@ import (
 // write is one of the store's writes. It returns an error unless it succeeds.
 type write struct {
 	op string // the remote call that writes
-	do func(context.Context, dynamotest.Stores, conversation.UserID, stored) error
+	do func(attempt) error
+}
+
+// attempt is what a write gets: the stores, a user, and what is stored of that one.
+type attempt struct {
+	dynamotest.Stores
+	stored
+	ctx  context.Context
+	user conversation.UserID
 }
 
 // writes are all that the stores write, by the remote call that they end in.
 func writes() map[string]write {
 	all := map[string]write{}
-	for op, part := range map[string]map[string]func(
-		context.Context, dynamotest.Stores, conversation.UserID, stored,
-	) error{
+	for op, part := range map[string]map[string]func(attempt) error{
 		"TransactWriteItems": transactions(), "UpdateItem": updates(), "DeleteItem": deletions(),
 		"BatchWriteItem": batches(),
 	} {
@@ -49,196 +55,174 @@ var (
 	errReplayed = errors.New("a first call is answered as a repeat")
 )
 
-func transactions() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
-	type user = conversation.UserID
+// ifHeld is an error unless a call holds what it took.
+func ifHeld(held bool, err error) error {
+	if err == nil && !held {
+		return errNotHeld
+	}
+	return err
+}
+
+// ifFirst is an error where a first call is answered as a repeat.
+func ifFirst(replayed bool, err error) error {
+	if err == nil && replayed {
+		return errReplayed
+	}
+	return err
+}
+
+func transactions() map[string]func(attempt) error {
 	title, future := "new", start.Add(time.Hour)
 	session := conversation.NewSession{ID: "new", Context: "workout_log", CoachID: "c"}
-	create := func(key conversation.Idempotency) func(context.Context, dynamotest.Stores, user, stored) error {
-		return func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			created, err := s.Sessions.CreateSession(ctx, u, session, key)
-			if err == nil && created.Replayed {
-				return errReplayed
-			}
-			return err
+	create := func(key conversation.Idempotency) func(attempt) error {
+		return func(w attempt) error {
+			created, err := w.Sessions.CreateSession(w.ctx, w.user, session, key)
+			return ifFirst(created.Replayed, err)
 		}
 	}
-	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
+	return map[string]func(attempt) error{
 		"create session":            create(noKey),
 		"create session with a key": create(withKey(conversation.Append{}, "create").Idempotency),
-		"update session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.Sessions.UpdateSession(ctx, u, "a", conversation.SessionChange{Title: &title}))
+		"update session": func(w attempt) error {
+			return errorOf(w.Sessions.UpdateSession(w.ctx, w.user, "a", conversation.SessionChange{Title: &title}))
 		},
-		"append": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.Messages.Append(ctx, u, dynamotest.OneMessage("a", "z")))
+		"append": func(w attempt) error {
+			return errorOf(w.Messages.Append(w.ctx, w.user, dynamotest.OneMessage("a", "z")))
 		},
-		"append with a key": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			out, err := s.Messages.Append(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "append"))
-			if err == nil && out.Replayed {
-				return errReplayed
-			}
-			return err
+		"append with a key": func(w attempt) error {
+			out, err := w.Messages.Append(w.ctx, w.user, withKey(dynamotest.OneMessage("a", "z"), "append"))
+			return ifFirst(out.Replayed, err)
 		},
-		"begin turn": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.Turns.BeginTurn(ctx, u, withKey(dynamotest.OneMessage("a", "z"), "begin"), time.Minute))
+		"begin turn": func(w attempt) error {
+			return errorOf(w.Turns.BeginTurn(w.ctx, w.user, withKey(dynamotest.OneMessage("a", "z"), "begin"), time.Minute))
 		},
-		"finish turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
+		"finish turn": func(w attempt) error {
 			answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: "z"}
-			return errorOf(s.Turns.FinishTurn(ctx, u, f.turn, answer))
+			return errorOf(w.Turns.FinishTurn(w.ctx, w.user, w.turn, answer))
 		},
-		"put profile": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.Profiles.Put(ctx, u, longterm.Profile{Name: "z"}))
+		"put profile": func(w attempt) error {
+			return errorOf(w.Profiles.Put(w.ctx, w.user, longterm.Profile{Name: "z"}))
 		},
-		"put coach": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.Coaches.PutCoach(ctx, u, longterm.Coach{ID: "z"}))
+		"put coach": func(w attempt) error {
+			return errorOf(w.Coaches.PutCoach(w.ctx, w.user, longterm.Coach{ID: "z"}))
 		},
-		"create goal": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			_, _, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, noKey)
+		"create goal": func(w attempt) error {
+			_, _, err := w.Goals.Create(w.ctx, w.user, longterm.Goal{Status: longterm.GoalActive}, noKey)
 			return err
 		},
-		"create goal with a key": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
+		"create goal with a key": func(w attempt) error {
 			key := withKey(conversation.Append{}, "goal").Idempotency
-			_, replayed, err := s.Goals.Create(ctx, u, longterm.Goal{Status: longterm.GoalActive}, key)
-			if err == nil && replayed {
-				return errReplayed
-			}
+			_, replayed, err := w.Goals.Create(w.ctx, w.user, longterm.Goal{Status: longterm.GoalActive}, key)
+			return ifFirst(replayed, err)
+		},
+		"create check-in": func(w attempt) error {
+			_, _, err := w.CheckIns.Create(w.ctx, w.user, longterm.CheckIn{Timestamp: start}, noKey)
 			return err
 		},
-		"create check-in": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			_, _, err := s.CheckIns.Create(ctx, u, longterm.CheckIn{Timestamp: start}, noKey)
+		"create memory": func(w attempt) error {
+			_, _, err := w.Memories.Create(w.ctx, w.user, longterm.Memory{Content: "z"}, noKey)
 			return err
 		},
-		"create memory": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			_, _, err := s.Memories.Create(ctx, u, longterm.Memory{Content: "z"}, noKey)
+		"create todo": func(w attempt) error {
+			_, _, err := w.Todos.Create(w.ctx, w.user, longterm.Todo{Content: "z", Status: longterm.Pending}, noKey)
 			return err
 		},
-		"create todo": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			_, _, err := s.Todos.Create(ctx, u, longterm.Todo{Content: "z", Status: longterm.Pending}, noKey)
-			return err
-		},
-		"update goal": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return errorOf(s.Goals.Update(ctx, u, f.goal.ID, func(g *longterm.Goal) error {
+		"update goal": func(w attempt) error {
+			return errorOf(w.Goals.Update(w.ctx, w.user, w.goal.ID, func(g *longterm.Goal) error {
 				g.Status = longterm.GoalPaused
 				return nil
 			}))
 		},
-		"save summary": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Summaries.SaveSummary(ctx, u, f.session, summaryOf(f.session, 2))
+		"save summary": func(w attempt) error {
+			return w.Summaries.SaveSummary(w.ctx, w.user, w.session, summaryOf(w.session, 2))
 		},
-		"save watermark": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			sum := summaryOf(f.session, 2)
+		"save watermark": func(w attempt) error {
+			sum := summaryOf(w.session, 2)
 			sum.Text = ""
-			return s.Summaries.SaveSummary(ctx, u, f.session, sum)
+			return w.Summaries.SaveSummary(w.ctx, w.user, w.session, sum)
 		},
-		"save prompt": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			f.prompt.ID = "prompt_1738000000001_z"
-			return s.Prompts.SavePrompt(ctx, u, f.prompt)
+		"save prompt": func(w attempt) error {
+			w.prompt.ID = "prompt_1738000000001_z"
+			return w.Prompts.SavePrompt(w.ctx, w.user, w.prompt)
 		},
-		"delete message": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return errorOf(s.MessageDeletion.DeleteMessage(ctx, u, f.messages[0], nil, future))
+		"delete message": func(w attempt) error {
+			return errorOf(w.MessageDeletion.DeleteMessage(w.ctx, w.user, w.messages[0], nil, future))
 		},
-		"truncate": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
+		"truncate": func(w attempt) error {
 			last := 1
 			in := conversation.Truncation{SessionID: "a", LastN: &last, Replacement: dynamotest.OneMessage("a", "z").Messages}
-			out, tombstone, err := s.Cuts.Truncate(ctx, u, in, indexing.MessageVectorIDs, start)
-			if err == nil && (len(out.Deleted) != 1 || tombstone.ID == "" || out.Replayed) {
-				return errNotHeld
-			}
-			return err
+			out, tombstone, err := w.Cuts.Truncate(w.ctx, w.user, in, indexing.MessageVectorIDs, start)
+			return ifHeld(len(out.Deleted) == 1 && tombstone.ID != "" && !out.Replayed, err)
 		},
-		"clear session": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			tombstone, err := s.Cuts.ClearSession(ctx, u, "a", start)
-			if err == nil && (tombstone.Session == nil || tombstone.Session.MessageCount != f.session.MessageCount) {
-				return errNotHeld
-			}
-			return err
+		"clear session": func(w attempt) error {
+			tombstone, err := w.Cuts.ClearSession(w.ctx, w.user, "a", start)
+			return ifHeld(tombstone.Session != nil && tombstone.Session.MessageCount == w.session.MessageCount, err)
 		},
-		"delete session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return errorOf(s.SessionDeletion.DeleteSession(ctx, u, "a", future))
+		"delete session": func(w attempt) error {
+			return errorOf(w.SessionDeletion.DeleteSession(w.ctx, w.user, "a", future))
 		},
-		"save vector tombstone": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return s.Tombstones.SaveVectorTombstone(ctx, erasure.Tombstone{User: u, Vectors: []string{"v"}}, future)
+		"save vector tombstone": func(w attempt) error {
+			return w.Tombstones.SaveVectorTombstone(w.ctx, erasure.Tombstone{User: w.user, Vectors: []string{"v"}}, future)
 		},
-		"delete memory": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Memories.Delete(ctx, u, f.memory.ID)
+		"delete memory": func(w attempt) error {
+			return w.Memories.Delete(w.ctx, w.user, w.memory.ID)
 		},
-		"begin erasure": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			_, held, err := s.Erasures.BeginErasure(ctx, u, future)
-			if err == nil && !held {
-				return errNotHeld
-			}
-			return err
+		"begin erasure": func(w attempt) error {
+			_, held, err := w.Erasures.BeginErasure(w.ctx, w.user, future)
+			return ifHeld(held, err)
 		},
 	}
 }
 
-func updates() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
-	type user = conversation.UserID
+func updates() map[string]func(attempt) error {
 	future := start.Add(time.Hour)
-	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
-		"leave session": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return s.Sessions.LeaveSession(ctx, u, "a", future)
+	return map[string]func(attempt) error{
+		"leave session": func(w attempt) error {
+			return w.Sessions.LeaveSession(w.ctx, w.user, "a", future)
 		},
-		"renew turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Turns.RenewTurn(ctx, u, f.turn, time.Hour)
+		"renew turn": func(w attempt) error {
+			return w.Turns.RenewTurn(w.ctx, w.user, w.turn, time.Hour)
 		},
-		"release turn": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Turns.ReleaseTurn(ctx, u, f.turn)
+		"release turn": func(w attempt) error {
+			return w.Turns.ReleaseTurn(w.ctx, w.user, w.turn)
 		},
-		"take a turn over": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return errorOf(s.Turns.BeginTurn(ctx, u, f.lapsed, time.Minute))
+		"take a turn over": func(w attempt) error {
+			return errorOf(w.Turns.BeginTurn(w.ctx, w.user, w.lapsed, time.Minute))
 		},
-		"mark indexed": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Indexing.MarkIndexed(ctx, u, f.session, conversation.Watermark{Seq: 2, At: f.messages[1].Timestamp})
+		"mark indexed": func(w attempt) error {
+			return w.Indexing.MarkIndexed(w.ctx, w.user, w.session, conversation.Watermark{Seq: 2, At: w.messages[1].Timestamp})
 		},
-		"claim indexing": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			_, ok, err := s.Indexing.ClaimIndexing(ctx, u, f.session, start, future)
-			if err == nil && !ok {
-				return errNotHeld
-			}
-			return err
+		"claim indexing": func(w attempt) error {
+			_, ok, err := w.Indexing.ClaimIndexing(w.ctx, w.user, w.session, start, future)
+			return ifHeld(ok, err)
 		},
-		"claim session": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			_, ok, err := s.Summaries.ClaimSession(ctx, u, f.session, future)
-			if err == nil && !ok {
-				return errNotHeld
-			}
-			return err
+		"claim session": func(w attempt) error {
+			_, ok, err := w.Summaries.ClaimSession(w.ctx, w.user, w.session, future)
+			return ifHeld(ok, err)
 		},
-		"claim what is due": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			d := sweep.Due{Partition: "user#" + string(u), ID: "conversation#a", DueAt: f.session.DueAt}
-			c, ok, err := s.Due.Claim(ctx, d, future)
-			if err == nil && (!ok || c.Failures != 1) {
-				return errNotHeld
-			}
-			return err
+		"claim what is due": func(w attempt) error {
+			d := sweep.Due{Partition: "user#" + string(w.user), ID: "conversation#a", DueAt: w.session.DueAt}
+			c, ok, err := w.Due.Claim(w.ctx, d, future)
+			return ifHeld(ok && c.Failures == 1, err)
 		},
-		"settle session": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			settled, err := s.Summaries.Settle(ctx, u, f.covered)
-			if err == nil && !settled {
-				return errNotHeld
-			}
-			return err
+		"settle session": func(w attempt) error {
+			settled, err := w.Summaries.Settle(w.ctx, w.user, w.covered)
+			return ifHeld(settled, err)
 		},
-		"lease a shard": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			shard := sweep.Shard(crc32.ChecksumIEEE([]byte(u))) // one that no other test has
-			held, err := s.Due.Lease(ctx, shard, string(u), future)
-			if err == nil && !held {
-				return errNotHeld
-			}
-			return err
+		"lease a shard": func(w attempt) error {
+			shard := sweep.Shard(crc32.ChecksumIEEE([]byte(w.user))) // one that no other test has
+			held, err := w.Due.Lease(w.ctx, shard, string(w.user), future)
+			return ifHeld(held, err)
 		},
-		"take an erasure over": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
-			_, held, err := s.Erasures.BeginErasure(ctx, f.erasing, future)
-			if err == nil && !held {
-				return errNotHeld
-			}
-			return err
+		"take an erasure over": func(w attempt) error {
+			_, held, err := w.Erasures.BeginErasure(w.ctx, w.erasing, future)
+			return ifHeld(held, err)
 		},
-		"save erasure": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
-			return s.Erasures.SaveErasure(ctx, f.erasing, f.progress, future)
+		"save erasure": func(w attempt) error {
+			return w.Erasures.SaveErasure(w.ctx, w.erasing, w.progress, future)
 		},
-		"delete the text of a prompt": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("a"))
+		"delete the text of a prompt": func(w attempt) error {
+			return w.PromptDeletion.DeletePrompts(w.ctx, w.user, spanOf("a"))
 		},
 	}
 }
@@ -251,39 +235,34 @@ func spanOf(session string) erasure.PromptSpan {
 	}
 }
 
-func deletions() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
-	type user = conversation.UserID
-	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
-		"delete goal": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.Goals.Delete(ctx, u, f.goal.ID)
+func deletions() map[string]func(attempt) error {
+	return map[string]func(attempt) error{
+		"delete goal": func(w attempt) error {
+			return w.Goals.Delete(w.ctx, w.user, w.goal.ID)
 		},
-		"delete coach": func(ctx context.Context, s dynamotest.Stores, u user, _ stored) error {
-			return s.Coaches.DeleteCoach(ctx, u, "c")
+		"delete coach": func(w attempt) error {
+			return w.Coaches.DeleteCoach(w.ctx, w.user, "c")
 		},
-		"end erasure": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
-			done := f.progress
+		"end erasure": func(w attempt) error {
+			done := w.progress
 			done.Done = true
-			return s.Erasures.SaveErasure(ctx, f.erasing, done, start.Add(time.Hour))
+			return w.Erasures.SaveErasure(w.ctx, w.erasing, done, start.Add(time.Hour))
 		},
-		"erase records": func(ctx context.Context, s dynamotest.Stores, _ user, f stored) error {
-			done, err := s.Erasures.EraseRecords(ctx, f.erasing, f.progress.Generation, start.Add(time.Minute),
+		"erase records": func(w attempt) error {
+			done, err := w.Erasures.EraseRecords(w.ctx, w.erasing, w.progress.Generation, start.Add(time.Minute),
 				func(string, int) {})
-			if err == nil && !done {
-				return errNotHeld
-			}
-			return err
+			return ifHeld(done, err)
 		},
 	}
 }
 
-func batches() map[string]func(context.Context, dynamotest.Stores, conversation.UserID, stored) error {
-	type user = conversation.UserID
-	return map[string]func(context.Context, dynamotest.Stores, user, stored) error{
-		"delete messages": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.SessionDeletion.DeleteMessages(ctx, u, f.messages)
+func batches() map[string]func(attempt) error {
+	return map[string]func(attempt) error{
+		"delete messages": func(w attempt) error {
+			return w.SessionDeletion.DeleteMessages(w.ctx, w.user, w.messages)
 		},
-		"delete prompts": func(ctx context.Context, s dynamotest.Stores, u user, f stored) error {
-			return s.PromptDeletion.DeletePrompts(ctx, u, spanOf("b"))
+		"delete prompts": func(w attempt) error {
+			return w.PromptDeletion.DeletePrompts(w.ctx, w.user, spanOf("b"))
 		},
 	}
 }
@@ -382,7 +361,8 @@ func (w writing) kindsAfter(t *testing.T, do write, script []exchange) map[strin
 		f = w.before.of(user)
 	}
 	connection := &wire{op: do.op, script: script}
-	if err := do.do(t.Context(), openWired(t, w.table, connection, dynamotest.FixedClock()), user, f); err != nil {
+	stores := openWired(t, w.table, connection, dynamotest.FixedClock())
+	if err := do.do(attempt{stores, f, t.Context(), user}); err != nil {
 		t.Errorf("after %d of %d scripted answers: %v", connection.done, len(script), err)
 	}
 	kinds := map[string]int{}

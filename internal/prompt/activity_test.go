@@ -2,14 +2,11 @@ package prompt_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -40,40 +37,6 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 				t.Errorf("items %+v", items)
 			}
 		})
-	}
-}
-
-// A summary that lacks the newest messages is in the prompt together with them; the session's own summary never is.
-func TestActivityHasWhatTheSummaryLacks(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour),
-		says(0, "covered"), answers(minute, "covered too"), says(2*time.Hour, `news "quoted"`)), "The user changed the plan.")
-	there.Summary.CoveredThrough = 2
-	summarize(p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi")), "own summary")
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	const want = `[Program Designer - 1 hour ago]: The user changed the plan. Since then: User: "news 'quoted'"`
-	if !strings.Contains(systemText(got), want) || strings.Contains(systemText(got), "own summary") {
-		t.Errorf("activity: %s", systemText(got))
-	}
-}
-
-// Of a session without a summary the last four messages are in the prompt. A message that is too long to be quoted
-// whole is in the prompt whole among those of today.
-func TestActivityQuotesTheLastMessages(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	long := strings.TrimSpace(strings.Repeat("set after set ", 25))
-	p.converse("there", "workout_log", "c", now.Add(-3*time.Hour),
-		says(0, "1"), says(1, "2"), says(2, "3"), says(3, "4"), says(4, "5"), says(5, long))
-	p.converse("here", "coach_conversation", "c", now)
-	got := systemText(build(t, w.service(now), "u", request(prompt.Unified)))
-	const want = `[Workout Log - 2 hours ago]: User: "3" User: "4" User: "5" User: "set after set`
-	if !strings.Contains(got, want) || !strings.Contains(got, "] "+long) {
-		t.Errorf("the prompt lacks %q, or the last message:\n%s", want, got)
 	}
 }
 
@@ -112,42 +75,6 @@ func TestActivityScope(t *testing.T) {
 [Program Designer - 7 hours ago]: sum of d6.`
 	if text != want {
 		t.Errorf("activity:\n%s\nwant:\n%s", text, want)
-	}
-}
-
-// workouts is a user with two sessions about one workout, both summarized, and one that is a form without messages.
-func workouts(w *fixture) *person {
-	p := w.user("u")
-	about := func(id string, ago time.Duration, lines ...line) {
-		s := p.converse(id, "workout_log", "c", now.Add(-ago), lines...)
-		s.Attributes = map[string]any{"workoutId": "w_" + strings.TrimRight(id, "12")}
-		s.CompletedAt = s.CreatedAt
-		summarize(s, "Workout of "+id+".")
-	}
-	about("legs1", 5*time.Hour, says(0, "Squats."))
-	about("legs2", 4*time.Hour, says(0, "More squats."))
-	about("arms", 3*time.Hour)
-	p.converse("here", "coach_conversation", "c", now)
-	return p
-}
-
-// Of two summaries of one workout, the newer is in the prompt. Of the older session only the messages after its summary
-// are. A form without messages is in the prompt as of the time of its summary.
-func TestActivityIsNotSuperseded(t *testing.T) {
-	t.Parallel()
-	const arms = "[Workout Log - 3 hours ago]: Workout of arms.\n"
-	const second = "[Workout Log - 4 hours ago]: Workout of legs2.\n"
-	for covered, want := range map[int]string{
-		1: arms + second,
-		0: arms + second + `[Workout Log - 5 hours ago]: User: "Squats."`,
-	} {
-		w := newFixture()
-		workouts(w).sessions[0].Summary.CoveredThrough = covered
-		got := build(t, w.service(now), "u", request(prompt.Unified))
-		text := sectionOf(systemText(got), prompt.ActivityHeading+"\n")
-		if strings.TrimSpace(text) != strings.TrimSpace(want) {
-			t.Errorf("activity:\n%s\nwant:\n%s", text, want)
-		}
 	}
 }
 
@@ -253,63 +180,6 @@ func TestReferenceBeyondTheList(t *testing.T) {
 	})
 	items := blockOf(t, got, "relevant_messages").Items
 	if len(items) != 3 || items[0].ID != "msg_far_1" || !strings.Contains(items[0].Reason, "refers back") {
-		t.Errorf("items %+v", items)
-	}
-}
-
-// What was found in a context that this one does not read stands in the prompt by its worth, and with another coach's
-// name where it was said to another one. What the user does not share does not.
-func TestRelevanceKnowsNoWall(t *testing.T) {
-	t.Parallel()
-	for _, context := range conversation.AppContexts() {
-		w := newFixture()
-		p := w.user("u")
-		p.converse("creator", "coach_creator", "c", now.Add(-100*time.Hour), says(0, "creator words"))
-		p.converse("log", "workout_log", "other", now.Add(-100*time.Hour), says(0, "log words"))
-		p.converse("designer", "program_designer", "c", now.Add(-100*time.Hour), says(0, "designer words"))
-		p.converse("here", context.Name, "c", now)
-		p.access.Preferences.Separate("program_designer")
-		p.hits = nil
-		for i := range 3 {
-			p.hits = append(p.hits, recall.Hit{ID: p.messages[i].ID, Score: 0.8 - float64(i)/10, Message: &p.messages[i]})
-		}
-		got := build(t, w.service(now), "u",
-			prompt.Request{Context: context.Name, SessionID: "here", CoachID: "c", Message: "next"})
-		var found []string
-		for _, item := range blockOf(t, got, "relevant_messages").Items {
-			if item.Decision == pack.Included {
-				found = append(found, item.SessionID)
-			}
-		}
-		want := []string{"creator", "log"}
-		if context.Name == "program_designer" { // which is not shared with the others, nor they with it
-			want = []string{"designer"}
-		}
-		if slices.Sort(found); !slices.Equal(found, want) {
-			t.Errorf("%s: found %s, want %s", context.Name, found, want)
-		}
-	}
-}
-
-// Of a session older than what the timeline brings, the prompt has what the search found.
-func TestReferenceToAnOldSession(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("far", "training_program", "c", now.Add(-60*24*time.Hour), says(0, "The taper is two weeks."),
-		answers(minute, "Noted."))
-	far := p.messages[0]
-	var lines []line
-	for i := range 100 {
-		lines = append(lines, says(time.Duration(i)*time.Second, "x"))
-	}
-	p.converse("here", "coach_conversation", "c", now.Add(-time.Hour), lines...)
-	p.hits = []recall.Hit{{ID: far.ID, Message: &far, Score: 0.2}}
-	got := build(t, w.service(now), "u", prompt.Request{
-		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "As we discussed, how long is the taper?",
-	})
-	items := blockOf(t, got, "relevant_messages").Items
-	if len(items) != 1 || items[0].ID != far.ID || items[0].Decision != pack.Included {
 		t.Errorf("items %+v", items)
 	}
 }

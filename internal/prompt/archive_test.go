@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestStoredPrompts reads stored prompts and lists them.
@@ -25,10 +26,7 @@ func TestStoredPrompts(t *testing.T) {
 	deps := w.deps(now)
 	s := prompt.New(deps)
 	p := build(t, s, "ann", r)
-	got, err := s.Get(t.Context(), "ann", p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(s.Get(t.Context(), "ann", p.ID))(t)
 	if diff := cmp.Diff(p.Tools, got.Tools); diff != "" || len(got.Tools) == 0 {
 		t.Errorf("tools -built +stored:\n%s", diff)
 	}
@@ -54,9 +52,7 @@ func TestStoredPrompts(t *testing.T) {
 		t.Errorf("list %+v, %v", list, err)
 	}
 	whole, _, err := s.ListFull(t.Context(), "ann", conversation.Page{Limit: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	if diff := cmp.Diff([]prompt.Record{second, got}, whole); diff != "" {
 		t.Errorf("whole list -want +got:\n%s", diff)
 	}
@@ -79,10 +75,7 @@ func TestStoredText(t *testing.T) {
 		r.Recipe = recipe.Name
 		s := w.service(now)
 		p := build(t, s, "ann", r)
-		got, err := s.Get(t.Context(), "ann", p.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Got(s.Get(t.Context(), "ann", p.ID))(t)
 		if *got.System != p.System || got.Text != p.Text || !cmp.Equal(got.Messages, p.Messages) ||
 			got.Recipe != recipe.Name {
 			t.Errorf("%s: read back %+v", recipe.Name, got)
@@ -118,10 +111,7 @@ func TestManifestIsBounded(t *testing.T) {
 	}
 	w := newFixture()
 	w.prompts[k.ID] = k
-	got, err := w.service(now).Get(t.Context(), "u", k.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(w.service(now).Get(t.Context(), "u", k.ID))(t)
 	items = got.Manifest.Blocks[0].Items
 	if len(items) != 40 || len(got.Manifest.Warnings) != 1 || !strings.Contains(got.Manifest.Warnings[0], "2960") {
 		t.Errorf("%d items, warnings %q", len(items), got.Manifest.Warnings)
@@ -145,16 +135,10 @@ func TestLargeManifestsKeepTheirItems(t *testing.T) {
 		}
 	}
 	p := prompt.Prompt{ID: "prompt_1_x", Manifest: prompt.Manifest{Blocks: []prompt.Block{{Name: "b", Items: items}}}}
-	k, err := prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := check.Got(prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now}))(t)
 	w := newFixture()
 	w.prompts[k.ID] = k
-	got, err := w.service(now).Get(t.Context(), "u", k.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(w.service(now).Get(t.Context(), "u", k.ID))(t)
 	stored := got.Manifest.Blocks[0].Items
 	warnings := got.Manifest.Warnings
 	if len(stored) != len(items) || stored[0].Features != nil || stored[0].Score != 0.5 || len(warnings) != 1 {

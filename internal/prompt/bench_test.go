@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The prompt's own CPU time with 120,000 characters of history, from decoded records to the rendered prompt. It should
@@ -45,15 +46,10 @@ func BenchmarkNewStoredPrompt(b *testing.B) {
 	w := newFixture()
 	r := longHistory(w)
 	r.Recipe, r.SkipSave = prompt.Unified, true
-	p, err := prompt.New(w.deps(now)).Build(b.Context(), "u", r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	p := check.Got(prompt.New(w.deps(now)).Build(b.Context(), "u", r))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now, Text: true}); err != nil {
-			b.Fatal(err)
-		}
+		check.Got(prompt.NewStoredPrompt(p, prompt.SaveOptions{Now: now, Text: true}))(b)
 	}
 }
 

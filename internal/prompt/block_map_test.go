@@ -114,32 +114,6 @@ func TestBlockMapCaps(t *testing.T) {
 	}
 }
 
-// The blocks are in the specification's order, with the rules after the persona, then the recent messages, then the
-// message.
-func TestBlockMapOrder(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := build(t, w.service(now), "u", mapped(w))
-	var got []string
-	for _, m := range p.Messages {
-		begin, _, _ := strings.Cut(m.Content, ":")
-		got = append(got, m.Role+" "+begin[:min(len(begin), 22)])
-	}
-	want := []string{
-		"system Local time", "system Screen", "system You are a supportive, ",
-		"system What has a label here,",
-		"system [FOUNDATION MEMORIES]", "system [RELEVANT MEMORIES]",
-		"system OPEN LOOPS (pending)", "system Recent wins", "system User context", "system Conversation summary",
-		"system LATEST SESSION SUMMARY", "user mxxxxxxxxxxxxxxxxxxxxx", "user next",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	if p.System != "" || p.Text != "" {
-		t.Errorf("system %q, text %q", p.System, p.Text)
-	}
-}
-
 // Twelve of the search's memories are looked at, and no more (prompt-assembly-map, "top 12 raw").
 func TestTwelveRawMemories(t *testing.T) {
 	t.Parallel()
@@ -211,50 +185,5 @@ func TestSessionStateIsBounded(t *testing.T) {
 	}
 	if last := got[11]; !strings.HasPrefix(last, "field 07: yyy") || len([]rune(last)) != len("field 07: ")+120 {
 		t.Errorf("the last field is %q", last)
-	}
-}
-
-// The latest session summary is that of the session that was used last, whichever was written last.
-func TestLatestSummaryIsOfTheLatestSession(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := mapped(w)
-	p := w.user("u")
-	p.converse("between", "workout_log", "c", now.Add(-50*time.Hour), says(0, "hi"))
-	summarize(&p.sessions[len(p.sessions)-1], "used last").Summary.UpdatedAt = now.Add(-49 * time.Hour)
-	p.sessions[0].Summary.Text, p.sessions[0].Summary.UpdatedAt = "written last", now.Add(-time.Hour)
-	if got := systemBlock(t, build(t, w.service(now), "u", r), "LATEST SESSION SUMMARY: "); !slices.Equal(got,
-		[]string{"used last"}) {
-		t.Errorf("the latest is %q", got)
-	}
-}
-
-// The summary of this session is in the prompt if the prompt lacks some of its messages. It is not if transcripts have
-// them, or block-map has the summary of another session.
-func TestSummaryOfThisSession(t *testing.T) {
-	t.Parallel()
-	const own, other = "They compared bands.", "They talked of rest."
-	for _, c := range []struct {
-		recipe             string
-		hasOther           bool
-		wantOwn, wantOther bool
-	}{
-		{prompt.BlockMap, false, true, false},
-		{prompt.BlockMap, true, false, true},
-		{prompt.Unified, false, false, false},
-	} {
-		w := newFixture()
-		r := talkative(w, 12, "motivator")
-		r.Recipe = c.recipe
-		p := w.user("u")
-		summarize(&p.sessions[0], own)
-		if c.hasOther {
-			at := now.Add(-50 * time.Hour)
-			summarize(p.converse("other", "coach_conversation", p.sessions[0].CoachID, at, says(0, "hi")), other)
-		}
-		text := everything(build(t, w.service(now), "u", r))
-		if strings.Contains(text, own) != c.wantOwn || strings.Contains(text, other) != c.wantOther {
-			t.Errorf("%s, another session %t: the prompt is\n%s", c.recipe, c.hasOther, text)
-		}
 	}
 }

@@ -1,10 +1,8 @@
 package prompt_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -141,27 +139,6 @@ func TestBudgetAndStructureHold(t *testing.T) {
 	}
 }
 
-// TestABlockThatEndsInALongWord ends each block in a word whose joint with a line break the tally can't count exactly.
-func TestABlockThatEndsInALongWord(t *testing.T) {
-	t.Parallel()
-	word := "squat" + strings.Repeat("a", 74) + "दौड़"
-	for _, recipe := range prompt.Recipes {
-		w := newFixture()
-		p := w.user("u")
-		p.converse("s", "coach_conversation", "mia", now.Add(-10*minute), says(0, "Morning!"))
-		for i, content := range []string{word, "2026"} {
-			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
-				ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, Content: content, Source: longterm.Seeded,
-				CreatedAt: now.Add(-time.Duration(i) * time.Hour), Tokens: tokens.Count(content),
-			})
-		}
-		r := prompt.Request{Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", Message: "Hello"}
-		if p := build(t, w.service(now), "u", r); realTokens(p) > p.Tokens.Total {
-			t.Errorf("%s: %d real tokens, %d accounted", recipe.Name, realTokens(p), p.Tokens.Total)
-		}
-	}
-}
-
 // TestEveryBudget tries budget after budget on blocks that end in texts whose ends can't be counted by themselves.
 func TestEveryBudget(t *testing.T) {
 	t.Parallel()
@@ -229,71 +206,5 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 	}
 	if sum != p.Tokens.Total {
 		t.Fatalf("the blocks sum up to %d, the total is %d", sum, p.Tokens.Total)
-	}
-}
-
-// The size warning of prompt-assembly-map: the system blocks past 80% of the budget are logged and in the manifest.
-func TestSizeWarning(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := ann(t, w)
-	var log bytes.Buffer
-	deps := w.deps(now)
-	deps.Log = slog.New(slog.NewTextHandler(&log, nil))
-	s := prompt.New(deps)
-	r.Budget = &prompt.Budget{Tokens: 2000}
-	if p := build(t, s, "ann", r); len(p.Manifest.Warnings) != 0 || log.Len() > 0 {
-		t.Errorf("warnings %q, log %s", p.Manifest.Warnings, &log)
-	}
-	r.Budget = &prompt.Budget{Tokens: 520}
-	p := build(t, s, "ann", r)
-	if len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "80%") {
-		t.Errorf("warnings %q", p.Manifest.Warnings)
-	}
-	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) ||
-		!strings.Contains(got, "80%") {
-		t.Errorf("log %s", got)
-	}
-}
-
-// TestLeastBudget holds that the least budget there is carries a short question to every recipe, and that the budget's
-// last tokens go to a part of what no longer fits whole.
-func TestLeastBudget(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := longHistory(w)
-	r.Message = "Should I train tomorrow, or rest my back for another day?"
-	for _, recipe := range prompt.Recipes {
-		r.Recipe, r.Budget = recipe.Name, &prompt.Budget{Tokens: prompt.MinBudget}
-		if p := build(t, w.service(now), "u", r); p.Tokens.Total > prompt.MinBudget {
-			t.Errorf("%s: %d tokens", recipe.Name, p.Tokens.Total)
-		}
-	}
-	r.Recipe = prompt.Unified
-	for budget := prompt.MinBudget; budget < 1000; budget += 50 {
-		r.Budget.Tokens = budget
-		p := build(t, w.service(now), "u", r)
-		// as much as a heading and the least part of an entry, the time, or what is over the share of the standing blocks
-		// may need
-		if left := budget - p.Tokens.Total; left > 100 {
-			t.Errorf("of %d tokens %d are not used", budget, left)
-		}
-	}
-}
-
-// A summary whose tags alone fill what is left of its section can't be cut: it is dropped whole, and the manifest names
-// all that it would have taken.
-func TestWhatCannotBeCutIsDroppedWhole(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := japanTraveller(w, true)
-	r.Recipe = prompt.ContextFormat05
-	hits := w.user("u").hits
-	hits[0].Summary.Text = strings.Repeat("word ", 255)
-	hits[1].Summary.Tags = []string{"kirschblütenwanderwege", "klosterübernachtungen", "teezeremonienschulen"}
-	hits[1].Summary.Text = strings.Repeat("kirschblütenwanderwege klosterübernachtungen teezeremonienschulen ", 12)
-	item := itemOf(t, build(t, w.service(now), "u", r), "session_summaries", "trip2")
-	if item.Decision != pack.Dropped || item.Tokens < tokens.Count(hits[1].Summary.Text) {
-		t.Errorf("item %+v of %d tokens", item, tokens.Count(hits[1].Summary.Text))
 	}
 }

@@ -1,14 +1,12 @@
 package prompt_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -68,32 +66,5 @@ func TestCoachesWordsApart(t *testing.T) {
 	}
 	if named == 0 {
 		t.Error("no prompt has a message of the other coach")
-	}
-}
-
-// TestLoopsLeftOut has each open todo that a prompt leaves out in its manifest, those of another coach too.
-func TestLoopsLeftOut(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	for i, coach := range slices.Repeat([]string{"c", "tom"}, 7) {
-		p.snapshot.Todos = append(p.snapshot.Todos, longterm.Todo{
-			ID: string(rune('a' + i)), CoachID: coach, Content: "todo " + string(rune('a'+i)), Status: longterm.Pending,
-			CreatedAt: now.Add(-time.Duration(i) * time.Hour),
-		})
-	}
-	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "hello"), answers(minute, "hi"))
-	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
-		reasons := map[string]int{}
-		for _, item := range blockOf(t, build(t, w.service(now), "u", request(recipe)), "open_loops").Items {
-			if item.Decision == pack.Included {
-				item.Reason = "included"
-			}
-			reasons[item.Reason]++
-		}
-		if reasons["included"] != 5 || reasons["of another coach"] != 7 ||
-			reasons["over the number of items of its block"] != 2 {
-			t.Errorf("%s: %v", recipe, reasons)
-		}
 	}
 }

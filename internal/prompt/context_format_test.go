@@ -172,27 +172,6 @@ func TestContextFormatPrevious(t *testing.T) {
 	}
 }
 
-// Of two summaries of one workout, the newer is in the prompt, whether the search or the message's words find them.
-func TestContextFormatIsNotSuperseded(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := workouts(w)
-	for i := range 2 {
-		hit := summaryHit(&p.sessions[i], 0.9-0.1*float64(i))
-		hit.Summary.Fields = p.sessions[i].Attributes
-		p.hits = append(p.hits, hit)
-	}
-	r := request(prompt.ContextFormat)
-	r.Message = "Which workout was it?"
-	for range 2 {
-		text := build(t, w.service(now), "u", r).Text
-		if strings.Contains(text, "Workout of legs1.") || !strings.Contains(text, "Workout of legs2.") {
-			t.Errorf("%d hits: %s", len(p.hits), text)
-		}
-		p.hits = nil
-	}
-}
-
 // A summary that is older than a week says its day, and comes before a newer one that the search found less relevant.
 func TestContextFormatSaysWhen(t *testing.T) {
 	t.Parallel()
@@ -206,20 +185,6 @@ func TestContextFormatSaysWhen(t *testing.T) {
 	text := build(t, w.service(now), "u", r).Text
 	if !strings.Contains(text, "memory):\n1 January 2025: Takes warfarin 5 mg.\n\n"+budget) {
 		t.Errorf("text: %s", text)
-	}
-}
-
-// A form of a context that is no longer registered has no time, and is not in the prompt.
-func TestContextFormatOfAFormerContext(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	summarize(p.converse("form", "meal_log", "c", now.Add(-time.Hour)), "Breakfast.")
-	p.converse("here", "coach_conversation", "c", now)
-	r := request(prompt.ContextFormat)
-	r.Message = "What was my breakfast?"
-	if items := blockOf(t, build(t, w.service(now), "u", r), "session_summaries").Items; len(items) != 0 {
-		t.Errorf("items %+v", items)
 	}
 }
 
@@ -237,50 +202,6 @@ func TestContextFormatReadsOtherSessions(t *testing.T) {
 	r.Message = "Tell me about number19 and number18."
 	if text := build(t, w.service(now), "u", r).Text; !strings.Contains(text, "memory):\nnumber19\n\nnumber18\n") {
 		t.Errorf("text: %s", text)
-	}
-}
-
-// The default budget leaves the current query out; one that a request names holds for everything.
-func TestContextFormatBudgetOfARequest(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := japanTraveller(w, true)
-	r.Message = strings.Repeat("What about the trains? ", 160) // 801 tokens
-	if p := build(t, w.service(now), "u", r); p.Tokens.Budget != 700 || p.Tokens.Total < 800 {
-		t.Errorf("by default: %+v", p.Tokens)
-	}
-	r.Budget = &prompt.Budget{Tokens: 700}
-	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
-		t.Errorf("a message over the budget: %v", err)
-	}
-	r.Budget.Tokens = 900
-	if p := build(t, w.service(now), "u", r); p.Tokens.Total > 900 || !strings.HasSuffix(p.Text, "when relevant.") {
-		t.Errorf("a budget for all: %+v", p.Tokens)
-	}
-}
-
-// A message of the recent conversation is cut only if the block's 200 tokens are used up, and an answer that is cut
-// comes after its question.
-func TestContextFormatRecentIsWhole(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	answer := strings.TrimSpace(strings.Repeat("Cherry trees bloom first in the south. ", 15)) // 585 characters
-	p := build(t, w.service(now), "u", japanTraveller(w, false, says(0, planning), answers(minute/2, answer)))
-	want := "RECENT CONVERSATION:\nUser: " + planning + "\nAssistant: " + answer + "\n\n"
-	if !strings.Contains(p.Text, want) {
-		t.Errorf("the text lacks %q:\n%s", want, p.Text)
-	}
-	w = newFixture()
-	long := strings.Repeat(answer+" ", 4)
-	p = build(t, w.service(now), "u",
-		japanTraveller(w, false, says(0, "One?"), answers(1, "Yes."), says(minute/3, planning), answers(minute/2, long)))
-	recent := blockOf(t, p, "recent_messages")
-	if !strings.Contains(p.Text, "RECENT CONVERSATION:\nUser: "+planning+"\nAssistant: "+answer) ||
-		!strings.Contains(p.Text, "…\n\nCURRENT QUERY:") || strings.Contains(p.Text, "One?") {
-		t.Errorf("text: %s", p.Text)
-	}
-	if recent.Tokens > 200 || recent.Tokens < 170 {
-		t.Errorf("the block has %d tokens", recent.Tokens)
 	}
 }
 

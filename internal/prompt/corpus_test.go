@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // corpusCase is a message of testdata/references/corpus.txt, with the talk that it refers to and the history.
@@ -28,10 +29,7 @@ type corpusTalk struct {
 
 func readCorpus(t *testing.T) []corpusCase {
 	t.Helper()
-	file, err := os.ReadFile("testdata/references/corpus.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Got(os.ReadFile("testdata/references/corpus.txt"))(t)
 	var cases []corpusCase
 	var language string
 	histories := map[string]*[]corpusTalk{}
@@ -49,10 +47,7 @@ func readCorpus(t *testing.T) []corpusCase {
 			}
 		case name == "=":
 			parts := strings.SplitN(rest, " ", 3)
-			days, err := strconv.Atoi(parts[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			days := check.Got(strconv.Atoi(parts[1]))(t)
 			talks := histories[language]
 			*talks = append(*talks, corpusTalk{parts[0], days, parts[2]})
 		default:

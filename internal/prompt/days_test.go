@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/block"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // keptOpen is a session of 28 days with one exchange a day, of which the last nine have summaries. Its last day is that
@@ -75,38 +74,7 @@ func TestEachDayOfAnOpenChat(t *testing.T) {
 		if id == "here" { // its last sitting is there in full
 			delete(want, "here came to d27.")
 		}
-		if diff := cmp.Diff(want, heads); diff != "" {
-			t.Errorf("%s: days (-want +got):\n%s", id, diff)
-		}
-	}
-}
-
-// Of a day whose last sitting is in the thread, the summary is of what was said before that.
-func TestDayThatTheThreadBeginsIn(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	at := time.Date(2026, 2, 5, 0, 10, 0, 0, time.UTC)
-	s := summarize(p.converse("here", "coach_conversation", "c", on(3, 9, 0), says(0, "Tuesday"),
-		says(24*time.Hour, "Wednesday morning"), says(38*time.Hour+50*minute, "Wednesday night")), "All of it.")
-	s.Summary.Days = []conversation.DaySummary{
-		{From: on(3, 9, 0), To: on(3, 9, 0), Text: "here came to d1."},
-		{From: on(4, 9, 0), To: on(4, 23, 50), Text: "here came to d2."},
-	}
-	const head = `<conversation context="Coach" date="%s" from="09:00" to="09:00" when="%s" type="summary">`
-	want := map[string]string{
-		"here came to d1.": fmt.Sprintf(head, "2026-02-03", "Tuesday"),
-		"here came to d2.": fmt.Sprintf(head, "2026-02-04", "yesterday"),
-	}
-	got := headsOf(build(t, w.service(at), "u", request(prompt.TieredHistory)).System)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("days (-want +got):\n%s", diff)
-	}
-	s.Summary.Days[1].From = on(4, 23, 50) // the thread has all of it
-	delete(want, "here came to d2.")
-	got = headsOf(build(t, w.service(at), "u", request(prompt.TieredHistory)).System)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("days (-want +got):\n%s", diff)
+		check.Same(t, want, heads, "%s: days", id)
 	}
 }
 
@@ -144,9 +112,7 @@ func TestActivityOfAnOpenScreen(t *testing.T) {
 		"design#2026-02-01 included", "design#2026-01-31 included", "design#2026-01-30 included",
 		"design#2026-01-29 included",
 	}
-	if diff := cmp.Diff(want, days); diff != "" {
-		t.Errorf("the manifest's days (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, days, "the manifest's days")
 }
 
 // A summary that covers several days says since when.

@@ -153,24 +153,6 @@ func TestBusyDay(t *testing.T) {
 	}
 }
 
-// A message that nothing was ever said about brings nothing, however near its best hit is.
-func TestNothingIsRelevantToAGreeting(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("old", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "a long run"), says(minute, "oatmeal"))
-	p.converse("here", "coach_conversation", "c", now.Add(-minute))
-	for i, score := range []float64{0.04, 0.03} {
-		id := fmt.Sprintf("msg_old_%d", i+1)
-		p.hits = append(p.hits, recall.Hit{ID: id, Message: p.message(t, id), Score: score, Irrelevant: true})
-	}
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "hello"})
-	if b := blockOf(t, got, "relevant_messages"); b.Tokens != 0 || len(b.Items) != 2 {
-		t.Errorf("relevant messages %+v", b)
-	}
-}
-
 // A short history's search answers with all of it: what is far below the best, or has nothing of the message, is
 // left to the transcripts; what a transcript has in its place must be clearly better. What another block has already
 // sets no measure.

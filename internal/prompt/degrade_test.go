@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var errBroken = errors.New("connection refused")
@@ -219,7 +220,5 @@ func TestNotMigratedIsNamed(t *testing.T) {
 	}
 	p.access.NotMigrated = true // others of the user's sessions have not
 	got = build(t, w.service(now), "ann", r)
-	if diff := cmp.Diff([]recall.Degradation{recall.NotMigrated}, got.Manifest.Degraded); diff != "" {
-		t.Errorf("in a session that has: degraded (-want +got)\n%s", diff)
-	}
+	check.Same(t, []recall.Degradation{recall.NotMigrated}, got.Manifest.Degraded, "in a session that has: degraded")
 }

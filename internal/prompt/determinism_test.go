@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // Equal data at an equal time make equal prompts, to the byte, however the sources order equals.
@@ -70,14 +71,8 @@ func shuffle(t *rapid.T, p *person) {
 }
 
 func buildJSON(t *rapid.T, w *fixture, r prompt.Request) string {
-	got, err := w.service(now).Build(t.Context(), "u", r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := check.Got(w.service(now).Build(t.Context(), "u", r))(t)
 	clear(got.Manifest.Timings)
-	text, err := json.MarshalIndent(got, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(json.MarshalIndent(got, "", " "))(t)
 	return string(text)
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestExtending checks that the recipe of docs/extending.md compiles, and does what the page says with nothing else
@@ -31,9 +32,6 @@ func TestExtending(t *testing.T) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(path))(t)
 	return string(text)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/token"
 )
 
@@ -225,10 +226,7 @@ func everything(p prompt.Prompt) string {
 
 func build(t *testing.T, s *prompt.Service, user conversation.UserID, r prompt.Request) prompt.Prompt {
 	t.Helper()
-	p, err := s.Build(t.Context(), user, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := check.Got(s.Build(t.Context(), user, r))(t)
 	return p
 }
 

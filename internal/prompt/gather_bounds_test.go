@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -93,56 +92,6 @@ func TestPageThatCannotBeRead(t *testing.T) {
 	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).Manifest.Degraded
 	if w.calls["sessions"] != 2 || len(got) != 1 || got[0].Source != "sessions" {
 		t.Errorf("%d pages, degraded %v", w.calls["sessions"], got)
-	}
-}
-
-// TestRecipesWithoutHistory counts the reads of the recipes that tell neither a thread nor its status.
-func TestRecipesWithoutHistory(t *testing.T) {
-	t.Parallel()
-	for _, recipe := range []string{prompt.WorkingContext, prompt.ContextFormat} {
-		w := newFixture()
-		lines, took := numbered(100, "mine")
-		w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)
-		build(t, w.service(now), "u", request(recipe))
-		if w.calls["before"] != 0 {
-			t.Errorf("%s: %d more reads", recipe, w.calls["before"])
-		}
-	}
-}
-
-// TestPartOfYesterdayIsNotRead has a sitting of yesterday of which the first page has the end. It is not in the prompt
-// in full.
-func TestPartOfYesterdayIsNotRead(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	lines, _ := numbered(300, "log")
-	p.converse("log", "workout_log", "c", on(4, 8, 0), lines...)
-	others, _ := numbered(450, "theirs")
-	p.converse("tom", "workout_log", "tom", on(4, 20, 0), others...)
-	p.converse("here", "coach_conversation", "c", now)
-	build(t, w.service(now), "u", request(prompt.TieredHistory))
-	if w.calls["before"] != 0 {
-		t.Errorf("%d more reads", w.calls["before"])
-	}
-}
-
-// TestSystemMessagesFillNothing has a thread of which every second message is one of the system. They take no room.
-func TestSystemMessagesFillNothing(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	lines, took := numbered(600, "the long walk in the park today was")
-	for i := range lines {
-		if i%2 == 0 {
-			lines[i].role = conversation.RoleSystem
-		}
-	}
-	w.user("u").converse("here", "coach_conversation", "c", now.Add(-took), lines...)
-	r := request(prompt.TieredHistory)
-	r.Budget = &prompt.Budget{Tokens: 3000}
-	got := itemOf(t, build(t, w.service(now), "u", r), "thread_history", "here")
-	if w.calls["before"] == 0 {
-		t.Errorf("%d more reads, %+v", w.calls["before"], got)
 	}
 }
 

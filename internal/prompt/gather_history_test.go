@@ -6,12 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/pack"
 )
 
 // numbered returns n lines, a minute apart, that end the given time before now.
@@ -51,21 +47,6 @@ func TestSittingBeforeAnOldMessage(t *testing.T) {
 	}
 }
 
-// The session's last sitting is read whole even if it is older than the newest messages of all sessions.
-func TestOldSittingIsReadWhole(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	lines, _ := numbered(300, "mine")
-	p.converse("here", "coach_conversation", "c", now.Add(-9*24*time.Hour), lines...)
-	others, took := numbered(500, "theirs")
-	p.converse("tom", "workout_log", "tom", now.Add(-took), others...)
-	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 300 messages" {
-		t.Errorf("the sitting: %+v", item)
-	}
-}
-
 // A thread is read until it fills the budget, and no further. A message counts as much as its block may tell of it.
 func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 	t.Parallel()
@@ -99,49 +80,6 @@ func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 				t.Errorf("%d more reads, %d messages; want %d and %d", w.calls["before"], in, tt.wantReads, tt.wantIn)
 			}
 		})
-	}
-}
-
-// A session without a summary whose earlier messages were not read is named by the day on which it began. One that
-// began before the tiers' days is not named.
-func TestUnreadSessionIsNamedByItsBeginning(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	began := on(2, 8, 0)
-	p.converse("runs", "workout_log", "c", began, says(0, "Ran 3 km."), says(3*24*time.Hour, "Ran 5 km."))
-	p.converse("rows", "workout_log", "c", on(20, 8, 0), says(0, "Rowed."), says(16*24*time.Hour, "Rowed."))
-	lines, took := numbered(530, "for tom")
-	p.converse("tom", "workout_log", "tom", on(5, 8, 0).Add(-took), lines...)
-	p.converse("here", "coach_conversation", "c", now)
-	block := blockOf(t, build(t, w.service(now), "u", request(prompt.TieredHistory)), "session_summaries")
-	got := block.Items[0]
-	want := prompt.Item{
-		Kind: "summary", ID: "runs", SessionID: "runs", Context: "workout_log", Decision: pack.Dropped,
-		Reason: "it had no summary then", OccurredAt: conversation.FormatTime(began), Tokens: got.Tokens,
-	}
-	if diff := cmp.Diff(want, got); diff != "" || len(block.Items) != 1 {
-		t.Errorf("%d items, (-want +got):\n%s", len(block.Items), diff)
-	}
-}
-
-// TestUnreadMessageHalfAnHourBefore has an old sitting whose first message is as old as the oldest message of the first
-// page, and exactly 30 minutes before its second one.
-func TestUnreadMessageHalfAnHourBefore(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	began := now.Add(-9 * 24 * time.Hour)
-	lines, _ := numbered(60, "mine")
-	for i := range lines[1:] {
-		lines[i+1].after += 29 * minute
-	}
-	p.converse("here", "coach_conversation", "c", began, lines...)
-	others, _ := numbered(441, "theirs") // the first page has 500 messages
-	p.converse("tom", "workout_log", "tom", began, others...)
-	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 60 messages" {
-		t.Errorf("the sitting: %+v", item)
 	}
 }
 
@@ -228,89 +166,6 @@ func TestNewestMessagesOfOverlappingSittings(t *testing.T) {
 	}
 	if len(seen) < 4 {
 		t.Errorf("only these are in the prompt: %v", seen)
-	}
-}
-
-// What the budget leaves goes first to the messages that only their block's cap keeps out, then to those whose summary
-// is in the prompt.
-func TestLeftoversOfTheCapComeFirst(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	fill := strings.Repeat("and so on ", 8)
-	thread, took := numbered(40, fill)
-	p.converse("here", "coach_conversation", "c", now.Add(-took), thread...)
-	logged, _ := numbered(10, fill)
-	summarize(p.converse("log", "workout_log", "c", on(5, 9, 0), logged...), "They logged swings.")
-	partly, both := 0, 0
-	for budget := 1800; budget < 6000; budget += 150 {
-		r := request(prompt.Unified)
-		r.Budget = &prompt.Budget{Tokens: budget}
-		block := blockOf(t, build(t, w.service(now), "u", r), "thread_history")
-		here, log := 0, 0
-		for _, i := range block.Items {
-			if n := included(prompt.Block{Items: []prompt.Item{i}}); i.SessionID == "here" {
-				here = n
-			} else {
-				log = n
-			}
-		}
-		switch {
-		case here < 30 && log > 0: // the other 10 are the recent messages
-			t.Errorf("%d tokens: %d of 30 messages, and %d whose summary is in the prompt", budget, here, log)
-		case here < 30:
-			partly++
-		case log > 0:
-			both++
-		}
-	}
-	if partly < 3 || both < 3 {
-		t.Errorf("%d budgets have room for a part of the thread, %d for all of it and more", partly, both)
-	}
-}
-
-// TestThreadIsNotDeferred has a thread that goes on from another context, whose summary is in the prompt. Its messages
-// come before what is worth less, as those of the thread do.
-func TestThreadIsNotDeferred(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("here", "coach_conversation", "c", now.Add(-5*minute), says(0, "Hello."))
-	lines, _ := numbered(4, "and so on")
-	summarize(p.converse("log", "workout_log", "c", now.Add(-20*minute), lines...), "They logged swings.")
-	p.snapshot.Seed = &longterm.Seed{Content: "Likes short answers."}
-	seeded := 0
-	for budget := 320; budget < 600; budget += 4 {
-		r := request(prompt.Unified)
-		r.Budget = &prompt.Budget{Tokens: budget}
-		got := build(t, w.service(now), "u", r)
-		if strings.Contains(systemText(got), "Likes short answers.") {
-			seeded++
-			if in := included(blockOf(t, got, "thread_history")); in != 4 {
-				t.Errorf("%d tokens: %d of 4 messages of the thread, and the seed", budget, in)
-			}
-		}
-	}
-	if seeded == 0 {
-		t.Error("no budget has room for the seed")
-	}
-}
-
-// TestUnreadMessagesAreOfTheFirstDay has a sitting from before midnight that the budget has no room for. Only the part
-// of its first day lacks messages that were not read.
-func TestUnreadMessagesAreOfTheFirstDay(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	morning := on(5, 5, 0)
-	lines, took := numbered(600, "the long walk in the park today was")
-	w.user("u").converse("here", "coach_conversation", "c", morning.Add(-took), lines...)
-	r := request(prompt.TieredHistory)
-	r.Budget = &prompt.Budget{Tokens: 1000}
-	block := blockOf(t, build(t, w.service(morning), "u", r), "thread_history")
-	for i, want := range []bool{false, true} { // the newest day first
-		if got := strings.Contains(block.Items[i].Reason, "not read"); got != want && i == 0 {
-			t.Errorf("%+v", block.Items[i])
-		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -64,33 +64,6 @@ func TestCallsDoNotGrow(t *testing.T) {
 	}
 }
 
-// Where the timeline lags or the session is an old one, its own last messages come from its tail.
-func TestTailCompletesTheTimeline(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("here", "coach_conversation", "c", now.Add(-100*time.Hour), says(0, "own one"), answers(minute, "own two"),
-		says(2*minute, "own three"))
-	for i := range 15 {
-		var lines []line
-		for j := range 10 {
-			lines = append(lines, says(time.Duration(j)*minute, "other"))
-		}
-		p.converse(fmt.Sprintf("s%d", i), "workout_log", "c", now.Add(-time.Duration(50-i)*time.Hour), lines...)
-	}
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	var contents []string
-	for _, m := range got.Messages {
-		if m.Role != "system" {
-			contents = append(contents, m.Content)
-		}
-	}
-	if !slices.Equal(contents, []string{"own one", "own two", "own three", "next"}) || w.calls["tail"] != 1 {
-		t.Errorf("messages %q, tail read %d times", contents, w.calls["tail"])
-	}
-}
-
 // What the timeline lacks is read while the search waits for the embedding.
 func TestHistoryIsReadBesideTheSearch(t *testing.T) {
 	t.Parallel()
@@ -112,22 +85,6 @@ func TestHistoryIsReadBesideTheSearch(t *testing.T) {
 	case <-read:
 	default:
 		t.Error("nothing was read beside the timeline")
-	}
-}
-
-// A gap that a deletion left is no reason to read more.
-func TestDeletedMessagesAreNoGap(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	s := p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "one"), says(minute, "two"),
-		says(2*minute, "three"))
-	p.messages = slices.Delete(p.messages, 1, 2)
-	s.MessageCount, s.Deleted = 2, s.Deleted.Add(2)
-	got := build(t, w.service(now), "u",
-		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
-	if len(got.Messages) != 4 || w.calls["tail"] != 0 { // the two, what is late, and the current one
-		t.Errorf("messages %q, tail read %d times", got.Messages, w.calls["tail"])
 	}
 }
 
@@ -194,29 +151,6 @@ func TestSearchAsksForWhatThePromptHas(t *testing.T) {
 	}
 }
 
-// The current message is in the prompt once, whether it is stored already or not.
-func TestCurrentMessageIsInThePromptOnce(t *testing.T) {
-	t.Parallel()
-	for _, recipe := range prompt.Recipes {
-		w := newFixture()
-		r := history(w, 20)
-		r.Recipe, r.Message = recipe.Name, "a very particular question"
-		p := w.user("u")
-		p.messages[len(p.messages)-1].Content = r.Message
-		p.hits = nil
-		got := build(t, w.service(now), "u", r)
-		n := strings.Count(systemText(got), r.Message) + strings.Count(got.Text, r.Message)
-		if got.Text == "" {
-			for _, m := range got.Messages {
-				n += strings.Count(m.Content, r.Message)
-			}
-		}
-		if n != 1 {
-			t.Errorf("%s has it %d times", recipe.Name, n)
-		}
-	}
-}
-
 // Every wrong field is named, all together.
 func TestRequestsAreChecked(t *testing.T) {
 	t.Parallel()
@@ -263,59 +197,6 @@ func TestRequestsAreChecked(t *testing.T) {
 	}
 }
 
-// A message that the budget can't hold is never cut: the error says the budget and the need.
-func TestMessageThatCannotFit(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := ann(t, w)
-	r.Message, r.MessageID = strings.Repeat("word ", 1000), ""
-	r.Budget = &prompt.Budget{Tokens: 300}
-	_, err := w.service(now).Build(t.Context(), "ann", r)
-	f := fault.From(err)
-	if f == nil || f.Code != fault.Invalid || !strings.Contains(f.Fields[0].Message, "300") ||
-		!strings.Contains(f.Fields[0].Message, "1166") {
-		t.Errorf("error %v", err)
-	}
-}
-
-// The blocks give way from the bottom: as the budget falls, a block loses nothing to it while a lower one has anything
-// that the budget could take, but for the standing blocks and what was found, which have shares of
-// their own. The tool and pinned safety
-// facts outlast them all.
-func TestDropOrder(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := ann(t, w)
-	slots := map[string]int{}
-	for i, s := range prompt.Recipes[0].Slots {
-		slots[s.Block] = i
-	}
-	s := w.service(now)
-	for tokens := 700; tokens >= prompt.MinBudget; tokens -= 7 {
-		r.Budget = &prompt.Budget{Tokens: tokens}
-		p := build(t, s, "ann", r)
-		lowest, highest := -1, len(slots)
-		for _, b := range p.Manifest.Blocks {
-			for _, i := range b.Items {
-				switch {
-				case i.Decision != pack.Dropped && !prompt.Recipes[0].Slots[slots[b.Name]].Standing && b.Name != "safety" &&
-					b.Name != "instruction":
-					lowest = max(lowest, slots[b.Name])
-				case strings.HasPrefix(i.Reason, "the budget of ") && b.Name != "relevant_messages":
-					highest = min(highest, slots[b.Name])
-				}
-			}
-		}
-		if lowest > highest {
-			t.Errorf("%d tokens: %v is in the prompt while %v gave way", tokens, prompt.Recipes[0].Slots[lowest].Block,
-				prompt.Recipes[0].Slots[highest].Block)
-		}
-		if !strings.Contains(systemText(p), "peanuts") {
-			t.Errorf("%d tokens: the safety fact is gone", tokens)
-		}
-	}
-}
-
 // TestMessagesOfADeletedSession has the timeline still return the messages of a session that was deleted, and whose id
 // another session has since.
 func TestMessagesOfADeletedSession(t *testing.T) {
@@ -328,12 +209,9 @@ func TestMessagesOfADeletedSession(t *testing.T) {
 	}
 	p.sessions = nil
 	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "begin anew"), says(minute, "next"))
-	built, err := w.service(now).Build(t.Context(), "u", prompt.Request{
+	built := check.Got(w.service(now).Build(t.Context(), "u", prompt.Request{
 		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", MessageID: "msg_here_2",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	text := built.System + fmt.Sprint(built.Messages)
 	isOld := strings.Contains(text, "said before") || strings.Contains(text, "and this")
 	if isOld || !strings.Contains(text, "begin anew") {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -49,14 +50,9 @@ func TestGolden(t *testing.T) {
 			got := archive(t, p)
 			path := filepath.Join("testdata", name+".txtar")
 			if *update {
-				if err := os.WriteFile(path, got, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check.OK(t, os.WriteFile(path, got, 0o644))
 			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := check.Got(os.ReadFile(path))(t)
 			if diff := cmp.Diff(string(want), string(got)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
@@ -77,10 +73,7 @@ func archive(t *testing.T, p prompt.Prompt) []byte {
 	for _, b := range p.Manifest.Blocks {
 		fmt.Fprintf(&manifest, "%s: %d tokens, %d characters [%s]\n", b.Name, b.Tokens, b.Chars, b.Cap)
 		for _, i := range b.Items {
-			line, err := json.Marshal(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			line := check.Got(json.Marshal(i))(t)
 			fmt.Fprintf(&manifest, "  %s\n", line)
 		}
 	}

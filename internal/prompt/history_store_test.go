@@ -9,6 +9,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/summary"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -44,9 +45,7 @@ func TestHistoryInStores(t *testing.T) {
 // checkStored checks the prompts of a case whose history is stored.
 func checkStored(t *testing.T, stores dynamotest.Stores, user conversation.UserID, c historyCase) {
 	t.Helper()
-	if _, err := stores.Preferences.Put(t.Context(), user, c.access.Preferences); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(stores.Preferences.Put(t.Context(), user, c.access.Preferences))(t)
 	w := newFixture()
 	deps := w.deps(c.now)
 	deps.Store = stores.PromptSource
@@ -62,9 +61,7 @@ func importHistory(t *testing.T, stores dynamotest.Stores, user conversation.Use
 	t.Helper()
 	for _, s := range c.sessions {
 		in := conversation.NewSession{ID: s.ID, Context: s.Context, CoachID: s.CoachID}
-		if _, err := stores.Sessions.CreateSession(t.Context(), user, in, conversation.Idempotency{}); err != nil {
-			t.Fatal(err)
-		}
+		check.Got(stores.Sessions.CreateSession(t.Context(), user, in, conversation.Idempotency{}))(t)
 		var stored conversation.Session
 		var own []int
 		for i, m := range c.messages {
@@ -93,10 +90,7 @@ func appendMessages(t *testing.T, stores dynamotest.Stores, user conversation.Us
 			Role: m.Role, Content: m.Content, Timestamp: m.Timestamp, Tokens: m.Tokens,
 		})
 	}
-	appended, err := stores.Messages.Append(t.Context(), user, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	appended := check.Got(stores.Messages.Append(t.Context(), user, in))(t)
 	for n, i := range part {
 		if c.messages[i].ID == c.request.MessageID {
 			c.request.MessageID = appended.Messages[n].ID
@@ -108,16 +102,12 @@ func appendMessages(t *testing.T, stores dynamotest.Stores, user conversation.Us
 func saveSummary(t *testing.T, stores dynamotest.Stores, user conversation.UserID, s, stored conversation.Session) {
 	t.Helper()
 	appContext, err := conversation.AppContextOf(s.Context)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 	err = stores.Summaries.SaveSummary(t.Context(), user, stored, summary.Summary{
 		RecordType: appContext.Summary.Type, SubjectID: s.ID, SessionID: s.ID, Context: s.Context, CoachID: s.CoachID,
 		Text: s.Summary.Text, Tokens: tokens.Count(s.Summary.Text), Kind: s.Summary.Kind,
 		CoveredThrough: s.Summary.CoveredThrough, OccurredAt: s.LastMessageAt,
 		UpdatedAt: s.LastMessageAt.Add(time.Minute),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, err)
 }

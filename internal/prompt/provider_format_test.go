@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestFormatOfAPrompt builds the prompt of a session with messages in each format. It ends with the message, and the
@@ -34,9 +35,7 @@ func TestFormatOfAPrompt(t *testing.T) {
 		if !strings.HasPrefix(format, "openai-") {
 			want[0] = "<app-context>\n" + late + "\n</app-context>"
 		}
-		if diff := cmp.Diff(want, texts[len(texts)-2:]); diff != "" {
-			t.Errorf("%s ends with other texts (-want +got):\n%s", format, diff)
-		}
+		check.Same(t, want, texts[len(texts)-2:], "%s ends with other texts", format)
 	}
 	r.Format = "gemini"
 	if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
@@ -96,9 +95,7 @@ func TestToolsAreStrict(t *testing.T) {
 				Required             []string
 				AdditionalProperties *bool
 			}
-			if err := json.Unmarshal(tool.Parameters, &schema); err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, json.Unmarshal(tool.Parameters, &schema))
 			closed := schema.AdditionalProperties != nil && !*schema.AdditionalProperties
 			if schema.Type != "object" || !closed || len(schema.Required) != len(schema.Properties) {
 				t.Errorf("%s: the schema of %s is not strict: %s", recipe.Name, tool.Name, tool.Parameters)

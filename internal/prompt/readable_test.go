@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // lives are users with nothing at all, and with ever more.
@@ -92,9 +93,7 @@ func TestEveryLifeInEveryRecipe(t *testing.T) {
 						strings.Contains(err.Error(), fmt.Sprint("the budget is ", budget)) {
 						continue
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					check.OK(t, err)
 					fits++
 					checkSense(t, name, p, r, stored)
 				}

@@ -46,38 +46,3 @@ func TestWhatSafetyHasIsNotRepeated(t *testing.T) {
 		t.Errorf("the activity's line says %q", item.Reason)
 	}
 }
-
-// TestWhatSafetyLacksIsInThePrompt keeps what differs from the fact, or says more.
-func TestWhatSafetyLacksIsInThePrompt(t *testing.T) {
-	t.Parallel()
-	for _, said := range []string{
-		"I'm not allergic to peanuts.", "My son is allergic to peanuts.", "I'm allergic to peanuts and to latex.",
-	} {
-		w := newFixture()
-		p := w.user("u")
-		pin(p, "The user is allergic to peanuts")
-		p.converse("chat", "coach_conversation", "c", now.Add(-28*minute), says(0, said), answers(minute, "Noted."))
-		p.converse("s", "coach_conversation", "c", now.Add(-5*minute), says(0, "Hello there, coach"))
-		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
-		if text := everything(build(t, w.service(now), "u", r)); !strings.Contains(text, said) ||
-			!strings.Contains(text, "Noted.") {
-			t.Errorf("%q is lost:\n%s", said, text)
-		}
-	}
-}
-
-// TestReceiptsAloneAreLeftOut has a conversation of today in which nobody says anything.
-func TestReceiptsAloneAreLeftOut(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.converse("chat", "coach_conversation", "c", now.Add(-28*minute), says(0, "Ok, thanks!"), answers(minute, "Noted."))
-	p.converse("s", "coach_conversation", "c", now.Add(-5*minute), says(0, "Hello there, coach"))
-	r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
-	got := build(t, w.service(now), "u", r)
-	item := itemOf(t, got, "thread_history", "chat")
-	if text := everything(got); strings.Contains(text, "Noted") || strings.Contains(text, "EARLIER") ||
-		item.Reason != "it says only that something was received" {
-		t.Errorf("%s:\n%s", item.Reason, text)
-	}
-}

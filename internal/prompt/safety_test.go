@@ -7,6 +7,7 @@ import (
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestSafetyGivesWayLast has a long conversation and a pinned memory in a small budget; and one so small that the
@@ -72,10 +73,7 @@ func TestSafetySaysWhatIsPlanned(t *testing.T) {
 		w := newFixture()
 		p := w.user("u")
 		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
-		from, err := longterm.ParseMoment("2026-02-09")
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := check.Got(longterm.ParseMoment("2026-02-09"))(t)
 		for _, m := range []longterm.Memory{
 			{Content: "Takes warfarin 5 mg."}, {Content: "Takes apixaban 5 mg.", Status: longterm.Planned, From: from},
 		} {

@@ -208,18 +208,6 @@ func TestFilterIsBounded(t *testing.T) {
 	}
 }
 
-// TestFilterEndsWithTheSession has a session whose first message is erased: all that is left of it is looked through.
-func TestFilterEndsWithTheSession(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	r := talkative(w, 30, "coach")
-	w.user("u").messages = w.user("u").messages[1:]
-	r.Scoping = &prompt.Scoping{AgentIDs: []string{"motivator"}}
-	if p := build(t, w.service(now), "u", r); len(p.Manifest.Warnings) != 0 || w.calls["tail"] != 2 {
-		t.Errorf("warnings %q, the tail was read %d times", p.Manifest.Warnings, w.calls["tail"])
-	}
-}
-
 // A scoping that names what there is not is refused, with the values that are allowed.
 func TestScopingIsChecked(t *testing.T) {
 	t.Parallel()

@@ -10,9 +10,8 @@ import (
 	"golang.org/x/tools/txtar"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // on is a time of the month in which the tests' now is, or of the month before for a day over now's.
@@ -76,10 +75,7 @@ func TestHistoriesOfWeeks(t *testing.T) {
 			summarize(&p.sessions[len(p.sessions)-1], "They log runs.")
 		},
 	}
-	golden, err := txtar.ParseFile("testdata/weeks/history.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	golden := check.Got(txtar.ParseFile("testdata/weeks/history.txtar"))(t)
 	for _, want := range golden.Files {
 		t.Run(want.Name, func(t *testing.T) {
 			t.Parallel()
@@ -91,85 +87,6 @@ func TestHistoriesOfWeeks(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
-	}
-}
-
-// A pause of exactly 30 minutes belongs to a thread, a longer one does not.
-func TestThreadGap(t *testing.T) {
-	t.Parallel()
-	for pause, want := range map[time.Duration]string{
-		30 * minute:                  "This continues an active thread of 2 conversations that began 40 minutes ago.",
-		30*minute + time.Millisecond: "This continues an active thread that began 10 minutes ago.",
-		80 * minute:                  "This continues an active thread that began 10 minutes ago.",
-		30*minute + 20*24*60*minute:  "This continues an active thread that began 10 minutes ago.",
-		29*minute + 59*time.Second:   "This continues an active thread of 2 conversations that began 39 minutes ago.",
-	} {
-		w := newFixture()
-		p := w.user("u")
-		p.converse("other", "workout_log", "c", now.Add(-10*minute-pause), says(0, "before"))
-		p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "hello"))
-		got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
-		if !strings.Contains(got, want) {
-			t.Errorf("a pause of %v: the prompt lacks %q", pause, want)
-		}
-	}
-}
-
-// Within a session too, a pause longer than 30 minutes ends the thread.
-func TestThreadWithinTheSession(t *testing.T) {
-	t.Parallel()
-	for last, want := range map[time.Duration]string{
-		20 * minute: "This continues an active thread that began 20 minutes ago.",
-		40 * minute: "This begins a new thread; the last message with you was 40 minutes ago.",
-	} {
-		w := newFixture()
-		w.user("u").converse("here", "coach_conversation", "c", now.Add(-last-80*minute), says(0, "early"),
-			says(80*minute, "late"))
-		if got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System; !strings.Contains(got, want) {
-			t.Errorf("the prompt lacks %q:\n%s", want, got)
-		}
-	}
-}
-
-// What a session said before today is in the prompt with the day of its last earlier sitting, which is read where
-// others have said much since.
-func TestDayOfTheEarlierSitting(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	spoken(p, "runs", "workout_log", on(2, 8, 0), map[time.Time]string{
-		on(2, 8, 0): "Ran 3 km.", on(4, 8, 0): "Ran 4 km.", on(5, 8, 0): "Ran 5 km.",
-	})
-	summarize(&p.sessions[0], "They log runs.")
-	var lines []line
-	for i := range 150 {
-		lines = append(lines, says(time.Duration(i)*minute, "for tom"))
-	}
-	p.converse("tom yesterday", "workout_log", "tom", on(4, 12, 0), lines...)
-	p.converse("tom", "workout_log", "tom", on(5, 9, 0), lines...)
-	p.converse("here", "coach_conversation", "c", now)
-	got := build(t, w.service(now), "u", request(prompt.TieredHistory)).System
-	const want = `date="2026-02-04" since="2026-02-02" to="08:00" when="yesterday" type="summary">` + "\nThey log runs."
-	if !strings.Contains(got, want) || !strings.Contains(got, "[human 08:00] Ran 5 km.") {
-		t.Errorf("the prompt lacks %q:\n%s", want, got)
-	}
-}
-
-// A sitting over midnight is in the prompt in parts, each with its own date.
-func TestSittingOverMidnight(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 2, 5, 0, 20, 0, 0, time.UTC)
-	w := newFixture()
-	w.user("u").converse("here", "coach_conversation", "c", at.Add(-40*minute), says(0, "late"), says(25*minute, "later"))
-	got := build(t, w.service(at), "u", request(prompt.TieredHistory)).System
-	const want = `<conversation context="Coach" date="2026-02-04" from="23:40" to="23:40" when="yesterday">
-[human 23:40] late
-</conversation>
-<conversation context="Coach" date="2026-02-05" from="00:05" to="00:05" when="today">
-[human 00:05] later
-</conversation>`
-	if !strings.Contains(got, want) {
-		t.Errorf("the prompt lacks %q:\n%s", want, got)
 	}
 }
 
@@ -202,56 +119,6 @@ func TestDaysOfRecentMessages(t *testing.T) {
 	}
 }
 
-// A limit counts what is left after the filters: sessions of other coaches, of unshared contexts and without messages
-// hide nothing.
-func TestLimitsCountWhatIsLeft(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	p.access.Preferences = longterm.DefaultPreferences()
-	p.access.Preferences.Unshared = map[string]bool{"coach_creator": true}
-	summarize(p.converse("wanted", "workout_log", "c", now.Add(-40*time.Hour), says(0, "x")), "They logged swings.")
-	for i := range 30 {
-		p.converse(fmt.Sprint("tom", i), "workout_log", "tom", now.Add(-time.Hour), says(0, "x"))
-		p.converse(fmt.Sprint("hidden", i), "coach_creator", "c", now.Add(-time.Hour), says(0, "x"))
-		p.converse(fmt.Sprint("silent", i), "workout_log", "c", now.Add(-time.Hour))
-	}
-	p.converse("here", "coach_conversation", "c", now.Add(-2*time.Hour))
-	got := build(t, w.service(now), "u", request(prompt.Unified))
-	if !strings.Contains(systemText(got), "[Workout Log - yesterday]: They logged swings.") || w.calls["sessions"] != 1 {
-		t.Errorf("%d reads of sessions:\n%s", w.calls["sessions"], systemText(got))
-	}
-}
-
-// All sessions of seven days are in the prompt while there is room, and all messages of a long sitting.
-func TestNothingIsSilentlyAbsent(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	for i := range 75 {
-		summarize(p.converse(fmt.Sprint("s", i), "workout_log", "c", now.Add(-time.Duration(i+20)*2*time.Hour),
-			says(0, "x")), fmt.Sprint("summary ", i, "."))
-	}
-	var lines []line
-	for i := range 300 {
-		lines = append(lines, says(time.Duration(i)*minute, fmt.Sprint("message ", i)))
-	}
-	p.converse("here", "coach_conversation", "c", now.Add(-300*minute), lines...)
-	got := build(t, w.service(now), "u", request(prompt.TieredHistory))
-	summaries := blockOf(t, got, "session_summaries").Items
-	for _, i := range summaries {
-		if i.Decision != pack.Included {
-			t.Errorf("%+v", i)
-		}
-	}
-	if item := itemOf(t, got, "thread_history", "here"); item.Reason != "all of its 300 messages" {
-		t.Errorf("the sitting: %+v", item)
-	}
-	if len(summaries) != 74 || len(got.Manifest.Warnings) != 0 { // the last one is 8 days old
-		t.Errorf("%d summaries, warnings %q", len(summaries), got.Manifest.Warnings)
-	}
-}
-
 // Where a bound ends a read, the manifest says so and gives no other reason.
 func TestBoundsAreNamed(t *testing.T) {
 	t.Parallel()
@@ -274,34 +141,6 @@ func TestBoundsAreNamed(t *testing.T) {
 	warnings := strings.Join(got.Manifest.Warnings, "\n")
 	if strings.Count(warnings, "latest 357 sessions") != 1 || !strings.Contains(warnings, "the read ended after") {
 		t.Errorf("warnings %q", warnings)
-	}
-}
-
-// session_summary has this session's own summary if a part of it is nowhere else in the prompt, because the session
-// that the user is in is the latest one, whatever ended just now. If all of it is in the prompt, it has the latest
-// other session's, as block-map always does.
-func TestLatestSummaryIsOfThisSession(t *testing.T) {
-	t.Parallel()
-	for _, recipe := range []string{prompt.Unified, prompt.BlockMap} {
-		for earlier, want := range map[int]string{0: "design", 30: "here"} {
-			if recipe == prompt.BlockMap {
-				want = "design"
-			}
-			w := newFixture()
-			p := w.user("u")
-			lines := []line{says(0, "Hello."), answers(minute, "Hello!")}
-			for i := range earlier {
-				lines = append(lines, says(time.Duration(3+i)*minute, fmt.Sprint("message ", i)))
-			}
-			lines = append(lines, says(24*time.Hour, "Back again."))
-			summarize(p.converse("here", "coach_conversation", "c", now.Add(-25*time.Hour), lines...), "They spoke of sleep.")
-			summarize(p.converse("design", "coach_conversation", "c", now.Add(-10*minute), says(0, "Done.")),
-				"They built a program.")
-			got := blockOf(t, build(t, w.service(now), "u", request(recipe)), "session_summary")
-			if len(got.Items) != 1 || got.Items[0].SessionID != want {
-				t.Errorf("%s, with %d earlier messages: %+v, want that of %s", recipe, earlier, got.Items, want)
-			}
-		}
 	}
 }
 
@@ -373,19 +212,5 @@ func TestThreadThatIsNotReadWhole(t *testing.T) {
 	const want = "an active thread of 2 conversations that began before the messages of 8 hours ago."
 	if got := systemText(build(t, w.service(now), "u", r)); !strings.Contains(got, want) {
 		t.Errorf("the prompt lacks %q:\n%s", want, got)
-	}
-}
-
-// TestFirstMessageOfASession has a session whose first message is the current one, which is stored already. It has no
-// earlier part, and none is read, also if more was said after it.
-func TestFirstMessageOfASession(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	w.user("u").converse("here", "coach_conversation", "c", now, says(0, "next"), answers(minute, "later"))
-	r := request(prompt.TieredHistory)
-	r.MessageID = "msg_here_1"
-	got := blockOf(t, build(t, w.service(now), "u", r), "session_summaries")
-	if len(got.Items) != 0 || w.calls["before"] != 0 {
-		t.Errorf("earlier sessions: %+v, %d more reads", got.Items, w.calls["before"])
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/prompt"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // No step changes what another one has handed on, in any recipe.
@@ -19,9 +20,7 @@ func TestStepsChangeNothingThatWasHandedOn(t *testing.T) {
 				r.Budget = &prompt.Budget{Tokens: budget}
 			}
 			first, last, err := w.service(now).Handed(t.Context(), "ann", r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check.OK(t, err)
 			if diff := cmp.Diff(first, last); diff != "" {
 				t.Errorf("%s, %d tokens (-handed on +used):\n%s", recipe.Name, budget, diff)
 			}

@@ -41,24 +41,6 @@ func TestTheNewestOfEachSubject(t *testing.T) {
 	}
 }
 
-// TestASummaryDoesNotSupersedeItself finds the summary of a chat that has gone on since.
-func TestASummaryDoesNotSupersedeItself(t *testing.T) {
-	t.Parallel()
-	w := newFixture()
-	p := w.user("u")
-	chat := p.converse("chat", "coach_conversation", "c", now.Add(-20*24*time.Hour), says(0, "my knee"))
-	hit := summaryHit(summarize(chat, "The knee needs rest."), 0.9)
-	chat.LastMessageAt = chat.LastMessageAt.Add(time.Hour)
-	p.hits = append(p.hits, hit)
-	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "hello"), answers(minute, "hi"))
-	text := everything(build(t, w.service(now), "u", prompt.Request{
-		Recipe: "context-format", Context: "coach_conversation", SessionID: "here", Message: "what about my knee?",
-	}))
-	if !strings.Contains(text, "The knee needs rest.") {
-		t.Errorf("the summary is not in the prompt:\n%s", text)
-	}
-}
-
 // TestTimesOfTheSession writes a time among the session's attributes in the user's zone, to the minute.
 func TestTimesOfTheSession(t *testing.T) {
 	t.Parallel()

@@ -62,19 +62,6 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-// TestNoTimeline has none for a message that asks for one thing, and for a topic of two conversations.
-func TestNoTimeline(t *testing.T) {
-	t.Parallel()
-	for message, talks := range map[string]int{"When was the kayak trip?": 12, "In what order did my kayak trips go?": 2} {
-		w := newFixture()
-		r := toldAbout(w, talks)
-		r.Message = message
-		if b := blockOf(t, build(t, w.service(now), "u", r), "timeline"); len(b.Items) > 0 {
-			t.Errorf("%q with %d conversations has a timeline of %d lines", message, talks, len(b.Items))
-		}
-	}
-}
-
 // TestOverviewInAChat gives a message that asks for an overview the room that a cache would have.
 func TestOverviewInAChat(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package prompt_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -187,19 +186,6 @@ func TestExpertise(t *testing.T) {
 			t.Errorf("%s: %d bytes of expertise, as %q has", agent.ID, len(text), seen[text])
 		}
 		seen[text] = agent.ID
-	}
-}
-
-// An agent without modules has no section of expertise (AC 5).
-func TestAgentWithoutModules(t *testing.T) {
-	app := *registry.Live()
-	app.Agents = append(slices.Clone(app.Agents), registry.Agent{ID: "newcomer"})
-	registry.Use(&app)
-	t.Cleanup(func() { registry.Use(nil) })
-	w := newFixture()
-	p := build(t, w.service(now), "u", talkative(w, 1, "newcomer"))
-	if strings.Contains(p.System, "Expertise") {
-		t.Errorf("the prompt is\n%s", p.System)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/pack"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestAYear builds the prompts of a simulated user of a year. In every recipe, each text is in the prompt once, under
@@ -26,10 +27,7 @@ func TestAYear(t *testing.T) {
 		for _, recipe := range recipeNames() {
 			for _, budget := range []*prompt.Budget{nil, {Tokens: 200_000}} {
 				r.Recipe, r.Budget = recipe, budget
-				built, err := service.Build(t.Context(), "u", r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				built := check.Got(service.Build(t.Context(), "u", r))(t)
 				c := yearCase{
 					year: y, request: r, prompt: built,
 					rules: expected{now: y.now, zone: y.zones[len(y.zones)-1]},

@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -99,9 +98,7 @@ func TestASearchAsksWhatItMayAssume(t *testing.T) {
 			if err != nil || len(found.Degraded) > 0 {
 				t.Errorf("%+v, %v", found, err)
 			}
-			if diff := cmp.Diff(tt.want, x.queries()); diff != "" {
-				t.Errorf("queries (-want +got)\n%s", diff)
-			}
+			check.Same(t, tt.want, x.queries(), "queries")
 		})
 	}
 }

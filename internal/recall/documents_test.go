@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -113,10 +114,7 @@ func TestDocuments(t *testing.T) {
 		if !slices.Equal(under, []string{"knee", "bread"}) {
 			t.Errorf("%s: found %q under notes", state, under)
 		}
-		f, err := document.ParseFilter("filter", `{"stars":{"$gt":3}}`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := check.Got(document.ParseFilter("filter", `{"stars":{"$gt":3}}`))(t)
 		filtered, _ := s.documents(recall.DocumentQuery{Query: "knee", Filter: f})
 		if !slices.Equal(filtered, []string{"bread"}) {
 			t.Errorf("%s: found %q with the filter", state, filtered)
@@ -131,10 +129,7 @@ func TestDocuments(t *testing.T) {
 // what the index has of them.
 func TestDocumentsOfALateIndex(t *testing.T) {
 	t.Parallel()
-	f, err := document.ParseFilter("filter", `{"score":{"$gt":3.2}}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := check.Got(document.ParseFilter("filter", `{"score":{"$gt":3.2}}`))(t)
 	values := []string{
 		`{"text":"red apple","color":"red","score":4.5}`, `{"text":"red car","color":"red","score":3.0}`,
 		`{"text":"green apple","color":"green","score":4.0}`, `{"text":"blue car","color":"blue","score":3.5}`,
@@ -163,10 +158,7 @@ func TestDocumentsAmongRecords(t *testing.T) {
 	only := about("knee", recall.DocumentKind)
 	count := func(q recall.RecordQuery) (n int) {
 		t.Helper()
-		got, err := s.Records(t.Context(), "ann", q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := check.Got(s.Records(t.Context(), "ann", q))(t)
 		for _, r := range got.Records {
 			if r.Document != nil {
 				n++
@@ -197,9 +189,7 @@ func TestDocumentsAmongRecords(t *testing.T) {
 	}
 	p := longterm.DefaultPreferences()
 	p.Memory, p.CrossContext = false, false
-	if _, err := s.store.Preferences.Put(t.Context(), "ann", p); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.store.Preferences.Put(t.Context(), "ann", p))(t)
 	if n := count(only); n != 1 {
 		t.Errorf("found %d documents with memory off", n)
 	}
@@ -277,14 +267,10 @@ func TestRecordsOfDocumentsComeAgain(t *testing.T) {
 	deleted := conversation.Change{User: "ann", RecordID: id, Vectors: 3}
 	again := conversation.Change{User: "ann", RecordID: id, Version: 2, Vectors: 1}
 	deliver(3, put)
-	if err := s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"))
 	s.put("a", "k", `{"text":"short"}`) // before the worker has seen the deletion
 	deliver(1, deleted)
 	deliver(1, again, put, deleted)
-	if err := s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.store.Documents.DeleteDocument(t.Context(), "ann", document.Namespace{"a"}, "k"))
 	deliver(0, again, put)
 }

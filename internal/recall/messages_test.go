@@ -16,6 +16,7 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 type preferences = longterm.Preferences
@@ -149,9 +150,7 @@ func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
 		if len(got.Records) != 1 {
 			t.Fatalf("%s: found %v", name, contents(got))
 		}
-		if diff := cmp.Diff(want, *got.Records[0].Message); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		check.Same(t, want, *got.Records[0].Message, "%s", name)
 	}
 	query.Limit, query.Contexts = nil, conversation.Contexts()
 	if got := contents(s.recall("ann", query)); slices.Contains(got, note.Note) {
@@ -189,19 +188,13 @@ func TestMessagesFollowPreferences(t *testing.T) {
 		return sorted(contents(s.recall("ann", q)))
 	}
 	s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{"program_designer": true} })
-	if diff := cmp.Diff(sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("chat")); diff != "" {
-		t.Errorf("the designer is not shared, the coach sees (-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(sorted([]string{bridges, "Done, bridges it is."}), ask("design")); diff != "" {
-		t.Errorf("the designer sees (-want +got)\n%s", diff)
-	}
-	if diff := cmp.Diff(sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("")); diff != "" {
-		t.Errorf("from outside every session there is (-want +got)\n%s", diff)
-	}
+	check.Same(t, sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask("chat"),
+		"the designer is not shared, the coach sees")
+	check.Same(t, sorted([]string{bridges, "Done, bridges it is."}), ask("design"), "the designer sees")
+	check.Same(t, sorted([]string{peanuts, "Noted, none of those.", sister, squats}), ask(""),
+		"from outside every session there is")
 	s.prefer("ann", func(p *preferences) { p.CrossContext = false })
-	if diff := cmp.Diff([]string{squats}, ask("log")); diff != "" {
-		t.Errorf("without sharing the log sees (-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{squats}, ask("log"), "without sharing the log sees")
 	if got := ask(""); len(got) != 0 {
 		t.Errorf("without sharing and without a session there is %v", got)
 	}
@@ -219,9 +212,7 @@ func TestOnlyRecordsOfTheTableAreReturned(t *testing.T) {
 		ID: "msg_ann_1700000000_00abcdefghij", SessionID: "chat", Context: "coach_conversation", Content: bridges,
 		Timestamp: s.now,
 	}
-	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, []conversation.Message{ghost}); err != nil {
-		t.Fatal(err)
-	}
+	check.OK(t, s.indexer.IndexMessages(t.Context(), "ann", 0, []conversation.Message{ghost}))
 	for _, m := range s.recall("ann", recall.MessageQuery{Query: bridges}).Records {
 		if m.Message.ID == ghost.ID || strings.Contains(m.Message.Content, "nobody's business") {
 			t.Errorf("recall has %+v", m.Message)
@@ -240,9 +231,7 @@ func TestForgottenMessagesAreNotFound(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("%d messages are found", len(found))
 	}
-	if _, err := s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID); err != nil {
-		t.Fatal(err)
-	}
+	check.Got(s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID))(t)
 	if again := s.recall("ann", query).Records; len(again) != 1 || again[0].Message.ID != found[1].Message.ID {
 		t.Errorf("found after it was forgotten: %+v", again)
 	}
@@ -254,17 +243,12 @@ func TestMessagesOutsideOfTheIndex(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	s.addIndexed("ann", "coach_conversation", "a", time.Hour, "The code of the door is 1234")
-	appended, err := s.store.Messages.Append(t.Context(), "ann", conversation.Append{
+	appended := check.Got(s.store.Messages.Append(t.Context(), "ann", conversation.Append{
 		SessionID: "a", Messages: []conversation.NewMessage{{
 			Role: conversation.RoleUser, Content: "The code of the safe is 5678", NoIndex: true, Tokens: 8,
 		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.indexer.IndexMessages(t.Context(), "ann", 0, appended.Messages); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	check.OK(t, s.indexer.IndexMessages(t.Context(), "ann", 0, appended.Messages))
 	query := recall.MessageQuery{Query: "What is the code of the safe?"}
 	check := func() {
 		t.Helper()
@@ -334,9 +318,7 @@ func TestMessagesDegrade(t *testing.T) {
 				s.EmbedTimeout = 20 * time.Second
 			}
 			got := s.recall("ann", recall.MessageQuery{Query: "glute bridges instead of thrusts"})
-			if diff := cmp.Diff([]string{tt.want}, sources(got.Degraded)); diff != "" {
-				t.Errorf("degraded (-want +got)\n%s", diff)
-			}
+			check.Same(t, []string{tt.want}, sources(got.Degraded), "degraded")
 			if found := contents(got); len(found) == 0 || found[0] != bridges {
 				t.Errorf("found %v", found)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/pineconetest"
 )
 
@@ -33,10 +34,7 @@ func slowIndex(t testing.TB, latency time.Duration) (search func() (degraded boo
 	s.addIndexed("ann", "coach_conversation", "s1", time.Hour, "My left knee hurts after squats.", "Rest it.")
 	service := recall.New(s.store.Recall, s.embed, s.index, recall.Options{})
 	return func() bool {
-		found, err := service.Search(t.Context(), "ann", recall.Search{Text: "What hurts?", Limit: 8, Ranked: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := check.Got(service.Search(t.Context(), "ann", recall.Search{Text: "What hurts?", Limit: 8, Ranked: true}))(t)
 		return len(found.Degraded) > 0
 	}, queries
 }

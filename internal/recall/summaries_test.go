@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // screens has the summaries of one user: two of the designer, one of the log, one of the coach.
@@ -89,9 +90,7 @@ func TestQueryFindsTheMostRelevant(t *testing.T) {
 	s := screens(t)
 	for words, want := range map[string]string{"sore knees": "old", "hip thrust swap": "new", "100 kg squats": "log"} {
 		got := s.query("ann", recall.ContextQuery{Context: "coach_conversation", Query: words, Limit: new(1)})
-		if diff := cmp.Diff([]string{want}, sessions(got)); diff != "" {
-			t.Errorf("%s (-want +got)\n%s", words, diff)
-		}
+		check.Same(t, []string{want}, sessions(got), "%s", words)
 	}
 }
 
@@ -113,9 +112,7 @@ func TestQueryFollowsPreferences(t *testing.T) {
 	for _, words := range []string{"", "squats"} {
 		q := recall.ContextQuery{Context: "coach_conversation", SessionID: "chat", Query: words}
 		s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{"program_designer": true} })
-		if diff := cmp.Diff([]string{"log"}, sessions(s.query("ann", q))); diff != "" {
-			t.Errorf("the designer is not shared (-want +got)\n%s", diff)
-		}
+		check.Same(t, []string{"log"}, sessions(s.query("ann", q)), "the designer is not shared")
 		s.prefer("ann", func(p *preferences) { p.CrossContext = false })
 		if got := sessions(s.query("ann", q)); len(got) != 0 {
 			t.Errorf("without sharing there is %v", got)
@@ -131,9 +128,7 @@ func TestQueryDegrades(t *testing.T) {
 	if found := sessions(got); len(found) != 2 || found[0] != "new" {
 		t.Errorf("found %v", found)
 	}
-	if diff := cmp.Diff([]string{"pinecone: is not available at the moment"}, sources(got.Degraded)); diff != "" {
-		t.Errorf("degraded (-want +got)\n%s", diff)
-	}
+	check.Same(t, []string{"pinecone: is not available at the moment"}, sources(got.Degraded), "degraded")
 }
 
 func TestQueryFromASessionThatIsNotTheUsers(t *testing.T) {

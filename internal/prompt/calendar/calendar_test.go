@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // A day has its date, with the year if it is another one. The clock of a message may be ahead of ours by midnight.
@@ -15,10 +16,7 @@ func TestDaysAreNamed(t *testing.T) {
 		"2025-12-31T23:59:00Z": "31 December 2025 (yesterday)", "2025-12-26T12:00:00Z": "26 December 2025 (Friday)",
 		"2025-12-25T12:00:00Z": "25 December 2025 (7 days ago)", "2025-11-01T12:00:00Z": "1 November 2025 (2 months ago)",
 	} {
-		said, err := time.Parse(time.RFC3339, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := check.Got(time.Parse(time.RFC3339, at))(t)
 		if got := calendar.Day(said, time.Date(2026, 1, 1, 23, 58, 0, 0, time.UTC), time.UTC); got != want {
 			t.Errorf("%s is %q, not %q", at, got, want)
 		}

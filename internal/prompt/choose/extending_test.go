@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/gather"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // The block of docs/extending.md. TestExtending compares the two.
@@ -55,16 +54,11 @@ func TestExtending(t *testing.T) {
 	want := []string{
 		"Eva, the aunt", "Ida, the sister: repeats safety", "Tom, the boss", "Kim, the cook: " + reasonItems,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("people (-want +got):\n%s", diff)
-	}
+	check.Same(t, want, got, "people")
 }
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(os.ReadFile(path))(t)
 	return string(text)
 }

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/prompt/query"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // referenceCase is a line of testdata/references.txt.
@@ -18,10 +19,7 @@ type referenceCase struct {
 
 func referenceCases(t *testing.T) []referenceCase {
 	t.Helper()
-	file, err := os.ReadFile("testdata/references.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := check.Got(os.ReadFile("testdata/references.txt"))(t)
 	var cases []referenceCase
 	var set string
 	for line := range strings.Lines(string(file)) {

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 var now = time.Date(2026, 5, 20, 9, 0, 0, 0, time.UTC)
@@ -85,10 +86,7 @@ func TestContributionsInJSON(t *testing.T) {
 	t.Parallel()
 	parts := make(rank.Contributions, len(rank.Names)+1)
 	parts[0], parts[2], parts[len(rank.Names)] = 0.25, -1.5, -16.678
-	text, err := json.Marshal(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := check.Got(json.Marshal(parts))(t)
 	if want := `{"words":0.25,"together":-1.5,"intercept":-16.678}`; string(text) != want {
 		t.Errorf("%s, want %s", text, want)
 	}
