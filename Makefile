@@ -197,7 +197,7 @@ packages: $(TYPESCRIPT_MODULES) $(PYTHON)/.stamp ## Pack clients and adapters in
 	@rm -rf dist
 	@clients/pack $(PYTHON) dist $(patsubst %/,%,$(dir $(sort $(wildcard clients/*/package.json clients/*/pyproject.toml)) \
 	  $(sort $(wildcard adapters/*/package.json adapters/*/pyproject.toml))))
-	@[ -z "$(TRY)" ] || adapters/install $(sort $(wildcard clients/*/README.md adapters/*/README.md))
+	@[ -z "$(TRY)" ] || adapters/install $(PYTHON) $(sort $(wildcard clients/*/README.md adapters/*/README.md))
 
 .PHONY: clients-types
 clients-types: $(TYPESCRIPT_MODULES) ## Generate the clients' operations and types from the OpenAPI document
