@@ -373,7 +373,7 @@ $(SMOLLM)/.stamp: tools/small-model/requirements.txt
 	@touch $@
 
 .PHONY: tools
-tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries
+tools: $(BIN)/.stamp $(VENV)/.stamp $(NODE_MODULES) $(TYPESCRIPT_MODULES) $(GENERATORS)/.stamp $(PYTHON)/.stamp $(SDK)/.stamp $(MCP)/.stamp $(SMOLLM)/.stamp ## Install what the checks need into .cache: linters, the SAM CLI, testers, libraries, a small model
 
 .PHONY: venv
 venv: $(VENV)/.stamp
