@@ -8,7 +8,8 @@ import { encodeSessionId } from '@throughline/client';
 import { withMemory } from '@throughline/ai-sdk';
 import { calling, generated, lastUser, newUser, parts, stored, streamed } from './stack.mjs';
 
-const coach = { sessionId: 'coach', context: 'coach_conversation', coachId: 'kim' };
+// The machine may be busy. Only the tests of a memory that is down need a short time.
+const coach = { sessionId: 'coach', context: 'coach_conversation', coachId: 'kim', timeout: 20_000 };
 const designer = { sessionId: 'designer', context: 'program_designer', coachId: 'kim' };
 const turn = (turnId) => ({ throughline: { turnId } });
 const mock = (...results) => new MockLanguageModelV4({ doGenerate: results, doStream: results.map(streamed) });
@@ -215,7 +216,7 @@ for (const [how, answer] of [
     const { client, calls } = newUser(undefined, (real) => (...given) => isDown ? answer(...given) : real(...given));
     let isDown = true;
     const say = async (prompt, said) => {
-      const model = withMemory(mock(generated(said)), { client, ...coach, timeout: 1000 });
+      const model = withMemory(mock(generated(said)), { client, ...coach, timeout: isDown ? 1000 : 20_000 });
       const { text, providerMetadata } = await generateText({ model, prompt, providerOptions: turn(prompt) });
       return { text, ...providerMetadata.throughline };
     };

@@ -133,11 +133,12 @@ def test_stored_text_cannot_close_the_block(client: Client) -> None:
 async def test_an_agent_answers_while_the_memory_is_down(caplog: pytest.LogCaptureFixture) -> None:
     line = Line()
     user = new_user()
-    kept = store(new_client(httpx.Client(transport=line)).as_user(user), timeout=1)
+    client = new_client(httpx.Client(transport=line)).as_user(user)
     line.is_down = True
-    assert await kept.search("Who am I?") == []
+    assert await store(client, timeout=1).search("Who am I?") == []
     for number, (role, text) in enumerate([("user", "I am Ann."), ("assistant", "Hello."), ("user", "I like tea.")]):
         said: Any = [{"role": role, "content": [{"text": text}]}]
+        kept = store(client, timeout=1 if line.is_down else 20)
         await kept.add_messages(said, AddMessagesContext(sequence_numbers=[number]))
         line.is_down = number == 0
     assert sum(record.name == "throughline" for record in caplog.records) == 3
