@@ -137,9 +137,9 @@ func (a *appender) append(ctx context.Context) (out conversation.Appended, exist
 
 // refused says whether conditions that failed end the append, with its answer where all messages were stored before.
 // existing is the idempotency record of an earlier call.
-func (a *appender) refused(ctx context.Context, try appendAttempt, failures *table.ConditionFailures,
+func (a *appender) refused(ctx context.Context, try appendAttempt, failures table.ConditionFailures,
 ) (out conversation.Appended, existing table.Item, ended bool, err error) {
-	if existing, failed := failures.Existing(try.recordPlace); failed {
+	if existing, failed := failures[try.recordPlace]; failed {
 		return out, existing, true, nil
 	}
 	if err := a.checkGuards(try, failures); err != nil {
@@ -153,9 +153,9 @@ func (a *appender) refused(ctx context.Context, try appendAttempt, failures *tab
 }
 
 // checkGuards returns the error of the first guard that ends the append.
-func (a *appender) checkGuards(attempt appendAttempt, failures *table.ConditionFailures) error {
+func (a *appender) checkGuards(attempt appendAttempt, failures table.ConditionFailures) error {
 	for i, g := range a.guards {
-		if existing, refused := failures.Existing(attempt.guardPlaces[i]); refused {
+		if existing, refused := failures[attempt.guardPlaces[i]]; refused {
 			if err := g.refused(existing); err != nil {
 				return err
 			}
@@ -256,9 +256,9 @@ func (db *DB) askForSummary(u table.Update, before, after conversation.Session) 
 
 // currentSession returns the session for the next attempt: as the failed condition returned it, or else as the table
 // has it.
-func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures *table.ConditionFailures,
+func (a *appender) currentSession(ctx context.Context, try appendAttempt, failures table.ConditionFailures,
 ) (conversation.Session, error) {
-	it, _ := failures.Existing(try.sessionPlace)
+	it := failures[try.sessionPlace]
 	session, ok := a.db.DecodeSession(it)
 	if !ok || session.Version == 0 { // an app's own, whose generation is not in the record
 		return a.sessions.Session(ctx, a.user, a.sessionID)

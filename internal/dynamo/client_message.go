@@ -32,10 +32,10 @@ func (a *appender) addClientIDs(t *table.Transaction, k table.Key, done conversa
 
 // setAside takes the messages whose clientMessageIds are stored out of the append, with the stored messages. It reports
 // how many. It returns a Conflict error for an id of another content, and for one whose message was deleted.
-func (a *appender) setAside(ctx context.Context, try appendAttempt, failures *table.ConditionFailures) (int, error) {
+func (a *appender) setAside(ctx context.Context, try appendAttempt, failures table.ConditionFailures) (int, error) {
 	keys := map[string]table.Key{}
 	for i, place := range try.clientPlaces {
-		if it, exists := failures.Existing(place); place >= 0 && exists {
+		if it, exists := failures[place]; exists {
 			keys[a.messages[i].ClientMessageID] = table.UserKey(a.user, it.String(table.AttrMessageSK))
 		}
 	}

@@ -51,7 +51,7 @@ func (s *CollectionStore[T]) writeNew(ctx context.Context, user conversation.Use
 			return true, err
 		}
 		var isRepeat bool
-		existing, isRepeat = failures.Existing(w.idemPlace)
+		existing, isRepeat = failures[w.idemPlace]
 		return isRepeat, nil
 	})
 	return existing, err
@@ -66,8 +66,8 @@ func (s *CollectionStore[T]) writeChanged(ctx context.Context, user conversation
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
-	_, changed := failures.Existing(w.ownPlace)
-	if _, erased := failures.Existing(w.generationPlace); erased && !changed {
+	_, changed := failures[w.ownPlace]
+	if _, erased := failures[w.generationPlace]; erased && !changed {
 		return false, fault.Missing(s.kind.Name)
 	}
 	return false, nil

@@ -100,8 +100,8 @@ func freshMark(session table.Key, created conversation.Session) table.Item {
 
 // answer returns the result of a creation whose conditions failed: the answer of the first call with the same key, or a
 // Conflict.
-func (c *creation) answer(failures *table.ConditionFailures) (conversation.Created, error) {
-	if existing, failed := failures.Existing(c.idemPlace); failed {
+func (c *creation) answer(failures table.ConditionFailures) (conversation.Created, error) {
+	if existing, failed := failures[c.idemPlace]; failed {
 		if err := c.idem.CheckBody(existing.String(table.AttrBodyHash)); err != nil {
 			return conversation.Created{}, err
 		}

@@ -83,7 +83,7 @@ func (s *DeletionStore) DeleteMessage(ctx context.Context, user conversation.Use
 			s.db.cache.saveSession(user, d.after)
 			return true, nil
 		}
-		if _, failed := failures.Existing(d.messagePlace); failed {
+		if _, failed := failures[d.messagePlace]; failed {
 			return false, fault.Missing("message")
 		}
 		return false, nil

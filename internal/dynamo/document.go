@@ -64,10 +64,10 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 		if err != nil || failures == nil {
 			return true, err
 		}
-		if existing, failed := failures.Existing(place); failed {
+		if existing, failed := failures[place]; failed {
 			p.there = existing
 		}
-		if existing, failed := failures.Existing(generationPlace); failed {
+		if existing, failed := failures[generationPlace]; failed {
 			p.generation = existing.Int64(table.AttrGeneration)
 			s.db.cache.saveGeneration(user, p.generation)
 		}

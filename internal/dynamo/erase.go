@@ -51,7 +51,7 @@ func (s *ErasureStore) BeginErasure(ctx context.Context, user conversation.UserI
 		s.db.cache.saveGeneration(user, started)
 		return erasure.Progress{Counts: map[string]int{}, ErasedAt: now, Generation: started}, true, nil
 	}
-	existing, _ := failures.Existing(place)
+	existing := failures[place]
 	u := table.Update{}.SetDue(table.GenerationKey(user), lease.until)
 	return s.acquireErasure(ctx, user, existing, lease, u)
 }

@@ -119,7 +119,7 @@ func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation
 	if err != nil || failures == nil {
 		return err == nil, err
 	}
-	if _, taken := failures.Existing(place); taken {
+	if _, taken := failures[place]; taken {
 		return false, nil
 	}
 	return false, fault.New(fault.Conflict, "the session has changed")
@@ -187,9 +187,9 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 	if err != nil || failures == nil {
 		return nil, err
 	}
-	existing, moved := failures.Existing(w.sessionPlace)
+	existing, moved := failures[w.sessionPlace]
 	now, _ := s.db.DecodeSession(existing)
-	_, lost := failures.Existing(w.leasePlace)
+	_, lost := failures[w.leasePlace]
 	switch {
 	case moved && !now.IsSame(session):
 		return nil, fault.Missing("session")
@@ -197,11 +197,11 @@ func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.
 		return nil, extraction.ErrLeaseLost
 	}
 	for id, place := range w.forgotten {
-		if _, found := failures.Existing(place); found {
+		if _, found := failures[place]; found {
 			forgotten = append(forgotten, id)
 		}
 	}
-	if len(forgotten) > 0 && len(forgotten) == len(failures.ByPlace) {
+	if len(forgotten) > 0 && len(forgotten) == len(failures) {
 		return forgotten, nil
 	}
 	return nil, fault.New(fault.Conflict, "the session or what is known has changed")

@@ -40,7 +40,7 @@ func (db *DB) ReadCurrent(ctx context.Context, op string, user conversation.User
 // with that one. It returns the places of the last transaction with its failures.
 func (db *DB) commitAtGeneration(ctx context.Context, op string, user conversation.UserID, b *table.Backoff,
 	build func(generation int64) (t *table.Transaction, place int),
-) (*table.ConditionFailures, error) {
+) (table.ConditionFailures, error) {
 	generation := db.cache.generation(user)
 	for {
 		t, place := build(generation)
@@ -48,7 +48,7 @@ func (db *DB) commitAtGeneration(ctx context.Context, op string, user conversati
 		if err != nil || failures == nil {
 			return nil, err
 		}
-		existing, mismatch := failures.Existing(place)
+		existing, mismatch := failures[place]
 		if !mismatch || existing.Int64(table.AttrGeneration) == generation {
 			return failures, nil
 		}

@@ -115,7 +115,7 @@ func (s *SpineStore) SaveSpine(ctx context.Context, user conversation.UserID, ge
 		return err
 	}
 	if failures != nil {
-		if _, erased := failures.Existing(generationPlace); erased {
+		if _, erased := failures[generationPlace]; erased {
 			return fault.Missing("user")
 		}
 		return fault.New(fault.Conflict, "the spine was written or cleared, or memory is off")

@@ -63,7 +63,7 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 	if err != nil || failures == nil {
 		return err
 	}
-	existing, _ := failures.Existing(place)
+	existing := failures[place]
 	now, ok := s.db.DecodeSession(existing)
 	if !ok || !now.IsSame(session) {
 		return fault.Missing("session")

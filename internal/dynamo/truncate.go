@@ -36,12 +36,12 @@ func (s *DeletionStore) Truncate(ctx context.Context, user conversation.UserID, 
 		if err != nil {
 			return false, err
 		}
-		if existing, repeated := failures.Existing(c.recordPlace); repeated {
+		if existing, repeated := failures[c.recordPlace]; repeated {
 			out, err = s.replayTruncation(ctx, user, in, existing)
 			return true, err
 		}
 		for i, place := range c.clientPlaces {
-			if _, exists := failures.Existing(place); place >= 0 && exists {
+			if _, exists := failures[place]; exists {
 				return false, conversation.ReplacementExists(i)
 			}
 		}

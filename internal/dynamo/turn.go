@@ -164,19 +164,19 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			turn.Permit = permit.id()
 			return s.replay(ctx, user, turn, record)
 		}
-		if changed, failed := failures.Existing(turnPlace); failed {
+		if changed, failed := failures[turnPlace]; failed {
 			if changed == nil {
 				return conversation.Turn{}, conversation.TurnRuns(conversation.MaxRetryAfter)
 			}
 			return s.resume(ctx, user, turn, changed, lease)
 		}
-		if usage, spent := failures.Existing(quotaPlace); spent {
+		if usage, spent := failures[quotaPlace]; spent {
 			if err := quota.refused(usage); err != nil {
 				return conversation.Turn{}, err
 			}
 			continue
 		}
-		taken, _ := failures.Existing(permitPlace)
+		taken, _ := failures[permitPlace]
 		if err := permit.next(taken); err != nil {
 			return conversation.Turn{}, err
 		}

@@ -59,7 +59,7 @@ func (s *TurnStore) KeepPrompt(ctx context.Context, user conversation.UserID, tu
 	if err != nil || failures == nil {
 		return p, err
 	}
-	if _, gone := failures.Existing(sessionPlace); gone {
+	if _, gone := failures[sessionPlace]; gone {
 		return conversation.KeptPrompt{}, fault.Missing("session")
 	}
 	return s.KeptPrompt(ctx, user, turn)

@@ -58,7 +58,7 @@ func (s *TurnStore) replaceTurn(ctx context.Context, user conversation.UserID, i
 			turn = r.begun(try)
 			return true, nil
 		}
-		if existing, repeated := failures.Existing(try.recordPlace); repeated {
+		if existing, repeated := failures[try.recordPlace]; repeated {
 			turn, err = s.resume(ctx, user, r.turn, existing, lease)
 			return true, err
 		}
@@ -184,16 +184,16 @@ func (r *replacer) replayRefused(ctx context.Context, refusal error) (conversati
 }
 
 // refused returns the error that ends the turn after conditions that failed, or nil for another attempt.
-func (r *replacer) refused(try *replaceAttempt, failures *table.ConditionFailures) error {
+func (r *replacer) refused(try *replaceAttempt, failures table.ConditionFailures) error {
 	for i, place := range try.clientPlaces {
-		if _, exists := failures.Existing(place); place >= 0 && exists {
+		if _, exists := failures[place]; exists {
 			return conversation.MessageExists(r.in.Messages[i].ClientMessageID)
 		}
 	}
-	if usage, spent := failures.Existing(try.quotaPlace); spent {
+	if usage, spent := failures[try.quotaPlace]; spent {
 		return r.quota.refused(usage)
 	}
-	if permits, taken := failures.Existing(try.permitPlace); taken {
+	if permits, taken := failures[try.permitPlace]; taken {
 		return r.permit.next(permits)
 	}
 	return nil

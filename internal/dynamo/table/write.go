@@ -228,23 +228,15 @@ func (t *Transaction) Remove(k Key) int {
 	return t.add(types.TransactWriteItem{Delete: &types.Delete{TableName: t.table, Key: k.Attributes()}})
 }
 
-// ConditionFailures says which conditions of a transaction failed. It is nil when the transaction was carried out.
-type ConditionFailures struct {
-	// ByPlace holds the records that failed conditions, nil where there was no record.
-	ByPlace map[int]Item
-}
-
-// Existing returns the record that failed the condition at a place, and whether that condition failed.
-func (f *ConditionFailures) Existing(place int) (Item, bool) {
-	it, ok := f.ByPlace[place]
-	return it, ok
-}
+// ConditionFailures holds the records that failed conditions of a transaction, by the places of the writes, nil where
+// there was no record. It is nil when the transaction was carried out.
+type ConditionFailures map[int]Item
 
 // Commit carries a transaction out. It repeats the same writes after a throttle, a conflict with another transaction
 // or a missing answer. By the client token DynamoDB knows that an attempt repeats an earlier one, unless it has to take
 // it for another one. Then an attempt without an answer may be why this one fails, which DoneIf decides. While that
 // cannot be read, Commit fails: to try again could do everything twice.
-func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Backoff) (*ConditionFailures, error) {
+func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Backoff) (ConditionFailures, error) {
 	if t.Err != nil {
 		return nil, Failed(op, t.Err)
 	}
@@ -268,7 +260,7 @@ func (tab *Table) Commit(ctx context.Context, op string, t *Transaction, b *Back
 		}
 	}
 	if byPlace, ok := failedConditions(err); ok {
-		return &ConditionFailures{byPlace}, nil
+		return byPlace, nil
 	}
 	return nil, Failed(op, err)
 }
@@ -298,12 +290,12 @@ func (t *Table) newToken() *string {
 
 // failedConditions returns the records that failed conditions, by place, when a transaction was cancelled because of
 // conditions, and of nothing that passes by itself.
-func failedConditions(err error) (map[int]Item, bool) {
+func failedConditions(err error) (ConditionFailures, bool) {
 	cancelled, ok := errors.AsType[*types.TransactionCanceledException](err)
 	if !ok || classifyCancellation(cancelled) != permanent {
 		return nil, false
 	}
-	byPlace := map[int]Item{}
+	byPlace := ConditionFailures{}
 	for i, reason := range cancelled.CancellationReasons {
 		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
 			byPlace[i] = reason.Item

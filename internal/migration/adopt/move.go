@@ -94,7 +94,7 @@ func (m *mover) move(ctx context.Context, to migration.Placement) error {
 		case err != nil:
 			return err
 		case failures != nil:
-			if _, deleted := failures.Existing(tombstonePlace); deleted {
+			if _, deleted := failures[tombstonePlace]; deleted {
 				return notYet(ctx, m)
 			}
 			if err := m.backoff.AfterConflict(ctx); err != nil {
@@ -118,7 +118,7 @@ func isWanted(ctx context.Context, m *mover, to migration.Placement) (bool, erro
 	return state.Of(m.user).Placement() == to, err
 }
 
-func (m *mover) commit(ctx context.Context, t *table.Transaction) (*table.ConditionFailures, error) {
+func (m *mover) commit(ctx context.Context, t *table.Transaction) (table.ConditionFailures, error) {
 	failures, err := m.db.Commit(ctx, opMove, t, m.backoff)
 	m.work.Throttles = m.backoff.Failures
 	for _, i := range t.Items {

@@ -188,10 +188,10 @@ func (m *mover) writeLast(ctx context.Context, s conversation.Session) error {
 		return err
 	}
 	if failures != nil {
-		if _, erased := failures.Existing(generationPlace); erased {
+		if _, erased := failures[generationPlace]; erased {
 			return fault.Missing("session")
 		}
-		if _, deleted := failures.Existing(tombstonePlace); deleted {
+		if _, deleted := failures[tombstonePlace]; deleted {
 			return notYet(ctx, m)
 		}
 		return migration.Unmovable("another session has a message of the same id")
