@@ -27,7 +27,7 @@ type DB struct {
 	adoption Adoption
 
 	cache *sessionCache
-	locks *keyedMutex // of the sessions that are being appended to
+	locks sessionLocks // of the sessions that are being appended to
 }
 
 // Option changes how a DB works.
@@ -69,7 +69,7 @@ const (
 func New(client table.API, name string, options ...Option) *DB {
 	db := &DB{
 		Table: table.NewTable(client, name), idle: defaultIdle, spineWait: defaultSpineWait,
-		summaryEvery: defaultSummaryEvery, cache: newSessionCache(cachedSessions), locks: newKeyedMutex(),
+		summaryEvery: defaultSummaryEvery, cache: newSessionCache(cachedSessions), locks: newSessionLocks(),
 	}
 	for _, o := range options {
 		o(db)

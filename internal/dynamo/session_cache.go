@@ -3,6 +3,7 @@ package dynamo
 import (
 	"container/list"
 	"context"
+	"hash/maphash"
 	"sync"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -98,45 +99,28 @@ func (c *sessionCache) put(entry cacheEntry, isLater func(old cacheEntry) bool) 
 	}
 }
 
-// keyedMutex lets one goroutine at a time append to a session. Without it, goroutines of one process lose most of their
-// transactions to each other, and the slowest of twenty that append all the time pass OperationTimeout. A Lambda
-// function handles one request at a time and never waits for it.
-type keyedMutex struct {
-	mu    sync.Mutex
-	locks map[cacheKey]*keyedLock
-}
+// sessionLocks lets one goroutine at a time append to a session. Without it, goroutines of one process lose most of
+// their transactions to each other, and the slowest of twenty that append all the time pass OperationTimeout. A Lambda
+// function handles one request at a time and never waits for it. Few sessions share a lock.
+type sessionLocks [256]chan struct{}
 
-type keyedLock struct {
-	token chan struct{} // holds a value while the key is free
-	users int           // goroutines that hold the key or wait for it
-}
+var lockSeed = maphash.MakeSeed()
 
-func newKeyedMutex() *keyedMutex { return &keyedMutex{locks: make(map[cacheKey]*keyedLock)} }
-
-// lock waits until the key is free and returns the function that frees it, or the context's error when that ends first.
-func (m *keyedMutex) lock(ctx context.Context, k cacheKey) (unlock func(), err error) {
-	m.mu.Lock()
-	l, ok := m.locks[k]
-	if !ok {
-		l = &keyedLock{token: make(chan struct{}, 1)}
-		l.token <- struct{}{}
-		m.locks[k] = l
+func newSessionLocks() (l sessionLocks) {
+	for i := range l {
+		l[i] = make(chan struct{}, 1)
 	}
-	l.users++
-	m.mu.Unlock()
+	return l
+}
+
+// lock waits until a session is free and returns the function that frees it, or the context's error when that ends
+// first.
+func (l *sessionLocks) lock(ctx context.Context, k cacheKey) (unlock func(), err error) {
+	held := l[maphash.Comparable(lockSeed, k)%uint64(len(l))]
 	select {
-	case <-l.token:
-		return func() { l.token <- struct{}{}; m.release(k, l) }, nil
+	case held <- struct{}{}:
+		return func() { <-held }, nil
 	case <-ctx.Done():
-		m.release(k, l)
 		return nil, ctx.Err()
-	}
-}
-
-func (m *keyedMutex) release(k cacheKey, l *keyedLock) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if l.users--; l.users == 0 {
-		delete(m.locks, k)
 	}
 }
