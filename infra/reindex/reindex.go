@@ -40,8 +40,8 @@ type Source interface {
 
 // Records reads the records of vector ids.
 type Records interface {
-	// Resolve is the method of indexing.Store, and WithoutRecord that of erasure.SourceStore.
-	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
+	recall.Resolver
+	// WithoutRecord is the method of erasure.SourceStore.
 	WithoutRecord(ctx context.Context, user conversation.UserID, generation int64, vectors []string) ([]string, error)
 }
 

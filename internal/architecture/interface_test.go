@@ -15,7 +15,6 @@ const maxOwnMethods = 3
 
 // wideInterfaces may have more methods, each for its reason.
 var wideInterfaces = map[string]string{
-	"internal/conversation.SessionStore": "the life of one record: create, read, list, update, leave",
 	"internal/longterm.Collection":       "the life of one record: create, read, list, update, delete",
 	"internal/longterm.CoachStore":       "the life of one record: read, list, put, delete",
 	"internal/erasure.SessionStore":      "the steps of one deletion, in their order",

@@ -43,24 +43,55 @@ type Append struct {
 
 // SessionStore stores sessions. A session of another user is NotFound.
 type SessionStore interface {
+	SessionReader
 	// CreateSession stores a new session. An id that the user already has, in any context, is a Conflict.
 	CreateSession(ctx context.Context, user UserID, in NewSession, idem Idempotency) (Created, error)
-	Session(ctx context.Context, user UserID, id string) (Session, error)
-	// Sessions lists sessions by their ListedAt, newest first.
-	Sessions(ctx context.Context, user UserID, filter SessionFilter, page Page) ([]Session, Position, error)
 	UpdateSession(ctx context.Context, user UserID, id string, change SessionChange) (Session, error)
 	// LeaveSession records that the user left the session. The summariser learns it from the table's stream.
 	LeaveSession(ctx context.Context, user UserID, id string, at time.Time) error
 }
 
+// SessionReader reads sessions.
+type SessionReader interface {
+	Session(ctx context.Context, user UserID, id string) (Session, error)
+	// Sessions lists sessions by their ListedAt, newest first.
+	Sessions(ctx context.Context, user UserID, filter SessionFilter, page Page) ([]Session, Position, error)
+}
+
 // MessageStore stores messages. Every read that begins after Append has returned includes its messages. They are never
 // lost, stored twice or reordered.
 type MessageStore interface {
+	MessageReader
 	Append(ctx context.Context, user UserID, in Append) (Appended, error)
+}
+
+// MessageReader reads messages.
+type MessageReader interface {
+	TimelineReader
 	// Messages returns one page of a session's messages by seq. It is complete even if an index lags.
 	Messages(ctx context.Context, user UserID, sessionID string, page Page) ([]Message, Position, error)
-	// Timeline returns one page of the user's messages of all contexts by time.
+}
+
+// TimelineReader reads the messages of a user over all contexts.
+type TimelineReader interface {
+	// Timeline returns one page of them by time.
 	Timeline(ctx context.Context, user UserID, r Range, page Page) ([]Message, Position, error)
+}
+
+// SequelReader reads what follows in a session.
+type SequelReader interface {
+	// SessionIn reads a session of a known context, consistently.
+	SessionIn(ctx context.Context, user UserID, context, id string) (Session, error)
+	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
+	// larger than MaxPageBytes together. It reads none only where there are no more. The answer has no gap even when an
+	// index lags.
+	MessagesAfter(ctx context.Context, user UserID, session Session, after Watermark, limit int) ([]Message, error)
+}
+
+// CoachReader reads the sessions with a coach.
+type CoachReader interface {
+	// CoachSessions returns one page of those that have messages or a summary, latest first.
+	CoachSessions(ctx context.Context, user UserID, of CoachSessions, page Page) ([]Session, Position, error)
 }
 
 // Turn is one turn of the streaming chat: the user's message, which is stored before the first token is sent, and the

@@ -130,15 +130,20 @@ type Writer interface {
 	DeleteDocument(ctx context.Context, user conversation.UserID, n Namespace, key string) error
 }
 
-// Reader reads documents. An expired one is absent for it.
-type Reader interface {
-	// Document returns one document, or a NotFound error.
-	Document(ctx context.Context, user conversation.UserID, n Namespace, key string) (Document, error)
+// Lister lists documents.
+type Lister interface {
 	// Documents returns one page of the documents in a namespace and those below it that pass the filter. An empty
 	// namespace is above all. A page can be short, or empty, where much was read that does not pass.
 	Documents(
 		ctx context.Context, user conversation.UserID, under Namespace, f Filter, page conversation.Page,
 	) ([]Document, conversation.Position, error)
+}
+
+// Reader reads documents. An expired one is absent for it.
+type Reader interface {
+	Lister
+	// Document returns one document, or a NotFound error.
+	Document(ctx context.Context, user conversation.UserID, n Namespace, key string) (Document, error)
 	// Namespaces returns one page of the namespaces that have documents. A page can be short, as that of Documents.
 	Namespaces(
 		ctx context.Context, user conversation.UserID, q NamespaceQuery, page conversation.Page,

@@ -190,7 +190,7 @@ type Deps struct {
 	Users      UserStore
 	Sources    SourceStore
 	Forgetting ForgettingStore
-	Timeline   Timeline
+	Timeline   conversation.TimelineReader
 	// Memories and Todos leave no trace of what is deleted: the user may say it again.
 	Memories longterm.Collection[longterm.Memory]
 	Todos    longterm.Collection[longterm.Todo]

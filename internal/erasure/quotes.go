@@ -8,12 +8,6 @@ import (
 	"github.com/throughline/throughline/internal/quote"
 )
 
-// Timeline reads the messages of a user over all contexts.
-type Timeline interface {
-	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
-	) ([]conversation.Message, conversation.Position, error)
-}
-
 // Quotes are the messages that quote another one, the oldest first.
 type Quotes struct {
 	Messages []conversation.Message

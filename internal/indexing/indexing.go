@@ -18,6 +18,7 @@ import (
 
 // Store is what indexing reads and writes.
 type Store interface {
+	conversation.SequelReader
 	SessionReader
 	MessageReader
 	Progress
@@ -26,8 +27,6 @@ type Store interface {
 
 // SessionReader reads sessions.
 type SessionReader interface {
-	// SessionIn reads a session of a known context, consistently.
-	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
 	// SessionsAt reads sessions, consistently, 100 in one call. A session that is gone or of another generation is left
 	// out.
 	SessionsAt(ctx context.Context, refs []SessionRef) (map[SessionRef]conversation.Session, error)
@@ -35,13 +34,6 @@ type SessionReader interface {
 
 // MessageReader reads a session's messages.
 type MessageReader interface {
-	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
-	// larger than conversation.MaxPageBytes together. It reads none only where there are no more. The answer has no gap
-	// even when an index lags.
-	MessagesAfter(
-		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
-		limit int,
-	) ([]conversation.Message, error)
 	// MessagesBefore reads the last n messages of a session before one of them, oldest first.
 	MessagesBefore(
 		ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
@@ -75,9 +67,7 @@ type Records interface {
 	// RecordDue returns the memory, check-in or document of a due record. It is NotFound when the record is none of them,
 	// is gone, or is of an earlier generation. A document may have expired.
 	RecordDue(ctx context.Context, d sweep.Due) (RecordRef, error)
-	// Resolve reads the records of vector ids. Records that are deleted, superseded or of another generation are
-	// left out.
-	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
+	recall.Resolver
 }
 
 // RecordIndexer is what a Service asks of an Indexer: one embedding call for all batches where possible, and one error

@@ -15,6 +15,12 @@ type Access struct {
 	NotMigrated bool
 }
 
+// AccessReader reads what a service may do with what is stored of a user.
+type AccessReader interface {
+	// Access returns preferences and generation in one read.
+	Access(ctx context.Context, user conversation.UserID) (Access, error)
+}
+
 // SpineReader reads spines.
 type SpineReader interface {
 	// Spines returns the user's spines that have a text, by coach id, and the preferences that say in which contexts they

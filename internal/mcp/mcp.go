@@ -49,23 +49,8 @@ type Searcher interface {
 
 // FactReader reads the user's facts.
 type FactReader interface {
-	// Access returns the preferences and the generation of a user.
-	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
-	// Memories is the method of recall.MemoryReader.
-	Memories(ctx context.Context, user conversation.UserID, generation int64, withPast bool) ([]longterm.Memory, error)
-}
-
-// SessionReader reads sessions. Its methods are those of conversation.SessionStore.
-type SessionReader interface {
-	Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error)
-	Sessions(ctx context.Context, user conversation.UserID, filter conversation.SessionFilter, page conversation.Page) (
-		[]conversation.Session, conversation.Position, error)
-}
-
-// MessageReader reads messages. Its method is that of conversation.MessageStore.
-type MessageReader interface {
-	Messages(ctx context.Context, user conversation.UserID, sessionID string, page conversation.Page) (
-		[]conversation.Message, conversation.Position, error)
+	longterm.AccessReader
+	recall.MemoryReader
 }
 
 // SummaryReader reads the user summary. Its method is that of longterm.Singleton.
@@ -84,8 +69,8 @@ type Deps struct {
 	Search   Searcher
 	Memories longterm.Collection[longterm.Memory]
 	Facts    FactReader
-	Sessions SessionReader
-	Messages MessageReader
+	Sessions conversation.SessionReader
+	Messages conversation.MessageReader
 	Summary  SummaryReader
 	Prompts  Prompter
 	Tokens   llm.Counter

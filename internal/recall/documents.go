@@ -66,7 +66,7 @@ func placeOf(d document.Document) string { return d.Namespace.String() + "/" + d
 
 // withDocuments returns hits with the documents of one page of the table, where the search may see them.
 func (v visibility) withDocuments(
-	ctx context.Context, store DocumentReader, user conversation.UserID, f document.Filter, hits []Hit,
+	ctx context.Context, store document.Lister, user conversation.UserID, f document.Filter, hits []Hit,
 ) ([]Hit, error) {
 	if !v.wantsDocuments() {
 		return hits, nil

@@ -22,15 +22,7 @@ type Store interface {
 	AccessReader
 	RecordReader
 	MemoryReader
-	DocumentReader
-}
-
-// DocumentReader reads what a search of documents ranks.
-type DocumentReader interface {
-	// Documents is the method of document.Reader.
-	Documents(
-		ctx context.Context, user conversation.UserID, under document.Namespace, f document.Filter, page conversation.Page,
-	) ([]document.Document, conversation.Position, error)
+	document.Lister
 }
 
 // PastMemories is how many past memories a search reads, the newest first.
@@ -44,26 +36,27 @@ type MemoryReader interface {
 
 // AccessReader reads what decides what a search may see.
 type AccessReader interface {
-	// Access returns preferences and generation in one read.
-	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
+	longterm.AccessReader
 	// Session is the method of conversation.SessionStore.
 	Session(ctx context.Context, user conversation.UserID, id string) (conversation.Session, error)
 }
 
-// RecordReader reads what a search returns.
-type RecordReader interface {
+// Resolver reads records by the ids of their vectors.
+type Resolver interface {
 	// Resolve reads the records of vector ids, in the order of the ids, with one batch read for each hundred ids.
 	// Records that are deleted, superseded, expired or of another generation are left out.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]Hit, error)
+}
+
+// RecordReader reads what a search returns.
+type RecordReader interface {
+	Resolver
 	// RecentSessions returns one page of the sessions of some contexts that were active since a time, latest first, with
 	// their summaries.
 	RecentSessions(
 		ctx context.Context, user conversation.UserID, recent conversation.RecentSessions, page conversation.Page,
 	) ([]conversation.Session, conversation.Position, error)
-	// Timeline is the method of conversation.MessageStore.
-	Timeline(
-		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
-	) ([]conversation.Message, conversation.Position, error)
+	conversation.TimelineReader
 }
 
 // Options tune a Service; zero values take the defaults.

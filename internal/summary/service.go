@@ -13,32 +13,11 @@ import (
 
 // Store is what summarising reads and writes.
 type Store interface {
-	Reader
-	AccessReader
+	conversation.SequelReader
+	conversation.TimelineReader
+	longterm.AccessReader
 	Writer
 	DueSessions
-}
-
-// Reader reads what is summarised.
-type Reader interface {
-	// SessionIn reads a session of a known context, consistently.
-	SessionIn(ctx context.Context, user conversation.UserID, context, id string) (conversation.Session, error)
-	// MessagesAfter reads at most limit of a session's messages after a watermark, oldest first, and fewer where they are
-	// larger than conversation.MaxPageBytes together. It reads none only where there are no more. The answer has no gap
-	// even when an index lags.
-	MessagesAfter(
-		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
-		limit int,
-	) ([]conversation.Message, error)
-	// Timeline is the method of conversation.MessageStore.
-	Timeline(
-		ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
-	) ([]conversation.Message, conversation.Position, error)
-}
-
-// AccessReader reads the user's preferences, which have the time zone of the user's days.
-type AccessReader interface {
-	Access(ctx context.Context, user conversation.UserID) (longterm.Access, error)
 }
 
 // Writer stores summaries.

@@ -26,9 +26,7 @@ type SpineReader interface {
 	// SpineDue reads the spine of a due record, consistently. It is NotFound when the record is of no spine, or its user
 	// is erased.
 	SpineDue(ctx context.Context, d sweep.Due) (DueSpine, error)
-	// CoachSessions returns one page of the sessions with a coach that have messages or a summary, latest first.
-	CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions, page conversation.Page,
-	) ([]conversation.Session, conversation.Position, error)
+	conversation.CoachReader
 }
 
 // SpineWriter stores spines.

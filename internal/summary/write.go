@@ -111,7 +111,7 @@ func (s *Service) readInput(
 // readMessages reads the next messages to summarise, or more, with as much of each as the model reads. It holds one
 // page of whole messages at a time.
 func readMessages(
-	ctx context.Context, store Reader, user conversation.UserID, session conversation.Session,
+	ctx context.Context, store conversation.SequelReader, user conversation.UserID, session conversation.Session,
 ) (messages []conversation.Message, err error) {
 	after, size := session.Summarized, 0
 	for len(messages) < inputMessages && size <= inputChars && after.Seq < session.LastSeq {

@@ -26,7 +26,8 @@ import (
 // Store is what a prompt reads from the table.
 type Store interface {
 	SessionReader
-	TimelineReader
+	conversation.TimelineReader
+	conversation.CoachReader
 	RecordReader
 }
 
@@ -45,23 +46,11 @@ type SessionReader interface {
 		before conversation.Message, n int) ([]conversation.Message, error)
 }
 
-// TimelineReader reads what is newest in several sessions.
-type TimelineReader interface {
-	// CoachSessions returns one page of a coach's sessions that have messages or a summary, latest first.
-	CoachSessions(ctx context.Context, user conversation.UserID, of conversation.CoachSessions,
-		page conversation.Page) ([]conversation.Session, conversation.Position, error)
-	// Timeline is the method of conversation.MessageStore.
-	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
-		page conversation.Page) ([]conversation.Message, conversation.Position, error)
-}
-
 // RecordReader reads records of the user.
 type RecordReader interface {
 	// LongTerm returns the user's live long-term memory in one query.
 	LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error)
-	// Resolve reads records by their ids, consistently, in one batch read per hundred. It leaves out records that are
-	// deleted, of another user or of another generation.
-	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
+	recall.Resolver
 }
 
 // Searcher finds what is relevant to a text, best first: embedding, vector index, table.
