@@ -164,13 +164,9 @@ func (s *DocumentStore) DeleteDocument(ctx context.Context, user conversation.Us
 func (s *DocumentStore) Document(ctx context.Context, user conversation.UserID, n document.Namespace, name string,
 ) (document.Document, error) {
 	k := table.DocumentKey(user, n, name)
-	records, err := s.db.ReadCurrent(ctx, "read document", user, k)
+	it, err := s.db.readOne(ctx, "document", user, k)
 	if err != nil {
 		return document.Document{}, err
-	}
-	it, ok := records.Current(user, k)
-	if !ok {
-		return document.Document{}, fault.Missing("document")
 	}
 	return decodeDocument(it), nil
 }

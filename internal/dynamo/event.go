@@ -213,12 +213,11 @@ func (s *EventStore) KeepEvent(ctx context.Context, e event.Event) error {
 
 // WaitingEvent reads the event of a due record.
 func (s *EventStore) WaitingEvent(ctx context.Context, d sweep.Due) (e event.Event, err error) {
-	records, err := s.db.ReadCurrent(ctx, "read event", d.User, dueKey(d))
+	it, err := s.db.readOne(ctx, "event", d.User, dueKey(d))
 	if err != nil {
 		return e, err
 	}
-	it, ok := records.Current(d.User, dueKey(d))
-	if !ok || json.Unmarshal([]byte(it.String(table.AttrText)), &e) != nil {
+	if json.Unmarshal([]byte(it.String(table.AttrText)), &e) != nil {
 		return e, fault.Missing("event")
 	}
 	return e, nil

@@ -111,11 +111,10 @@ func (s *DeletionStore) ForgetMessage(ctx context.Context, user conversation.Use
 	}
 	k := table.UserKey(user, sk)
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
-		records, err := s.db.ReadCurrent(ctx, op, user, k)
+		it, err := s.db.readOne(ctx, "message", user, k)
 		if err != nil {
 			return false, err
 		}
-		it, _ := records.Current(user, k)
 		m, ok := table.DecodeMessage(it)
 		if !ok {
 			return false, fault.Missing("message")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/fault"
 )
 
 // ReadCurrent reads a user's records together with the user's generation, and with the record that the adoption needs,
@@ -33,6 +34,19 @@ func (db *DB) ReadCurrent(ctx context.Context, op string, user conversation.User
 		db.adoption.Noted(r, began)
 	}
 	return r, nil
+}
+
+// readOne reads a record of the user's generation. It is NotFound where there is none.
+func (db *DB) readOne(ctx context.Context, what string, user conversation.UserID, k table.Key) (table.Item, error) {
+	records, err := db.ReadCurrent(ctx, "read "+what, user, k)
+	if err != nil {
+		return nil, err
+	}
+	it, ok := records.Current(user, k)
+	if !ok {
+		return nil, fault.Missing(what)
+	}
+	return it, nil
 }
 
 // commitAtGeneration carries out a transaction that needs the user's generation. It starts with the cached one. Where

@@ -180,13 +180,12 @@ func (s IndexingSource) RecordDue(ctx context.Context, d sweep.Due) (indexing.Re
 	if table.IsDocumentSK(k.SK) {
 		return s.documentDue(ctx, d)
 	}
-	records, err := s.db.ReadCurrent(ctx, "read record", d.User, k)
+	it, err := s.db.readOne(ctx, "record", d.User, k)
 	if err != nil {
 		return indexing.RecordRef{}, err
 	}
-	it, found := records.Current(d.User, k)
 	for _, kind := range []string{table.MemoryKind, table.CheckInKind} {
-		if id, live, ok := table.ParseRecordSK(k.SK, kind); ok && found {
+		if id, live, ok := table.ParseRecordSK(k.SK, kind); ok {
 			return indexing.RecordRef{
 				ID: id, Generation: it.Int64(table.AttrGeneration), Version: it.Int64(table.AttrVersion), Past: !live,
 			}, nil

@@ -45,16 +45,7 @@ func isFreeKey(generation int64, now time.Time) table.Condition {
 func (s *MessageStore) readIdempotencyRecord(ctx context.Context, user conversation.UserID,
 	idem conversation.Idempotency,
 ) (table.Item, error) {
-	k := table.UserKey(user, table.IdempotencySK(idem))
-	records, err := s.db.ReadCurrent(ctx, "read idempotency record", user, k)
-	if err != nil {
-		return nil, err
-	}
-	it, ok := records.Current(user, k)
-	if !ok {
-		return nil, fault.Missing("session")
-	}
-	return it, nil
+	return s.db.readOne(ctx, "session", user, table.UserKey(user, table.IdempotencySK(idem)))
 }
 
 // duplicateMark follows the seq of a message that was stored before, in the record of an append that has such messages.

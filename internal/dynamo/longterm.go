@@ -103,13 +103,9 @@ func NewCoachStore(db *DB) *CoachStore { return &CoachStore{db} }
 // Coach reads one coach.
 func (s *CoachStore) Coach(ctx context.Context, user conversation.UserID, id string) (longterm.Coach, error) {
 	k := table.UserKey(user, coachPrefix+id)
-	records, err := s.db.ReadCurrent(ctx, "read coach", user, k)
+	it, err := s.db.readOne(ctx, "coach", user, k)
 	if err != nil {
 		return longterm.Coach{}, err
-	}
-	it, ok := records.Current(user, k)
-	if !ok {
-		return longterm.Coach{}, fault.Missing("coach")
 	}
 	return decodeCoach(id, it), nil
 }

@@ -72,11 +72,10 @@ func (s *PromptStore) StoredPrompt(ctx context.Context, user conversation.UserID
 		return prompt.StoredPrompt{}, fault.Missing("prompt")
 	}
 	k := table.UserKey(user, sk)
-	records, err := s.db.ReadCurrent(ctx, "read prompt", user, k)
+	it, err := s.db.readOne(ctx, "prompt", user, k)
 	if err != nil {
 		return prompt.StoredPrompt{}, err
 	}
-	it, _ := records.Current(user, k)
 	p, ok := decodePrompt(it)
 	if !ok {
 		return prompt.StoredPrompt{}, fault.Missing("prompt")

@@ -15,13 +15,9 @@ import (
 func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem conversation.Idempotency,
 ) (conversation.Turn, error) {
 	k := table.UserKey(user, table.IdempotencySK(idem))
-	records, err := s.db.ReadCurrent(ctx, "open turn", user, k)
+	record, err := s.db.readOne(ctx, "turn", user, k)
 	if err != nil {
 		return conversation.Turn{}, err
-	}
-	record, ok := records.Current(user, k)
-	if !ok {
-		return conversation.Turn{}, fault.Missing("turn")
 	}
 	turn := conversation.Turn{
 		Idempotency: idem, Lease: record.String(table.AttrLease), Permit: record.String(table.AttrPermit),
@@ -69,13 +65,12 @@ func (s *TurnStore) KeepPrompt(ctx context.Context, user conversation.UserID, tu
 func (s *TurnStore) KeptPrompt(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 ) (conversation.KeptPrompt, error) {
 	k := keptKey(user, turn)
-	records, err := s.db.ReadCurrent(ctx, "read kept prompt", user, k)
+	it, err := s.db.readOne(ctx, "prompt", user, k)
 	if err != nil {
 		return conversation.KeptPrompt{}, err
 	}
-	it, ok := records.Current(user, k)
 	data, isData := it[table.AttrPromptData].(*types.AttributeValueMemberB)
-	if !ok || !isData {
+	if !isData {
 		return conversation.KeptPrompt{}, fault.Missing("prompt")
 	}
 	return conversation.KeptPrompt{
