@@ -70,8 +70,6 @@ type CollectionStore[T any] struct {
 	kind kind[T]
 }
 
-var _ longterm.Collection[longterm.Goal] = (*CollectionStore[longterm.Goal])(nil)
-
 // NewGoalStore returns the goals of a DB. The active ones are live.
 func NewGoalStore(db *DB) *CollectionStore[longterm.Goal] {
 	return &CollectionStore[longterm.Goal]{db, goals}

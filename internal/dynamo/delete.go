@@ -20,13 +20,6 @@ type DeletionStore struct {
 	messages *MessageStore
 }
 
-var (
-	_ erasure.MessageStore = (*DeletionStore)(nil)
-	_ erasure.SessionStore = (*DeletionStore)(nil)
-	_ erasure.CutStore     = (*DeletionStore)(nil)
-	_ erasure.SourceStore  = (*DeletionStore)(nil)
-)
-
 // NewDeletionStore returns what deletes messages and sessions of a DB.
 func NewDeletionStore(db *DB) *DeletionStore {
 	return &DeletionStore{db, NewSessionReader(db), NewMessageStore(db)}

@@ -16,11 +16,6 @@ import (
 // DocumentStore keeps documents. It is safe for concurrent use.
 type DocumentStore struct{ db *DB }
 
-var (
-	_ document.Writer = (*DocumentStore)(nil)
-	_ document.Reader = (*DocumentStore)(nil)
-)
-
 // NewDocumentStore returns the documents of a DB.
 func NewDocumentStore(db *DB) *DocumentStore { return &DocumentStore{db} }
 

@@ -21,8 +21,6 @@ import (
 // ErasureStore erases users. It is safe for concurrent use.
 type ErasureStore struct{ db *DB }
 
-var _ erasure.UserStore = (*ErasureStore)(nil)
-
 // NewErasureStore returns what erases the users of a DB.
 func NewErasureStore(db *DB) *ErasureStore { return &ErasureStore{db} }
 

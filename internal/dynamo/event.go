@@ -179,8 +179,6 @@ func erasedEvent(in recordImages, e *event.Event) event.Type {
 // EventStore keeps the events that wait for the bus. It is safe for concurrent use.
 type EventStore struct{ db *DB }
 
-var _ event.Store = (*EventStore)(nil)
-
 // NewEventStore returns the waiting events of a DB.
 func NewEventStore(db *DB) *EventStore { return &EventStore{db} }
 

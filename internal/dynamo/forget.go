@@ -13,8 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/sweep"
 )
 
-var _ erasure.ForgettingStore = (*DeletionStore)(nil)
-
 // addDelete adds the deletion of a record that was read, and what it leaves. It returns the trace, if it leaves one.
 func (s *CollectionStore[T]) addDelete(t *table.Transaction, user conversation.UserID, from stored[T], generation int64,
 ) (trace table.Item) {

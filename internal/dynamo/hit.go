@@ -30,8 +30,6 @@ type RecallSource struct {
 	*HitStore
 }
 
-var _ recall.Store = RecallSource{}
-
 // NewRecallSource returns the stores that recall reads.
 func NewRecallSource(db *DB) RecallSource {
 	return RecallSource{NewSessionReader(db), NewMessageStore(db), NewHitStore(db)}
@@ -44,8 +42,6 @@ type IndexingSource struct {
 	*HitStore
 	db *DB
 }
-
-var _ indexing.Store = IndexingSource{}
 
 // NewIndexingSource returns the stores of the indexing service.
 func NewIndexingSource(db *DB) IndexingSource {

@@ -17,8 +17,6 @@ import (
 // safe for concurrent use.
 type LedgerStore struct{ db *DB }
 
-var _ erasure.Ledger = (*LedgerStore)(nil)
-
 // NewLedgerStore returns the ledger in a DB's table.
 func NewLedgerStore(db *DB) *LedgerStore { return &LedgerStore{db} }
 

@@ -27,8 +27,6 @@ type SingletonStore[T any] struct {
 	fallback func() T
 }
 
-var _ longterm.Singleton[longterm.Seed] = (*SingletonStore[longterm.Seed])(nil)
-
 // taggedSingleton returns a store of records whose tags say how they are stored.
 func taggedSingleton[T any](db *DB, name, sk string) *SingletonStore[T] {
 	return &SingletonStore[T]{db, name, sk, table.Encode[T], table.Decode[T], nil}
@@ -94,8 +92,6 @@ const coachPrefix = table.LivePrefix + table.CoachKind + "#"
 
 // CoachStore keeps coaches. It is safe for concurrent use.
 type CoachStore struct{ db *DB }
-
-var _ longterm.CoachStore = (*CoachStore)(nil)
 
 // NewCoachStore returns the coaches of a DB.
 func NewCoachStore(db *DB) *CoachStore { return &CoachStore{db} }

@@ -17,8 +17,6 @@ type MessageStore struct {
 	sessions *SessionReader
 }
 
-var _ conversation.MessageStore = (*MessageStore)(nil)
-
 // NewMessageStore returns the messages of a DB.
 func NewMessageStore(db *DB) *MessageStore { return &MessageStore{db, NewSessionReader(db)} }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/prompt/gather"
 )
 
 // PromptSource is what prompts are built from.
@@ -22,8 +21,6 @@ type PromptSource struct {
 	*HitStore
 }
 
-var _ gather.Store = PromptSource{}
-
 // NewPromptSource returns the stores that prompts are built from.
 func NewPromptSource(db *DB) PromptSource {
 	return PromptSource{NewSessionReader(db), NewMessageStore(db), NewLongTermStore(db), NewHitStore(db)}
@@ -31,11 +28,6 @@ func NewPromptSource(db *DB) PromptSource {
 
 // PromptStore keeps prompts that were built. It is safe for concurrent use.
 type PromptStore struct{ db *DB }
-
-var (
-	_ prompt.Archive      = (*PromptStore)(nil)
-	_ erasure.PromptStore = (*PromptStore)(nil)
-)
 
 // NewPromptStore returns the stored prompts of a DB.
 func NewPromptStore(db *DB) *PromptStore { return &PromptStore{db} }

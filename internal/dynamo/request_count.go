@@ -6,14 +6,11 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
-	"github.com/throughline/throughline/internal/ratelimit"
 )
 
 // RequestCounter counts what users ask for, in one record for each user and minute. A count may be too high after an
 // attempt without an answer. It is safe for concurrent use.
 type RequestCounter struct{ db *DB }
-
-var _ ratelimit.Counter = (*RequestCounter)(nil)
 
 // NewRequestCounter returns the counters of a DB.
 func NewRequestCounter(db *DB) *RequestCounter { return &RequestCounter{db} }

@@ -136,8 +136,6 @@ type SessionStore struct {
 	*SessionReader
 }
 
-var _ conversation.SessionStore = (*SessionStore)(nil)
-
 // NewSessionStore returns the sessions of a DB.
 func NewSessionStore(db *DB) *SessionStore { return &SessionStore{NewSessionReader(db)} }
 

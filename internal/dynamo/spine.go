@@ -20,11 +20,6 @@ type SpineStore struct {
 	*DueStore
 }
 
-var (
-	_ summary.SpineStore   = (*SpineStore)(nil)
-	_ longterm.SpineReader = (*SpineStore)(nil)
-)
-
 // NewSpineStore returns the spines of a DB.
 func NewSpineStore(db *DB) *SpineStore { return &SpineStore{NewSessionReader(db), NewDueStore(db)} }
 
@@ -178,8 +173,6 @@ func (db *DB) spines(ctx context.Context, op string, user conversation.UserID, g
 type UserSummaryStore struct {
 	*SingletonStore[longterm.UserSummary]
 }
-
-var _ longterm.Singleton[longterm.UserSummary] = (*UserSummaryStore)(nil)
 
 // NewUserSummaryStore returns the user summaries of a DB.
 func NewUserSummaryStore(db *DB) *UserSummaryStore {

@@ -26,8 +26,6 @@ type SummarySource struct {
 	*DueStore
 }
 
-var _ summary.Store = SummarySource{}
-
 // NewSummarySource returns the stores of the summary service.
 func NewSummarySource(db *DB) SummarySource {
 	return SummarySource{NewSessionReader(db), NewMessageStore(db), NewSummaryStore(db), NewDueStore(db)}

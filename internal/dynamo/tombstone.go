@@ -14,8 +14,6 @@ import (
 // TombstoneStore keeps the records of deletions until they have been swept. It is safe for concurrent use.
 type TombstoneStore struct{ db *DB }
 
-var _ erasure.TombstoneStore = (*TombstoneStore)(nil)
-
 // NewTombstoneStore returns the tombstones of a DB.
 func NewTombstoneStore(db *DB) *TombstoneStore { return &TombstoneStore{db} }
 

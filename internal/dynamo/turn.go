@@ -20,13 +20,6 @@ type TurnStore struct {
 	cuts     *DeletionStore
 }
 
-var (
-	_ conversation.TurnStore   = (*TurnStore)(nil)
-	_ conversation.TurnWatcher = (*TurnStore)(nil)
-	_ conversation.TurnJoiner  = (*TurnStore)(nil)
-	_ conversation.TurnKeeper  = (*TurnStore)(nil)
-)
-
 // NewTurnStore returns the turns of a DB.
 func NewTurnStore(db *DB) *TurnStore {
 	return &TurnStore{db, NewSessionReader(db), NewDeletionStore(db)}

@@ -19,8 +19,6 @@ type Adopter struct {
 	countTokens func(string) int
 }
 
-var _ dynamo.Adoption = (*Adopter)(nil)
-
 // Of returns the adopter of a DB. One that has none gets one, so it has to be called before the DB is used.
 func Of(db *dynamo.DB) *Adopter {
 	if a, ok := db.Adoption().(*Adopter); ok {

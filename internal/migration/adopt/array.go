@@ -18,11 +18,6 @@ type Array struct {
 	EmbeddedSeq int
 }
 
-var (
-	_ conversation.Adopted = Array{}
-	_ table.Layout         = Array{}
-)
-
 // The entries of a record that has no array: attributes without messages, no attributes, and something else in the
 // place of either.
 const (

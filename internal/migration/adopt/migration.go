@@ -29,8 +29,6 @@ type MigrationStore struct {
 	client ScanAPI
 }
 
-var _ migration.Table = (*MigrationStore)(nil)
-
 // NewMigrationStore returns the migration of a DB's table.
 func NewMigrationStore(db *dynamo.DB, client ScanAPI) *MigrationStore {
 	return &MigrationStore{NewStageStore(db), client}
