@@ -157,7 +157,7 @@ func (d *dueSession) appWrites(t *testing.T) {
 	}
 	if array, ok := attributes.Value["messages"].(*types.AttributeValueMemberL); ok {
 		array.Value = append(array.Value, &types.AttributeValueMemberM{Value: appRecord{
-			"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
+			"role": str("user"), "content": str("the app's"),
 		}})
 		d.put(t, r)
 	}

@@ -141,7 +141,7 @@ func (l *listCase) place(t *testing.T, moved map[migration.Placement]map[string]
 				writes = append(writes, types.WriteRequest{PutRequest: &types.PutRequest{Item: r}})
 				continue
 			}
-			key := appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
+			key := appRecord{"pk": str(pk), "sk": str(sk)}
 			writes = append(writes, types.WriteRequest{DeleteRequest: &types.DeleteRequest{Key: key}})
 		}
 	}
@@ -209,7 +209,7 @@ func TestListOfArrays(t *testing.T) {
 	for i := range 4 {
 		large.newArraySession(t, "u", 39, 10_000)
 		r := large.get(t, "user#u", arraySK)
-		r["sk"] = &types.AttributeValueMemberS{Value: fmt.Sprint("conversation#c", i)}
+		r["sk"] = str(fmt.Sprint("conversation#c", i))
 		large.put(t, r)
 	}
 	sessions, next, err := dynamotest.StoresOf(large.db).Sessions.Sessions(t.Context(), listUser,

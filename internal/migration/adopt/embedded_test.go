@@ -58,12 +58,12 @@ func TestArraysHaveOtherWriters(t *testing.T) {
 func addEntry(t *testing.T, app *appTable, content string) {
 	t.Helper()
 	entry := &types.AttributeValueMemberM{Value: appRecord{
-		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: content},
+		"role": str("user"), "content": str(content),
 	}}
 	check.Got(dynamodbtest.Client(t).UpdateItem(t.Context(), &dynamodb.UpdateItemInput{
 		TableName: &app.table, Key: appRecord{
-			"pk": &types.AttributeValueMemberS{Value: "user#" + string(alice)},
-			"sk": &types.AttributeValueMemberS{Value: "conversation#a"},
+			"pk": str("user#" + string(alice)),
+			"sk": str("conversation#a"),
 		},
 		UpdateExpression: aws.String("SET attributes.messages = list_append(attributes.messages, :e)"),
 		ExpressionAttributeValues: appRecord{

@@ -280,7 +280,7 @@ func TestAppChangesItsAttribute(t *testing.T) {
 		if op == "TransactWriteItems" {
 			once.Do(func() {
 				changed := maps.Clone(s.Item)
-				changed["status"] = &types.AttributeValueMemberS{Value: "closed"}
+				changed["status"] = str("closed")
 				a.put(t, changed)
 			})
 		}

@@ -26,9 +26,7 @@ func TestAppWritesDual(t *testing.T) {
 	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	say := func(content string) {
 		t.Helper()
-		check.Got(stores.Messages.Append(t.Context(), user, conversation.Append{
-			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
-		}))(t)
+		check.Got(stores.Messages.Append(t.Context(), user, dynamotest.OneMessage(s.ID, content)))(t)
 	}
 	say("ours")
 	// The app writes the array as it had read it before, with two entries of its own.
@@ -36,9 +34,9 @@ func TestAppWritesDual(t *testing.T) {
 	attributes := r["attributes"].(*types.AttributeValueMemberM).Value
 	array := attributes["messages"].(*types.AttributeValueMemberL)
 	mine := &types.AttributeValueMemberM{Value: appRecord{
-		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
+		"role": str("user"), "content": str("the app's"),
 	}}
-	array.Value = append(slices.Clone(array.Value[:len(array.Value)-1]), mine, &types.AttributeValueMemberS{Value: "odd"})
+	array.Value = append(slices.Clone(array.Value[:len(array.Value)-1]), mine, str("odd"))
 	a.put(t, r)
 	a.move(t, s, migration.InStore)
 	want := append(slices.Clone(s.Messages), legacy.Message{Role: "user", Content: "ours"},
@@ -72,9 +70,7 @@ func TestAppWritesOldRecord(t *testing.T) {
 	stores, user := dynamotest.StoresOf(a.db), conversation.UserID(s.User)
 	want := slices.Clone(s.Messages)
 	for _, content := range []string{"one", "two"} {
-		check.Got(stores.Messages.Append(t.Context(), user, conversation.Append{
-			SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: content}},
-		}))(t)
+		check.Got(stores.Messages.Append(t.Context(), user, dynamotest.OneMessage(s.ID, content)))(t)
 		want = append(want, legacy.Message{Role: "user", Content: content})
 	}
 	a.put(t, s.Item)
@@ -131,15 +127,13 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
-	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "ours"}},
-	}))(t)
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), dynamotest.OneMessage(s.ID, "ours")))(t)
 	stored := a.stored(t, s.User, s.Key())
 	attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
 	array := attributes["messages"].(*types.AttributeValueMemberL)
 	array.Value = append(slices.Clone(array.Value), &types.AttributeValueMemberM{Value: appRecord{
-		"role": &types.AttributeValueMemberS{Value: "user"}, "content": &types.AttributeValueMemberS{Value: "the app's"},
-		"ts": &types.AttributeValueMemberS{Value: "2099-01-01T00:00:00.000Z"},
+		"role": str("user"), "content": str("the app's"),
+		"ts": str("2099-01-01T00:00:00.000Z"),
 	}})
 	a.put(t, s.Item)
 	_, err := adopt.Move(t.Context(), a.db, conversation.UserID(s.User), s.ID, migration.InBoth)

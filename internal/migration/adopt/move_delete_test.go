@@ -197,9 +197,9 @@ func TestParkedArrayOfADeletedSession(t *testing.T) {
 	a := newAppTable(t)
 	s := a.newArraySession(t, "u", 2, 5, migration.InStore)
 	parked := a.get(t, "user#u", "legacy#"+arraySK)
-	parked["sessionCreatedAtMs"] = &types.AttributeValueMemberN{Value: "1"}
+	parked["sessionCreatedAtMs"] = num("1")
 	for _, entry := range parked["messages"].(*types.AttributeValueMemberL).Value {
-		entry.(*types.AttributeValueMemberM).Value["photo"] = &types.AttributeValueMemberS{Value: "deleted.jpg"}
+		entry.(*types.AttributeValueMemberM).Value["photo"] = str("deleted.jpg")
 	}
 	a.put(t, parked)
 	check.Got(adopt.Move(t.Context(), a.db, s.user, "c", migration.InBoth))(t)
@@ -257,7 +257,7 @@ func TestErasureOfArrays(t *testing.T) {
 			once.Do(func() {
 				a.newArraySession(t, string(s.user), 1, 5)
 				dynamotest.Put(t, a.table, s.user, "conversation#other", appRecord{
-					"generation": &types.AttributeValueMemberN{Value: "99"}, // the app's
+					"generation": num("99"), // the app's
 				})
 				dynamotest.NewSession(t, stores, s.user, "program_designer", "new")
 			})

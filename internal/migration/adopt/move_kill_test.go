@@ -117,9 +117,9 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 	a := newAppTable(t)
 	erase := func(s *arraySession) error {
 		a.put(t, appRecord{
-			"pk":         &types.AttributeValueMemberS{Value: "user#" + string(s.user)},
-			"sk":         &types.AttributeValueMemberS{Value: "control#generation"},
-			"generation": &types.AttributeValueMemberN{Value: "1"}, "erasing": &types.AttributeValueMemberBOOL{Value: true},
+			"pk":         str("user#" + string(s.user)),
+			"sk":         str("control#generation"),
+			"generation": num("1"), "erasing": &types.AttributeValueMemberBOOL{Value: true},
 		})
 		return nil
 	}
@@ -191,9 +191,7 @@ func TestMoveIsMarked(t *testing.T) {
 			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
 		}
 	}
-	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), conversation.Append{
-		SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "later"}},
-	}))(t)
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), dynamotest.OneMessage(s.ID, "later")))(t)
 	if session, _ := origins(); session != "" {
 		t.Errorf("after an append the session's origin is %q", session)
 	}

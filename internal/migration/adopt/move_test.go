@@ -64,7 +64,7 @@ func (a *appTable) get(t testing.TB, pk, sk string) appRecord {
 	t.Helper()
 	out := check.Got(a.client.GetItem(t.Context(), &dynamodb.GetItemInput{
 		TableName: &a.table, ConsistentRead: aws.Bool(true),
-		Key: appRecord{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}},
+		Key: appRecord{"pk": str(pk), "sk": str(sk)},
 	}))(t)
 	return out.Item
 }
@@ -76,7 +76,7 @@ func (a *appTable) stored(t testing.TB, user, sessionSK string) []legacy.Message
 		TableName: &a.table, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression: aws.String("pk = :pk AND begins_with(sk, :msg)"),
 		ExpressionAttributeValues: appRecord{
-			":pk": &types.AttributeValueMemberS{Value: "user#" + user}, ":msg": &types.AttributeValueMemberS{Value: "msg#"},
+			":pk": str("user#" + user), ":msg": str("msg#"),
 		},
 	})
 	var out []legacy.Message
@@ -90,6 +90,10 @@ func (a *appTable) stored(t testing.TB, user, sessionSK string) []legacy.Message
 	}
 	return out
 }
+
+func str(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+func num(s string) types.AttributeValue { return &types.AttributeValueMemberN{Value: s} }
 
 func text(v types.AttributeValue) string {
 	s, _ := v.(*types.AttributeValueMemberS)
@@ -188,11 +192,11 @@ func TestAppValues(t *testing.T) {
 	t.Parallel()
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	maps.Copy(s.Item, appRecord{
-		"status": &types.AttributeValueMemberS{Value: "active"}, "version": &types.AttributeValueMemberS{Value: "v7"},
-		"summary": &types.AttributeValueMemberS{Value: "the app's"}, "dueAt": &types.AttributeValueMemberS{Value: "soon"},
-		"messageCount": &types.AttributeValueMemberN{Value: "77"}, "origin": &types.AttributeValueMemberBOOL{Value: true},
+		"status": str("active"), "version": str("v7"),
+		"summary": str("the app's"), "dueAt": str("soon"),
+		"messageCount": num("77"), "origin": &types.AttributeValueMemberBOOL{Value: true},
 		"tags": &types.AttributeValueMemberSS{Value: []string{"a", "b"}},
-		"big":  &types.AttributeValueMemberN{Value: "12345678901234567890123"},
+		"big":  num("12345678901234567890123"),
 	})
 	a := newAppTable(t, s.Item)
 	before := a.get(t, "user#"+s.User, s.Key())
@@ -222,9 +226,7 @@ func TestFullRecord(t *testing.T) {
 		a := newAppTable(t, s.Item)
 		want, user := slices.Clone(s.Messages), conversation.UserID(s.User)
 		if appends {
-			check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), user, conversation.Append{
-				SessionID: s.ID, Messages: []conversation.NewMessage{{Role: conversation.RoleUser, Content: "one more"}},
-			}))(t)
+			check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), user, dynamotest.OneMessage(s.ID, "one more")))(t)
 			want = append(want, legacy.Message{Role: "user", Content: "one more"})
 		} else {
 			a.move(t, s, migration.InBoth)
@@ -247,7 +249,7 @@ func fillRecord(t *testing.T, a *appTable, record appRecord) {
 	t.Helper()
 	attributes := record["attributes"].(*types.AttributeValueMemberM).Value
 	put := func(bytes int) (*dynamodb.PutItemOutput, error) {
-		attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", bytes)}
+		attributes["padding"] = str(strings.Repeat("x", bytes))
 		return a.client.PutItem(t.Context(), &dynamodb.PutItemInput{
 			TableName: &a.table, Item: record, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		})
@@ -263,7 +265,7 @@ func fillRecord(t *testing.T, a *appTable, record appRecord) {
 	if _, err = put(room + 16); err == nil {
 		t.Fatal("the record is not full")
 	}
-	attributes["padding"] = &types.AttributeValueMemberS{Value: strings.Repeat("x", room)}
+	attributes["padding"] = str(strings.Repeat("x", room))
 }
 
 // TestThrottlesOfAMove moves a session while the table throttles a transaction, and while the answer to one is lost.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
@@ -160,8 +159,8 @@ func (m *migrating) adopt() {
 	r := s.Item
 	id := fmt.Sprint("s", m.made)
 	prefix := s.Key()[:len(s.Key())-len(s.ID)]
-	r["pk"], r["sk"] = &types.AttributeValueMemberS{Value: "user#" + string(m.user)},
-		&types.AttributeValueMemberS{Value: prefix + id}
+	r["pk"], r["sk"] = str("user#"+string(m.user)),
+		str(prefix+id)
 	m.app.put(m.t, r)
 	m.ids = append(m.ids, id)
 	m.want[id] = m.messages(id, 50, false)

@@ -20,7 +20,6 @@ import (
 // TestVerify plants differences between a session's array and its messages in the shared store.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	str := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	set := func(a *appTable, r appRecord, name string, v types.AttributeValue) {
 		r[name] = v
 		a.put(t, r)
@@ -50,7 +49,7 @@ func TestVerify(t *testing.T) {
 		{
 			name: "order", in: migration.InBoth, says: "not in the order",
 			plant: func(_ *testing.T, a *appTable, m appRecord) {
-				set(a, m, "seq", &types.AttributeValueMemberN{Value: "1000"})
+				set(a, m, "seq", num("1000"))
 			},
 		},
 		{
@@ -103,7 +102,7 @@ func (a *appTable) middle(t *testing.T, s legacy.Session) appRecord {
 	t.Helper()
 	out := check.Got(a.client.Query(t.Context(), &dynamodb.QueryInput{
 		TableName: &a.table, IndexName: aws.String(table.BySource), KeyConditionExpression: aws.String("sourceId = :s"),
-		ExpressionAttributeValues: appRecord{":s": &types.AttributeValueMemberS{Value: s.User + "#" + s.Key()}},
+		ExpressionAttributeValues: appRecord{":s": str(s.User + "#" + s.Key())},
 	}))(t)
 	if len(out.Items) == 0 {
 		return nil
