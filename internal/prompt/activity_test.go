@@ -40,6 +40,23 @@ func TestSwapIsKnownAtOnce(t *testing.T) {
 	}
 }
 
+// A summary that lacks the newest messages is in the prompt together with them; the session's own summary never is.
+func TestActivityHasWhatTheSummaryLacks(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	there := summarize(p.converse("there", "program_designer", "c", now.Add(-3*time.Hour),
+		says(0, "covered"), answers(minute, "covered too"), says(2*time.Hour, `news "quoted"`)), "The user changed the plan.")
+	there.Summary.CoveredThrough = 2
+	summarize(p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi")), "own summary")
+	got := build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"})
+	const want = `[Program Designer - 1 hour ago]: The user changed the plan. Since then: User: "news 'quoted'"`
+	if !strings.Contains(systemText(got), want) || strings.Contains(systemText(got), "own summary") {
+		t.Errorf("activity: %s", systemText(got))
+	}
+}
+
 // What is in the prompt: the last 48 hours, at most 5, this coach's, of other contexts that this one reads. Those stay
 // that are near to the message or new. A session of two days ago gives way to newer ones, though it is nearer than they
 // are. The newest come first.
@@ -75,6 +92,42 @@ func TestActivityScope(t *testing.T) {
 [Program Designer - 7 hours ago]: sum of d6.`
 	if text != want {
 		t.Errorf("activity:\n%s\nwant:\n%s", text, want)
+	}
+}
+
+// workouts is a user with two sessions about one workout, both summarized, and one that is a form without messages.
+func workouts(w *fixture) *person {
+	p := w.user("u")
+	about := func(id string, ago time.Duration, lines ...line) {
+		s := p.converse(id, "workout_log", "c", now.Add(-ago), lines...)
+		s.Attributes = map[string]any{"workoutId": "w_" + strings.TrimRight(id, "12")}
+		s.CompletedAt = s.CreatedAt
+		summarize(s, "Workout of "+id+".")
+	}
+	about("legs1", 5*time.Hour, says(0, "Squats."))
+	about("legs2", 4*time.Hour, says(0, "More squats."))
+	about("arms", 3*time.Hour)
+	p.converse("here", "coach_conversation", "c", now)
+	return p
+}
+
+// Of two summaries of one workout, the newer is in the prompt. Of the older session only the messages after its summary
+// are. A form without messages is in the prompt as of the time of its summary.
+func TestActivityIsNotSuperseded(t *testing.T) {
+	t.Parallel()
+	const arms = "[Workout Log - 3 hours ago]: Workout of arms.\n"
+	const second = "[Workout Log - 4 hours ago]: Workout of legs2.\n"
+	for covered, want := range map[int]string{
+		1: arms + second,
+		0: arms + second + `[Workout Log - 5 hours ago]: User: "Squats."`,
+	} {
+		w := newFixture()
+		workouts(w).sessions[0].Summary.CoveredThrough = covered
+		got := build(t, w.service(now), "u", request(prompt.Unified))
+		text := sectionOf(systemText(got), prompt.ActivityHeading+"\n")
+		if strings.TrimSpace(text) != strings.TrimSpace(want) {
+			t.Errorf("activity:\n%s\nwant:\n%s", text, want)
+		}
 	}
 }
 

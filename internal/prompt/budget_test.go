@@ -1,8 +1,10 @@
 package prompt_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -206,5 +208,29 @@ func checkPrompt(t *rapid.T, recipe prompt.Recipe, r prompt.Request, p prompt.Pr
 	}
 	if sum != p.Tokens.Total {
 		t.Fatalf("the blocks sum up to %d, the total is %d", sum, p.Tokens.Total)
+	}
+}
+
+// The size warning of prompt-assembly-map: the system blocks past 80% of the budget are logged and in the manifest.
+func TestSizeWarning(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	r := ann(t, w)
+	var log bytes.Buffer
+	deps := w.deps(now)
+	deps.Log = slog.New(slog.NewTextHandler(&log, nil))
+	s := prompt.New(deps)
+	r.Budget = &prompt.Budget{Tokens: 2000}
+	if p := build(t, s, "ann", r); len(p.Manifest.Warnings) != 0 || log.Len() > 0 {
+		t.Errorf("warnings %q, log %s", p.Manifest.Warnings, &log)
+	}
+	r.Budget = &prompt.Budget{Tokens: 520}
+	p := build(t, s, "ann", r)
+	if len(p.Manifest.Warnings) != 1 || !strings.Contains(p.Manifest.Warnings[0], "80%") {
+		t.Errorf("warnings %q", p.Manifest.Warnings)
+	}
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "promptId="+p.ID) ||
+		!strings.Contains(got, "80%") {
+		t.Errorf("log %s", got)
 	}
 }

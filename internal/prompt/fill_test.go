@@ -72,6 +72,48 @@ func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
 	return missing
 }
 
+// TestQuestionBeforeCache builds the prompts of a chat whose stable prefix a server may have in its cache. What changes
+// with each turn is kept small, and the reasons say so; for a message that asks for something from elsewhere the budget
+// is used.
+func TestQuestionBeforeCache(t *testing.T) {
+	t.Parallel()
+	build := func(best float64) (prompt.Prompt, string) {
+		w := newFixture()
+		p, r := chat(w, 12)
+		far := p.converse("far", "coach_conversation", "c", now.Add(-400*time.Hour))
+		for i := range 60 {
+			p.say(far, now.Add(-400*time.Hour+time.Duration(i)*minute), strings.Repeat(fmt.Sprint("squats ", i, " "), 20))
+		}
+		for i := range p.messages {
+			if m := &p.messages[i]; m.SessionID == "far" {
+				p.hits = append(p.hits, recall.Hit{ID: m.ID, Score: 0.05, Message: m})
+			}
+		}
+		p.hits[len(p.hits)-1].Score = best
+		built := build(t, w.service(now), "u", r)
+		reasons := ""
+		for _, b := range built.Manifest.Blocks {
+			for _, i := range b.Items {
+				reasons += i.Reason + "\n"
+			}
+		}
+		return built, reasons
+	}
+	small, reasons := build(0.05)
+	filled, filledReasons := build(0.5)
+	if small.Tokens.Total > 3400 || !strings.Contains(reasons, "while a cache may have the stable prefix") ||
+		strings.Contains(reasons, "the budget of 4000 tokens was reached") {
+		t.Errorf("%d tokens, because:\n%s", small.Tokens.Total, reasons)
+	}
+	if filled.Tokens.Total < 3800 || strings.Contains(filledReasons, "while a cache may") ||
+		!strings.Contains(filledReasons, "the budget of 4000 tokens was reached") {
+		t.Errorf("%d tokens, because:\n%s", filled.Tokens.Total, filledReasons)
+	}
+	if frontOf(small) != frontOf(filled) {
+		t.Error("the stable prefix depends on what may follow it")
+	}
+}
+
 // knows remembers a fact about somebody in the user's life.
 func knows(p *person, id, about, content string) {
 	p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{

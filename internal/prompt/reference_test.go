@@ -12,6 +12,60 @@ import (
 	"github.com/throughline/throughline/internal/recall"
 )
 
+// A reference names its day in its own language: "hier" is yesterday in French alone. In a sentence of two languages it
+// is the language of the phrase that says more. A day in another sentence is not the reference's.
+func TestReferenceNamesADay(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("older", "coach_conversation", "c", now.Add(-50*24*time.Hour), says(0, "said older"))
+	p.converse("thursday", "coach_conversation", "c", now.Add(-7*24*time.Hour), says(0, "said last thursday"))
+	p.converse("lastweek", "coach_conversation", "c", now.Add(-6*24*time.Hour), says(0, "said last week"))
+	p.converse("before", "coach_conversation", "c", now.Add(-46*time.Hour), says(0, "said before"))
+	p.converse("yesterday", "coach_conversation", "c", now.Add(-20*time.Hour), says(0, "said yesterday"),
+		says(18*time.Hour, "said later"))
+	p.converse("newest", "coach_conversation", "c", now.Add(-time.Hour), says(0, "said newest"))
+	p.converse("here", "coach_conversation", "c", now)
+	for message, want := range map[string]string{
+		"What did you tell me 2 days ago?":                             "said before",
+		"As we agreed seven weeks ago.":                                "",
+		"What did we decide three days ago?":                           "",
+		"Was haben wir vor zwei Tagen besprochen?":                     "said before",
+		"Me dijiste hace dos días que descansara.":                     "said before",
+		"As we said yesterday.":                                        "said yesterday",
+		"What did we say the day before yesterday?":                    "said before",
+		"As we said. Yesterday I slept.":                               "said newest",
+		"What did we decide on Tuesday?":                               "said before",
+		"As we said last Friday.":                                      "said last week",
+		"As we said on Thursday.":                                      "said last thursday",
+		"Yesterday we agreed that I run on Friday.":                    "said yesterday",
+		"Wie am Dienstag besprochen.":                                  "said before",
+		"Me dijiste el martes que descansara.":                         "said before",
+		"Tu m'as dit mardi de me reposer.":                             "said before",
+		"Você disse na terça que eu devia descansar.":                  "said before",
+		"Martedì abbiamo parlato di ciò.":                              "said before",
+		"Je zei dinsdag dat ik moest rusten.":                          "said before",
+		"Wie gestern besprochen.":                                      "said yesterday",
+		"Wie letzte Woche besprochen.":                                 "said last week",
+		"Wie besprochen, hier bin ich.":                                "said newest",
+		"Wie besprochen.":                                              "said newest",
+		"Me dijiste ayer que descansara.":                              "said yesterday",
+		"As we talked about on Tuesday, du meintest es.":               "said before",
+		"Tu m'as dit hier de me reposer.":                              "said yesterday",
+		"Tu m'as dit avant-hier de me reposer.":                        "said before",
+		"Você disse ontem que eu devia descansar.":                     "said yesterday",
+		"La settimana scorsa abbiamo parlato di ciò.":                  "said last week",
+		"Je zei gisteren dat ik moest rusten.":                         "said yesterday",
+		"Yesterday, " + strings.Repeat("la ", 45) + "as we discussed.": "said yesterday",
+	} {
+		got := build(t, w.service(now), "u",
+			prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: message})
+		if pulled := referenced(t, w, got); pulled != want {
+			t.Errorf("%q pulls %q, want %q", message, pulled, want)
+		}
+	}
+}
+
 // TestReferenceBeyondTheNewestMessages names a day, or the last talk, that lies before the newest messages which are
 // read: one more read finds it, whatever the length of the history. A workout that a form has saved is no talk. A day
 // on which nothing was said brings nothing.
