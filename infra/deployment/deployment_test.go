@@ -14,8 +14,7 @@ import (
 
 func load(t *testing.T, config, stage string) Stage {
 	t.Helper()
-	s := check.Got(Load(throughline.Template, []byte(config), stage))(t)
-	return s
+	return check.Got(Load(throughline.Template, []byte(config), stage))(t)
 }
 
 const whole = `

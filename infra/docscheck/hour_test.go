@@ -216,13 +216,11 @@ func restart(t *testing.T, stack *run, address, data string) {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address := check.Got(launch.FreeAddress())(t)
-	return address
+	return check.Got(launch.FreeAddress())(t)
 }
 
 // absolute returns a path of the repository as one that does not depend on the working directory.
 func absolute(t *testing.T, path string) string {
 	t.Helper()
-	result := check.Got(filepath.Abs(filepath.Join(root, path)))(t)
-	return result
+	return check.Got(filepath.Abs(filepath.Join(root, path)))(t)
 }

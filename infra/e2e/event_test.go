@@ -167,8 +167,7 @@ func TestNoEventIsLostInAnOutage(t *testing.T) {
 	t.Parallel()
 	stack := startStack(t)
 	as := func(user string) *client.Client {
-		api := check.Got(client.New(stack.Base).As(t.Context(), user))(t)
-		return api
+		return check.Got(client.New(stack.Base).As(t.Context(), user))(t)
 	}
 	ann, bob := as("ann"), as("bob")
 	faults := func(settings object) {

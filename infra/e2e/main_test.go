@@ -61,8 +61,7 @@ var users atomic.Int64
 func newUser(t *testing.T, scopes ...string) *client.Client {
 	t.Helper()
 	name := "user-" + strconv.FormatInt(users.Add(1), 10) + "-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	api := check.Got(client.New(shared.Base).As(t.Context(), name, scopes...))(t)
-	return api
+	return check.Got(client.New(shared.Base).As(t.Context(), name, scopes...))(t)
 }
 
 // do makes a request that has to succeed.

@@ -204,8 +204,7 @@ func (m *migrationCase) verify() {
 // call calls the function until the action is done.
 func (m *migrationCase) call(in step) moved {
 	m.Helper()
-	got := check.Got(m.run(m.Context(), in))(m)
-	return got
+	return check.Got(m.run(m.Context(), in))(m)
 }
 
 // refused expects that an action is a conflict.

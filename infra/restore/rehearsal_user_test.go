@@ -14,8 +14,7 @@ import (
 
 func (x *rehearsal) as(stack *launch.Stack, user string) *client.Client {
 	x.Helper()
-	api := check.Got(client.New(stack.Base).As(x.Context(), user))(x)
-	return api
+	return check.Got(client.New(stack.Base).As(x.Context(), user))(x)
 }
 
 func (x *rehearsal) do(api *client.Client, method, path string, in, out any, headers ...client.Header) {

@@ -24,8 +24,7 @@ import (
 // load reads an event of infra/events.
 func load(t testing.TB, name string) []byte {
 	t.Helper()
-	event := check.Got(os.ReadFile(filepath.Join("../events", name+".json")))(t)
-	return event
+	return check.Got(os.ReadFile(filepath.Join("../events", name+".json")))(t)
 }
 
 func decode[T any](t testing.TB, text []byte) T {
@@ -39,8 +38,7 @@ func decode[T any](t testing.TB, text []byte) T {
 
 func encode(t testing.TB, v any) []byte {
 	t.Helper()
-	out := check.Got(json.Marshal(v))(t)
-	return out
+	return check.Got(json.Marshal(v))(t)
 }
 
 // request returns the HTTP API event of the messages function with another method, path and body.

@@ -72,8 +72,7 @@ func build(t testing.TB, functions []template.Function) []string {
 	for _, f := range functions {
 		packages = append(packages, "./functions/"+f.Name)
 	}
-	binaries := check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), packages...))(t)
-	return binaries
+	return check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), packages...))(t)
 }
 
 // environment returns the variables that the template gives a function, with local values in place of AWS's.

@@ -116,8 +116,7 @@ func (f *function) start(t *testing.T) *statemachine.Engine {
 
 func execute(t *testing.T, engine *statemachine.Engine, input any) statemachine.Execution {
 	t.Helper()
-	got := check.Got(engine.Execute(input))(t)
-	return got
+	return check.Got(engine.Execute(input))(t)
 }
 
 // TestSubstitutions compares the names that the definition leaves open with those that the template gives it.

@@ -234,6 +234,5 @@ func requirements(t *testing.T, file string) map[string]string {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	text := check.Got(os.ReadFile(file))(t)
-	return text
+	return check.Got(os.ReadFile(file))(t)
 }

@@ -21,8 +21,7 @@ var parsedTemplate = sync.OnceValues(func() (*template.Template, error) {
 // readTemplate returns template.yaml with the defaults of its parameters. Nobody may change it.
 func readTemplate(t *testing.T) *template.Template {
 	t.Helper()
-	tpl := check.Got(parsedTemplate())(t)
-	return tpl
+	return check.Got(parsedTemplate())(t)
 }
 
 func TestConfigReadsEveryVariableOfTheTemplate(t *testing.T) {

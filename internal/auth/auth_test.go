@@ -108,8 +108,7 @@ func (i *issuer) sign(t *testing.T, kid string, claims jwt.MapClaims) string {
 	defer i.mu.Unlock()
 	token := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	token.Header["kid"] = kid
-	signed := check.Got(token.SignedString(i.keys[kid]))(t)
-	return signed
+	return check.Got(token.SignedString(i.keys[kid]))(t)
 }
 
 // claims returns valid claims with changes. A nil value removes a claim.
@@ -138,8 +137,7 @@ func (i *issuer) signText(t testing.TB, kid, payload string) string {
 
 func newVerifier(t testing.TB, i *issuer) *auth.Verifier {
 	t.Helper()
-	v := check.Got(auth.New(t.Context(), auth.Config{Issuer: i.URL, Audiences: []string{audience}}))(t)
-	return v
+	return check.Got(auth.New(t.Context(), auth.Config{Issuer: i.URL, Audiences: []string{audience}}))(t)
 }
 
 func TestGoodTokens(t *testing.T) {
@@ -183,8 +181,7 @@ func TestBadTokens(t *testing.T) {
 		token := jwt.NewWithClaims(jwt.SigningMethodRS256, i.claims(nil))
 		token.Header["kid"] = "a"
 		token.Header[name] = value
-		signed := check.Got(token.SignedString(i.keys["a"]))(t)
-		return signed
+		return check.Got(token.SignedString(i.keys["a"]))(t)
 	}
 	good := i.sign(t, "a", i.claims(nil))
 	for name, tc := range map[string]struct{ token, says string }{

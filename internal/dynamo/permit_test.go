@@ -285,8 +285,7 @@ func expiry(t *testing.T, name, sk string) int64 {
 	if !ok {
 		t.Fatalf("%s never expires", sk)
 	}
-	at := check.Got(strconv.ParseInt(n.Value, 10, 64))(t)
-	return at
+	return check.Got(strconv.ParseInt(n.Value, 10, 64))(t)
 }
 
 // record returns a record of alice as it is stored.

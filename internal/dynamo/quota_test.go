@@ -131,8 +131,7 @@ func TestBackgroundTokensCount(t *testing.T) {
 	c := newQuotaCase(t, dailyTokens)
 	reset := func() time.Time {
 		t.Helper()
-		at := check.Got(c.quota.Reset(t.Context(), alice))(t)
-		return at
+		return check.Got(c.quota.Reset(t.Context(), alice))(t)
 	}
 	check.OK(t, c.turn(t, alice, "k", 400))
 	if err := c.quota.Spend(t.Context(), alice, 0, 599); err != nil || !reset().IsZero() {

@@ -37,8 +37,7 @@ func TestSpansSayWhatInvoked(t *testing.T) {
 	gateway := events.APIGatewayV2HTTPRequest{Headers: headers}
 	batch := events.DynamoDBEvent{Records: make([]events.DynamoDBEventRecord, 3)}
 	raw := func(in any) json.RawMessage {
-		text := check.Got(json.Marshal(in))(t)
-		return text
+		return check.Got(json.Marshal(in))(t)
 	}
 	want := []string{
 		invokeWith(t.Context(), rt, "a-gateway", gateway) + " server http traced",

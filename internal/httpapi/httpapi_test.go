@@ -24,8 +24,7 @@ import (
 // cursorKey returns a cursor key of a version.
 func cursorKey(t testing.TB, version string) httpapi.CursorKey {
 	t.Helper()
-	key := check.Got(httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="))(t)
-	return key
+	return check.Got(httpapi.ParseCursorKey(version + ":MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="))(t)
 }
 
 // noon is the clock of the tests. It stands still.
@@ -156,8 +155,7 @@ func bodyOf(t testing.TB, out events.APIGatewayV2HTTPResponse) []byte {
 	if !out.IsBase64Encoded {
 		return []byte(out.Body)
 	}
-	body := check.Got(base64.StdEncoding.DecodeString(out.Body))(t)
-	return body
+	return check.Got(base64.StdEncoding.DecodeString(out.Body))(t)
 }
 
 // unsignedToken returns a token with claims and a signature of nobody, as a function gets it after the authorizer.

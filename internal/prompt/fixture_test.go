@@ -226,8 +226,7 @@ func everything(p prompt.Prompt) string {
 
 func build(t *testing.T, s *prompt.Service, user conversation.UserID, r prompt.Request) prompt.Prompt {
 	t.Helper()
-	p := check.Got(s.Build(t.Context(), user, r))(t)
-	return p
+	return check.Got(s.Build(t.Context(), user, r))(t)
 }
 
 // adopted is what a session has whose messages are in an app's own record.

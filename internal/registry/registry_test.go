@@ -28,8 +28,7 @@ memoryTypes:
 
 func parse(t *testing.T, text string) *registry.App {
 	t.Helper()
-	app := check.Got(registry.Parse([]byte(text)))(t)
-	return app
+	return check.Got(registry.Parse([]byte(text)))(t)
 }
 
 // TestDefaults reads a file that says the least.

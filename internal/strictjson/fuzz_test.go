@@ -52,8 +52,7 @@ func rewrite(t *testing.T, text []byte) []byte {
 	if err := d.Decode(&v); err != nil {
 		t.Fatalf("%q passed, but: %v", text, err)
 	}
-	out := check.Got(json.Marshal(v))(t)
-	return out
+	return check.Got(json.Marshal(v))(t)
 }
 
 func FuzzStorable(f *testing.F) {

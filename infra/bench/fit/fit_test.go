@@ -201,8 +201,7 @@ func fitWithout(t *testing.T, text, leaveOut string) *rank.Weights {
 	o := options{data: writeFile(t, text), leaveOneOut: t.TempDir()}
 	check.OK(t, o.run(t.Context(), io.Discard))
 	written := check.Got(os.ReadFile(filepath.Join(o.leaveOneOut, leaveOut+".json")))(t)
-	w := check.Got(rank.Parse(written))(t)
-	return w
+	return check.Got(rank.Parse(written))(t)
 }
 
 // TestLeaveOut checks that what a conversation asks and says does not change the weights that leave it out, and that

@@ -22,8 +22,7 @@ func TestMain(m *testing.M) { dynamodbtest.Main(m) }
 
 func read(t *testing.T) input {
 	t.Helper()
-	in := check.Got(load(docs))(t)
-	return in
+	return check.Got(load(docs))(t)
 }
 
 func TestDocumentIsOfItsData(t *testing.T) {

@@ -224,8 +224,7 @@ func dynamodbInjector(t *testing.T) (*faults.Injector, *dynamodb.Client, string)
 func request(t *testing.T, method, url string, body io.Reader) *http.Response {
 	t.Helper()
 	req := check.Got(http.NewRequestWithContext(t.Context(), method, url, body))(t)
-	resp := check.Got(http.DefaultClient.Do(req))(t)
-	return resp
+	return check.Got(http.DefaultClient.Do(req))(t)
 }
 
 func put(t *testing.T, client *dynamodb.Client, table, pk string) error {

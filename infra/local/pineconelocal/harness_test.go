@@ -70,8 +70,7 @@ func connect(t testing.TB, opts pineconelocal.Options) *pinecone.IndexConnection
 
 func object(t testing.TB, fields map[string]any) *structpb.Struct {
 	t.Helper()
-	s := check.Got(structpb.NewStruct(fields))(t)
-	return s
+	return check.Got(structpb.NewStruct(fields))(t)
 }
 
 func dense(id string, values ...float32) *pinecone.Vector {

@@ -24,8 +24,7 @@ func journalFile(dir string) string { return filepath.Join(dir, "writes") }
 
 func readJournal(t *testing.T, dir string) []byte {
 	t.Helper()
-	b := check.Got(os.ReadFile(journalFile(dir)))(t)
-	return b
+	return check.Got(os.ReadFile(journalFile(dir)))(t)
 }
 
 // writeEverything makes each kind of write, and leaves what wantWritten checks.

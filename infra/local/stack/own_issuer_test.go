@@ -41,6 +41,5 @@ func TestOwnIssuer(t *testing.T) {
 
 func newIssuer(t *testing.T, url string) *issuer.Issuer {
 	t.Helper()
-	i := check.Got(issuer.New(url, "", time.Now))(t)
-	return i
+	return check.Got(issuer.New(url, "", time.Now))(t)
 }

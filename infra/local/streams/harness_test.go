@@ -144,8 +144,7 @@ func (s *subscription) numbers(t *testing.T) []int {
 
 func number(t *testing.T, r events.DynamoDBEventRecord) int {
 	t.Helper()
-	n := check.Got(strconv.Atoi(r.Change.NewImage["n"].Number()))(t)
-	return n
+	return check.Got(strconv.Atoi(r.Change.NewImage["n"].Number()))(t)
 }
 
 // failures returns a partial batch response.

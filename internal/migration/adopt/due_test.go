@@ -175,6 +175,5 @@ func (d *dueSession) check(t *testing.T, after string) conversation.Session {
 
 func (d *dueSession) session(t *testing.T) conversation.Session {
 	t.Helper()
-	s := check.Got(dynamo.NewSessionReader(d.db).Session(t.Context(), d.user, d.s.ID))(t)
-	return s
+	return check.Got(dynamo.NewSessionReader(d.db).Session(t.Context(), d.user, d.s.ID))(t)
 }

@@ -127,7 +127,8 @@ func TestAppWritesLaterEntries(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	a.move(t, s, migration.InStore)
-	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), dynamotest.OneMessage(s.ID, "ours")))(t)
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User),
+		dynamotest.OneMessage(s.ID, "ours")))(t)
 	stored := a.stored(t, s.User, s.Key())
 	attributes := s.Item["attributes"].(*types.AttributeValueMemberM).Value
 	array := attributes["messages"].(*types.AttributeValueMemberL)

@@ -191,7 +191,8 @@ func TestMoveIsMarked(t *testing.T) {
 			t.Errorf("in %s the session's origin is %q, a message's %q", to, session, message)
 		}
 	}
-	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User), dynamotest.OneMessage(s.ID, "later")))(t)
+	check.Got(dynamotest.StoresOf(a.db).Messages.Append(t.Context(), conversation.UserID(s.User),
+		dynamotest.OneMessage(s.ID, "later")))(t)
 	if session, _ := origins(); session != "" {
 		t.Errorf("after an append the session's origin is %q", session)
 	}
