@@ -2,13 +2,13 @@ package deployment
 
 import (
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline"
-
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -53,9 +53,8 @@ func TestStage(t *testing.T) {
 	check.Same(t, want, s.Reservations(), "reservations")
 	before, list, _ := strings.Cut(whole, "[\n")
 	list, _, _ = strings.Cut(list, "]")
-	one := before + `"` + strings.Join(strings.FieldsFunc(list, func(r rune) bool {
-		return strings.ContainsRune("\", \n", r)
-	}), " ") + `"`
+	texts := regexp.MustCompile(`"(.*?)"[ ,]*`).ReplaceAllString(list, "$1 ")
+	one := before + `"` + strings.Join(strings.Fields(texts), " ") + `"`
 	if diff := cmp.Diff(s.Given, load(t, one, "dev").Given); diff != "" {
 		t.Errorf("a list (-) and one text (+) differ:\n%s", diff)
 	}
@@ -64,7 +63,7 @@ func TestStage(t *testing.T) {
 func TestProblems(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, from, to, want string }{
-		{"missing", `"JwtAudience=app", `, ``, "JwtAudience is missing: the aud claim"},
+		{"missing", `"JwtAudience=app",`, ``, "JwtAudience is missing: the aud claim"},
 		{"empty", `JwtAudience=app`, `JwtAudience=`, "JwtAudience is empty: "},
 		{
 			"example", "https://tenant.auth0.com/", "https://issuer.example.com",

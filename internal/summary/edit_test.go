@@ -119,12 +119,15 @@ func (e *editor) append(roles ...conversation.Role) {
 	}
 }
 
-// importOld appends messages of another app with their times, of which some are before those that are there.
+// importOld appends messages of another app with their times, of one day before those that are there: of two days a
+// trigger summarises the first only.
 func (e *editor) importOld(roles ...conversation.Role) {
 	in := conversation.Append{SessionID: "s"}
+	const day = 24 * time.Hour
+	noon := time.Now().Truncate(day).Add(-9*day + day/2)
 	for i, role := range roles {
 		m := e.said(role)
-		m.Timestamp = time.Now().Add(time.Duration(i-100*len(roles)) * time.Hour)
+		m.Timestamp = noon.Add(time.Duration(i) * time.Minute)
 		in.Messages = append(in.Messages, m)
 	}
 	done(e.stores.Messages.Append(ctx, "ann", in))
