@@ -71,12 +71,12 @@ func TestErrorsCross(t *testing.T) {
 		err  error
 		want fault.Code
 		says string
-		at   []fault.Field
+		at   fault.Problems
 	}{
 		{"not found", fault.Missing("session"), fault.NotFound, "session not found", nil},
 		{
 			"invalid", fault.InvalidField("budget.tokens", "must be at least 256"), fault.Invalid, "the input is not valid",
-			[]fault.Field{{Field: "budget.tokens", Message: "must be at least 256"}},
+			fault.Problems{{Field: "budget.tokens", Message: "must be at least 256"}},
 		},
 		{"unavailable", fault.Wrap(fault.Unavailable, "query", secret), fault.Unavailable, "unavailable", nil},
 		{"internal", secret, fault.Unavailable, "the prompt could not be built now", nil},
