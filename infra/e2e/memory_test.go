@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,5 +87,53 @@ func TestForgetInTheChat(t *testing.T) {
 	}
 	if p := storedPrompt(t, api, answer.PromptID); len(p.Tools) != 2 || p.Tools[1].Name != "forget" {
 		t.Errorf("the prompt offers %+v", p.Tools)
+	}
+}
+
+// TestARejectedMemoryIsForgotten has a user reject what was noted. Nothing but the history has what it was noted from.
+func TestARejectedMemoryIsForgotten(t *testing.T) {
+	t.Parallel()
+	api := newUser(t)
+	do(t, api, http.MethodPut, "/v1/preferences", object{"reviewMemories": true}, nil)
+	open(t, api, "coach_conversation", "talk")
+	open(t, api, "program_designer", "elsewhere")
+	say(t, api, "talk", "My name is Quimby.")
+	do(t, api, http.MethodPatch, "/v1/sessions/talk", object{"status": "completed"}, nil)
+	settle(t)
+	told := func() (in []string) {
+		for name, call := range map[string]struct {
+			method, path string
+			body         any
+		}{
+			"session":  {"GET", "/v1/sessions/talk", nil},
+			"memories": {"GET", "/v1/memories", nil},
+			"recall":   {"POST", "/v1/recall", object{"query": "Quimby"}},
+			"search":   {"POST", "/v1/search", object{"query": "Quimby"}},
+			"prompt": {"POST", "/v1/prompts", object{
+				"context": "program_designer", "sessionId": "elsewhere", "message": "Who is Quimby?",
+			}},
+		} {
+			var out json.RawMessage
+			do(t, api, call.method, call.path, call.body, &out)
+			if strings.Contains(string(out), "name is Quimby") {
+				in = append(in, name)
+			}
+		}
+		slices.Sort(in)
+		return in
+	}
+	if in := told(); len(in) != 5 {
+		t.Fatalf("before its review it is told in %v", in)
+	}
+	do(t, api, http.MethodPost, "/v1/memories/"+memories(t, api)[0].ID+"/review", object{"verdict": "reject"}, nil)
+	if in := told(); len(in) != 0 {
+		t.Errorf("at once after its rejection it is told in %v", in)
+	}
+	settle(t)
+	if in := told(); len(in) != 0 {
+		t.Errorf("after its rejection it is told in %v", in)
+	}
+	if all := messages(t, api, "talk"); len(all) != 1 || !strings.Contains(all[0].Content, "Quimby") {
+		t.Errorf("the history is %+v", all)
 	}
 }

@@ -226,3 +226,37 @@ func TestRecallFindsMessagesOfOtherContexts(t *testing.T) {
 		return len(found.Messages) == 1 && strings.Contains(found.Messages[0].Content, "hip thrusts")
 	})
 }
+
+// TestPreferencesTakeEffectAtOnce switches sharing off and on again.
+func TestPreferencesTakeEffectAtOnce(t *testing.T) {
+	api := newUser(t)
+	open(t, api, "program_designer", "designer")
+	talk(t, api, "designer", swap)
+	open(t, api, "coach_conversation", "coach")
+	prefer := func(preferences map[string]any) {
+		t.Helper()
+		do(t, api, http.MethodPut, "/v1/preferences", preferences, nil)
+	}
+	knows := func() bool {
+		return strings.Contains(buildPrompt(t, api, "coach", tomorrow).System, "glute bridges")
+	}
+	if !knows() {
+		t.Fatal("with the defaults the coach does not know what the designer was told")
+	}
+	for name, preferences := range map[string]map[string]any{
+		"no cross-context": {"crossContext": false},
+		"designer unshared": {
+			"contexts": map[string]any{"program_designer": map[string]any{"share": false}},
+		},
+		"coach unshared": {"contexts": map[string]any{"coach_conversation": map[string]any{"share": false}}},
+	} {
+		prefer(preferences)
+		if knows() {
+			t.Errorf("%s: the coach knows what the designer was told", name)
+		}
+		prefer(map[string]any{})
+		if !knows() {
+			t.Errorf("%s, switched back: the coach does not know", name)
+		}
+	}
+}
