@@ -181,9 +181,15 @@ func (in input) addInvocations(q month, turns, shards float64) {
 	q["traces"] = min(q["invocations"], in.Workload.DaysPerMonth*24*hour) + 0.05*q["invocations"]
 }
 
+// VectorBytes is what a vector takes: its dense values, those of its words, and its metadata.
+func (in input) VectorBytes() float64 {
+	used := in.Total()
+	return used["vectorBytes"]/max(used["vectors"], 1) + in.Workload.DenseDimensions*4
+}
+
 // addIndex adds vectors and units of Pinecone. Each user has a namespace.
 func (in input) addIndex(q month, used use) {
-	bytes := used["vectorBytes"]/max(used["vectors"], 1) + in.Workload.DenseDimensions*4
+	bytes := in.VectorBytes()
 	q["vectorGB"] = q["vectors"] * bytes / gigabyte
 	q["indexReads"] = q["sessions"] * used["indexQueries"] * max(leastQuery, q["vectorGB"]/q["users"])
 	perWrite := max(leastWrite, math.Ceil(bytes*used["vectors"]/max(used["indexWrites"], 1)/kilobyte))
