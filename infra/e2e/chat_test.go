@@ -44,8 +44,8 @@ func TestUserMessageIsStoredBeforeTheFirstToken(t *testing.T) {
 // that is not served elsewhere, one from before, and one of another vendor. The local server refuses what they refuse.
 func TestEachKindOfModelSearches(t *testing.T) {
 	t.Parallel()
-	api := newUser(t)
 	for _, model := range []string{"gpt-6.1-sol", "gpt-5.5-pro", "o4-mini", "llama3"} {
+		api := newUser(t) // who has not asked before: the question would be found
 		coach := map[string]any{"name": "Nova", "persona": "You are Nova.", "model": model}
 		do(t, api, http.MethodPut, "/v1/coaches/"+model, coach, nil)
 		session := map[string]any{"context": "coach_conversation", "coachId": model, "sessionId": model}
