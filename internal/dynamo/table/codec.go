@@ -93,12 +93,12 @@ func (f field) encode(v reflect.Value) types.AttributeValue {
 	if isEmpty && f.option != "" {
 		return nil
 	}
-	switch {
-	case f.option == asJSON:
+	switch f.option {
+	case asJSON:
 		return StringAttr(jsonOf(v.Interface()))
-	case f.option == asSeconds:
+	case asSeconds:
 		return IntAttr(at.Unix())
-	case f.option == asMillis:
+	case asMillis:
 		return IntAttr(at.UnixMilli())
 	}
 	return Attr(v.Interface())
