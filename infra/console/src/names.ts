@@ -3,6 +3,7 @@ import { signal } from '@preact/signals';
 import * as api from './api/calls';
 import type { Session } from './api/types';
 import { firstWords } from './format';
+import { route } from './route';
 
 /** The first words of sessions, by the session's id, of one user. */
 const said = signal<ReadonlyMap<string, string>>(new Map());
@@ -37,17 +38,18 @@ export function forgetWords(id: string): void {
   said.value = left;
 }
 
-/** Reads the first words of a session, after those that were asked for before. */
+/** Reads the first words of a session, after those that were asked for before, while the page is the user's. */
 function ask(id: string): void {
   if (asked.has(id) || asked.size >= most) return;
   asked.add(id);
   const of = user;
   reading = reading
-    .then(() => (of === user ? api.listMessages(id, { order: 'asc', limit: 1 }) : undefined))
+    .then(() => (of === route.peek().user ? api.listMessages(id, { order: 'asc', limit: 1 }) : undefined))
     .then(
       (page) => {
         const first = page?.items[0]?.content;
-        if (first && of === user) said.value = new Map(said.value).set(id, firstWords(first));
+        if (!page) asked.delete(id);
+        else if (first && of === user) said.value = new Map(said.value).set(id, firstWords(first));
       },
       () => void asked.delete(id), // it is asked for again when it is shown again
     );

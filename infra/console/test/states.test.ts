@@ -43,6 +43,26 @@ test('a page that waits for its configuration, and a story that is prepared, say
   });
 });
 
+test('names of sessions are not read any more where the user is left', async () => {
+  const api = await stack.as('namer');
+  for (const sessionId of ['a', 'b']) {
+    await api.call('POST', '/v1/sessions', { sessionId, context: 'coach_conversation', coachId: 'coach' });
+    await api.append(sessionId, [`I am in ${sessionId}.`]);
+  }
+  await withPage(browser, `${stack.base}/icon.svg`, {}, async (page) => {
+    const answered = await hold(page, '**/messages?*order=asc*');
+    const asked = page.waitForRequest(/order=asc/);
+    await page.goto(`${stack.base}/#/namer/timeline`);
+    await asked;
+    await page.goto(`${stack.base}/#/`);
+    await page.waitForFunction(() => document.title === 'Throughline');
+    answered();
+    await page.waitForLoadState('networkidle');
+    await page.goto(`${stack.base}/#/namer/timeline`);
+    for (const id of ['a', 'b']) await page.locator('.where a', { hasText: `I am in ${id}.` }).waitFor();
+  });
+});
+
 test('a screen whose data is late is busy, and does not say that there is none', async () => {
   await withPage(browser, `${stack.base}/icon.svg`, {}, async (page) => {
     const listed = await hold(page, '**/v1/sessions?*');
