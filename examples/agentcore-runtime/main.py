@@ -1,6 +1,7 @@
 """An agent for Amazon Bedrock AgentCore Runtime whose memory is Throughline.
 
 THROUGHLINE is the address of the API. MODEL is a model of Bedrock; with OPENAI_BASE_URL, it is one of that service.
+MEMORY_SECONDS is how long an answer waits for the memory.
 """
 
 import os
@@ -33,12 +34,13 @@ def agent(context: RequestContext, screen: str) -> Agent:
     if scheme.lower() != "bearer" or not context.session_id:
         raise PermissionError("the runtime passes on a token and the id of a session")
     user = Client(os.environ["THROUGHLINE"], lambda: token)
+    patience = float(os.environ.get("MEMORY_SECONDS", "1.5"))
     place: dict[str, Any] = {"session_id": context.session_id, "context": screen, "coach_id": "kim"}
     return Agent(
         model=model(), callback_handler=None,
         system_prompt="You are a coach. Be brief.",
-        session_manager=ThroughlineSessionManager(user, **place),
-        memory_manager=MemoryManager(stores=[ThroughlineMemoryStore(user, writable=False, **place)]),
+        session_manager=ThroughlineSessionManager(user, timeout=patience, **place),
+        memory_manager=MemoryManager(stores=[ThroughlineMemoryStore(user, writable=False, timeout=patience, **place)]),
     )
 
 

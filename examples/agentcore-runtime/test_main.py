@@ -28,7 +28,8 @@ def runtime() -> Iterator[str]:
     """Start the agent as the runtime does, and yield its address."""
     port = free_port()
     model = httpx.get(f"{STACK}/dev/info").json()["openaiBaseUrl"]
-    environment = {"PORT": str(port), "OPENAI_BASE_URL": model, "MODEL": "throughline-offline"}
+    # The machine of a test may be busy.
+    environment = {"PORT": str(port), "OPENAI_BASE_URL": model, "MODEL": "throughline-offline", "MEMORY_SECONDS": "20"}
     server = subprocess.Popen([sys.executable, "main.py"], env={**os.environ, **environment})
     base = f"http://127.0.0.1:{port}"
     try:
