@@ -58,7 +58,7 @@ func TestReadsEndWhereTheBudgetIsFull(t *testing.T) {
 	}{
 		"full at once":     {prompt.TieredHistory, "the long walk in the park today was", 600, 1000, 0, 0},
 		"with room":        {prompt.TieredHistory, "the long walk in the park today was", 600, 30_000, 2, 600},
-		"cut in its block": {prompt.Unified, long, 130, 64_000, 1, 130},
+		"cut in its block": {prompt.Unified, long, 130, 72_000, 1, 130},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

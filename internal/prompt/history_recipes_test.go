@@ -20,13 +20,13 @@ func checkRecent(t *testing.T, c historyCase) {
 	checkEqual(t, "recent messages", want, roleMessages(c.prompt))
 }
 
-// window are the session's last ten messages. In unified they begin after a multiple of six where there are more.
+// window are the session's last ten messages. In unified they begin after a multiple of eight where there are more.
 func (c historyCase) window() []conversation.Message {
 	window := c.own[max(len(c.own)-10, 0):]
 	if len(c.own) <= 10 || c.recipe.Name != prompt.Unified {
 		return window
 	}
-	edge := (window[0].Seq + 4) / 6 * 6
+	edge := (window[0].Seq + 6) / 8 * 8
 	return slices.DeleteFunc(slices.Clone(window), func(m conversation.Message) bool { return m.Seq <= edge })
 }
 

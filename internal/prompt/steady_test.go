@@ -243,6 +243,39 @@ func TestLateBlocksHaveAShare(t *testing.T) {
 	}
 }
 
+// longChat is a chat of a user with more summaries than the standing blocks have room for.
+func longChat() (*fixture, *person, prompt.Request) {
+	w := newFixture()
+	p, r := chat(w, 10)
+	p.sessions = slices.DeleteFunc(p.sessions, func(s conversation.Session) bool { return strings.HasPrefix(s.ID, "old") })
+	for n := range 120 {
+		at := now.Add(-26*time.Hour - time.Duration(n)*time.Hour)
+		summarize(p.converse(fmt.Sprint("short", n), "coach_conversation", "c", at, says(0, "Hello.")), "They spoke.")
+	}
+	return w, p, r
+}
+
+// TestStandingBlocksStay has a chat of 50 turns. However full its transcript is, what stands before it stays the same.
+func TestStandingBlocksStay(t *testing.T) {
+	t.Parallel()
+	w, p, r := longChat()
+	const thread = "# EARLIER IN THIS THREAD AND TODAY"
+	want := ""
+	for turn := range 40 {
+		at := now.Add(time.Duration(turn) * minute / 2)
+		built := build(t, w.service(at), "u", r)
+		standing, transcript, _ := strings.Cut(built.System, thread)
+		if turn == 0 {
+			want = standing
+		}
+		if standing != want || included(blockOf(t, built, "session_summaries")) == 0 {
+			t.Fatalf("turn %d, with a transcript of %d characters, -want +got:\n%s", turn, len(transcript),
+				cmp.Diff(want, standing))
+		}
+		grow(p, at)
+	}
+}
+
 // A full budget does not shuffle what is in front: neither another open loop, which is late, nor another
 // exchange in the window changes it, unless that takes the next twelfth of the budget.
 func TestFullBudgetKeepsTheFront(t *testing.T) {
@@ -252,6 +285,10 @@ func TestFullBudgetKeepsTheFront(t *testing.T) {
 			p.snapshot.Todos = append(p.snapshot.Todos, longterm.Todo{
 				ID: "t2", CoachID: "c", Content: "Call the gym about the rack", Status: longterm.Pending, CreatedAt: now,
 			})
+		},
+		"a memory": func(p *person) {
+			p.snapshot.Memories = append(p.snapshot.Memories,
+				longterm.Memory{ID: "new", Content: "Moved to Ulm.", CreatedAt: now.Add(30 * time.Second)})
 		},
 		"an exchange": func(p *person) {
 			grow(p, now)
@@ -263,15 +300,7 @@ func TestFullBudgetKeepsTheFront(t *testing.T) {
 		const draws = 40
 		same := 0
 		for i := range draws {
-			w := newFixture()
-			p, r := chat(w, 10)
-			p.sessions = slices.DeleteFunc(p.sessions, func(s conversation.Session) bool {
-				return strings.HasPrefix(s.ID, "old")
-			})
-			for n := range 120 {
-				at := now.Add(-26*time.Hour - time.Duration(n)*time.Hour)
-				summarize(p.converse(fmt.Sprint("short", n), "coach_conversation", "c", at, says(0, "Hello.")), "They spoke.")
-			}
+			w, p, r := longChat()
 			r.Budget = &prompt.Budget{Tokens: 3600 + 17*i}
 			before := build(t, w.service(now), "u", r)
 			if b := blockOf(t, before, "session_summaries"); included(b) > 118 || included(b) == 0 {

@@ -69,7 +69,7 @@ func abundant(w *fixture) prompt.Request {
 func TestUnifiedTable(t *testing.T) {
 	t.Parallel()
 	agents := map[string]int{ // of 10 and of 5, less what a step of the window leaves out
-		"coach": 8, "goalArchitect": 8, "patternAnalyst": 4, "motivator": 4, "accountabilityPartner": 8,
+		"coach": 4, "goalArchitect": 4, "patternAnalyst": 4, "motivator": 4, "accountabilityPartner": 4,
 	}
 	for agent, messages := range agents {
 		w := newFixture()

@@ -35,8 +35,8 @@ type packer struct {
 	// limit is the budget, with the current message if that is excluded from the plan's.
 	limit Cost
 	spent Cost
-	// standing is what the standing blocks have taken.
-	standing int
+	// standing is what the standing blocks have taken, and fresh what those have that came up in the meantime.
+	standing, fresh int
 	// fullReason says which limit an item did not fit into. Once it is set, no item of lower value is added. reserved says
 	// for what the rest of the budget is kept while the limit is below it.
 	fullReason, reserved string
@@ -163,8 +163,8 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 		return false
 	}
 	price := p.price(b, i)
-	if b.Standing && p.standing+price.Tokens > p.standingRoom() {
-		if !b.Shorten || !p.shrink(b, i, p.standingRoom()-p.standing, reasonCutToBlock) {
+	if left := p.standingLeft(b.Fresh); b.Standing && price.Tokens > left {
+		if !b.Shorten || !p.shrink(b, i, left, reasonCutToBlock) {
 			i.drop(fmt.Sprintf("over the %d tokens that standing blocks share", p.standingRoom()))
 		}
 		return false // a shorter one may fit
@@ -212,6 +212,19 @@ func (p *packer) exceeded(price Cost) string {
 // standingRoom is how many tokens the standing blocks may take together.
 func (p *Plan) standingRoom() int { return p.Budget.Tokens * p.Standing / 100 }
 
+// standingLeft is what the standing blocks may still take. In a session that continues, a part is kept for what came up
+// in the meantime, so that this does not decide what the stable prefix has.
+func (p *packer) standingLeft(fresh bool) int {
+	forFresh := p.standingRoom() / standingParts
+	switch {
+	case fresh:
+		return forFresh - p.fresh
+	case p.Previous.Continues:
+		return p.standingRoom() - forFresh - p.standing
+	}
+	return p.standingRoom() - p.standing
+}
+
 func capReason(b *Block) string {
 	if b.Capped {
 		return fmt.Sprintf("over the %d tokens of its block while a cache may have the stable prefix", b.MaxTokens)
@@ -240,7 +253,10 @@ func (p *packer) include(b *Block, i *Item, price Cost, reason string) {
 	}
 	b.Cost = b.Cost.Add(price)
 	p.spent = p.spent.Add(price)
-	if b.Standing {
+	switch {
+	case b.Standing && b.Fresh:
+		p.fresh += price.Tokens
+	case b.Standing:
 		p.standing += price.Tokens
 	}
 	i.Decision, i.Reason = Included, cmp.Or(i.Why, reason)

@@ -30,14 +30,14 @@ const (
 
 // The shares of a prompt with a stable prefix whose session continues.
 const (
-	// budgetSteps is how many steps a budget has. Room for what changes is kept in whole steps.
-	budgetSteps = 12
-	// suffixSteps and sessionSteps are the least that is kept for the volatile suffix and for the session's messages. The
-	// suffix is kept half of what the rules, safety and the session's messages leave, so that a message that asks has it.
-	suffixSteps, sessionSteps = 2, 3
+	// budgetSteps is how many steps a budget has. Room for the session's messages is kept in whole steps, sessionSteps of
+	// them at least.
+	budgetSteps, sessionSteps = 12, 3
 	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
-	// found may take half a step in any case.
+	// found may take a third of a step in any case.
 	suffixOfPrefix = 5
+	// standingParts is of how many parts of the standing blocks' tokens one is for what came up in the meantime.
+	standingParts = 10
 )
 
 // Previous says what came before a prompt that should have a stable prefix.
@@ -58,24 +58,32 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 
 // packPrefixFirst packs the blocks of a session that continues, after the session's messages, in the order of value.
 // The blocks of the prefix that are less valuable than what was found get a room that does not depend on what the
-// suffix takes, and that the session's messages narrow in steps. What was found and the rest of the suffix get what is
-// then left: if a server may have the prefix in its cache, a share of that at most, unless the message asks for
-// something from elsewhere.
+// suffix takes, unless that is much, and that the session's messages narrow in steps. The standing blocks keep their
+// part of it, whatever the transcripts have. What was found and the rest of the suffix get what is then left: if a
+// server may have the prefix in its cache, a share of that at most, unless the message asks for something from
+// elsewhere.
 func (p *packer) packPrefixFirst(blocks []*Block) {
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
 	p.addBlocks(blocks[:i])
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	forSession := p.stepUp(session, sessionSteps)
+	forSession := max((session+p.step()-1)/p.step(), sessionSteps) * p.step()
 	left := p.limit.Tokens - (p.spent.Tokens - suffix - session) - forSession
-	forSuffix := p.stepUp(max(suffix+p.step()/2, left/2), suffixSteps)
+	forSuffix := left/2 + max(p.step(), suffix-(forSession-session)/2) // half for what was found
 	p.keep(forSuffix-suffix+forSession-session, reservedForTurns, func() {
-		p.addBlocks(filter(blocks[i:], (*Block).isStable))
+		for _, b := range filter(blocks[i:], func(b *Block) bool { return b.isStable() && !b.Required && !b.Protected }) {
+			if !b.Standing {
+				b.limitTo(p.limit.Tokens - p.spent.Tokens - p.standingLeft(false))
+			}
+			p.addBlock(b)
+		}
 		p.addLeftovers(filter(blocks, (*Block).isStable))
 	})
 	isCacheable := p.spent.Tokens-tokensOf(blocks, (*Block).isVolatile) >= minCachedTokens
 	cached := p.Previous.Cached && !p.Previous.Asks && isCacheable
 	for _, b := range filter(blocks[i:], (*Block).isVolatile) {
-		b.MaxTokens, b.Capped = p.suffixRoom(blocks, b, cached), cached
+		if b.Capped = cached; cached {
+			b.limitTo(max(p.suffixLeft(blocks), p.step()/3-b.Cost.Tokens))
+		}
 		p.addBlock(b)
 	}
 	if cached {
@@ -86,21 +94,11 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 
 func (p *Plan) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
 
-// stepUp rounds tokens up to whole steps, to so many at least.
-func (p *packer) stepUp(tokens, least int) int {
-	return max((tokens+p.step()-1)/p.step(), least) * p.step()
-}
-
-// suffixRoom is how many tokens a block of the volatile suffix may take.
-func (p *packer) suffixRoom(blocks []*Block, b *Block, cached bool) int {
-	if !cached {
-		return b.MaxTokens
+// limitTo limits a block's tokens, besides its own cap.
+func (b *Block) limitTo(tokens int) {
+	if tokens = max(tokens, 1); b.MaxTokens == 0 || tokens < b.MaxTokens {
+		b.MaxTokens = tokens
 	}
-	room := max(p.suffixLeft(blocks), p.step()/2-b.Cost.Tokens, 1)
-	if b.MaxTokens > 0 {
-		room = min(room, b.MaxTokens)
-	}
-	return room
 }
 
 // suffixLeft is what the volatile suffix may take of a budget while a server may have the prefix in its cache, without

@@ -115,9 +115,9 @@ func filterMessages(messages []*conversation.Message, keep func(*conversation.Me
 	return kept
 }
 
-// Step is by how many messages a window moves that should begin alike for some turns: more than half of the
-// window, and even, because a turn has two messages.
-func Step(messages int) int { return (messages/2 + 2) &^ 1 }
+// Step is by how many messages a window moves that should begin alike for some turns: most of the window, and even,
+// because a turn has two messages.
+func Step(messages int) int { return (messages - 1) &^ 1 }
 
 // afterStep leaves out messages from the beginning of a window, up to a multiple of step. The window then begins with
 // the same message for some turns.

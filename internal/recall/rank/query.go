@@ -43,9 +43,11 @@ type forms struct {
 // readForms compiles the forms with the first query: a function that asks nothing starts without them.
 var readForms = sync.OnceValue(func() *forms {
 	return &forms{
-		when: regexp.MustCompile(`(?i)\b(?:when|how (?:long|old|recently)|since|until` +
-			`|(?:what|which) (?:date|day|month|year|time|week|weekend))\b` +
-			`|何时|几点|几[月号日]|哪一?[天年月日]|哪个?(?:月|星期)|什么(?:时候|时间)|多[久长]|いつ|何[日月年]|언제|며칠`),
+		when: regexp.MustCompile(`(?i)\b(?:how (?:long|old|recently)|since|until` +
+			`|(?:what|which) (?:date|day|month|year|time|week|weekend)` +
+			`|when(?:'?s| (?:is|was|are|were|am|did|do|does|has|have|had|can|could|will|would|should|shall|exactly)))\b` +
+			`|\bwhen\W*$|何时|几点|几[月号日]|哪一?[天年月日]|哪个?(?:月|星期)|什么(?:时候|时间)|多[久长]` +
+			`|いつ|何[日月年]|언제|며칠`),
 		number: regexp.MustCompile(`(?i)\bhow (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b` +
 			`|多[少久大长远高重]|几[个次天月年岁点]|いくつ|いくら|何[回人个岁]|몇|얼마`),
 		name: regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +

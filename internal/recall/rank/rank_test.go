@@ -383,3 +383,17 @@ func TestSmallTalk(t *testing.T) {
 		}
 	}
 }
+
+// TestAsks has messages that plainly ask for something that was said, and such that only have a word of these.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"When is my brother's wedding?": true, "since when?": true, "We meet when?": true, "When did I say that?": true,
+		"What do we eat when I work at night?": true, // "do we"
+		"What helps when I work at night?":     false, "I worry when my knee hurts": false,
+	} {
+		if got := rank.NewQuery(text, now).Asks(); got != want {
+			t.Errorf("%q asks: %v", text, got)
+		}
+	}
+}
