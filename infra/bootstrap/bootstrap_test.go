@@ -290,6 +290,10 @@ func TestWhatStopsIt(t *testing.T) {
 			},
 		},
 		{
+			name: "index of no form", says: "PineconeIndex=h.example.com",
+			change: func(t *testing.T, f *fakes) { f.configure(t, "h.example.com,m@768,8", "h.example.com") },
+		},
+		{
 			name: "Pinecone fails", says: "failed to describe index",
 			change: func(_ *testing.T, f *fakes) { f.pineconeDown = true },
 		},

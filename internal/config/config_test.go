@@ -13,7 +13,7 @@ func TestParse(t *testing.T) {
 		"TABLE_NAME": "t", "TRIGGERS": "idle=2m, memories=9", "OPENAI_BACKGROUND_TIER": "none",
 	})
 	if err != nil || got.TableName != "t" || got.Triggers.Idle.Minutes() != 2 ||
-		got.OpenAI.BackgroundTier != config.TierNone || got.Triggers.Messages != 20 || got.Triggers.Memories != 9 {
+		got.OpenAI.CallsInBackground() || got.Triggers.Messages != 20 || got.Triggers.Memories != 9 {
 		t.Errorf("parsed %+v, %v", got, err)
 	}
 	for name, tt := range map[string]struct {
