@@ -34,7 +34,7 @@ const (
 	// them at least.
 	budgetSteps, sessionSteps = 12, 3
 	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
-	// found may take a third of a step in any case.
+	// found may take half a step in any case.
 	suffixOfPrefix = 5
 	// standingParts is of how many parts of the standing blocks' tokens one is for what came up in the meantime.
 	standingParts = 10
@@ -82,7 +82,7 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 	cached := p.Previous.Cached && !p.Previous.Asks && isCacheable
 	for _, b := range filter(blocks[i:], (*Block).isVolatile) {
 		if b.Capped = cached; cached {
-			b.limitTo(max(p.suffixLeft(blocks), p.step()/3-b.Cost.Tokens))
+			b.limitTo(max(p.suffixLeft(blocks), p.step()/2-b.Cost.Tokens))
 		}
 		p.addBlock(b)
 	}
