@@ -29,6 +29,18 @@ type Result struct {
 	Bars   []Bar
 }
 
+// AddTable adds a table without rows.
+func (r *Result) AddTable(title string, header ...string) *Table {
+	t := NewTable(title, header...)
+	r.Tables = append(r.Tables, t)
+	return t
+}
+
+// AddBar adds a value that must not be above its limit.
+func (r *Result) AddBar(name string, value, limit float64) {
+	r.Bars = append(r.Bars, Bar{name, value, limit})
+}
+
 // Missed returns the names of the bars that are not held.
 func (r Result) Missed() (names []string) {
 	for _, b := range r.Bars {

@@ -27,11 +27,11 @@ func (b *bench) result(repeats int) report.Result {
 	r := report.Result{
 		Note: fmt.Sprintf("DynamoDB Local; %d repeats of everything. An embedded array ends at %d messages, of the same "+
 			"texts: its item would have more than %s bytes", repeats, arrayEnd(), report.Thousands(capacity.MaxItemBytes)),
-		Bars: b.bars(),
 	}
+	b.addBars(&r)
 	for _, kind := range []string{turn, newest, last} {
 		title := "Capacity units and calls, and the time over the floor's, median: " + kind
-		t := report.NewTable(title, "messages in the session")
+		t := r.AddTable(title, "messages in the session")
 		for _, length := range b.lengths {
 			t.Header = append(t.Header, report.Thousands(float64(length)))
 		}
@@ -49,7 +49,6 @@ func (b *bench) result(repeats int) report.Result {
 			}
 			t.Add(cells...)
 		}
-		r.Tables = append(r.Tables, t)
 	}
 	return r
 }
@@ -75,30 +74,27 @@ func (b *bench) cell(kind, contender string, length int) string {
 	return fmt.Sprintf("%.2f, %d, %.2f", r.mean(), r.most, time)
 }
 
-// bars compares costs with limits. What was not measured is not held.
-func (b *bench) bars() (bars []report.Bar) {
-	add := func(name string, value, limit float64) {
-		bars = append(bars, report.Bar{Name: name, Value: value, Limit: limit})
-	}
+// addBars compares costs with limits. What was not measured is not held.
+func (b *bench) addBars(r *report.Result) {
 	for _, c := range [][2]string{{warm, bareTurn}, {warmKeyed, bareKeyed}} {
 		highest := 0.0
 		for _, length := range b.lengths {
 			highest = max(highest, b.ratio(id{turn, c[0], length}, id{turn, c[1], length}))
 		}
-		add(c[0]+": capacity of a turn over the bare transaction's", highest, tolerance)
-		add(c[0]+": most calls of a turn", b.most(turn, c[0]), 1)
+		r.AddBar(c[0]+": capacity of a turn over the bare transaction's", highest, tolerance)
+		r.AddBar(c[0]+": most calls of a turn", b.most(turn, c[0]), 1)
 	}
-	add(cold+": most calls of a turn", b.most(turn, cold), 2)
+	r.AddBar(cold+": most calls of a turn", b.most(turn, cold), 2)
 	short, longest := b.lengths[1], b.lengths[len(b.lengths)-1]
 	for _, kind := range []string{turn, newest, last} {
 		for _, contender := range []string{warm, cold} {
 			name := fmt.Sprintf("%s: capacity of a %s at %d messages over that at %d", contender, kind, longest, short)
-			add(name, b.ratio(id{kind, contender, longest}, id{kind, contender, short}), tolerance)
+			r.AddBar(name, b.ratio(id{kind, contender, longest}, id{kind, contender, short}), tolerance)
 		}
 	}
-	add("most calls of a page", max(b.most(newest, warm), b.most(newest, cold), b.most(last, warm), b.most(last, cold)), 2)
-	add("messages missed, repeated or misplaced in paging through every session", float64(b.wrong), 0)
-	return bars
+	pages := max(b.most(newest, warm), b.most(newest, cold), b.most(last, warm), b.most(last, cold))
+	r.AddBar("most calls of a page", pages, 2)
+	r.AddBar("messages missed, repeated or misplaced in paging through every session", float64(b.wrong), 0)
 }
 
 // ratio is the ratio of the capacity of two rows, infinite without one of them.

@@ -146,7 +146,9 @@ func TestBarsFindWhatIsNotHeld(t *testing.T) {
 	} {
 		b := held()
 		c.change(b)
-		if missed := strings.Join((report.Result{Bars: b.bars()}).Missed(), "; "); missed != c.missed {
+		var r report.Result
+		b.addBars(&r)
+		if missed := strings.Join(r.Missed(), "; "); missed != c.missed {
 			t.Errorf("%s: missed %q, want %q", name, missed, c.missed)
 		}
 	}
