@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"path"
 	"regexp"
 	"strconv"
@@ -17,16 +17,6 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/rig"
 )
-
-// countCall adds to the use of the background's calls of the model.
-func (b *bench) countCall(form string, u use) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.calls[form] == nil {
-		b.calls[form] = use{}
-	}
-	b.calls[form].add(u)
-}
 
 type writer func(p []byte)
 
@@ -52,40 +42,48 @@ func lastNumber(pattern *regexp.Regexp, text []byte) (n float64) {
 	return n
 }
 
-// model is a model service as a function sees it.
-func (b *bench) model(function string, target *url.URL) http.Handler {
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1,
-		Transport: &http.Transport{DisableCompression: true},
+// model counts the calls that a function makes of a model service.
+type model struct {
+	*bench
+	function string
+	next     http.RoundTripper
+}
+
+// RoundTrip makes a call, reads the answer to its end, and counts both.
+func (m model) RoundTrip(r *http.Request) (*http.Response, error) {
+	request, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
 	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		request, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler) // the function is gone
-		}
-		r.Body = io.NopCloser(bytes.NewReader(request))
-		sent, answer := float64(len(request)), &copyWriter{ResponseWriter: w}
-		// The proxy panics where the function closes a stream before its end, as it may once it has the usage.
-		defer func() {
-			in, out := lastNumber(inputTokens, answer.body.Bytes()), lastNumber(outputTokens, answer.body.Bytes())
-			cached := lastNumber(cachedTokens, answer.body.Bytes())
-			reasoned := lastNumber(reasoningTokens, answer.body.Bytes())
-			u := use{
-				"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": out - reasoned, "cachedTokens": cached,
-			}
-			if reasoned > 0 {
-				u["reasoningCalls"] = 1
-			}
-			if form := formOf(request); form != "" {
-				b.countCall(form, u)
-			}
-			if path.Base(r.URL.Path) == "embeddings" {
-				u = use{"sentBytes": sent, "embeddingCalls": 1, "embeddingTokens": in}
-			}
-			b.count(function, u)
-		}()
-		proxy.ServeHTTP(answer, r)
-	})
+	r.Body = io.NopCloser(bytes.NewReader(request))
+	response, err := m.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(answer))
+	sent, in, reasoned := float64(len(request)), lastNumber(inputTokens, answer), lastNumber(reasoningTokens, answer)
+	if path.Base(r.URL.Path) == "embeddings" {
+		m.count(m.function, use{"sentBytes": sent, "embeddingCalls": 1, "embeddingTokens": in})
+		return response, nil
+	}
+	u := use{
+		"sentBytes": sent, "modelCalls": 1, "inputTokens": in, "outputTokens": lastNumber(outputTokens, answer) - reasoned,
+		"cachedTokens": lastNumber(cachedTokens, answer),
+	}
+	if reasoned > 0 {
+		u["reasoningCalls"] = 1
+	}
+	m.count(m.function, u)
+	if form := formOf(request); form != "" {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.calls.add(form, u)
+	}
+	return response, nil
 }
 
 // formOf returns the name of the form of answer that a request asks for, with the tier where it is flex. It is empty
@@ -103,20 +101,6 @@ func formOf(request []byte) string {
 	}
 	return asked.Text.Format.Name + "/" + asked.Tier
 }
-
-// copyWriter keeps a copy of an answer's body.
-type copyWriter struct {
-	http.ResponseWriter
-	body bytes.Buffer
-}
-
-func (c *copyWriter) Write(p []byte) (int, error) {
-	c.body.Write(p)
-	return c.ResponseWriter.Write(p)
-}
-
-// Unwrap lets the proxy flush the pieces of a stream.
-func (c *copyWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // index counts the calls of the index that a function makes.
 func (b *bench) index(function string) grpc.UnaryServerInterceptor {

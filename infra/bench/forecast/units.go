@@ -8,8 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/rig"
-	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
@@ -47,13 +44,23 @@ func (u use) Times(n float64) use {
 	return out
 }
 
+// uses are uses by the name of what they are of.
+type uses map[string]use
+
+func (u uses) add(name string, v use) {
+	if u[name] == nil {
+		u[name] = use{}
+	}
+	u[name].add(v)
+}
+
 // units are what one session uses, as a mean over the measured ones.
 type units struct {
 	Date     string         `json:"date"`
 	Settings map[string]int `json:"settings"`
 	// Session is the use of each function. Calls is that of the background's calls of the model, by their form.
-	Session map[string]use `json:"session"`
-	Calls   map[string]use `json:"calls"`
+	Session uses `json:"session"`
+	Calls   uses `json:"calls"`
 	// Sweep is what a sweep uses that finds nothing. It is no part of a session.
 	Sweep use `json:"sweep"`
 	// TableBytes and IndexBytes are what a session adds to the table and to its indexes, in that many records, without
@@ -79,14 +86,13 @@ const (
 // its services is a proxy that counts. Nothing here depends on the clock.
 type bench struct {
 	*rig.Rig
-	running *stack.Stack
-	api     *client.Client
-	texts   *rig.Texts
+	stack rig.Stack
+	texts *rig.Texts
 
 	mu     sync.Mutex // guards what follows
 	sweeps []lambda.PayloadHandler
-	uses   map[string]use
-	calls  map[string]use
+	uses   uses
+	calls  uses                    // the background's calls of the model, by their form
 	meters map[*meter.Meter]string // DynamoDB as an instance of a function sees it
 }
 
@@ -98,13 +104,9 @@ func measure(ctx context.Context, endpoint string, before, days, sessions, turns
 	}
 	defer func() { err = errors.Join(err, services.Close()) }()
 	b := &bench{
-		Rig: services, texts: rig.NewTexts(1), uses: map[string]use{}, calls: map[string]use{},
-		meters: map[*meter.Meter]string{},
+		Rig: services, texts: rig.NewTexts(1), uses: uses{}, calls: uses{}, meters: map[*meter.Meter]string{},
 	}
-	if b.running, err = b.Stack(ctx, rest, b.metered); err != nil {
-		return u, err
-	}
-	if b.api, err = client.New(b.running.URL()).As(ctx, userID); err != nil {
+	if b.stack, err = b.Stack(ctx, userID, rest, b.metered); err != nil {
 		return u, err
 	}
 	old, err := b.play(ctx, 0, before, sessions, turns)
@@ -116,9 +118,9 @@ func measure(ctx context.Context, endpoint string, before, days, sessions, turns
 	}
 	sessions *= days
 	n := float64(sessions)
-	for _, uses := range []map[string]use{u.Session, u.Calls} {
-		for name, used := range uses {
-			uses[name] = used.Times(1 / n)
+	for _, all := range []uses{u.Session, u.Calls} {
+		for name, used := range all {
+			all[name] = used.Times(1 / n)
 		}
 	}
 	u.Date, u.Settings = time.Now().UTC().Format(time.DateOnly), map[string]int{
@@ -162,11 +164,11 @@ func (b *bench) play(ctx context.Context, from, to, sessions, turns int) (u unit
 }
 
 // taken returns the uses since it was last called.
-func (b *bench) taken() (functions, calls map[string]use, err error) {
+func (b *bench) taken() (functions, calls uses, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	functions, calls = b.uses, b.calls
-	b.uses, b.calls = map[string]use{}, map[string]use{}
+	b.uses, b.calls = uses{}, uses{}
 	for m, function := range b.meters {
 		used, err := m.Take()
 		if err != nil {
@@ -175,10 +177,7 @@ func (b *bench) taken() (functions, calls map[string]use, err error) {
 		if used.Calls == 0 {
 			continue
 		}
-		if functions[function] == nil {
-			functions[function] = use{}
-		}
-		functions[function].add(use{
+		functions.add(function, use{
 			"dynamodbCalls": float64(used.Calls), "readUnits": used.Units.Read, "writeUnits": used.Units.Write,
 		})
 	}
@@ -200,32 +199,19 @@ const rest = 10 * time.Second
 // session opens a session, has the turns in it, completes it, and waits for what follows: its summary by the stream,
 // and its memories by the next sweep.
 func (b *bench) session(ctx context.Context, id string, turns int) error {
-	body := map[string]any{"context": "coach_conversation", "coachId": coachID, "sessionId": id}
-	if err := b.api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
-		return fmt.Errorf("open session: %w", err)
+	if err := b.stack.Open(ctx, id, coachID); err != nil {
+		return err
 	}
 	for n := range turns {
-		in := map[string]any{"sessionId": id, "message": b.texts.Messages(2)[0].Content}
-		last := ""
-		err := b.api.Chat(ctx, in, func(e client.Event) error {
-			last = e.Name
-			return nil
-		}, client.Key(id+"-"+strconv.Itoa(n)))
-		if err == nil && last != "done" {
-			err = fmt.Errorf("the answer ends in %q", last)
-		}
-		if err != nil {
-			return fmt.Errorf("chat: %w", err)
-		}
-		if err := rig.Settle(ctx, b.running); err != nil {
+		if err := b.stack.Turn(ctx, id, n, b.texts.Messages(2)[0].Content); err != nil {
 			return err
 		}
 	}
 	patch := map[string]any{"status": "completed"}
-	if err := b.api.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
+	if err := b.stack.API.Do(ctx, http.MethodPatch, "/v1/sessions/"+id, patch, nil); err != nil {
 		return fmt.Errorf("complete session: %w", err)
 	}
-	return rig.Settle(ctx, b.running)
+	return b.stack.Settle(ctx)
 }
 
 // endDay has the spine of the day's sessions written. It falls due when the day's sessions have come to rest, by the
@@ -244,7 +230,7 @@ func (b *bench) endDay(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("make the spine due: %w", err)
 	}
-	return rig.Settle(ctx, b.running)
+	return b.stack.Settle(ctx)
 }
 
 // overhead is what DynamoDB adds to each record and to each entry of an index (Amazon DynamoDB Developer Guide, "Item
@@ -292,22 +278,13 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 		b.mu.Lock()
 		b.meters[m] = name
 		b.mu.Unlock()
-		engine, err := m.Proxy()
-		if err != nil {
-			return nil, err
-		}
-		cfg.DynamoDBEndpoint = b.Serve(engine)
-		for _, address := range []*string{&cfg.OpenAI.BaseURL, &cfg.OpenAI.EmbeddingBaseURL} {
-			if *address == "" {
-				continue
-			}
-			target, err := url.Parse(*address)
-			if err != nil {
-				return nil, err
-			}
-			*address = b.Serve(b.model(name, target))
-		}
-		if cfg.Pinecone.IndexHost, err = b.ServeIndex(b.index(name)); err != nil {
+		answers := model{b, name, &http.Transport{DisableCompression: true}}
+		var errs [4]error
+		cfg.DynamoDBEndpoint, errs[0] = b.Proxy(cfg.DynamoDBEndpoint, m)
+		cfg.OpenAI.BaseURL, errs[1] = b.Proxy(cfg.OpenAI.BaseURL, answers)
+		cfg.OpenAI.EmbeddingBaseURL, errs[2] = b.Proxy(cfg.OpenAI.EmbeddingBaseURL, answers)
+		cfg.Pinecone.IndexHost, errs[3] = b.ServeIndex(b.index(name))
+		if err := errors.Join(errs[:]...); err != nil {
 			return nil, err
 		}
 		handler, err := build(ctx, cfg, rt)
@@ -324,8 +301,5 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 func (b *bench) count(function string, u use) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.uses[function] == nil {
-		b.uses[function] = use{}
-	}
-	b.uses[function].add(u)
+	b.uses.add(function, u)
 }

@@ -8,13 +8,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/capacity"
@@ -28,7 +25,7 @@ type Usage struct {
 	Wall time.Duration
 }
 
-// Meter is a client that counts, and an engine for programs that make their own clients. Concurrent calls may not write
+// Meter is a client that counts, and the transport of a proxy for programs that make their own clients. Concurrent calls may not write
 // the same records. It measures one operation at a time.
 type Meter struct {
 	*dynamodb.Client
@@ -70,18 +67,7 @@ func (m *Meter) Take() (Usage, error) {
 	return usage, m.err
 }
 
-// Proxy returns the engine behind the meter.
-func (m *Meter) Proxy() (http.Handler, error) {
-	engine, err := url.Parse(aws.ToString(m.Client.Options().BaseEndpoint))
-	if err != nil {
-		return nil, fmt.Errorf("parse the engine's address: %w", err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(engine)
-	proxy.Transport = m
-	return proxy, nil
-}
-
-// RoundTrip makes a request of the proxy and counts it.
+// RoundTrip makes a request of a proxy and counts it.
 func (m *Meter) RoundTrip(r *http.Request) (*http.Response, error) {
 	r.RequestURI = "" // a client's request has none
 	return m.Do(r)

@@ -1,18 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/throughline/throughline/infra/bench/rig"
-	"github.com/throughline/throughline/infra/client"
-	"github.com/throughline/throughline/infra/local/stack"
 )
 
 // chat is the remote calls of whole chat turns. The calls of the coach function, and of the prompt function that it
@@ -26,14 +19,9 @@ type chat struct {
 	// after is the mean number of calls after a turn.
 	after float64
 	// steps are the calls of the first of the turns that made the most, in the order of their beginnings.
-	steps     []call
-	followers []follower
-}
-
-// follower is how often a function of the stream makes one kind of call per turn, as a mean.
-type follower struct {
-	operation
-	mean float64
+	steps []call
+	// followers are how often functions of the stream make each kind of call per turn, as a mean.
+	followers map[string]float64
 }
 
 // The functions that work until the answer is done. The others work after it.
@@ -62,53 +50,28 @@ func measureChat(ctx context.Context, endpoint, table string, turns int) (c chat
 	if err != nil {
 		return c, err
 	}
-	running, err := services.Stack(ctx, 15*time.Minute, services.linked)
+	stack, err := services.Stack(ctx, string(h.user), 15*time.Minute, services.linked)
 	if err != nil {
 		return c, err
 	}
-	api, err := client.New(running.URL()).As(ctx, string(h.user))
-	if err != nil {
-		return c, err
-	}
-	body := map[string]any{"context": "coach_conversation", "coachId": coach, "sessionId": "chat"}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
-		return c, fmt.Errorf("create session: %w", err)
-	}
-	if err := rig.Settle(ctx, running); err != nil {
+	if err := errors.Join(stack.Open(ctx, coachSession, coach), stack.Settle(ctx)); err != nil {
 		return c, err
 	}
 	services.instant.Store(false)
 	played := make([][]call, turns+1)
 	for n := range played {
-		if played[n], err = services.turn(ctx, running, api, n); err != nil {
+		services.drain()
+		if err := stack.Turn(ctx, coachSession, n, sampleText(n)); err != nil {
 			return c, fmt.Errorf("play turn %d: %w", n, err)
 		}
+		played[n] = services.drain()
 	}
 	return countCalls(played), nil
 }
 
-// turn sends a message, reads the answer to its end, waits for what follows, and returns the calls of all.
-func (s *services) turn(ctx context.Context, running *stack.Stack, api *client.Client, n int) ([]call, error) {
-	s.drain()
-	var last client.Event
-	message := map[string]any{"sessionId": "chat", "message": sampleText(n)}
-	err := api.Chat(ctx, message, func(e client.Event) error {
-		last = e
-		return nil
-	}, client.Key("turn-"+strconv.Itoa(n)))
-	if err == nil && last.Name != "done" {
-		err = fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
-	}
-	if err == nil {
-		err = rig.Settle(ctx, running)
-	}
-	return s.drain(), err
-}
-
 // countCalls counts the calls of turns, of which the first one counts for itself.
 func countCalls(turns [][]call) chat {
-	c := chat{turns: len(turns) - 1}
-	means := map[operation]float64{}
+	c := chat{turns: len(turns) - 1, followers: map[string]float64{}}
 	for n, calls := range turns {
 		steps := slices.DeleteFunc(slices.Clone(calls), call.follows)
 		depth := setDepths(steps)
@@ -121,15 +84,11 @@ func countCalls(turns [][]call) chat {
 		}
 		for _, call := range calls {
 			if call.follows() {
-				means[call.operation] += 1 / float64(c.turns)
+				c.followers[call.String()] += 1 / float64(c.turns)
 				c.after += 1 / float64(c.turns)
 			}
 		}
 	}
-	for of, mean := range means {
-		c.followers = append(c.followers, follower{of, mean})
-	}
-	slices.SortFunc(c.followers, func(a, b follower) int { return cmp.Compare(a.String(), b.String()) })
 	return c
 }
 

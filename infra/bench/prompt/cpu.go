@@ -11,60 +11,53 @@ import (
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
-	"github.com/throughline/throughline/internal/recall"
 )
 
-// cpu is the CPU time that one prompt of a recipe costs the process, as medians over batches of prompts, with that of
-// the garbage collector.
+// cpu is the CPU time that one tiered-history prompt costs the process, as medians over batches of prompts, with that
+// of the garbage collector.
 type cpu struct {
-	recipe             string
 	tokens, characters int
 	// fromRecords is the prompt from decoded records to its text, and counting its floor: counting the tokens of the
 	// prompt's own text. withDecoding begins with the bytes of DynamoDB's answers and includes the signing of the
-	// requests, and bareDecoding is its floor: the SDK decoding the same answers. The embedding and the index query of
-	// a search are in none.
+	// requests, and bareDecoding is its floor: the SDK decoding the same answers.
 	fromRecords, counting, withDecoding, bareDecoding time.Duration
 }
 
-func (c cpu) recordsRatio() float64  { return float64(c.fromRecords) / float64(c.counting) }
-func (c cpu) decodingRatio() float64 { return float64(c.withDecoding) / float64(c.bareDecoding) }
-
-// measureCPU measures a recipe's prompts, and their floors, on answers that were recorded from the services. The
-// process has one processor meanwhile, as the prompt function has. With an idle second one the CPU time of work in
-// several goroutines includes that of waking it up, which the floors, with one goroutine each, do not have.
-func (s *services) measureCPU(ctx context.Context, h *history, recipe string, repeats int) (cpu, error) {
+// measureCPU measures prompts of the recipe that has most of the history, and their floors, on answers that were
+// recorded from DynamoDB. The recipe searches nothing. The process has one processor meanwhile, as the prompt function
+// has. With an idle second one the CPU time of work in several goroutines includes that of waking it up, which the
+// floors, with one goroutine each, do not have.
+func (s *services) measureCPU(ctx context.Context, h *history, repeats int) (out cpu, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	out := cpu{recipe: recipe}
-	live := s.db(s.client, h)
-	decoded := s.prompter(&cachedStore{Store: dynamo.NewPromptSource(live)},
-		&cachedSearch{Searcher: s.search(live, s.vectors, h)}, h)
-	built, err := h.build(ctx, decoded, recipe)
-	if err != nil {
-		return out, err
-	}
-	texts := promptTexts(built)
-	out.tokens = built.Tokens.Total
-	for _, text := range texts {
-		out.characters += utf8.RuneCountInString(text)
-	}
 	answers := &recorder{next: http.DefaultTransport}
-	recorded := s.db(s.dynamoClient(answers), h)
-	search := recall.New(dynamo.NewRecallSource(recorded), &cachedEmbedder{Embedder: s.embedder},
-		&cachedIndex{Querier: s.vectors}, searchOptions(h))
-	encoded := s.prompter(dynamo.NewPromptSource(recorded), search, h)
+	decoded := s.service(&cachedStore{Store: dynamo.NewPromptSource(s.db(s.client, h))}, nil, h)
+	encoded := s.service(dynamo.NewPromptSource(s.db(s.dynamoClient(answers), h)), nil, h)
 	for _, p := range []*prompt.Service{decoded, encoded} {
-		if err := s.warmUp(ctx, p, h, recipe); err != nil {
+		if err := s.warmUp(ctx, p, h, prompt.TieredHistory); err != nil {
 			return out, err
 		}
 	}
 	answers.drain()
-	if _, err := h.build(ctx, encoded, recipe); err != nil {
+	built, err := h.build(ctx, encoded, prompt.TieredHistory)
+	if err != nil {
 		return out, err
 	}
 	onePrompt, decoder := answers.drain(), s.bareDecoder()
+	out.tokens = built.Tokens.Total
+	texts := []string{built.System, built.Text}
+	for _, m := range built.Messages {
+		texts = append(texts, m.Content)
+	}
+	for _, text := range texts {
+		out.characters += utf8.RuneCountInString(text)
+	}
 	return out, inTurns(repeats, []measurement{
-		{&out.fromRecords, func() error { _, err := h.build(ctx, decoded, recipe); return err }},
-		{&out.withDecoding, func() error { _, err := h.build(ctx, encoded, recipe); answers.drain(); return err }},
+		{&out.fromRecords, func() error { _, err := h.build(ctx, decoded, prompt.TieredHistory); return err }},
+		{&out.withDecoding, func() error {
+			_, err := h.build(ctx, encoded, prompt.TieredHistory)
+			answers.drain()
+			return err
+		}},
 		{&out.counting, func() error {
 			for _, text := range texts {
 				s.tokens.Count(text)
@@ -73,15 +66,6 @@ func (s *services) measureCPU(ctx context.Context, h *history, recipe string, re
 		}},
 		{&out.bareDecoding, func() error { return decoder.decode(ctx, onePrompt) }},
 	})
-}
-
-// promptTexts returns everything that the model gets.
-func promptTexts(p prompt.Prompt) []string {
-	texts := []string{p.System, p.Text}
-	for _, m := range p.Messages {
-		texts = append(texts, m.Content)
-	}
-	return texts
 }
 
 // measurement is a piece of work and where its time goes.

@@ -30,15 +30,13 @@ type day struct {
 // coachSession is the session of the chat.
 const coachSession = "chat"
 
-// lines returns the texts of a section of day.txt.
-func (d *day) lines(section string) []string { return d.texts[section] }
-
-// line returns one of them; there is no last one.
+// line returns a text of a section of day.txt; there is no last one.
 func (d *day) line(section string, n int) string { return d.texts[section][n%len(d.texts[section])] }
 
-func parseDay(text string) map[string][]string {
+// parseDay returns the texts of each section of day.txt.
+func parseDay() map[string][]string {
 	texts, section := map[string][]string{}, ""
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(dayText) {
 		line = strings.TrimSpace(line)
 		if name, ok := strings.CutPrefix(line, "# "); ok {
 			section, _, _ = strings.Cut(name, ":")
@@ -62,9 +60,9 @@ func startDay(ctx context.Context, s *services) (*day, error) {
 				Index: s.vectors, Model: vector.Model{Embedder: s.embedder, Version: "offline"},
 			}),
 		},
-		texts: parseDay(dayText),
+		texts: parseDay(),
 	}
-	d.prompts = s.prompter(dynamo.NewPromptSource(d.db), s.search(d.db, s.vectors, h), h)
+	d.prompts = s.prompter(s.client, s.vectors, h)
 	if err := d.writeUser(ctx); err != nil {
 		return nil, fmt.Errorf("write the user: %w", err)
 	}
@@ -96,7 +94,7 @@ func (d *day) writeUser(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, title := range d.lines("goals") {
+	for _, title := range d.texts["goals"] {
 		d.now = d.now.Add(time.Hour)
 		if err := d.setGoal(ctx, title); err != nil {
 			return err
@@ -135,7 +133,7 @@ func (d *day) spine(ctx context.Context, latest string) error {
 	}
 	spine := snapshot.Spines[coach]
 	spine.CoachID, spine.UpdatedAt, spine.CoveredTo = coach, d.now, d.now
-	spine.Text = "Up to the " + latest + ": " + strings.Join(d.lines("summaries")[4:8], " ")
+	spine.Text = "Up to the " + latest + ": " + strings.Join(d.texts["summaries"][4:8], " ")
 	spine.Tokens = d.tokens.Count(spine.Text)
 	spine.Patterns = []string{"trains best before lunch", "skips sessions after two night shifts", "up to the " + latest}
 	spine.Wins, spine.Struggles = []string{"first full pull-up"}, []string{"sleep after night shifts"}

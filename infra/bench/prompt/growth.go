@@ -7,7 +7,6 @@ import (
 
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/rig"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -62,9 +61,8 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 	if err != nil {
 		return nil, err
 	}
-	db := s.db(s.meter, h)
 	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
-	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, &cachedIndex{Querier: s.vectors}, h), h)
+	p := s.prompter(s.meter, &cachedIndex{Querier: s.vectors}, h)
 	l := &historyLength{services: s, history: h, prompts: p, out: growth{messages: messages}}
 	return l, s.warmUp(ctx, p, h, prompt.Unified)
 }

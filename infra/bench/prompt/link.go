@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
 	"path"
 	"strings"
 	"sync"
@@ -147,32 +145,20 @@ func (s *services) linked(name string, build stack.Constructor) stack.Constructo
 			{toPinecone, s.latency.pinecone, &cfg.Pinecone.IndexHost},
 			{toLambda, s.latency.lambda, &cfg.LambdaEndpoint},
 		} {
-			l := s.link(to.latency)
-			l.function, l.service = name, to.service
-			address, err := s.serveProxy(l, *to.address)
+			l := link{s.callLog, to.latency, s.instant, name, to.service}
+			var err error
+			if to.service == toPinecone {
+				*to.address, err = s.ServeIndex(l.intercept)
+			} else {
+				*to.address, err = s.Proxy(*to.address,
+					transport{l, &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}})
+			}
 			if err != nil {
 				return nil, err
 			}
-			*to.address = address
 		}
 		return build(ctx, cfg, rt)
 	}
-}
-
-// serveProxy serves a link to the service at an address and returns the link's own address.
-func (s *services) serveProxy(l link, address string) (string, error) {
-	if l.service == toPinecone {
-		return s.ServeIndex(l.intercept)
-	}
-	target, err := url.Parse(address)
-	if err != nil {
-		return "", err
-	}
-	return s.Serve(&httputil.ReverseProxy{
-		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
-		FlushInterval: -1,
-		Transport:     transport{l, &http.Transport{MaxIdleConnsPerHost: 32, DisableCompression: true}},
-	}), nil
 }
 
 // intercept records a call over gRPC.

@@ -17,7 +17,6 @@ import (
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/internal/function"
-	"github.com/throughline/throughline/internal/prompt"
 )
 
 func main() {
@@ -99,9 +98,9 @@ func (r *result) measureRecipes(ctx context.Context, s *services) error {
 		return err
 	}
 	rig.Progress("measuring prompts")
-	if r.wall, err = s.measureWall(ctx, h, prompt.Unified, r.settings.repeats); err != nil {
+	if r.wall, err = s.measureWall(ctx, h, r.settings.repeats); err != nil {
 		return err
 	}
-	r.cpu, err = s.measureCPU(ctx, h, prompt.TieredHistory, r.settings.repeats)
+	r.cpu, err = s.measureCPU(ctx, h, r.settings.repeats)
 	return err
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -56,10 +57,7 @@ func checkChat(t *testing.T, c chat) {
 	if c.turns != 1 || c.calls != 13 || c.depth != 5 || len(c.steps) != c.calls || c.first != 14 || c.firstDepth != 6 {
 		t.Errorf("a turn: %+v", c)
 	}
-	var followers []string
-	for _, f := range c.followers {
-		followers = append(followers, f.String())
-	}
+	followers := slices.Sorted(maps.Keys(c.followers))
 	want := []string{
 		"remember: DynamoDB BatchGetItem", "remember: DynamoDB Query", "remember: DynamoDB UpdateItem",
 		"remember: OpenAI embeddings", "remember: Pinecone Upsert",

@@ -20,7 +20,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/gather"
-	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/vector"
 )
 
@@ -198,7 +197,7 @@ func (d *bareDecoder) items(ctx context.Context) ([]map[string]types.AttributeVa
 	return nil, fmt.Errorf("the operation %q is not known", d.answer.operation)
 }
 
-// cachedStore answers a prompt's reads with the decoded records of the first reads.
+// cachedStore answers the reads of a tiered-history prompt with the decoded records of the first reads.
 type cachedStore struct {
 	gather.Store
 	cache
@@ -212,28 +211,12 @@ func (s *cachedStore) Open(
 	})
 }
 
-func (s *cachedStore) Tail(
-	ctx context.Context, user conversation.UserID, session conversation.Session, n int,
-) ([]conversation.Message, error) {
-	return cached(&s.cache, fmt.Sprint("tail ", n), func() ([]conversation.Message, error) {
-		return s.Store.Tail(ctx, user, session, n)
-	})
-}
-
 func (s *cachedStore) Timeline(
 	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
 	key := fmt.Sprint("timeline ", p.Limit, p.After)
 	return cachedPair(&s.cache, key, func() ([]conversation.Message, conversation.Position, error) {
 		return s.Store.Timeline(ctx, user, in, p)
-	})
-}
-
-func (s *cachedStore) MessagesBefore(
-	ctx context.Context, user conversation.UserID, session conversation.Session, before conversation.Message, n int,
-) ([]conversation.Message, error) {
-	return cached(&s.cache, fmt.Sprint("before ", session.ID, before.Seq, n), func() ([]conversation.Message, error) {
-		return s.Store.MessagesBefore(ctx, user, session, before, n)
 	})
 }
 
@@ -250,20 +233,6 @@ func (s *cachedStore) LongTerm(ctx context.Context, user conversation.UserID) (l
 	return cached(&s.cache, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
 }
 
-// cachedSearch answers searches with what the first ones found.
-type cachedSearch struct {
-	gather.Searcher
-	cache
-}
-
-func (s *cachedSearch) Search(
-	ctx context.Context, user conversation.UserID, q recall.Search,
-) (recall.Found, error) {
-	return cached(&s.cache, fmt.Sprint("search ", q.Limit), func() (recall.Found, error) {
-		return s.Searcher.Search(ctx, user, q)
-	})
-}
-
 // cachedIndex answers queries with what the first one found.
 type cachedIndex struct {
 	vector.Querier
@@ -274,14 +243,4 @@ func (x *cachedIndex) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
 	return cached(&x.cache, "query", func() ([]vector.Match, error) { return x.Querier.Query(ctx, user, generation, q) })
-}
-
-// cachedEmbedder returns the first call's vectors for every call.
-type cachedEmbedder struct {
-	vector.Embedder
-	cache
-}
-
-func (e *cachedEmbedder) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	return cached(&e.cache, "embed", func() ([][]float32, error) { return e.Embedder.Embed(ctx, texts) })
 }

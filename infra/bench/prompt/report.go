@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/internal/prompt"
 )
 
 // report returns the tables and the bars of what was measured. docs/adr/0010 describes the ratios.
@@ -28,15 +31,16 @@ func (r result) reportRecipes(out *report.Result) {
 	t := out.AddTable("Wall time over the critical path",
 		"recipe", "remote calls", "deep", "critical path, ms", "wall time, ms", "ratio p50", "ratio p99")
 	w, c := r.wall, r.cpu
-	t.Add(w.recipe, w.calls, w.depth, w.critical, w.median, w.ratio50, w.ratio99)
+	fromRecords, withDecoding := ratio(c.fromRecords, c.counting), ratio(c.withDecoding, c.bareDecoding)
+	t.Add(prompt.Unified, w.calls, w.depth, w.critical, w.median, w.ratio50, w.ratio99)
 	out.AddBar("unified: wall time over its critical path, median", w.ratio50, 1.05)
 	out.AddBar("unified: wall time over its critical path, p99", w.ratio99, 1.2)
 	t = out.AddTable("Own CPU time per prompt, 120,000 characters of history stored", "recipe", "tokens", "characters",
 		"from records, ms", "counting, ms", "ratio", "with decoding, ms", "bare decoding, ms", "ratio")
-	t.Add(c.recipe, c.tokens, c.characters, c.fromRecords, c.counting, c.recordsRatio(), c.withDecoding,
-		c.bareDecoding, c.decodingRatio())
-	out.AddBar("tiered-history: own CPU from decoded records over counting the text's tokens", c.recordsRatio(), 0.2)
-	out.AddBar("tiered-history: own CPU with decoding over the SDK's bare decoding", c.decodingRatio(), 1.5)
+	t.Add(prompt.TieredHistory, c.tokens, c.characters, c.fromRecords, c.counting, fromRecords, c.withDecoding,
+		c.bareDecoding, withDecoding)
+	out.AddBar("tiered-history: own CPU from decoded records over counting the text's tokens", fromRecords, 0.2)
+	out.AddBar("tiered-history: own CPU with decoding over the SDK's bare decoding", withDecoding, 1.5)
 }
 
 func (r result) reportGrowth(out *report.Result) {
@@ -66,8 +70,8 @@ func (c chat) report(out *report.Result) {
 	t.Add("the session's first turn", c.first)
 	t.Add("deep before the first token, the session's first turn", c.firstDepth)
 	t = out.AddTable("The calls after a turn, with several instances of each function", "call", "mean")
-	for _, f := range c.followers {
-		t.Add(f.String(), f.mean)
+	for _, name := range slices.Sorted(maps.Keys(c.followers)) {
+		t.Add(name, c.followers[name])
 	}
 	out.AddBar("chat: remote calls of a turn until done, most", float64(c.calls), 13)
 	out.AddBar("chat: deep before the first token, most", float64(c.depth), 5)

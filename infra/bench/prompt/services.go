@@ -88,21 +88,21 @@ func (s *services) db(api table.API, h *history) *dynamo.DB {
 	return dynamo.New(api, s.Table, adopt.WithLegacy(), dynamo.WithClock(h.clock))
 }
 
-// search returns production's search over a store and an index.
-func (s *services) search(db *dynamo.DB, vectors vector.Querier, h *history) *recall.Service {
-	return recall.New(dynamo.NewRecallSource(db), s.embedder, index{vectors, s.link(s.latency.pinecone)}, searchOptions(h))
-}
-
-func searchOptions(h *history) recall.Options {
-	return recall.Options{Now: h.clock, EmbedTimeout: timeout, IndexTimeout: timeout}
-}
-
 // timeout is so long that a busy machine makes a prompt slow, never incomplete.
 const timeout = 10 * time.Second
 
-// prompter returns production's prompt service. Its requests skip saving, as in a chat, where the coach function saves
+// prompter returns production's prompt service, with its search, over the table and an index.
+func (s *services) prompter(api table.API, vectors vector.Querier, h *history) *prompt.Service {
+	db := s.db(api, h)
+	return s.service(dynamo.NewPromptSource(db), recall.New(
+		dynamo.NewRecallSource(db), s.embedder, index{vectors, s.link(s.latency.pinecone)},
+		recall.Options{Now: h.clock, EmbedTimeout: timeout, IndexTimeout: timeout},
+	), h)
+}
+
+// service returns production's prompt service. Its requests skip saving, as in a chat, where the coach function saves
 // the manifest while the model generates.
-func (s *services) prompter(store gather.Store, search gather.Searcher, h *history) *prompt.Service {
+func (s *services) service(store gather.Store, search gather.Searcher, h *history) *prompt.Service {
 	return prompt.New(prompt.Deps{
 		Store: store, Search: search, Counter: s.tokens, Now: h.clock, NewID: func() string { return "bench" },
 		Deadlines: gather.Deadlines{Messages: timeout, LongTerm: timeout, Sessions: timeout, Search: timeout},

@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/infra/bench/report"
-	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
-// wall is a recipe's wall time and that of the slowest chain of its remote calls, both medians. The ratios are of
-// single prompts over their own chains.
+// wall is the wall time of a unified prompt and that of the slowest chain of its remote calls, both medians. The ratios
+// are of single prompts over their own chains.
 type wall struct {
-	recipe string
 	// calls is how many remote calls a prompt makes, depth how many of them are in the slowest chain.
 	calls, depth     int
 	critical, median time.Duration
@@ -20,27 +18,25 @@ type wall struct {
 }
 
 // measureWall builds prompts over links with their latencies.
-func (s *services) measureWall(ctx context.Context, h *history, recipe string, repeats int) (wall, error) {
-	db := s.db(s.client, h)
-	p := s.prompter(dynamo.NewPromptSource(db), s.search(db, s.vectors, h), h)
-	if err := s.warmUp(ctx, p, h, recipe); err != nil {
-		return wall{}, err
+func (s *services) measureWall(ctx context.Context, h *history, repeats int) (out wall, err error) {
+	p := s.prompter(s.client, s.vectors, h)
+	if err := s.warmUp(ctx, p, h, prompt.Unified); err != nil {
+		return out, err
 	}
 	s.instant.Store(false)
 	defer s.instant.Store(true)
-	out := wall{recipe: recipe}
 	var walls, criticals []time.Duration
 	var depths, ratios []float64
 	for range repeats {
 		s.drain()
 		began := time.Now()
-		if _, err := h.build(ctx, p, recipe); err != nil {
+		if _, err := h.build(ctx, p, prompt.Unified); err != nil {
 			return out, err
 		}
 		took, calls := time.Since(began), s.drain()
 		critical, depth := criticalPath(calls)
 		walls, criticals = append(walls, took), append(criticals, critical)
-		ratios, depths = append(ratios, float64(took)/float64(critical)), append(depths, float64(depth))
+		ratios, depths = append(ratios, ratio(took, critical)), append(depths, float64(depth))
 		out.calls = max(out.calls, len(calls))
 	}
 	out.depth = int(report.Quantile(depths, 0.5))

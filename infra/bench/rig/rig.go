@@ -10,6 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -24,6 +26,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/functions"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
@@ -64,7 +67,7 @@ func New(ctx context.Context, endpoint, name string) (*Rig, error) {
 }
 
 func (r *Rig) start() (err error) {
-	r.ModelURL = r.Serve(offlinemodel.Handler()) + "/v1"
+	r.ModelURL = r.serve(offlinemodel.Handler()) + "/v1"
 	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err != nil {
 		return err
 	}
@@ -80,11 +83,17 @@ func Client(endpoint string, options ...func(*dynamodb.Options)) *dynamodb.Clien
 	}, options...)
 }
 
+// Stack is a running local stack with a client of its user.
+type Stack struct {
+	API     *client.Client
+	running *stack.Stack
+}
+
 // Stack starts the local stack on the services, with what wrap makes of the constructors of the functions. Its sweep
 // never runs by itself: it comes by the clock. A session is at rest after that time.
-func (r *Rig) Stack(ctx context.Context, rest time.Duration,
+func (r *Rig) Stack(ctx context.Context, user string, rest time.Duration,
 	wrap func(name string, build stack.Constructor) stack.Constructor,
-) (*stack.Stack, error) {
+) (s Stack, err error) {
 	cfg, err := stack.Parse(map[string]string{
 		"PORT": "0", "TABLE_NAME": r.Table, "AWS_ENDPOINT_URL_DYNAMODB": r.Endpoint, "PINECONE_INDEX_HOST": r.IndexHost,
 		"OPENAI_BASE_URL": r.ModelURL, "OPENAI_EMBEDDING_BASE_URL": r.ModelURL,
@@ -93,7 +102,7 @@ func (r *Rig) Stack(ctx context.Context, rest time.Duration,
 		"OPENAI_BACKGROUND_TIER": "flex", // as at OpenAI's own service
 	})
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	// Most stages have no bus. With one the stream's functions get more records.
 	cfg.EventBusName, cfg.Environment["EVENT_BUS_NAME"] = "", ""
@@ -101,28 +110,66 @@ func (r *Rig) Stack(ctx context.Context, rest time.Duration,
 	for name, build := range cfg.Functions {
 		cfg.Functions[name] = wrap(name, build)
 	}
-	running, err := stack.Start(ctx, cfg)
-	if err == nil {
-		r.AtEnd(running.Stop)
+	if s.running, err = stack.Start(ctx, cfg); err != nil {
+		return s, err
 	}
-	return running, err
+	r.AtEnd(s.running.Stop)
+	s.API, err = client.New(s.running.URL()).As(ctx, user)
+	return s, err
+}
+
+// Open opens a session of the chat with a coach.
+func (s Stack) Open(ctx context.Context, session, coach string) error {
+	body := map[string]any{"context": "coach_conversation", "coachId": coach, "sessionId": session}
+	if err := s.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
+		return fmt.Errorf("create session: %w", err)
+	}
+	return nil
+}
+
+// Turn sends the message of a session's nth turn, reads the answer to its end, and waits for what follows.
+func (s Stack) Turn(ctx context.Context, session string, n int, message string) error {
+	var last client.Event
+	err := s.API.Chat(ctx, map[string]any{"sessionId": session, "message": message}, func(e client.Event) error {
+		last = e
+		return nil
+	}, client.Key(fmt.Sprintf("%s-%d", session, n)))
+	if err == nil && last.Name != "done" {
+		err = fmt.Errorf("the answer ends with %q: %s", last.Name, last.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("chat: %w", err)
+	}
+	return s.Settle(ctx)
 }
 
 // Settle waits until the stream's functions have handled what was written.
-func Settle(ctx context.Context, running *stack.Stack) error {
+func (s Stack) Settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
-	if done := running.Settle(ctx); !done.Settled {
+	if done := s.running.Settle(ctx); !done.Settled {
 		return fmt.Errorf("the stream's functions are behind by %d records", done.Pending)
 	}
 	return nil
 }
 
-// Serve serves a handler and returns its address.
-func (r *Rig) Serve(h http.Handler) (url string) {
+// serve serves a handler and returns its address.
+func (r *Rig) serve(h http.Handler) (address string) {
 	server := httptest.NewServer(h)
 	r.AtEnd(func() error { server.Close(); return nil })
 	return server.URL
+}
+
+// Proxy serves, at an address of its own, the service at an address through a transport. It passes the pieces of a
+// stream on as they come.
+func (r *Rig) Proxy(address string, through http.RoundTripper) (proxied string, err error) {
+	target, err := url.Parse(address)
+	if err != nil {
+		return "", err
+	}
+	return r.serve(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1, Transport: through,
+	}), nil
 }
 
 // ServeIndex serves the index at one more address until Close.
