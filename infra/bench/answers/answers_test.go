@@ -6,7 +6,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
@@ -34,10 +33,10 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 	sets := check.Got(dataset.ReadSets(files))(t)
 	o.draw(sets)
 	api := client.New(stacktest.Start(t).URL())
-	b := check.Got(evidence.Load(t.Context(), api, sets[0].Conversations, time.Minute))(t)
+	b := check.Got(evidence.Load(t.Context(), api, sets))(t)
 	answers := &spy{completer: o.client(o.model)}
 	judges := &spy{completer: o.client(o.judge)}
-	marks, err := examiner{answers, judges, o.context}.examine(t.Context(), api, b)
+	marks, err := examiner{answers, judges, o.context}.examine(t.Context(), b)
 	if err != nil || len(marks) != 3 {
 		t.Fatalf("%d marks, %v", len(marks), err)
 	}

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
@@ -73,38 +71,29 @@ type examiner struct {
 type mark struct{ prompt, words bool }
 
 // examine asks the questions of a bench.
-func (x examiner) examine(ctx context.Context, api *client.Client, b *evidence.Bench) ([]mark, error) {
+func (x examiner) examine(ctx context.Context, b *evidence.Bench) ([]mark, error) {
 	marks, words := make([]mark, len(b.Cases)), b.WordPrompts()
-	work, ctx := errgroup.WithContext(ctx)
-	work.SetLimit(atOnce)
-	for i, c := range b.Cases {
-		work.Go(func() error {
-			user, err := api.As(ctx, c.Conversation.ID)
-			if err != nil {
-				return err
-			}
-			told, err := x.prompt(ctx, user, c.Question.Text, i)
-			if err != nil {
-				return err
-			}
-			if marks[i].prompt, err = x.mark(ctx, c.Question, told); err != nil {
-				return err
-			}
-			marks[i].words, err = x.mark(ctx, c.Question, []llm.Message{
-				{Role: "system", Content: answerRules + "\n" + words[i]}, {Role: "user", Content: c.Question.Text},
-			})
+	return marks, b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) error {
+		q := b.Cases[i].Question
+		told, err := x.prompt(ctx, api, q.Text, i)
+		if err != nil {
 			return err
+		}
+		if marks[i].prompt, err = x.mark(ctx, q, told); err != nil {
+			return err
+		}
+		marks[i].words, err = x.mark(ctx, q, []llm.Message{
+			{Role: "system", Content: answerRules + "\n" + words[i]}, {Role: "user", Content: q.Text},
 		})
-	}
-	return marks, work.Wait()
+		return err
+	})
 }
 
 // prompt builds the prompt of a question, in a session of its own.
 func (x examiner) prompt(ctx context.Context, api *client.Client, question string, n int) ([]llm.Message, error) {
 	session := fmt.Sprintf("bench-answers-%d", n)
-	create := map[string]any{"context": x.context, "coachId": dataset.Coach, "sessionId": session}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
-		return nil, fmt.Errorf("create session: %w", err)
+	if err := dataset.Open(ctx, api, x.context, session); err != nil {
+		return nil, err
 	}
 	var built struct {
 		System   string

@@ -21,7 +21,6 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"time"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
@@ -30,9 +29,6 @@ import (
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/openai"
 )
-
-// indexTimeout is how long the stack may take until all is summarised and indexed.
-const indexTimeout = 30 * time.Minute
 
 type options struct {
 	data, url, model, judge, context, price string
@@ -77,16 +73,12 @@ func (o options) run(ctx context.Context) error {
 
 // measure asks the questions of the sets and prints what share of the answers is right.
 func (o options) measure(ctx context.Context, api *client.Client, sets []dataset.Set) error {
-	var all []dataset.Conversation
-	for _, s := range sets {
-		all = append(all, s.Conversations...)
-	}
-	b, err := evidence.Load(ctx, api, all, indexTimeout)
+	b, err := evidence.Load(ctx, api, sets)
 	if err != nil {
 		return err
 	}
 	examiner := examiner{answers: o.client(o.model), judges: o.client(o.judge), context: o.context}
-	marks, err := examiner.examine(ctx, api, b)
+	marks, err := examiner.examine(ctx, b)
 	if err != nil {
 		return err
 	}
@@ -102,30 +94,25 @@ func (o options) client(model string) *openai.Client {
 
 // draw keeps a sample of the questions that have an answer, the same for the same seed and files.
 func (o options) draw(sets []dataset.Set) {
-	type place struct{ set, conversation, question int }
-	var places []place
-	for s := range sets {
-		for c := range sets[s].Conversations {
-			for q, question := range sets[s].Conversations[c].Questions {
-				if question.Answer != "" {
-					places = append(places, place{s, c, q})
+	var answered []*dataset.Question
+	for _, s := range sets {
+		for _, c := range s.Conversations {
+			for i := range c.Questions {
+				if c.Questions[i].Answer != "" {
+					answered = append(answered, &c.Questions[i])
 				}
 			}
 		}
 	}
 	random := rand.New(rand.NewPCG(o.seed, 0))
-	random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
-	kept := map[place]bool{}
-	for _, p := range places[:min(o.sample, len(places))] {
-		kept[p] = true
+	random.Shuffle(len(answered), func(i, j int) { answered[i], answered[j] = answered[j], answered[i] })
+	for _, q := range answered[min(o.sample, len(answered)):] {
+		q.Answer = ""
 	}
-	for s := range sets {
-		for c := range sets[s].Conversations {
-			of, q := &sets[s].Conversations[c], -1
-			of.Questions = slices.DeleteFunc(slices.Clone(of.Questions), func(dataset.Question) bool {
-				q++
-				return !kept[place{s, c, q}]
-			})
+	for _, s := range sets {
+		for i := range s.Conversations {
+			c := &s.Conversations[i]
+			c.Questions = slices.DeleteFunc(c.Questions, func(q dataset.Question) bool { return q.Answer == "" })
 		}
 	}
 }

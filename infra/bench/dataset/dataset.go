@@ -1,5 +1,5 @@
 // Package dataset reads conversations with questions about them from a file, and imports them through the public HTTP
-// API as users of an app would have produced them. The replay and the benchmark of recall use it.
+// API as users of an app would have produced them.
 //
 // A file has LoCoMo's form (snap-research/locomo), or this one:
 //
@@ -100,7 +100,11 @@ func ReadSets(paths string) ([]Set, error) {
 	var sets []Set
 	known := map[string]string{}
 	for path := range strings.FieldsSeq(paths) {
-		list, err := Read(path)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("read data: %w", err)
+		}
+		list, err := parse(raw)
 		if err != nil {
 			return nil, err
 		}
@@ -113,15 +117,6 @@ func ReadSets(paths string) ([]Set, error) {
 		sets = append(sets, Set{NameOf(path), list})
 	}
 	return sets, nil
-}
-
-// Read reads a file.
-func Read(path string) ([]Conversation, error) {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read data: %w", err)
-	}
-	return parse(raw)
 }
 
 func parse(raw []byte) (conversations []Conversation, err error) {

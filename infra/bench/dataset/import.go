@@ -4,33 +4,29 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/internal/conversation"
 )
 
-// Coach is the coach of all imported sessions.
+// Coach is the coach of all sessions.
 const Coach = "coach"
 
-// Importer imports conversations, each as one user, who is named by the conversation's id.
-type Importer struct {
-	API *client.Client
-	// PerCall is how many messages one call appends: 2 for turns of a chat, at most 50.
-	PerCall int
-}
+// perCall is how many messages one call appends.
+const perCall = 20
 
-// Import imports a conversation and returns the ids that its messages have got, by their ids in the file. In the end
-// the user leaves the last session. Importing the same conversation again changes nothing: every call carries an
-// idempotency key.
-func (i Importer) Import(ctx context.Context, c Conversation) (ids map[string]string, err error) {
-	api, err := i.API.As(ctx, c.ID)
-	if err != nil {
+// Import imports a conversation as one user, who is named by the conversation's id, and returns the ids that its
+// messages have got, by their ids in the file. In the end the user leaves the last session. Importing the same
+// conversation again changes nothing: every call carries an idempotency key.
+func Import(ctx context.Context, api *client.Client, c Conversation) (ids map[string]string, err error) {
+	if api, err = api.As(ctx, c.ID); err != nil {
 		return nil, err
 	}
 	ids = make(map[string]string, c.Messages())
 	for _, s := range c.Sessions {
-		if err := i.importSession(ctx, api, s, ids); err != nil {
+		if err := importSession(ctx, api, s, ids); err != nil {
 			return nil, fmt.Errorf("import %s of %s: %w", s.ID, c.ID, err)
 		}
 	}
@@ -38,13 +34,21 @@ func (i Importer) Import(ctx context.Context, c Conversation) (ids map[string]st
 	return ids, api.Do(ctx, http.MethodPost, "/v1/sessions/"+last+"/leave", nil, nil)
 }
 
-func (i Importer) importSession(ctx context.Context, api *client.Client, s Session, ids map[string]string) error {
-	create := map[string]any{"context": s.Context, "coachId": Coach, "sessionId": s.ID}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(s.ID)); err != nil {
+// Open opens a session in a context.
+func Open(ctx context.Context, api *client.Client, appContext, session string) error {
+	create := map[string]any{"context": appContext, "coachId": Coach, "sessionId": session}
+	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
-	for from := 0; from < len(s.Messages); from += i.PerCall {
-		messages := s.Messages[from:min(from+i.PerCall, len(s.Messages))]
+	return nil
+}
+
+func importSession(ctx context.Context, api *client.Client, s Session, ids map[string]string) error {
+	if err := Open(ctx, api, s.Context, s.ID); err != nil {
+		return err
+	}
+	from := 0
+	for messages := range slices.Chunk(s.Messages, perCall) {
 		key := client.Key(fmt.Sprintf("%s-%d", s.ID, from))
 		var answer struct {
 			Messages []struct{ MessageID string }
@@ -55,6 +59,7 @@ func (i Importer) importSession(ctx context.Context, api *client.Client, s Sessi
 		for n, m := range answer.Messages {
 			ids[messages[n].ID] = m.MessageID
 		}
+		from += len(messages)
 	}
 	return nil
 }

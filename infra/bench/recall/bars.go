@@ -65,15 +65,15 @@ func (r result) bars() (out []bar) {
 	return out
 }
 
-// floorOf returns the floor of a data set, or that of one without a floor: prompts have at least what BM25 has within
-// as many tokens.
+// floorOf returns the floor of a data set. One without a floor has an empty one: prompts have at least what BM25 has
+// within as many tokens.
 func floorOf(set string) floor {
 	for _, f := range floors {
 		if strings.HasPrefix(set, f.data) {
 			return f
 		}
 	}
-	return floor{class: evidence.All}
+	return floor{}
 }
 
 func (r result) floorBars(s *setResult, found, byWords evidence.Scores) (out []bar) {
@@ -87,7 +87,7 @@ func (r result) floorBars(s *setResult, found, byWords evidence.Scores) (out []b
 		more = byModel
 	}
 	of := " without the conversation"
-	if f.class != "" && f.class != evidence.All {
+	if f.class != "" {
 		of = ", " + f.class + "," + of
 	}
 	for _, c := range []struct {
@@ -116,9 +116,14 @@ func (r result) floorBars(s *setResult, found, byWords evidence.Scores) (out []b
 	return append(out, bar{s.Name, name, prompt.In, within.In + f.abovePrompt, f.abovePrompt == 0})
 }
 
-func (r result) barTable() *report.Table {
+// barSection is the table of the bars with what it says, empty without bars.
+func (r result) barSection() string {
+	bars := r.bars()
+	if len(bars) == 0 {
+		return ""
+	}
 	t := report.NewTable("", "data", "has to hold", "measured", "at least", "")
-	for _, b := range r.bars() {
+	for _, b := range bars {
 		held, least := "held", report.Percent(b.least)
 		if !b.held() {
 			held = "NOT HELD"
@@ -128,13 +133,5 @@ func (r result) barTable() *report.Table {
 		}
 		t.Add(b.data, b.name, report.Percent(b.value), least, held)
 	}
-	return t
-}
-
-// barSection is the table with what it says, empty without bars.
-func (r result) barSection() string {
-	if len(r.bars()) == 0 {
-		return ""
-	}
-	return "What has to hold:\n\n" + r.barTable().Markdown() + "\n"
+	return "What has to hold:\n\n" + t.Markdown() + "\n"
 }

@@ -32,9 +32,6 @@ import (
 	"github.com/throughline/throughline/internal/registry"
 )
 
-// indexTimeout is how long a stack may take until all is summarised and indexed.
-const indexTimeout = 30 * time.Minute
-
 type options struct {
 	data, embeddings, model, docs string
 	dimensions                    int
@@ -100,11 +97,7 @@ func (o options) measure(
 		r.Model = offlinemodel.ModelID
 	}
 	began := time.Now()
-	var all []dataset.Conversation
-	for _, s := range sets {
-		all = append(all, s.Conversations...)
-	}
-	b, err := evidence.Load(ctx, api, all, indexTimeout)
+	b, err := evidence.Load(ctx, api, sets)
 	if err != nil {
 		return nil, err
 	}
@@ -115,10 +108,13 @@ func (o options) measure(
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Name, err)
 		}
-		measured := &setResult{Rankings: []ranking{
-			{words, evidence.Mean(one.BM25()), true}, {shipped, evidence.Mean(found), true},
-		}}
-		measured.count(s, len(one.Cases))
+		measured := &setResult{
+			Name: s.Name, Conversations: len(s.Conversations), Questions: len(one.Cases),
+			Rankings: []ranking{{words, evidence.Mean(one.BM25()), true}, {shipped, evidence.Mean(found), true}},
+		}
+		for _, c := range s.Conversations {
+			measured.Messages += c.Messages()
+		}
 		r.Sets = append(r.Sets, measured)
 	}
 	return b, nil

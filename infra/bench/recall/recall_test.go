@@ -2,7 +2,6 @@ package main
 
 import (
 	"testing"
-	"time"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
@@ -18,9 +17,9 @@ import (
 // what they have said. The floors are a little below what is found.
 func TestRecallFindsEvidence(t *testing.T) {
 	t.Parallel()
-	conversations := check.Got(dataset.Read("testdata/monologues.json"))(t)
+	sets := check.Got(dataset.ReadSets("testdata/monologues.json"))(t)
 	running := stacktest.Start(t)
-	b := check.Got(evidence.Load(t.Context(), client.New(running.URL()), conversations, time.Minute))(t)
+	b := check.Got(evidence.Load(t.Context(), client.New(running.URL()), sets))(t)
 	found := check.Got(b.Recall(t.Context()))(t)
 	check.OK(t, b.AddPrompts(t.Context(), evidence.Places(registry.Live().ContextNames()), found))
 	all := func(found []evidence.Found) evidence.Score { return *evidence.Mean(found)[evidence.All] }

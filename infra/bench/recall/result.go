@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
 	"github.com/throughline/throughline/infra/bench/report"
@@ -34,13 +33,6 @@ type ranking struct {
 	HasPrompts bool
 }
 
-func (s *setResult) count(set dataset.Set, questions int) {
-	s.Name, s.Conversations, s.Questions = set.Name, len(set.Conversations), questions
-	for _, c := range set.Conversations {
-		s.Messages += c.Messages()
-	}
-}
-
 // The names of the rankings.
 const (
 	words       = "BM25"
@@ -56,8 +48,7 @@ func (s *setResult) addIndex(classes map[string]cutoff.Shares) {
 	for class, shares := range classes {
 		byIndex.Scores[class] = &evidence.Score{Shares: shares}
 	}
-	after := 1 + slices.IndexFunc(s.Rankings, func(r ranking) bool { return r.Name == words })
-	s.Rankings = slices.Insert(s.Rankings, after, byIndex)
+	s.Rankings = slices.Insert(s.Rankings, 1, byIndex)
 }
 
 // by returns the ranking of a name, or an empty one.
@@ -68,15 +59,14 @@ func (s *setResult) by(name string) ranking {
 	return ranking{}
 }
 
-// last is the share at 10 of the last ranking, the one that knows least about what is asked.
-func (s *setResult) last() float64 {
-	return s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Shares[cutoff.R10]
-}
+// last is the last ranking, the one that knows least about what is asked.
+func (s *setResult) last() ranking { return s.Rankings[len(s.Rankings)-1] }
 
-// worstFirst orders the data sets.
+// worstFirst orders the data sets by what their last rankings find.
 func (r result) worstFirst() []*setResult {
+	found := func(s *setResult) float64 { return s.last().Scores[evidence.All].Shares[cutoff.R10] }
 	return slices.SortedStableFunc(slices.Values(r.Sets), func(a, b *setResult) int {
-		return cmp.Compare(a.last(), b.last())
+		return cmp.Compare(found(a), found(b))
 	})
 }
 
@@ -109,7 +99,7 @@ func (r result) classes() *report.Table {
 	t := report.NewTable("", "data", "questions", "class", "R@10", words, "index", "B1000", words, "index",
 		"in the prompt", words)
 	for _, s := range r.worstFirst() {
-		last, byWords, byIndex := s.Rankings[len(s.Rankings)-1], s.by(words), s.by(index)
+		last, byWords, byIndex := s.last(), s.by(words), s.by(index)
 		for _, name := range last.Scores.Categories() {
 			if name == evidence.All {
 				continue
@@ -135,7 +125,7 @@ func (r result) places() *report.Table {
 	headings, rows := []string{"asked in"}, map[evidence.Place]bool{}
 	for _, s := range sets {
 		headings = append(headings, s.Name)
-		for p := range s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Prompts {
+		for p := range s.last().Scores[evidence.All].Prompts {
 			rows[p] = true
 		}
 	}
@@ -145,7 +135,7 @@ func (r result) places() *report.Table {
 	}) {
 		cells := []any{p}
 		for _, s := range sets {
-			cells = append(cells, report.Percent(s.Rankings[len(s.Rankings)-1].Scores[evidence.All].Prompts[p].In))
+			cells = append(cells, report.Percent(s.last().Scores[evidence.All].Prompts[p].In))
 		}
 		t.Add(cells...)
 	}

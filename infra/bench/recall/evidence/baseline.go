@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/bm25"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 )
@@ -49,10 +48,12 @@ func (b *Bench) WordPrompts() []string {
 func (b *Bench) byWords() [][]ranked {
 	messages, indexes := map[string][]ranked{}, map[string]*bm25.Index{}
 	for _, c := range b.conversations() {
-		messages[c.ID] = b.messages(c)
-		texts := make([]string, len(messages[c.ID]))
-		for i, m := range messages[c.ID] {
-			texts[i] = m.Content
+		var texts []string
+		for _, s := range c.Sessions {
+			for _, m := range s.Messages {
+				messages[c.ID] = append(messages[c.ID], ranked{MessageID: b.ids[c.ID][m.ID], Content: m.Content})
+				texts = append(texts, m.Content)
+			}
 		}
 		indexes[c.ID] = bm25.New(texts)
 	}
@@ -63,15 +64,4 @@ func (b *Bench) byWords() [][]ranked {
 		}
 	}
 	return lists
-}
-
-// messages returns the messages of a conversation with their ids in the stack.
-func (b *Bench) messages(c *dataset.Conversation) []ranked {
-	out := make([]ranked, 0, c.Messages())
-	for _, s := range c.Sessions {
-		for _, m := range s.Messages {
-			out = append(out, ranked{MessageID: b.ids[c.ID][m.ID], Content: m.Content})
-		}
-	}
-	return out
 }

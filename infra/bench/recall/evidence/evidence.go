@@ -21,9 +21,8 @@ import (
 )
 
 const (
-	// perCall is how many messages an import appends at once, atOnce how many users and questions are worked on at once.
-	perCall = 20
-	atOnce  = 2
+	// atOnce is how many users and questions are worked on at once.
+	atOnce = 2
 	// most is how many messages recall is asked for.
 	most = 100
 	// attempts is how often a question is asked when its answer is without the index, or when there is none because the
@@ -49,34 +48,35 @@ type Bench struct {
 	ids map[string]map[string]string
 }
 
-// Load imports conversations into a stack and waits until all is summarised and indexed.
-func Load(
-	ctx context.Context, api *client.Client, conversations []dataset.Conversation, limit time.Duration,
-) (*Bench, error) {
+// indexTimeout is how long a stack may take until all is summarised and indexed.
+const indexTimeout = 30 * time.Minute
+
+// Load imports data sets into a stack and waits until all is summarised and indexed.
+func Load(ctx context.Context, api *client.Client, sets []dataset.Set) (*Bench, error) {
 	b := &Bench{api: api, ids: map[string]map[string]string{}}
-	importer := dataset.Importer{API: api, PerCall: perCall}
 	var mu sync.Mutex
 	work, workCtx := errgroup.WithContext(ctx)
 	work.SetLimit(atOnce)
-	for _, c := range conversations {
-		work.Go(func() error {
-			ids, err := importer.Import(workCtx, c)
-			mu.Lock()
-			defer mu.Unlock()
-			b.ids[c.ID] = ids
-			return err
-		})
+	for _, s := range sets {
+		for _, c := range s.Conversations {
+			work.Go(func() error {
+				ids, err := dataset.Import(workCtx, api, c)
+				mu.Lock()
+				defer mu.Unlock()
+				b.ids[c.ID] = ids
+				return err
+			})
+		}
 	}
 	if err := work.Wait(); err != nil {
 		return nil, err
 	}
-	if err := dataset.Settle(ctx, api, limit); err != nil {
-		return nil, err
+	for _, s := range sets {
+		for i := range s.Conversations {
+			b.addCases(&s.Conversations[i])
+		}
 	}
-	for i := range conversations {
-		b.addCases(&conversations[i])
-	}
-	return b, nil
+	return b, dataset.Settle(ctx, api, indexTimeout)
 }
 
 func (b *Bench) addCases(c *dataset.Conversation) {
@@ -98,8 +98,10 @@ func (b *Bench) On(api *client.Client, keeps func(c *dataset.Conversation) bool)
 	}
 }
 
-// each calls a function for each case, some at a time, with a client of the case's user.
-func (b *Bench) each(ctx context.Context, do func(ctx context.Context, api *client.Client, i int) error) error {
+// Each calls a function for each case, some at a time, with a client of the case's user.
+func (b *Bench) Each(
+	ctx context.Context, atOnce int, do func(ctx context.Context, api *client.Client, i int) error,
+) error {
 	users := map[string]*client.Client{}
 	for _, c := range b.Cases {
 		if users[c.Conversation.ID] != nil {
@@ -122,7 +124,7 @@ func (b *Bench) each(ctx context.Context, do func(ctx context.Context, api *clie
 // Recall asks recall every question, and returns what it finds.
 func (b *Bench) Recall(ctx context.Context) ([]Found, error) {
 	lists := make([][]ranked, len(b.Cases))
-	err := b.each(ctx, func(ctx context.Context, api *client.Client, i int) (err error) {
+	err := b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) (err error) {
 		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
 		return err
 	})

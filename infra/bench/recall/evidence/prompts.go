@@ -53,12 +53,8 @@ var chat = []string{
 
 // open opens the session of a place, and holds the chat in it.
 func (p Place) open(ctx context.Context, api *client.Client) error {
-	create := map[string]any{"context": p.Context, "coachId": dataset.Coach, "sessionId": p.session()}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(p.session())); err != nil {
-		return fmt.Errorf("create session: %w", err)
-	}
-	if !p.Chat {
-		return nil
+	if err := dataset.Open(ctx, api, p.Context, p.session()); err != nil || !p.Chat {
+		return err
 	}
 	messages := make([]map[string]any, len(chat))
 	for i, text := range chat {
@@ -86,7 +82,7 @@ func (b *Bench) AddPrompts(ctx context.Context, places []Place, found []Found) e
 			}
 		}
 	}
-	return b.each(ctx, func(ctx context.Context, api *client.Client, i int) error {
+	return b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) error {
 		c := b.Cases[i]
 		found[i].Prompts = map[Place]PromptShares{}
 		for _, p := range places {
