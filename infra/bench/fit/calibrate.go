@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 
@@ -179,9 +178,10 @@ func fittedOf(w *rank.Weights) fitted {
 func (f fitted) features() map[string]float64 {
 	out := map[string]float64{}
 	for j, name := range rank.Names {
-		out[name] = f.weights[j]
+		if w := f.weights[j]; w != 0 {
+			out[name] = w
+		}
 	}
-	maps.DeleteFunc(out, func(_ string, w float64) bool { return w == 0 })
 	return out
 }
 

@@ -158,29 +158,27 @@ func (o options) pools(ctx context.Context) ([]pool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var samples []sample
-	for _, set := range sets {
-		samples = append(samples, samplesOf(set)...)
-	}
-	if err := o.check(samples); err != nil {
+	if err := o.check(sets); err != nil {
 		return nil, err
 	}
-	return readPools(ctx, samples, o.embedder())
+	return readPools(ctx, sets, o.embedder())
 }
 
 // check refuses data that no weights can be fitted on.
-func (o options) check(samples []sample) error {
-	questions := 0
-	for _, s := range samples {
-		if len(s.messages) == 0 {
-			return fmt.Errorf("%s: %s has no message: remove it", s.set, s.id)
+func (o options) check(sets []dataset.Set) error {
+	conversations, questions := 0, 0
+	for _, set := range sets {
+		for _, c := range set.Conversations {
+			if c.Messages() == 0 {
+				return fmt.Errorf("%s: %s has no message: remove it", set.Name, c.ID)
+			}
+			conversations, questions = conversations+1, questions+len(c.Questions)
 		}
-		questions += len(s.questions)
 	}
 	switch {
 	case questions == 0:
 		return fmt.Errorf("%s has no question with evidence: name the messages that hold each answer", o.data)
-	case len(samples) == 1:
+	case conversations == 1:
 		return fmt.Errorf("%s has one conversation: add another one, as each is measured by weights of the others", o.data)
 	}
 	return nil
@@ -209,35 +207,27 @@ func (l leftOut) probabilities(p pool) []float64 { return l.weights[l.group(p)].
 // writeLeaveOneOut writes the weights that leave out each conversation and, of several data sets, each set. It also
 // writes what the index's own score finds.
 func (o options) writeLeaveOneOut(pools []pool) error {
-	write := func(name string, text []byte) error {
-		return os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
-	}
-	index := indexShares(pools)
-	without := map[string]fitted{}
+	files := map[string]any{"index": indexShares(pools)}
 	people, kinds := leaveOut(pools, byPerson), leftOut{}
 	if names, _ := grouped(pools, byKind); len(names) > 1 {
 		kinds = leaveOut(pools, byKind)
 	}
 	for _, p := range pools {
-		without[p.conversation] = people.weights[byPerson(p)]
+		files[p.conversation] = o.weights(people.weights[byPerson(p)], " without "+p.conversation)
 		if w, known := kinds.weights[byKind(p)]; known {
-			without["set-"+p.set] = w
+			files["set-"+p.set] = o.weights(w, " without set-"+p.set)
 		}
 	}
-	for name, weights := range without {
-		text, err := o.encode(weights, " without "+name)
+	for name, content := range files {
+		text, err := encode(content)
 		if err == nil {
-			err = write(name, text)
+			err = os.WriteFile(filepath.Join(o.leaveOneOut, name+".json"), text, 0o600)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	text, err := json.Marshal(index)
-	if err != nil {
-		return err
-	}
-	return write("index", text)
+	return nil
 }
 
 // indexShares returns what the index's own score finds, by the data set and the class of questions.
@@ -255,7 +245,7 @@ func indexShares(pools []pool) map[string]map[string]cutoff.Shares {
 }
 
 func (o options) write(out io.Writer, f fitted) error {
-	text, err := o.encode(f, "")
+	text, err := encode(o.weights(f, ""))
 	if err != nil {
 		return err
 	}
@@ -265,8 +255,8 @@ func (o options) write(out io.Writer, f fitted) error {
 	return os.WriteFile(o.out, text, 0o644)
 }
 
-// encode returns weights as JSON. The part says which conversations of the data they were fitted on.
-func (o options) encode(f fitted, part string) ([]byte, error) {
+// weights returns a fit as the service reads it. The part says which conversations of the data it was fitted on.
+func (o options) weights(f fitted, part string) rank.Weights {
 	var names []string
 	for path := range strings.FieldsSeq(o.data) {
 		names = append(names, dataset.NameOf(path))
@@ -275,9 +265,13 @@ func (o options) encode(f fitted, part string) ([]byte, error) {
 	if o.embeddings != "" {
 		model = o.model
 	}
-	text, err := json.MarshalIndent(rank.Weights{
+	return rank.Weights{
 		Date: time.Now().UTC().Format(time.DateOnly), Data: strings.Join(names, ", ") + part + "; " + model,
 		Features: f.features(), Intercept: f.intercept, Noise: noise,
-	}, "", "  ")
+	}
+}
+
+func encode(content any) ([]byte, error) {
+	text, err := json.MarshalIndent(content, "", "  ")
 	return append(text, '\n'), err
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/infra/local/embedder"
-	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/testing/check"
 )
@@ -99,20 +98,20 @@ func drawNote(random *rand.Rand, sentence string) string {
 // drawNotes draws a conversation of a kind that no weights are fitted on: a user dictates notes of 300 to 600 words
 // about many things at once, two in a row, and an assistant answers in a line. What is asked for is in a single
 // sentence of a note, whose people, places and things all notes have.
-func drawNotes(random *rand.Rand, id string) sample {
-	s := sample{set: "notes", id: id}
-	at := time.Date(2026, 3, 2, 17, 0, 0, 0, time.UTC)
-	add := func(role conversation.Role, content string) string {
-		n := len(s.messages)
-		m := conversation.Message{
-			ID: fmt.Sprintf("%s-%d", id, n), Seq: n%9 + 1, SessionID: fmt.Sprint("s", n/9), Context: "coach_conversation",
-			CoachID: "coach", Role: role, Content: content, Timestamp: at,
+func drawNotes(random *rand.Rand, id string) dataset.Conversation {
+	c := dataset.Conversation{ID: id}
+	at, n := time.Date(2026, 3, 2, 17, 0, 0, 0, time.UTC), 0
+	add := func(role, content string) string {
+		if n%9 == 0 {
+			c.Sessions = append(c.Sessions, dataset.Session{ID: fmt.Sprint("s", n/9), Context: "coach_conversation"})
 		}
+		m := dataset.Message{ID: fmt.Sprint(n), Role: role, Content: content, Timestamp: at}
 		at = at.Add(time.Minute)
-		if n%9 == 8 {
+		if n++; n%9 == 0 {
 			at = at.Add(time.Duration(20+random.IntN(80)) * time.Hour)
 		}
-		s.messages = append(s.messages, m)
+		s := &c.Sessions[len(c.Sessions)-1]
+		s.Messages = append(s.Messages, m)
 		return m.ID
 	}
 	type place struct{ fact, sentence int }
@@ -120,20 +119,20 @@ func drawNotes(random *rand.Rand, id string) sample {
 	var order []place
 	for n := range 50 {
 		facts = append(facts, drawFact(random, n))
-		s.questions = append(s.questions, question{facts[n].question, facts[n].class, map[string]bool{}})
+		c.Questions = append(c.Questions, dataset.Question{Text: facts[n].question, Category: facts[n].class})
 		for i := range facts[n].sentences {
 			order = append(order, place{n, i})
 		}
 	}
 	random.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	for i, o := range order {
-		note := add(conversation.RoleUser, drawNote(random, facts[o.fact].sentences[o.sentence]))
-		s.questions[o.fact].evidence[note] = true
+		note := add("user", drawNote(random, facts[o.fact].sentences[o.sentence]))
+		c.Questions[o.fact].Evidence = append(c.Questions[o.fact].Evidence, note)
 		if i%2 == 1 {
-			add(conversation.RoleAssistant, pick(random, replies))
+			add("assistant", pick(random, replies))
 		}
 	}
-	return s
+	return c
 }
 
 // TestWeightsOnOtherData checks the weights that ship on two kinds of data that they are not fitted on: users who do
@@ -142,8 +141,9 @@ func TestWeightsOnOtherData(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
 	sets := check.Got(dataset.ReadSets("../recall/testdata/monologues.json"))(t)
-	samples := append(samplesOf(sets[0]), drawNotes(random, "nora"), drawNotes(random, "nils"))
-	pools := check.Got(readPools(t.Context(), samples, offline{embedder.New(), embedder.DefaultDimensions}))(t)
+	notes := []dataset.Conversation{drawNotes(random, "nora"), drawNotes(random, "nils")}
+	sets = append(sets, dataset.Set{Name: "notes", Conversations: notes})
+	pools := check.Got(readPools(t.Context(), sets, offline{embedder.New(), embedder.DefaultDimensions}))(t)
 	shipped := byValue(fittedOf(rank.Default()).probabilities)
 	var out strings.Builder
 	report(&out, pools, bySet, row{"index", byIndex}, row{"BM25", byWords}, row{"shipped", shipped})

@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
+	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/bm25"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
 	"github.com/throughline/throughline/internal/conversation"
@@ -55,7 +57,7 @@ func (x *memoryIndex) nearest(q vector.Query) []vector.Match {
 
 // pool is what the index returned for one query, as records with their features.
 type pool struct {
-	// set is the name of the data set, conversation the id of the sample.
+	// set is the name of the data set, conversation the id of the conversation.
 	set, conversation string
 	category          string // "" for small talk
 	// evidence is how many messages hold the answer, in the pool or not.
@@ -82,76 +84,101 @@ const asked = 3 * 365 * 24 * time.Hour
 // matches is how many matches of the index are ranked, as in the service.
 const matches = 400
 
-// readPools indexes each sample as the service does, and searches for its questions and for small talk.
-func readPools(ctx context.Context, samples []sample, embedder vector.Embedder) ([]pool, error) {
-	var pools []pool
-	for _, s := range samples {
-		index := &memoryIndex{}
-		indexer := indexing.NewIndexer(vector.Held{Index: index, Model: vector.Model{Embedder: embedder}})
-		for from := 0; from < len(s.messages); from += 500 {
-			// The first message of a batch lacks what was said before it; this is so in the service, too.
-			batch := s.messages[from:min(len(s.messages), from+500)]
-			if err := indexer.IndexMessages(ctx, conversation.UserID(s.id), 0, batch); err != nil {
+// readPools indexes each conversation as the service does, and searches for its questions and for small talk.
+func readPools(ctx context.Context, sets []dataset.Set, embedder vector.Embedder) (pools []pool, err error) {
+	for _, set := range sets {
+		for _, c := range set.Conversations {
+			if pools, err = newPooler(set.Name, c).addPools(ctx, pools, c.Questions, embedder); err != nil {
 				return nil, err
 			}
-		}
-		questions := s.questions
-		for line := range strings.Lines(smallTalk) {
-			questions = append(questions, question{text: strings.TrimSpace(line)})
-		}
-		texts := make([]string, len(questions))
-		for i, q := range questions {
-			texts[i] = q.text
-		}
-		vectors, err := embedder.Embed(ctx, texts)
-		if err != nil {
-			return nil, err
-		}
-		pooler := newPooler(s, index)
-		for i, q := range questions {
-			pools = append(pools, pooler.pool(q, vectors[i]))
 		}
 	}
 	return pools, nil
 }
 
-// pooler makes the pools of one sample.
+// pooler makes the pools of one conversation.
 type pooler struct {
-	sample
-	found *memoryIndex
-	words *bm25.Index
-	chars map[string]int
-	now   time.Time
+	set, id  string
+	messages []conversation.Message
+	ids      map[string]string // of the messages, by those of the file
+	found    memoryIndex
+	words    *bm25.Index
+	chars    map[string]int
+	now      time.Time
 }
 
-func newPooler(s sample, found *memoryIndex) *pooler {
-	texts, chars := make([]string, len(s.messages)), map[string]int{}
-	for i, m := range s.messages {
-		texts[i], chars[m.ID] = m.Content, utf8.RuneCountInString(m.Content)
+func newPooler(set string, c dataset.Conversation) *pooler {
+	x := &pooler{set: set, id: c.ID, ids: map[string]string{}, chars: map[string]int{}}
+	var texts []string
+	for _, session := range c.Sessions {
+		for i, m := range session.Messages {
+			id := fmt.Sprintf("%s-%s-%d", c.ID, session.ID, i+1)
+			x.ids[m.ID], x.chars[id], x.now = id, utf8.RuneCountInString(m.Content), m.Timestamp.Add(asked)
+			x.messages = append(x.messages, conversation.Message{
+				ID: id, Seq: i + 1, SessionID: session.ID, Context: session.Context, CoachID: "coach",
+				Role: conversation.Role(m.Role), Content: m.Content, Timestamp: m.Timestamp,
+			})
+			texts = append(texts, m.Content)
+		}
 	}
-	now := s.messages[len(s.messages)-1].Timestamp.Add(asked)
-	return &pooler{s, found, bm25.New(texts), chars, now}
+	x.words = bm25.New(texts)
+	return x
 }
 
-func (x *pooler) pool(q question, embedding []float32) pool {
-	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.text))
+// addPools adds the pools of questions and of small talk, which has no category.
+func (x *pooler) addPools(
+	ctx context.Context, pools []pool, questions []dataset.Question, embedder vector.Embedder,
+) ([]pool, error) {
+	indexer := indexing.NewIndexer(vector.Held{Index: &x.found, Model: vector.Model{Embedder: embedder}})
+	// The first message of a batch lacks what was said before it; this is so in the service, too.
+	for batch := range slices.Chunk(x.messages, 500) {
+		if err := indexer.IndexMessages(ctx, conversation.UserID(x.id), 0, batch); err != nil {
+			return nil, err
+		}
+	}
+	questions = slices.Clone(questions)
+	for i := range questions {
+		questions[i].Category = cmp.Or(questions[i].Category, "question")
+	}
+	for line := range strings.Lines(smallTalk) {
+		questions = append(questions, dataset.Question{Text: strings.TrimSpace(line)})
+	}
+	var texts []string
+	for _, q := range questions {
+		texts = append(texts, q.Text)
+	}
+	vectors, err := embedder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, q := range questions {
+		pools = append(pools, x.pool(q, vectors[i]))
+	}
+	return pools, nil
+}
+
+func (x *pooler) pool(q dataset.Question, embedding []float32) pool {
+	dense, sparse := vector.Hybrid(embedding, vector.Encode(q.Text))
 	candidates := recall.Candidates(x.found.nearest(vector.Query{Dense: dense, Sparse: sparse, TopK: matches}))
-	p := pool{set: x.set, conversation: x.id, category: q.category, evidence: len(q.evidence)}
-	best := map[string]float64{}
+	evidence, best := map[string]bool{}, map[string]float64{}
+	for _, id := range q.Evidence {
+		evidence[x.ids[id]] = true
+	}
 	for _, c := range candidates {
 		if score, known := best[c.ID]; !known || c.Score > score {
 			best[c.ID] = c.Score
 		}
 	}
-	p.features = rank.Features(rank.NewQuery(q.text, x.now), candidates)
+	p := pool{set: x.set, conversation: x.id, category: q.Category, evidence: len(evidence)}
+	p.features = rank.Features(rank.NewQuery(q.Text, x.now), candidates)
 	for i := range p.features.Len() {
 		id := p.features.ID(i)
-		p.relevant, p.index = append(p.relevant, q.evidence[id]), append(p.index, best[id])
+		p.relevant, p.index = append(p.relevant, evidence[id]), append(p.index, best[id])
 		p.chars = append(p.chars, x.chars[id])
 	}
-	for _, n := range x.words.Search(q.text) {
+	for _, n := range x.words.Search(q.Text) {
 		id := x.messages[n].ID
-		p.words = append(p.words, cutoff.Message{Chars: x.chars[id], Relevant: q.evidence[id]})
+		p.words = append(p.words, cutoff.Message{Chars: x.chars[id], Relevant: evidence[id]})
 	}
 	return p
 }
