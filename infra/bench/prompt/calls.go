@@ -7,19 +7,17 @@ import (
 	"time"
 )
 
-// operation identifies a kind of remote call: the function that made it, the service that answered, and what was
-// called. All three are empty if one process makes calls of one kind only.
-type operation struct{ function, service, call string }
-
-func (o operation) String() string { return o.function + ": " + o.service + " " + o.call }
-
 // call is one remote call, from the request's first byte to the answer's last.
 type call struct {
-	operation
-	begin, end time.Time
+	// function made the call, service answered it, and operation is what was called. The first two are empty if one
+	// process makes calls of one kind only.
+	function, service, operation string
+	begin, end                   time.Time
 	// depth is one more than that of the deepest call that it may have waited for, as setDepths finds it.
 	depth int
 }
+
+func (c call) String() string { return c.function + ": " + c.service + " " + c.operation }
 
 // callLog records when each remote call began and ended. It is safe for concurrent use.
 type callLog struct {
@@ -28,10 +26,11 @@ type callLog struct {
 }
 
 // add records a call that ends now.
-func (l *callLog) add(op operation, begin time.Time) {
+func (l *callLog) add(c call) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.calls = append(l.calls, call{op, begin, time.Now(), 0})
+	c.end = time.Now()
+	l.calls = append(l.calls, c)
 }
 
 // drain returns the recorded calls and forgets them.
@@ -66,9 +65,6 @@ func criticalPath(calls []call) (took time.Duration, depth int) {
 	return took, depth
 }
 
-// invocation is the operation of a call of the Lambda API.
-const invocation = "invocations"
-
 // setDepths sorts calls by their beginning and finds how deep each is: one deeper than the deepest call that had ended
 // before it began. The calls of an invoked function follow the call that invoked it. It returns the depth of the call
 // that brings the first token: the coach function's last call of the chat model.
@@ -77,12 +73,12 @@ func setDepths(calls []call) (token int) {
 	for i := range calls {
 		c := &calls[i]
 		for _, before := range calls[:i] {
-			if !before.end.After(c.begin) || before.call == invocation && before.function != c.function {
+			if !before.end.After(c.begin) || before.operation == "invocations" && before.function != c.function {
 				c.depth = max(c.depth, before.depth)
 			}
 		}
 		c.depth++
-		if c.function == coachFunction && (c.call == "responses" || c.call == "completions") { // in either of its two APIs
+		if c.function == coachFunction && (c.operation == "responses" || c.operation == "completions") { // its two APIs
 			token = c.depth
 		}
 	}

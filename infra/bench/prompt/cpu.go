@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net/http"
 	"runtime"
 	"syscall"
 	"time"
@@ -29,7 +28,7 @@ type cpu struct {
 // floors, with one goroutine each, do not have.
 func (s *services) measureCPU(ctx context.Context, h *history, repeats int) (out cpu, err error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	answers := &recorder{next: http.DefaultTransport}
+	answers := &recorder{}
 	decoded := s.service(&cachedStore{Store: dynamo.NewPromptSource(s.db(s.client, h))}, nil, h)
 	encoded := s.service(dynamo.NewPromptSource(s.db(s.dynamoClient(answers), h)), nil, h)
 	for _, p := range []*prompt.Service{decoded, encoded} {

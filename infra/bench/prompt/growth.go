@@ -22,40 +22,38 @@ type growth struct {
 // measureGrowth measures the same prompt over histories of growing length. The lengths take turns, so that whatever
 // else the machine does meanwhile affects all alike.
 func measureGrowth(ctx context.Context, s *services, settings settings) ([]growth, error) {
-	var lengths []*historyLength
-	for _, messages := range settings.lengths {
+	out := make([]growth, len(settings.lengths))
+	builds, walls := make([]func(context.Context) error, len(out)), make([][]time.Duration, len(out))
+	for i, messages := range settings.lengths {
 		rig.Progress("writing %d messages", messages)
-		l, err := s.writeLength(ctx, messages)
-		if err != nil {
+		var err error
+		if builds[i], err = s.writeLength(ctx, messages); err != nil {
 			return nil, err
 		}
-		lengths = append(lengths, l)
+		out[i].messages = messages
 	}
 	rig.Progress("measuring over the length of the history")
 	s.instant.Store(false)
-	for i := range settings.quarter() * len(lengths) {
-		if err := lengths[i%len(lengths)].measure(ctx); err != nil {
-			return nil, err
+	defer s.instant.Store(true)
+	for range (settings.repeats + 3) / 4 {
+		for i, build := range builds {
+			s.drain()
+			usage, err := s.meter.Measure(ctx, build)
+			if err != nil {
+				return nil, err
+			}
+			g := &out[i]
+			g.calls, g.others = max(g.calls, usage.Calls), max(g.others, len(s.drain())-usage.Calls)
+			g.readUnits = max(g.readUnits, usage.Units.Read)
+			walls[i] = append(walls[i], usage.Wall)
+			g.median = report.Median(walls[i])
 		}
-	}
-	s.instant.Store(true)
-	out := make([]growth, len(lengths))
-	for i, l := range lengths {
-		out[i] = l.out
-		out[i].median = report.Median(l.walls)
 	}
 	return out, nil
 }
 
-type historyLength struct {
-	*services
-	*history
-	prompts *prompt.Service
-	out     growth
-	walls   []time.Duration
-}
-
-func (s *services) writeLength(ctx context.Context, messages int) (*historyLength, error) {
+// writeLength writes a history of that many messages, and returns what builds its prompt.
+func (s *services) writeLength(ctx context.Context, messages int) (build func(context.Context) error, err error) {
 	now := time.Now().UTC().Truncate(time.Minute)
 	h, err := s.writeHistory(ctx, fmt.Sprintf("length-%d", messages), sessionSizes(messages), now)
 	if err != nil {
@@ -63,24 +61,9 @@ func (s *services) writeLength(ctx context.Context, messages int) (*historyLengt
 	}
 	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
 	p := s.prompter(s.meter, &cachedIndex{Querier: s.vectors}, h)
-	l := &historyLength{services: s, history: h, prompts: p, out: growth{messages: messages}}
-	return l, s.warmUp(ctx, p, h, prompt.Unified)
-}
-
-func (l *historyLength) measure(ctx context.Context) error {
-	var calls []call
-	usage, err := l.meter.Measure(ctx, func(ctx context.Context) error {
-		l.drain()
-		_, err := l.build(ctx, l.prompts, prompt.Unified)
-		calls = l.drain()
-		return err
-	})
-	if err != nil {
+	build = func(ctx context.Context) error {
+		_, err := h.build(ctx, p, prompt.Unified)
 		return err
 	}
-	l.out.calls = max(l.out.calls, usage.Calls)
-	l.out.others = max(l.out.others, len(calls)-usage.Calls)
-	l.out.readUnits = max(l.out.readUnits, usage.Units.Read)
-	l.walls = append(l.walls, usage.Wall)
-	return nil
+	return build, s.warmUp(ctx, p, h, prompt.Unified)
 }

@@ -178,7 +178,13 @@ func (w historyWriter) writeLongTerm(ctx context.Context) error {
 		return err
 	}
 	for i := range longTermRecords {
-		if err := w.writeRecords(ctx, i); err != nil {
+		if err := w.setGoal(ctx, fmt.Sprintf("Goal number %d", i)); err != nil {
+			return err
+		}
+		if _, err := w.remember(ctx, fmt.Sprintf("Fact %d: likes %s", i, sampleText(i)[:40]), i == 0); err != nil {
+			return err
+		}
+		if err := w.openLoop(ctx, fmt.Sprintf("Try %s", sampleText(-i)[:40])); err != nil {
 			return err
 		}
 	}
@@ -200,16 +206,6 @@ func (w historyWriter) writePerson(ctx context.Context, persona, about, seed str
 
 // longTermRecords is how many goals, memories and todos a user has.
 const longTermRecords = 12
-
-func (w historyWriter) writeRecords(ctx context.Context, i int) error {
-	if err := w.setGoal(ctx, fmt.Sprintf("Goal number %d", i)); err != nil {
-		return err
-	}
-	if _, err := w.remember(ctx, fmt.Sprintf("Fact %d: likes %s", i, sampleText(i)[:40]), i == 0); err != nil {
-		return err
-	}
-	return w.openLoop(ctx, fmt.Sprintf("Try %s", sampleText(-i)[:40]))
-}
 
 func (w historyWriter) setGoal(ctx context.Context, title string) error {
 	_, _, err := dynamo.NewGoalStore(w.db).Create(ctx, w.user, longterm.Goal{

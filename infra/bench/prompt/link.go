@@ -36,7 +36,11 @@ type link struct {
 // finish holds the answer of a call back, then records the call.
 func (l link) finish(began time.Time, name string) {
 	l.wait(began)
-	l.add(operation{l.function, l.service, name}, began)
+	l.record(began, name)
+}
+
+func (l link) record(began time.Time, name string) {
+	l.add(call{function: l.function, service: l.service, operation: name, begin: began})
 }
 
 func (l link) wait(began time.Time) {
@@ -64,7 +68,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		t.wait(began)
-		end := sync.OnceFunc(func() { t.add(operation{t.function, t.service, operationName(r)}, began) })
+		end := sync.OnceFunc(func() { t.record(began, operationName(r)) })
 		response.Body = &eventStream{response.Body, end}
 		return response, nil
 	}

@@ -36,16 +36,14 @@ func main() {
 type settings struct {
 	// lengths are the numbers of stored messages, ascending; each is at least 100.
 	lengths []int
-	// repeats is how often a prompt is built for its p99 or its CPU time, and warmups how often before it counts. Medians
-	// of wall time take a quarter of the repeats.
+	// repeats is how often a prompt is built for its p99 or its CPU time, and warmups how often before it counts. The
+	// medians over the lengths take a quarter of the repeats.
 	repeats, warmups int
 	// starts is how often each function is started, turns how many turns of a chat are measured, and day how many of a
 	// day's chat.
 	starts, turns, day int
 	latency            latencies
 }
-
-func (s settings) quarter() int { return (s.repeats + 3) / 4 }
 
 // latencies are how long services take to answer. Those of main are typical within one region.
 type latencies struct{ dynamoDB, embedding, pinecone, lambda, model time.Duration }

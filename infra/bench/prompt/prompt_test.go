@@ -193,15 +193,15 @@ func TestDepthsFollowEndsAndInvocations(t *testing.T) {
 		{"coach", "responses"},
 		{"coach", "write"},
 	} {
-		calls[i].function, calls[i].call = of[0], of[1]
+		calls[i].function, calls[i].operation = of[0], of[1]
 	}
 	token := setDepths(calls)
 	got := map[string]int{}
 	for _, c := range calls {
-		got[c.call] = c.depth
+		got[c.operation] = c.depth
 	}
 	want := map[string]int{"write": 1, "invocations": 2, "side": 2, "read": 3, "query": 4, "responses": 5}
-	if diff := cmp.Diff(want, got); diff != "" || token != 5 || calls[0].call != "write" {
+	if diff := cmp.Diff(want, got); diff != "" || token != 5 || calls[0].operation != "write" {
 		t.Errorf("the first token comes at %d, (-want +got)\n%s", token, diff)
 	}
 }

@@ -23,29 +23,26 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// cache holds the first answer of each remote call. It gives the answer again without the call, so that only the
-// process's own work is left. It is safe for concurrent use.
-type cache struct{ answers sync.Map }
-
-// cached returns the answer of a key, from the first call's answer if there is one.
-func cached[T any](c *cache, key string, call func() (T, error)) (T, error) {
-	if answer, ok := c.answers.Load(key); ok {
+// cached returns the answer of a key: the first call's if there is one, without the call, so that only the process's own
+// work is left.
+func cached[T any](answers *sync.Map, key string, call func() (T, error)) (T, error) {
+	if answer, ok := answers.Load(key); ok {
 		return answer.(T), nil
 	}
 	answer, err := call()
 	if err == nil {
-		c.answers.Store(key, answer)
+		answers.Store(key, answer)
 	}
 	return answer, err
 }
 
 // cachedPair is cached for a call that returns two values.
-func cachedPair[A, B any](c *cache, key string, call func() (A, B, error)) (A, B, error) {
+func cachedPair[A, B any](answers *sync.Map, key string, call func() (A, B, error)) (A, B, error) {
 	type pair struct {
 		a A
 		b B
 	}
-	out, err := cached(c, key, func() (out pair, err error) {
+	out, err := cached(answers, key, func() (out pair, err error) {
 		out.a, out.b, err = call()
 		return out, err
 	})
@@ -55,8 +52,7 @@ func cachedPair[A, B any](c *cache, key string, call func() (A, B, error)) (A, B
 // recorder answers a request with the bytes of the first answer to the same request. Of a call, only its signing,
 // encoding and decoding are left.
 type recorder struct {
-	cache
-	next http.RoundTripper
+	sync.Map
 
 	mu     sync.Mutex
 	served []recording
@@ -82,9 +78,15 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	got, err := cached(&r.cache, requestKey(request, body), func() (recording, error) {
+	got, err := cached(&r.Map, requestKey(request, body), func() (recording, error) {
 		request.Body = io.NopCloser(bytes.NewReader(body))
-		return record(r.next, request)
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			return recording{}, err
+		}
+		defer response.Body.Close()
+		answer, err := io.ReadAll(response.Body)
+		return recording{operationName(request), *response, answer}, err
 	})
 	if err != nil {
 		return nil, err
@@ -93,16 +95,6 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.served = append(r.served, got)
 	r.mu.Unlock()
 	return got.reply(request), nil
-}
-
-func record(next http.RoundTripper, request *http.Request) (recording, error) {
-	response, err := next.RoundTrip(request)
-	if err != nil {
-		return recording{}, err
-	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return recording{operationName(request), *response, body}, err
 }
 
 // drain returns the answers since the last drain and forgets them.
@@ -200,13 +192,13 @@ func (d *bareDecoder) items(ctx context.Context) ([]map[string]types.AttributeVa
 // cachedStore answers the reads of a tiered-history prompt with the decoded records of the first reads.
 type cachedStore struct {
 	gather.Store
-	cache
+	sync.Map
 }
 
 func (s *cachedStore) Open(
 	ctx context.Context, user conversation.UserID, appContext, sessionID string,
 ) (conversation.Session, longterm.Access, error) {
-	return cachedPair(&s.cache, "open", func() (conversation.Session, longterm.Access, error) {
+	return cachedPair(&s.Map, "open", func() (conversation.Session, longterm.Access, error) {
 		return s.Store.Open(ctx, user, appContext, sessionID)
 	})
 }
@@ -215,7 +207,7 @@ func (s *cachedStore) Timeline(
 	ctx context.Context, user conversation.UserID, in conversation.Range, p conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
 	key := fmt.Sprint("timeline ", p.Limit, p.After)
-	return cachedPair(&s.cache, key, func() ([]conversation.Message, conversation.Position, error) {
+	return cachedPair(&s.Map, key, func() ([]conversation.Message, conversation.Position, error) {
 		return s.Store.Timeline(ctx, user, in, p)
 	})
 }
@@ -224,23 +216,23 @@ func (s *cachedStore) CoachSessions(
 	ctx context.Context, user conversation.UserID, of conversation.CoachSessions, p conversation.Page,
 ) ([]conversation.Session, conversation.Position, error) {
 	key := fmt.Sprint("sessions ", p.Limit, p.After)
-	return cachedPair(&s.cache, key, func() ([]conversation.Session, conversation.Position, error) {
+	return cachedPair(&s.Map, key, func() ([]conversation.Session, conversation.Position, error) {
 		return s.Store.CoachSessions(ctx, user, of, p)
 	})
 }
 
 func (s *cachedStore) LongTerm(ctx context.Context, user conversation.UserID) (longterm.Snapshot, error) {
-	return cached(&s.cache, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
+	return cached(&s.Map, "long-term", func() (longterm.Snapshot, error) { return s.Store.LongTerm(ctx, user) })
 }
 
 // cachedIndex answers queries with what the first one found.
 type cachedIndex struct {
 	vector.Querier
-	cache
+	sync.Map
 }
 
 func (x *cachedIndex) Query(
 	ctx context.Context, user conversation.UserID, generation int64, q vector.Query,
 ) ([]vector.Match, error) {
-	return cached(&x.cache, "query", func() ([]vector.Match, error) { return x.Querier.Query(ctx, user, generation, q) })
+	return cached(&x.Map, "query", func() ([]vector.Match, error) { return x.Querier.Query(ctx, user, generation, q) })
 }

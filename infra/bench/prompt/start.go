@@ -57,19 +57,21 @@ func measureStarts(ctx context.Context, repeats int) (out starts, err error) {
 		return out, fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	var empty *program
-	if out.functions, empty, err = api.build(ctx, folder); err != nil {
+	programs, err := api.build(ctx, folder)
+	if err != nil {
 		return out, err
 	}
+	empty := programs[0]
+	out.functions = programs[1:]
 	for _, f := range out.functions {
 		if err := api.countCalls(ctx, f); err != nil {
 			return out, fmt.Errorf("start %s: %w", f.name, err)
 		}
 	}
 	vocabulary := *empty
-	vocabulary.environment = append(slices.Clone(empty.environment), "VOCABULARY=build")
+	vocabulary.environment = append(slices.Clip(empty.environment), "VOCABULARY=build")
 	for range repeats {
-		for _, p := range slices.Concat(out.functions, []*program{empty, &vocabulary}) {
+		for _, p := range append(programs, &vocabulary) {
 			took, err := api.start(ctx, p)
 			if err != nil {
 				return out, fmt.Errorf("start %s: %w", p.name, err)
@@ -83,23 +85,19 @@ func measureStarts(ctx context.Context, repeats int) (out starts, err error) {
 
 const emptyFunction = "github.com/throughline/throughline/infra/bench/prompt/emptyfn"
 
-func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*program, empty *program, err error) {
+// build builds the empty function, which comes first, and those of the template.
+func (a *runtimeAPI) build(ctx context.Context, folder string) (programs []*program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
 		"JwtIssuer": a.issuer, "JwtAudience": issuer.Audience,
 		"PineconeIndex": a.URL + ",text-embedding-3-small@768,user", "OpenAIBaseUrl": a.URL + "/v1",
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	empty = &program{
-		name: "an empty function", binary: filepath.Join(folder, "emptyfn"),
-		environment: a.environment(template.Function{Environment: deployed.Functions[0].Environment}),
-	}
-	build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-ldflags=-s", "-o", empty.binary,
-		emptyFunction)
+	build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-ldflags=-s", "-o", folder+"/", emptyFunction)
 	build.Env = launch.BuildEnv()
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, nil, fmt.Errorf("build the empty function: %w\n%s", err, out)
+		return nil, fmt.Errorf("build the empty function: %w\n%s", err, out)
 	}
 	var packages []string
 	for _, f := range deployed.Functions {
@@ -107,12 +105,14 @@ func (a *runtimeAPI) build(ctx context.Context, folder string) (functions []*pro
 	}
 	binaries, err := launch.BuildFunctions(ctx, folder, packages...)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	for i, f := range deployed.Functions {
-		functions = append(functions, &program{name: f.Name, binary: binaries[i], environment: a.environment(f)})
+	binaries = append([]string{filepath.Join(folder, "emptyfn")}, binaries...)
+	empty := template.Function{Name: "an empty function", Environment: deployed.Functions[0].Environment}
+	for i, f := range append([]template.Function{empty}, deployed.Functions...) {
+		programs = append(programs, &program{name: f.Name, binary: binaries[i], environment: a.environment(f)})
 	}
-	return functions, empty, nil
+	return programs, nil
 }
 
 // environment returns the variables that the template gives a function, with local values in place of AWS's.

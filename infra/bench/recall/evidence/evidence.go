@@ -124,26 +124,19 @@ func (b *Bench) Each(
 // Recall asks recall every question, and returns what it finds.
 func (b *Bench) Recall(ctx context.Context) ([]Found, error) {
 	lists := make([][]ranked, len(b.Cases))
-	err := b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) (err error) {
-		lists[i], err = askRecall(ctx, api, b.Cases[i].Question.Text)
-		return err
+	err := b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) error {
+		body := map[string]any{"query": b.Cases[i].Question.Text, "limit": most}
+		return insist(ctx, "recall", func() ([]degraded, error) {
+			var answer struct {
+				Messages []ranked
+				Degraded []degraded
+			}
+			err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer)
+			lists[i] = answer.Messages
+			return answer.Degraded, err
+		})
 	})
 	return b.score(lists, cutoff.ByValue), err
-}
-
-// askRecall asks recall one question.
-func askRecall(ctx context.Context, api *client.Client, query string) (list []ranked, err error) {
-	body := map[string]any{"query": query, "limit": most}
-	err = insist(ctx, "recall", func() ([]degraded, error) {
-		var answer struct {
-			Messages []ranked
-			Degraded []degraded
-		}
-		err := api.Do(ctx, http.MethodPost, "/v1/recall", body, &answer)
-		list = answer.Messages
-		return answer.Degraded, err
-	})
-	return list, err
 }
 
 // insist asks until the answer has all its sources. An answer without the index, as a busy machine may give, is no

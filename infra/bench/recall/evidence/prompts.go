@@ -90,11 +90,21 @@ func (b *Bench) AddPrompts(ctx context.Context, places []Place, found []Found) e
 				"context": p.Context, "coachId": dataset.Coach, "sessionId": p.session(),
 				"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
 			}
-			blocks, err := buildPrompt(ctx, api, body)
+			err := insist(ctx, "prompt", func() ([]degraded, error) {
+				var answer struct {
+					Manifest struct {
+						Blocks   []block
+						Degraded []degraded
+					}
+				}
+				err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
+				found[i].Prompts[p] = c.sharesIn(answer.Manifest.Blocks)
+				isProfile := func(d degraded) bool { return d.Source == "profile" } // these users have none
+				return slices.DeleteFunc(answer.Manifest.Degraded, isProfile), err
+			})
 			if err != nil {
 				return err
 			}
-			found[i].Prompts[p] = c.sharesIn(blocks)
 		}
 		return nil
 	})
@@ -121,20 +131,4 @@ func (c Case) sharesIn(blocks []block) (s PromptShares) {
 
 type block struct {
 	Items []struct{ ID, Decision string }
-}
-
-// buildPrompt builds a prompt and returns the blocks of its manifest. These users have no profile.
-func buildPrompt(ctx context.Context, api *client.Client, body map[string]any) (blocks []block, err error) {
-	err = insist(ctx, "prompt", func() ([]degraded, error) {
-		var answer struct {
-			Manifest struct {
-				Blocks   []block
-				Degraded []degraded
-			}
-		}
-		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
-		blocks = answer.Manifest.Blocks
-		return slices.DeleteFunc(answer.Manifest.Degraded, func(d degraded) bool { return d.Source == "profile" }), err
-	})
-	return blocks, err
 }
