@@ -35,10 +35,14 @@ func (b *bench) result(repeats int) report.Result {
 		for _, length := range b.lengths {
 			t.Header = append(t.Header, report.Thousands(float64(length)))
 		}
+		floor := ""
 		for _, contender := range contenders[kind] {
+			if strings.HasPrefix(contender, "bare") {
+				floor = contender
+			}
 			cells := []any{contender}
 			for _, length := range b.lengths {
-				cells = append(cells, b.cell(kind, contender, length))
+				cells = append(cells, cell(b.rows[id{kind, contender, length}], b.rows[id{kind, floor, length}]))
 			}
 			t.Add(cells...)
 		}
@@ -53,22 +57,10 @@ func (b *bench) result(repeats int) report.Result {
 	return r
 }
 
-func floorOf(contender string) string {
-	switch contender {
-	case warmKeyed, bareKeyed:
-		return bareKeyed
-	}
-	return bareTurn
-}
-
-func (b *bench) cell(kind, contender string, length int) string {
-	r := b.rows[id{kind, contender, length}]
+// cell is what a table says of a row beside that of its floor.
+func cell(r, floor *row) string {
 	if r == nil {
 		return ""
-	}
-	floor := b.rows[id{kind, contenders[kind][0], length}]
-	if kind == turn {
-		floor = b.rows[id{kind, floorOf(contender), length}]
 	}
 	time := float64(report.Median(r.times)) / float64(report.Median(floor.times))
 	return fmt.Sprintf("%.2f, %d, %.2f", r.mean(), r.most, time)
