@@ -113,9 +113,9 @@ func calibrate(pools []pool, m model) calibration {
 }
 
 func examplesOf(pools []pool, m model) []example {
-	fixed := model{make([]float64, len(rank.Names))}
+	fixed := make(model, len(rank.Names))
 	for name, weight := range setByHand {
-		fixed.weights[column(name)] = weight
+		fixed[column(name)] = weight
 	}
 	weights := weightsOf(pools)
 	var examples []example
@@ -151,25 +151,25 @@ func fit(pools []pool) fitted {
 	var c calibration
 	for range calibrations {
 		c = calibrate(pools, m)
-		for j := range m.weights {
-			m.weights[j] = round(c[0] * m.weights[j])
+		for j := range m {
+			m[j] = round(c[0] * m[j])
 		}
 		if math.Abs(c[0]-1) < steady {
 			break
 		}
 	}
 	for name, weight := range setByHand {
-		m.weights[column(name)] = weight
+		m[column(name)] = weight
 	}
-	m.weights[column("rivals")] = round(c[1])
+	m[column("rivals")] = round(c[1])
 	return fitted{m, round(c[2])}
 }
 
 // fittedOf returns weights of the service as a fit.
 func fittedOf(w *rank.Weights) fitted {
-	f := fitted{model{make([]float64, len(rank.Names))}, w.Intercept}
+	f := fitted{make(model, len(rank.Names)), w.Intercept}
 	for j, name := range rank.Names {
-		f.weights[j] = w.Features[name]
+		f.model[j] = w.Features[name]
 	}
 	return f
 }
@@ -178,7 +178,7 @@ func fittedOf(w *rank.Weights) fitted {
 func (f fitted) features() map[string]float64 {
 	out := map[string]float64{}
 	for j, name := range rank.Names {
-		if w := f.weights[j]; w != 0 {
+		if w := f.model[j]; w != 0 {
 			out[name] = w
 		}
 	}
@@ -186,11 +186,11 @@ func (f fitted) features() map[string]float64 {
 }
 
 func (f fitted) probabilities(p pool) []float64 {
-	compared := model{slices.Clone(f.weights)}
+	compared := slices.Clone(f.model)
 	for name := range setByHand {
-		compared.weights[column(name)] = 0
+		compared[column(name)] = 0
 	}
-	rivals := f.weights[column("rivals")] * rank.Rivals(compared.scores(p))
+	rivals := f.model[column("rivals")] * rank.Rivals(compared.scores(p))
 	out := f.scores(p)
 	for i := range out {
 		out[i] = rank.Probability(out[i] + rivals + f.intercept)

@@ -35,11 +35,11 @@ func isFitted(name string) bool {
 }
 
 // model is a linear score of features.
-type model struct{ weights []float64 }
+type model []float64
 
 func (m model) score(row []float64) float64 {
 	sum := 0.0
-	for i, w := range m.weights {
+	for i, w := range m {
 		sum += w * row[i]
 	}
 	return sum
@@ -109,7 +109,7 @@ func fitRanking(pools []pool) model {
 		examples[n] = p.examples()
 	}
 	n := len(scale)
-	m := model{make([]float64, n)}
+	m := make(model, n)
 	first, second := make([]float64, n), make([]float64, n)
 	for step := 1; step <= steps; step++ {
 		gradient := gradientOf(pools, examples, weights, m)
@@ -117,14 +117,14 @@ func fitRanking(pools []pool) model {
 			if s == 0 {
 				continue
 			}
-			g := gradient[j]*s + strength*m.weights[j]*s
+			g := gradient[j]*s + strength*m[j]*s
 			first[j] = beta1*first[j] + (1-beta1)*g
 			second[j] = beta2*second[j] + (1-beta2)*g*g
 			update := rate * (first[j] / (1 - math.Pow(beta1, float64(step)))) /
 				(math.Sqrt(second[j]/(1-math.Pow(beta2, float64(step)))) + atLeast)
-			m.weights[j] -= update * (1 - float64(step)/float64(steps+1)) / s
-			if sign := signs[rank.Names[j]]; sign*m.weights[j] < 0 || sign == 0 && m.weights[j] < 0 {
-				m.weights[j] = 0
+			m[j] -= update * (1 - float64(step)/float64(steps+1)) / s
+			if sign := signs[rank.Names[j]]; sign*m[j] < 0 || sign == 0 && m[j] < 0 {
+				m[j] = 0
 			}
 		}
 	}
@@ -137,12 +137,12 @@ func gradientOf(pools []pool, examples [][]int, weights []float64, m model) []fl
 	const chunks = 16
 	parts := make([][]float64, chunks)
 	parallel.Each(chunks, runtime.GOMAXPROCS(0), func(c int) {
-		parts[c] = make([]float64, len(m.weights))
+		parts[c] = make([]float64, len(m))
 		for n := c * len(pools) / chunks; n < (c+1)*len(pools)/chunks; n++ {
 			pools[n].addGradient(m, examples[n], parts[c], weights[n])
 		}
 	})
-	sum := make([]float64, len(m.weights))
+	sum := make([]float64, len(m))
 	for _, part := range parts {
 		for j, g := range part {
 			sum[j] += g

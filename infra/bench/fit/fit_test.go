@@ -23,7 +23,7 @@ import (
 // drawPools draws pools of random features about one conversation. In each, one record is the evidence: a record is
 // drawn with a probability that is proportional to the exponential of its score by the weights.
 func drawPools(random *rand.Rand, set, conversation string, count int, weights map[string]float64) []pool {
-	known := make([]float64, len(rank.Names))
+	known := make(model, len(rank.Names))
 	for name, w := range weights {
 		known[column(name)] = w
 	}
@@ -45,7 +45,7 @@ func drawPools(random *rand.Rand, set, conversation string, count int, weights m
 			for j := range row {
 				row[j] = random.Float64()
 			}
-			chances[i] = math.Exp(model{known}.score(row))
+			chances[i] = math.Exp(known.score(row))
 			total += chances[i]
 		}
 		drawn := random.Float64() * total
@@ -68,12 +68,12 @@ func TestFitFindsTheWeights(t *testing.T) {
 	maps.Copy(drawn, known)
 	m := fitRanking(drawPools(rand.New(rand.NewPCG(1, 2)), "a", "ann", 500, drawn))
 	for j, name := range rank.Names {
-		if got := m.weights[j]; math.Abs(got-known[name]) > 0.7 {
+		if got := m[j]; math.Abs(got-known[name]) > 0.7 {
 			t.Errorf("%s has the weight %.2f, want %.2f", name, got, known[name])
 		}
 	}
 	for _, name := range []string{"length", "age", "exact", "content", "rivals"} {
-		if w := m.weights[column(name)]; w != 0 {
+		if w := m[column(name)]; w != 0 {
 			t.Errorf("%s has the weight %v: it is of the wrong sign or set by hand", name, w)
 		}
 	}
@@ -84,8 +84,8 @@ func TestFitFindsTheWeights(t *testing.T) {
 func TestCalibrationFindsTheOdds(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	m := model{make([]float64, len(rank.Names))}
-	m.weights[column("dense")] = 2
+	m := make(model, len(rank.Names))
+	m[column("dense")] = 2
 	pools := drawPools(random, "a", "ann", 600, nil)
 	for n, p := range pools {
 		for i := range p.relevant {
@@ -128,7 +128,7 @@ func TestLeftOut(t *testing.T) {
 		drawPools(random, "b", "ben", 60, map[string]float64{"speaker": 6}),
 		drawPools(random, "b", "cleo", 60, map[string]float64{"speaker": 6}),
 	)
-	weight := func(f fitted, name string) float64 { return f.weights[column(name)] }
+	weight := func(f fitted, name string) float64 { return f.model[column(name)] }
 	conversations := leaveOut(pools, byPerson)
 	if len(conversations.weights) != 3 {
 		t.Fatalf("%d models for 3 conversations", len(conversations.weights))
@@ -156,7 +156,7 @@ func TestDataSetsCountAlike(t *testing.T) {
 	few := drawPools(random, "few", "ann", 40, map[string]float64{"dense": 6})
 	many := drawPools(random, "many", "ben", 400, map[string]float64{"speaker": 6})
 	m := fitRanking(slices.Concat(few, many))
-	if d, s := m.weights[column("dense")], m.weights[column("speaker")]; d < s/2 || s < d/2 {
+	if d, s := m[column("dense")], m[column("speaker")]; d < s/2 || s < d/2 {
 		t.Errorf("dense %.2f, speaker %.2f", d, s)
 	}
 }

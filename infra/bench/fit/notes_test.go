@@ -161,7 +161,7 @@ func TestWeightsOnOtherData(t *testing.T) {
 		}
 	}
 	scattered := fittedOf(rank.Default())
-	scattered.weights[column("together")] = 0
+	scattered.model[column("together")] = 0
 	with, without := mean(groups["notes"], shipped)[0], mean(groups["notes"], byValue(scattered.probabilities))[0]
 	if with < without+0.2 {
 		t.Errorf("notes: R@5 is %.3f, and %.3f wherever the words are", with, without)

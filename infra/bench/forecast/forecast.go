@@ -229,33 +229,23 @@ func (in input) tiers(form string) map[string]float64 {
 	return map[string]float64{"flex": patient, "background": 1 - patient}
 }
 
-// call is a kind of the background's calls, for the page.
+// call is a kind of the background's calls, with what a day's use.
 type call struct {
-	Name, Tier                   string
-	Calls, Input, Cached, Output float64 // of a day
-	Reasons                      bool
-	CachedShare                  float64
+	Name, Tier string
+	Use        use
 }
 
 // Background lists the background's calls of a user's day, and last their sum.
 func (in input) Background() (calls []call) {
-	sum := call{Name: "**all**"}
+	sum := call{"**all**", "", use{}}
 	for _, form := range slices.Sorted(maps.Keys(in.Units.Calls)) {
-		used := in.Units.Calls[form].Times(in.Workload.DaySessions)
-		name, isFlex := strings.CutSuffix(form, flexForm)
-		c := call{
-			Name: name, Tier: "default", Calls: used["modelCalls"], Input: used["inputTokens"],
-			Cached: used["cachedTokens"], Output: used["outputTokens"], CachedShare: used["cachedTokens"] / used["inputTokens"],
-			Reasons: used["reasoningCalls"] > 0,
-		}
-		if isFlex {
-			c.Tier = "flex"
+		c := call{form, "default", in.Units.Calls[form].Times(in.Workload.DaySessions)}
+		if name, isFlex := strings.CutSuffix(form, flexForm); isFlex {
+			c.Name, c.Tier = name, "flex"
 		}
 		calls = append(calls, c)
-		sum.Calls, sum.Input = sum.Calls+c.Calls, sum.Input+c.Input
-		sum.Cached, sum.Output = sum.Cached+c.Cached, sum.Output+c.Output
+		sum.Use.add(c.Use)
 	}
-	sum.CachedShare = sum.Cached / sum.Input
 	return append(calls, sum)
 }
 

@@ -96,6 +96,7 @@ func (in input) markdown() (string, error) {
 	tmpl, err := template.New("scale.md").Option("missingkey=zero").Funcs(template.FuncMap{
 		"thousands": func(v float64) string { return report.Thousands(math.Round(v)) },
 		"percent":   func(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) },
+		"ratio":     func(v, of float64) float64 { return v / of },
 		"tenth":     func(v float64) string { return fmt.Sprintf("%.1f%%", 100*v) },
 		"one":       func(v float64) string { return fmt.Sprintf("%.1f", v) },
 		"cents":     func(usd float64) string { return fmt.Sprintf("%.3f", 100*usd) },

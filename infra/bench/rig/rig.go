@@ -55,24 +55,19 @@ type Rig struct {
 }
 
 // New makes the table on a DynamoDB engine, and serves the model and the index. Close ends them.
-func New(ctx context.Context, endpoint, name string) (*Rig, error) {
-	r := &Rig{Endpoint: endpoint, Table: name, Client: Client(endpoint)}
+func New(ctx context.Context, endpoint, name string) (r *Rig, err error) {
+	r = &Rig{Endpoint: endpoint, Table: name, Client: Client(endpoint)}
 	if _, err := r.Client.CreateTable(ctx, table.CreateTableInput(name)); err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
-	if err := r.start(); err != nil {
+	r.ModelURL = r.serve(offlinemodel.Handler()) + "/v1"
+	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err == nil {
+		r.IndexHost, err = r.ServeIndex()
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
-}
-
-func (r *Rig) start() (err error) {
-	r.ModelURL = r.serve(offlinemodel.Handler()) + "/v1"
-	if r.index, err = pineconelocal.New(pineconelocal.Options{Dimension: Dimensions}); err != nil {
-		return err
-	}
-	r.IndexHost, err = r.ServeIndex()
-	return err
 }
 
 // Client returns a client of a DynamoDB engine on this machine.
