@@ -150,8 +150,8 @@ func (b *bench) play(ctx context.Context, from, to, sessions, turns int) (u unit
 	if u.Session, u.Calls, err = b.taken(); err != nil {
 		return u, err
 	}
-	if err := b.sweep(ctx); err != nil {
-		return u, err
+	if _, err := b.sweeps[0](ctx, json.RawMessage(`{"schedule":"sweep"}`)); err != nil { // as it comes each minute
+		return u, fmt.Errorf("sweep: %w", err)
 	}
 	idle, _, err := b.taken()
 	u.Sweep = idle["summarize"]
@@ -182,15 +182,6 @@ func (b *bench) taken() (functions, calls uses, err error) {
 		})
 	}
 	return functions, calls, nil
-}
-
-// sweep has the schedule's event, as it comes each minute.
-func (b *bench) sweep(ctx context.Context) error {
-	_, err := b.sweeps[0](ctx, json.RawMessage(`{"schedule":"sweep"}`))
-	if err != nil {
-		return fmt.Errorf("sweep: %w", err)
-	}
-	return nil
 }
 
 // rest is after what time a session falls due, and after its summary enters a spine. No session here takes so long.

@@ -25,8 +25,8 @@ type Usage struct {
 	Wall time.Duration
 }
 
-// Meter is a client that counts, and the transport of a proxy for programs that make their own clients. Concurrent calls may not write
-// the same records. It measures one operation at a time.
+// Meter is a client that counts, and the transport of a proxy for programs that make their own clients. Concurrent
+// calls may not write the same records. It measures one operation at a time.
 type Meter struct {
 	*dynamodb.Client
 	counter

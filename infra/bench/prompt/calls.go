@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +22,10 @@ func (c call) String() string { return c.function + ": " + c.service + " " + c.o
 
 // callLog records when each remote call began and ended. It is safe for concurrent use.
 type callLog struct {
-	mu    sync.Mutex
+	// isSlow, while it is true, has links hold answers back.
+	isSlow atomic.Bool
+
+	mu    sync.Mutex // guards calls
 	calls []call
 }
 

@@ -57,7 +57,7 @@ func measureChat(ctx context.Context, endpoint, table string, turns int) (c chat
 	if err := errors.Join(stack.Open(ctx, coachSession, coach), stack.Settle(ctx)); err != nil {
 		return c, err
 	}
-	services.instant.Store(false)
+	services.isSlow.Store(true)
 	played := make([][]call, turns+1)
 	for n := range played {
 		services.drain()

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/rig"
+	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/prompt"
 )
 
@@ -23,22 +25,23 @@ type growth struct {
 // else the machine does meanwhile affects all alike.
 func measureGrowth(ctx context.Context, s *services, settings settings) ([]growth, error) {
 	out := make([]growth, len(settings.lengths))
+	m := meter.New(s.client, table.CreateTableInput(s.Table))
 	builds, walls := make([]func(context.Context) error, len(out)), make([][]time.Duration, len(out))
 	for i, messages := range settings.lengths {
 		rig.Progress("writing %d messages", messages)
 		var err error
-		if builds[i], err = s.writeLength(ctx, messages); err != nil {
+		if builds[i], err = s.writeLength(ctx, messages, m); err != nil {
 			return nil, err
 		}
 		out[i].messages = messages
 	}
 	rig.Progress("measuring over the length of the history")
-	s.instant.Store(false)
-	defer s.instant.Store(true)
+	s.isSlow.Store(true)
+	defer s.isSlow.Store(false)
 	for range (settings.repeats + 3) / 4 {
 		for i, build := range builds {
 			s.drain()
-			usage, err := s.meter.Measure(ctx, build)
+			usage, err := m.Measure(ctx, build)
 			if err != nil {
 				return nil, err
 			}
@@ -52,16 +55,16 @@ func measureGrowth(ctx context.Context, s *services, settings settings) ([]growt
 	return out, nil
 }
 
-// writeLength writes a history of that many messages, and returns what builds its prompt.
-func (s *services) writeLength(ctx context.Context, messages int) (build func(context.Context) error, err error) {
+// writeLength writes a history of that many messages, and returns what builds its prompt over an API of the table.
+func (s *services) writeLength(ctx context.Context, messages int, api table.API) (func(context.Context) error, error) {
 	now := time.Now().UTC().Truncate(time.Minute)
 	h, err := s.writeHistory(ctx, fmt.Sprintf("length-%d", messages), sessionSizes(messages), now)
 	if err != nil {
 		return nil, err
 	}
 	// The local index compares a query with every vector, which Pinecone does not: it is queried once.
-	p := s.prompter(s.meter, &cachedIndex{Querier: s.vectors}, h)
-	build = func(ctx context.Context) error {
+	p := s.prompter(api, &cachedIndex{Querier: s.vectors}, h)
+	build := func(ctx context.Context) error {
 		_, err := h.build(ctx, p, prompt.Unified)
 		return err
 	}

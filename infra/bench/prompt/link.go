@@ -10,7 +10,6 @@ import (
 	"path"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -27,8 +26,6 @@ import (
 type link struct {
 	*callLog
 	latency time.Duration
-	// instant, while it is true, holds no answer back.
-	instant *atomic.Bool
 	// function and service name the link's ends where there are several links.
 	function, service string
 }
@@ -44,7 +41,7 @@ func (l link) record(began time.Time, name string) {
 }
 
 func (l link) wait(began time.Time) {
-	if !l.instant.Load() {
+	if l.isSlow.Load() {
 		time.Sleep(time.Until(began.Add(l.latency)))
 	}
 }
@@ -149,7 +146,7 @@ func (s *services) linked(name string, build stack.Constructor) stack.Constructo
 			{toPinecone, s.latency.pinecone, &cfg.Pinecone.IndexHost},
 			{toLambda, s.latency.lambda, &cfg.LambdaEndpoint},
 		} {
-			l := link{s.callLog, to.latency, s.instant, name, to.service}
+			l := link{s.callLog, to.latency, name, to.service}
 			var err error
 			if to.service == toPinecone {
 				*to.address, err = s.ServeIndex(l.intercept)

@@ -23,8 +23,8 @@ import (
 	"github.com/throughline/throughline/internal/vector"
 )
 
-// cached returns the answer of a key: the first call's if there is one, without the call, so that only the process's own
-// work is left.
+// cached returns the answer of a key: the first call's if there is one, without the call, so that only the process's
+// own work is left.
 func cached[T any](answers *sync.Map, key string, call func() (T, error)) (T, error) {
 	if answer, ok := answers.Load(key); ok {
 		return answer.(T), nil

@@ -7,12 +7,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
@@ -31,13 +29,9 @@ import (
 type services struct {
 	*rig.Rig
 	*callLog
-	// instant makes every link answer at once.
-	instant *atomic.Bool
 	// warmups is how often a prompt is built before it counts.
-	warmups int
-	client  *dynamodb.Client
-	// meter counts the client's calls.
-	meter    *meter.Meter
+	warmups  int
+	client   *dynamodb.Client
 	latency  latencies
 	embedder vector.Embedder
 	vectors  *pinecone.Index
@@ -50,12 +44,8 @@ func startServices(ctx context.Context, endpoint, name string, l latencies) (*se
 	if err != nil {
 		return nil, err
 	}
-	s := &services{
-		Rig: r, callLog: &callLog{}, instant: &atomic.Bool{}, latency: l, tokens: token.New(),
-	}
+	s := &services{Rig: r, callLog: &callLog{}, latency: l, tokens: token.New()}
 	s.client = s.dynamoClient(s.transport(l.dynamoDB))
-	s.instant.Store(true)
-	s.meter = meter.New(s.client, table.CreateTableInput(name))
 	s.embedder = openai.New(config.OpenAI{
 		BaseURL: s.ModelURL, APIKey: "local",
 		Embedding: config.Embedding{Model: "text-embedding-3-small", Dimensions: rig.Dimensions},
@@ -74,13 +64,9 @@ func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.O
 	return rig.Client(s.Endpoint, append(options, over)...)
 }
 
-func (s *services) link(latency time.Duration) link {
-	return link{callLog: s.callLog, latency: latency, instant: s.instant}
-}
-
 // transport keeps as many idle connections as a function does.
 func (s *services) transport(latency time.Duration) http.RoundTripper {
-	return transport{s.link(latency), &http.Transport{MaxIdleConnsPerHost: 32}}
+	return transport{link{callLog: s.callLog, latency: latency}, &http.Transport{MaxIdleConnsPerHost: 32}}
 }
 
 // db returns a DB on an API, at the history's time.
@@ -95,7 +81,7 @@ const timeout = 10 * time.Second
 func (s *services) prompter(api table.API, vectors vector.Querier, h *history) *prompt.Service {
 	db := s.db(api, h)
 	return s.service(dynamo.NewPromptSource(db), recall.New(
-		dynamo.NewRecallSource(db), s.embedder, index{vectors, s.link(s.latency.pinecone)},
+		dynamo.NewRecallSource(db), s.embedder, index{vectors, link{callLog: s.callLog, latency: s.latency.pinecone}},
 		recall.Options{Now: h.clock, EmbedTimeout: timeout, IndexTimeout: timeout},
 	), h)
 }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/throughline/throughline"
@@ -135,8 +134,8 @@ func (a *runtimeAPI) environment(f template.Function) []string {
 // countCalls starts a function for the first time, which reads its binary from the disk, and counts its remote calls.
 // The answers are so late that calls which do not wait for each other overlap.
 func (a *runtimeAPI) countCalls(ctx context.Context, p *program) error {
-	a.instant.Store(false)
-	defer a.instant.Store(true)
+	a.isSlow.Store(true)
+	defer a.isSlow.Store(false)
 	a.drain()
 	_, err := a.start(ctx, p)
 	calls := a.drain()
@@ -161,10 +160,7 @@ const runtimePath = "/2018-06-01/runtime/"
 
 func newRuntimeAPI() (*runtimeAPI, error) {
 	mux := http.NewServeMux()
-	a := &runtimeAPI{
-		link: link{callLog: &callLog{}, latency: chatLatency, instant: &atomic.Bool{}}, ready: make(chan error, 1),
-	}
-	a.instant.Store(true)
+	a := &runtimeAPI{link: link{callLog: &callLog{}, latency: chatLatency}, ready: make(chan error, 1)}
 	a.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if began := time.Now(); !strings.HasPrefix(r.URL.Path, runtimePath) {
 			a.finish(began, operationName(r))

@@ -23,8 +23,8 @@ func (s *services) measureWall(ctx context.Context, h *history, repeats int) (ou
 	if err := s.warmUp(ctx, p, h, prompt.Unified); err != nil {
 		return out, err
 	}
-	s.instant.Store(false)
-	defer s.instant.Store(true)
+	s.isSlow.Store(true)
+	defer s.isSlow.Store(false)
 	var walls, criticals []time.Duration
 	var depths, ratios []float64
 	for range repeats {
