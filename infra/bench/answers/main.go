@@ -19,11 +19,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"slices"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/launch"
 	"github.com/throughline/throughline/internal/config"
@@ -51,12 +51,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench-answers: -data names files of conversations, -model and -judge two models")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := o.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-answers:", err)
-		os.Exit(1)
-	}
+	rig.Run("answers", o.run)
 }
 
 func (o options) run(ctx context.Context) error {

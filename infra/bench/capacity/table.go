@@ -8,11 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Table is the part of a table that charges depend on: its key and its global secondary indexes.
+// Table is the part of a table that charges depend on: its global secondary indexes.
 type Table struct {
 	Name string
-	// Key names the hash attribute and, where there is one, the range attribute.
-	Key []string
 	// Indexes holds the indexes by name.
 	Indexes map[string]Index
 }
@@ -27,12 +25,12 @@ type Index struct {
 	Projected map[string]bool
 }
 
-// TableOf reads a table's key and indexes from the request that creates it.
+// TableOf reads a table's indexes from the request that creates it.
 func TableOf(in *dynamodb.CreateTableInput) Table {
-	t := Table{Name: aws.ToString(in.TableName), Key: keyOf(in.KeySchema), Indexes: map[string]Index{}}
+	t := Table{Name: aws.ToString(in.TableName), Indexes: map[string]Index{}}
 	for _, g := range in.GlobalSecondaryIndexes {
 		i := Index{Key: keyOf(g.KeySchema), Projected: map[string]bool{}}
-		for _, name := range slices.Concat(i.Key, t.Key) {
+		for _, name := range slices.Concat(i.Key, keyOf(in.KeySchema)) {
 			i.Projected[name] = true
 		}
 		if p := g.Projection; p != nil {

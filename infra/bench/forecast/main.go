@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"text/template"
@@ -27,12 +26,7 @@ func main() {
 	docs := flag.String("docs", "../../docs", "folder of the documents")
 	render := flag.Bool("render", false, "write the document from the numbers that are there")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *docs, *render); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-scale:", err)
-		os.Exit(1)
-	}
+	rig.Run("scale", func(ctx context.Context) error { return run(ctx, *docs, *render) })
 }
 
 func run(ctx context.Context, docs string, render bool) error {

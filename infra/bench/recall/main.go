@@ -19,7 +19,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"time"
@@ -27,6 +26,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/evidence"
 	"github.com/throughline/throughline/infra/bench/report"
+	"github.com/throughline/throughline/infra/bench/rig"
 	"github.com/throughline/throughline/infra/client"
 	"github.com/throughline/throughline/infra/local/offlinemodel"
 	"github.com/throughline/throughline/internal/registry"
@@ -52,12 +52,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations")
 		os.Exit(2)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := o.run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-recall:", err)
-		os.Exit(1)
-	}
+	rig.Run("recall", o.run)
 }
 
 func (o options) run(ctx context.Context) error {

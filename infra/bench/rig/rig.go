@@ -184,15 +184,22 @@ func (r *Rig) ServeIndex(interceptors ...grpc.UnaryServerInterceptor) (host stri
 func Main(name string, measure func(ctx context.Context, endpoint string) (report.Result, error)) {
 	docs := flag.String("docs", "", "folder of the documents to write the result into")
 	flag.Parse()
-	if err := run(name, *docs, measure); err != nil {
+	Run(name, func(ctx context.Context) error { return run(ctx, name, *docs, measure) })
+}
+
+// Run runs a benchmark until it is done or interrupted, and exits with 1 when something fails.
+func Run(name string, do func(ctx context.Context) error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := do(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "bench-%s: %v\n", name, err)
 		os.Exit(1)
 	}
 }
 
-func run(name, docs string, measure func(ctx context.Context, endpoint string) (report.Result, error)) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
+func run(ctx context.Context, name, docs string,
+	measure func(ctx context.Context, endpoint string) (report.Result, error),
+) error {
 	var result report.Result
 	if err := OnEngine(ctx, func(endpoint string) (err error) {
 		result, err = measure(ctx, endpoint)
