@@ -28,7 +28,9 @@ type counter struct {
 func (c counter) count(ctx context.Context, operation string, body []byte, send func(body []byte) []byte,
 ) (units capacity.Units, own time.Duration, err error) {
 	began := time.Now()
-	keys := writtenKeys(body)
+	var asked request
+	_ = json.Unmarshal(body, &asked) // what is no JSON writes nothing
+	keys := asked.writtenKeys()
 	isTransaction := operation == "TransactWriteItems"
 	var before map[recordKey]capacity.Item
 	if isTransaction {
@@ -37,10 +39,13 @@ func (c counter) count(ctx context.Context, operation string, body []byte, send 
 		body = withCapacity(body)
 	}
 	own = time.Since(began)
-	answer := send(body)
+	sent := send(body)
 	began = time.Now()
+	var got answer
+	_ = json.Unmarshal(sent, &got) // what is no JSON is no answer of the engine's
+	_, refused, _ := strings.Cut(got.Type, "#")
 	after, charge := before, capacity.Write.InTransaction
-	switch refused := refusalOf(answer); {
+	switch {
 	case err != nil, refused != "" && refused != cancelled && refused != conditionFailed:
 		return capacity.Units{}, own, err // a request that is refused as invalid costs nothing
 	case refused == conditionFailed:
@@ -50,9 +55,9 @@ func (c counter) count(ctx context.Context, operation string, body []byte, send 
 	case isTransaction && refused == "":
 		after, err = c.read(ctx, keys)
 	case operation == "Query", operation == "GetItem", operation == "BatchGetItem", operation == "Scan":
-		return capacity.Units{Read: reportedUnits(answer) + absentUnits(body, answer)}, own, nil
+		return capacity.Units{Read: got.reportedUnits() + absentUnits(asked, got)}, own, nil
 	case !isTransaction:
-		return capacity.Units{Write: reportedUnits(answer)}, own, nil
+		return capacity.Units{Write: got.reportedUnits()}, own, nil
 	}
 	for _, key := range keys {
 		units = units.Add(charge(c.table.Write(before[key], after[key])))
@@ -66,14 +71,25 @@ const (
 	conditionFailed = "ConditionalCheckFailedException"
 )
 
-// refusalOf returns the name of the error in an answer, "" for none.
-func refusalOf(answer []byte) string {
-	var out struct {
-		Type string `json:"__type"`
+// request is what counts of a request.
+type request struct {
+	part
+	TransactItems []map[string]part
+	RequestItems  map[string]struct {
+		Keys           []json.RawMessage
+		ConsistentRead bool
 	}
-	_ = json.Unmarshal(answer, &out) // what is no JSON is no answer of the engine's
-	_, name, _ := strings.Cut(out.Type, "#")
-	return name
+}
+
+// part is a single write, or one of a transaction.
+type part struct{ Key, Item map[string]json.RawMessage }
+
+// answer is what counts of an answer: the name of its error, if any, its units, and the records of a batch.
+type answer struct {
+	Type             string `json:"__type"`
+	ConsumedCapacity json.RawMessage
+	Responses        map[string][]json.RawMessage
+	UnprocessedKeys  map[string]struct{ Keys []json.RawMessage }
 }
 
 // withCapacity asks for the units that the call takes.
@@ -91,19 +107,14 @@ func withCapacity(body []byte) []byte {
 }
 
 // reportedUnits adds up the units of an answer, which has one report, or one for each table.
-func reportedUnits(answer []byte) float64 {
-	var out struct{ ConsumedCapacity json.RawMessage }
+func (a answer) reportedUnits() (units float64) {
 	type report struct{ CapacityUnits float64 }
-	if json.Unmarshal(answer, &out) != nil || len(out.ConsumedCapacity) == 0 {
-		return 0
-	}
 	var one report
-	if json.Unmarshal(out.ConsumedCapacity, &one) == nil {
+	if json.Unmarshal(a.ConsumedCapacity, &one) == nil {
 		return one.CapacityUnits
 	}
 	var many []report
-	_ = json.Unmarshal(out.ConsumedCapacity, &many) // what is neither has no units
-	units := 0.0
+	_ = json.Unmarshal(a.ConsumedCapacity, &many) // what is neither has no units
 	for _, r := range many {
 		units += r.CapacityUnits
 	}
@@ -111,23 +122,9 @@ func reportedUnits(answer []byte) float64 {
 }
 
 // absentUnits are those of the records that a batch asks for and that do not exist.
-func absentUnits(body, answer []byte) float64 {
-	var in struct {
-		RequestItems map[string]struct {
-			Keys           []json.RawMessage
-			ConsistentRead bool
-		}
-	}
-	var out struct {
-		Responses       map[string][]json.RawMessage
-		UnprocessedKeys map[string]struct{ Keys []json.RawMessage }
-	}
-	if json.Unmarshal(body, &in) != nil || json.Unmarshal(answer, &out) != nil {
-		return 0
-	}
-	units := 0.0
-	for table, of := range in.RequestItems {
-		absent := len(of.Keys) - len(out.Responses[table]) - len(out.UnprocessedKeys[table].Keys)
+func absentUnits(asked request, got answer) (units float64) {
+	for table, of := range asked.RequestItems {
+		absent := len(of.Keys) - len(got.Responses[table]) - len(got.UnprocessedKeys[table].Keys)
 		units += float64(absent) * capacity.Read(0, capacity.Consistency(of.ConsistentRead)).Read
 	}
 	return units
@@ -137,17 +134,9 @@ func absentUnits(body, answer []byte) float64 {
 type recordKey struct{ pk, sk string }
 
 // writtenKeys returns the keys of the records of a transaction, or of a single write.
-func writtenKeys(body []byte) []recordKey {
-	type part struct{ Key, Item map[string]json.RawMessage }
-	var in struct {
-		part
-		TransactItems []map[string]part
-	}
-	if json.Unmarshal(body, &in) != nil {
-		return nil
-	}
-	parts := []part{in.part}
-	for _, item := range in.TransactItems {
+func (r request) writtenKeys() []recordKey {
+	parts := []part{r.part}
+	for _, item := range r.TransactItems {
 		parts = slices.AppendSeq(parts, maps.Values(item))
 	}
 	var keys []recordKey

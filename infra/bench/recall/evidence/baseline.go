@@ -23,22 +23,13 @@ func (b *Bench) BM25() []Found {
 // WordPrompts returns for each case the messages that BM25 finds, best first, as many as are within the budget of a
 // prompt.
 func (b *Bench) WordPrompts() []string {
-	lines := map[string]string{}
-	for _, c := range b.conversations() {
-		for _, s := range c.Sessions {
-			for _, m := range s.Messages {
-				lines[b.ids[c.ID][m.ID]] = fmt.Sprintf("[%s] %s: %s\n", m.Timestamp.Format(time.DateOnly), m.Role, m.Content)
-			}
-		}
-	}
 	texts := make([]string, len(b.Cases))
 	for i, list := range b.byWords() {
 		for _, m := range list {
-			line := lines[m.MessageID]
-			if (len(texts[i])+len(line))/cutoff.CharsPerToken > cutoff.PromptTokens {
+			if (len(texts[i])+len(m.line))/cutoff.CharsPerToken > cutoff.PromptTokens {
 				break
 			}
-			texts[i] += line
+			texts[i] += m.line
 		}
 	}
 	return texts
@@ -51,7 +42,10 @@ func (b *Bench) byWords() [][]ranked {
 		var texts []string
 		for _, s := range c.Sessions {
 			for _, m := range s.Messages {
-				messages[c.ID] = append(messages[c.ID], ranked{MessageID: b.ids[c.ID][m.ID], Content: m.Content})
+				messages[c.ID] = append(messages[c.ID], ranked{
+					MessageID: b.ids[c.ID][m.ID], Content: m.Content,
+					line: fmt.Sprintf("[%s] %s: %s\n", m.Timestamp.Format(time.DateOnly), m.Role, m.Content),
+				})
 				texts = append(texts, m.Content)
 			}
 		}

@@ -103,15 +103,11 @@ func (b *Bench) Each(
 	ctx context.Context, atOnce int, do func(ctx context.Context, api *client.Client, i int) error,
 ) error {
 	users := map[string]*client.Client{}
-	for _, c := range b.Cases {
-		if users[c.Conversation.ID] != nil {
-			continue
-		}
-		api, err := b.api.As(ctx, c.Conversation.ID)
-		if err != nil {
+	for _, c := range b.conversations() {
+		var err error
+		if users[c.ID], err = b.api.As(ctx, c.ID); err != nil {
 			return err
 		}
-		users[c.Conversation.ID] = api
 	}
 	work, ctx := errgroup.WithContext(ctx)
 	work.SetLimit(atOnce)

@@ -89,6 +89,8 @@ type ranked struct {
 	MessageID string
 	Content   string
 	Score     float64
+	// line is the message in a prompt of words.
+	line string
 }
 
 // score scores a ranking for each case, and the order in which its budgets are filled.
