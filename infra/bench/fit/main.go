@@ -52,7 +52,7 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// shortened keeps the first dimensions of another embedder's vectors, and makes them as long as before. It shows what a
+// shortened keeps the first dimensions of another embedder's vectors, and gives them length 1. It shows what a
 // shorter vector costs recall, also of a model that was not trained to be shortened.
 type shortened struct {
 	vector.Embedder

@@ -12,6 +12,7 @@ import (
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/local/template"
+	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
@@ -73,9 +74,19 @@ func TestForecastFollowsTheTemplate(t *testing.T) {
 		if f.Name == "migrate" { // no session needs it
 			continue
 		}
-		if got := in.Workload.Functions[f.Name]; int(got.MemoryMB) != f.MemoryMB || got.Seconds() <= 0 {
+		got := in.Workload.Functions[f.Name]
+		if int(got.MemoryMB) != f.MemoryMB || got.Seconds() <= 0 {
 			t.Errorf("%s has %d MB in the template, and %+v in the workload", f.Name, f.MemoryMB, got)
 		}
+		for _, s := range f.Streams {
+			if s.BatchWindow.Seconds() != got.WindowSeconds {
+				t.Errorf("%s gathers for %v in the template, and %+v in the workload", f.Name, s.BatchWindow, got)
+			}
+		}
+	}
+	stage := check.Got(config.Parse(map[string]string{"TABLE_NAME": "t"}))(t)
+	if got := in.Workload.DenseDimensions; int(got) != stage.OpenAI.Embedding.Dimensions {
+		t.Errorf("a vector has %v dimensions in the workload, want those of %v", got, stage.OpenAI.Embedding)
 	}
 	defaults := map[string]string{}
 	parameter := regexp.MustCompile(`(?m)^  (\w+):\n(?:    .*\n)*?    Default: "?(.*?)"?$`)
