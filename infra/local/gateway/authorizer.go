@@ -1,10 +1,8 @@
 package gateway
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/golang-jwt/jwt/v5"
@@ -35,7 +33,7 @@ func (g *Gateway) authorize(r *http.Request) (*authorization, error) {
 	}, nil
 }
 
-// claimsOf reads the claims of a verified token. Like the service, it turns every value into text.
+// claimsOf reads the claims of a verified token. Like the service, it turns every value into text, a list into "[a b]".
 func claimsOf(token string) (map[string]string, error) {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser(jwt.WithJSONNumber()).ParseUnverified(token, claims); err != nil {
@@ -43,27 +41,7 @@ func claimsOf(token string) (map[string]string, error) {
 	}
 	out := make(map[string]string, len(claims))
 	for name, value := range claims {
-		out[name] = claimText(value)
+		out[name] = fmt.Sprint(value)
 	}
 	return out, nil
-}
-
-// claimText writes a list as "[a b]" and an object as JSON.
-func claimText(value any) string {
-	switch value := value.(type) {
-	case []any:
-		texts := make([]string, len(value))
-		for i, v := range value {
-			texts[i] = claimText(v)
-		}
-		return "[" + strings.Join(texts, " ") + "]"
-	case map[string]any:
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return ""
-		}
-		return string(raw)
-	default:
-		return fmt.Sprint(value)
-	}
 }

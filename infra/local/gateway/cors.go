@@ -9,9 +9,6 @@ import (
 	"github.com/throughline/throughline/infra/local/template"
 )
 
-// anyOrigin allows every origin in a configuration.
-const anyOrigin = "*"
-
 // CORS applies an API's CORS configuration as the service does. It answers preflight requests itself, before any
 // authorizer, and adds the headers for allowed origins to all other responses and errors. Browsers keep a response
 // without these headers from the page. A nil configuration changes nothing.
@@ -42,15 +39,11 @@ func CORS(c *template.CORS, next http.Handler) http.Handler {
 
 // allowedOrigin returns the Access-Control-Allow-Origin for a page of that origin, or "" if the page is not allowed.
 func allowedOrigin(c *template.CORS, origin string) string {
-	switch {
-	case origin == "":
+	i := slices.IndexFunc(c.AllowOrigins, func(o string) bool { return o == origin || o == "*" })
+	if origin == "" || i < 0 {
 		return ""
-	case slices.Contains(c.AllowOrigins, anyOrigin):
-		return anyOrigin
-	case slices.Contains(c.AllowOrigins, origin):
-		return origin
 	}
-	return ""
+	return c.AllowOrigins[i]
 }
 
 // isPreflight reports whether the request asks if a page may make another request.

@@ -12,12 +12,12 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/httpapi"
 )
 
 const (
@@ -25,14 +25,14 @@ const (
 	timeFormat = "02/Jan/2006:15:04:05 -0700"
 )
 
-// event returns the request in payload format 2.0, of no route yet. Like an HTTP API, it decodes the path with its
+// newEvent returns the request in payload format 2.0, of no route yet. Like an HTTP API, it decodes the path with its
 // escaped slashes.
-func (g *Gateway) event(r *http.Request) (*events.APIGatewayV2HTTPRequest, error) {
+func newEvent(r *http.Request) (*events.APIGatewayV2HTTPRequest, error) {
 	body, encoded, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
-	now := g.opts.Now().UTC()
+	now := time.Now().UTC()
 	headers, cookies := eventHeaders(r)
 	return &events.APIGatewayV2HTTPRequest{
 		Version: "2.0", RawPath: r.URL.Path, RawQueryString: r.URL.RawQuery, Cookies: cookies, Headers: headers,
@@ -47,12 +47,18 @@ func (g *Gateway) event(r *http.Request) (*events.APIGatewayV2HTTPRequest, error
 	}, nil
 }
 
+// errTooLarge refuses what the service does not pass on.
+var errTooLarge = fault.New(fault.TooLarge, "the request is too large")
+
 // encode writes an event as the service does, without escapes for HTML: its size has a limit.
 func encode(event *events.APIGatewayV2HTTPRequest) ([]byte, error) {
 	var payload bytes.Buffer
 	encoder := json.NewEncoder(&payload)
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(event)
+	if payload.Len() > maxEvent {
+		err = errTooLarge
+	}
 	return payload.Bytes(), err
 }
 
@@ -63,7 +69,7 @@ func readBody(r *http.Request) (body string, encoded bool, err error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return "", false, fault.New(fault.TooLarge, "the request is too large")
+		return "", false, errTooLarge
 	case err != nil:
 		return "", false, fault.New(fault.NotJSON, "the body ended early")
 	case len(raw) == 0 || isText(r.Header.Get("Content-Type")) && utf8.Valid(raw):
@@ -73,15 +79,8 @@ func readBody(r *http.Request) (body string, encoded bool, err error) {
 }
 
 func isText(contentType string) bool {
-	kind, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		return false
-	}
-	switch kind {
-	case "application/json", "application/javascript", "application/xml":
-		return true
-	}
-	return strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json") || strings.HasSuffix(kind, "+xml")
+	kind, _, _ := mime.ParseMediaType(contentType) // empty where it is no type
+	return kind == "application/json" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "+json")
 }
 
 // eventHeaders returns the headers in lower case, with repeated ones joined by commas, and the cookies.
@@ -103,24 +102,21 @@ func eventHeaders(r *http.Request) (headers map[string]string, cookies []string)
 }
 
 func query(r *http.Request) map[string]string {
-	var out map[string]string
+	out := map[string]string{}
 	for name, values := range r.URL.Query() {
-		out = withEntry(out, name, strings.Join(values, ","))
+		out[name] = strings.Join(values, ",")
 	}
 	return out
 }
 
 func sourceIP(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr) // the server's own address of a client
 	return host
 }
 
 // writeResponse writes what a function returned. Like the service, it writes JSON that has no statusCode as it is, with
 // status 200.
-func (g *Gateway) writeResponse(ctx context.Context, w http.ResponseWriter, out []byte) {
+func (g *Gateway) writeResponse(ctx context.Context, w http.ResponseWriter, function string, out []byte) {
 	var response events.APIGatewayV2HTTPResponse
 	if err := json.Unmarshal(out, &response); err != nil || response.StatusCode == 0 {
 		w.Header().Set("Content-Type", "application/json")
@@ -131,13 +127,12 @@ func (g *Gateway) writeResponse(ctx context.Context, w http.ResponseWriter, out 
 	if response.IsBase64Encoded {
 		var err error
 		if body, err = base64.StdEncoding.DecodeString(response.Body); err != nil {
-			g.opts.Logger.ErrorContext(ctx, "integration: the body is not base64", "error", err)
-			httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
+			g.writeFailure(ctx, w, function, err)
 			return
 		}
 	}
 	writeHead(w, response.StatusCode, response.Headers, response.Cookies)
-	_, _ = io.Copy(w, bytes.NewReader(body))
+	_, _ = w.Write(body)
 }
 
 func writeHead(w http.ResponseWriter, status int, headers map[string]string, cookies []string) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,9 +26,6 @@ const (
 	maxEvent           = 6 << 20
 	integrationTimeout = 30 * time.Second
 )
-
-// errStopping is the error for a function that was cut off because the stack stops.
-var errStopping = fault.New(fault.Unavailable, "the local stack is stopping")
 
 // Invoker calls functions: with an event for the HTTP API, and streaming for a function URL.
 type Invoker interface {
@@ -47,7 +45,6 @@ type Options struct {
 	Verifier httpapi.Verifier
 	Invoker  Invoker
 	Logger   *slog.Logger
-	Now      func() time.Time
 }
 
 // Gateway is an http.Handler. It is safe for concurrent use.
@@ -62,10 +59,10 @@ func New(opts Options) *Gateway {
 	g := &Gateway{opts: opts}
 	for _, f := range opts.Functions {
 		for _, r := range f.Routes {
-			segments := strings.Split(strings.Trim(r.Path, "/"), "/")
-			g.routes = append(g.routes, route{Route: r, function: f.PhysicalName, segments: segments})
+			g.routes = append(g.routes, newRoute(r, f.PhysicalName))
 		}
 	}
+	slices.SortStableFunc(g.routes, compareRoutes)
 	g.api = CORS(opts.CORS, http.HandlerFunc(g.serveAPI))
 	return g
 }
@@ -98,7 +95,7 @@ func (g *Gateway) Has(r *http.Request) bool {
 	if _, ok := g.urlFunction(r.URL.Path); ok {
 		return true
 	}
-	_, _, ok := match(g.routes, r.Method, r.URL.Path)
+	_, ok := match(g.routes, r.Method, r.URL.Path)
 	return ok
 }
 
@@ -117,7 +114,7 @@ func (g *Gateway) urlFunction(path string) (string, bool) {
 
 // serveAPI is the HTTP API. It finds the route, checks the token if the route needs one, and calls the function.
 func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
-	route, parameters, ok := match(g.routes, r.Method, r.URL.Path)
+	route, ok := match(g.routes, r.Method, r.URL.Path)
 	if !ok {
 		httpapi.WriteProblem(w, fault.New(fault.NotFound, "no such route"))
 		return
@@ -130,13 +127,13 @@ func (g *Gateway) serveAPI(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	event, err := g.event(r)
+	event, err := newEvent(r)
 	if err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	event.RouteKey, event.RequestContext.RouteKey, event.PathParameters = route.key(), route.key(), parameters
-	event.RequestContext.Authorizer = authorizer
+	event.RouteKey, event.PathParameters = route.key(), route.parameters(r.URL.Path)
+	event.RequestContext.RouteKey, event.RequestContext.Authorizer = event.RouteKey, authorizer
 	g.integrate(w, r, route.function, event)
 }
 
@@ -149,23 +146,28 @@ func (g *Gateway) integrate(
 		httpapi.WriteProblem(w, err)
 		return
 	}
-	if len(payload) > maxEvent {
-		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
-		return
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), integrationTimeout)
 	defer cancel()
 	out, err := g.opts.Invoker.Invoke(ctx, function, payload)
 	switch {
 	case r.Context().Err() != nil: // the client is gone; the function goes on
-	case errors.Is(err, context.DeadlineExceeded):
-		httpapi.WriteProblem(w, fault.New(fault.Unavailable, "the function took too long"))
-	case errors.Is(err, lambdaapi.ErrStopping):
-		httpapi.WriteProblem(w, errStopping)
 	case err != nil:
-		g.opts.Logger.ErrorContext(ctx, "integration", "function", function, "error", err)
-		httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
+		g.writeFailure(ctx, w, function, err)
 	default:
-		g.writeResponse(ctx, w, out)
+		g.writeResponse(ctx, w, function, out)
 	}
+}
+
+// writeFailure answers for a function that gave no response.
+func (g *Gateway) writeFailure(ctx context.Context, w http.ResponseWriter, function string, err error) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		err = fault.New(fault.Unavailable, "the function took too long")
+	case errors.Is(err, lambdaapi.ErrStopping):
+		err = fault.New(fault.Unavailable, "the local stack is stopping")
+	default:
+		g.opts.Logger.ErrorContext(ctx, "integration", "function", function, "error", err)
+		err = fault.New(fault.Internal, "the function did not answer")
+	}
+	httpapi.WriteProblem(w, err)
 }

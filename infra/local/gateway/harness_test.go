@@ -89,7 +89,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 		Functions: []template.Function{{PhysicalName: "f", Routes: routes}},
 		URLPaths:  map[string]string{"/v1/chat": "coach", "/v1/chat/": "coach", "/v1/export": "coach"},
 		CORS:      cors,
-		Verifier:  verifier, Invoker: runtime, Logger: logger, Now: time.Now,
+		Verifier:  verifier, Invoker: runtime, Logger: logger,
 	}))
 	t.Cleanup(func() {
 		server.Close()

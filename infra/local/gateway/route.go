@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/throughline/throughline/infra/local/template"
@@ -10,71 +13,43 @@ import (
 type route struct {
 	template.Route
 	function string
-	segments []string
+	pattern  *regexp.Regexp // of paths, with a group for each parameter
 }
 
 // key is the route's name in events: "POST /v1/prompts".
 func (r route) key() string { return r.Method + " " + r.Path }
 
-// match finds the most specific route for the method and the path, as the service does. A fixed segment is more
-// specific than a parameter, and a parameter more than a greedy one. If no route of the path has the method, the
-// service answers not found. Here the function of the path's most specific route answers 405.
-func match(routes []route, method, path string) (best route, parameters map[string]string, ok bool) {
-	best, parameters, ok = mostSpecific(routes, path, func(r route) bool { return r.Method == method })
-	if !ok {
-		best, parameters, ok = mostSpecific(routes, path, func(route) bool { return true })
-	}
-	return best, parameters, ok
+// groups makes a path of the template, as regexp.QuoteMeta returns it, a pattern.
+var groups = strings.NewReplacer(`\{`, `(?P<`, `\+\}`, `>[^/].*)`, `\}`, `>[^/]+)`)
+
+func newRoute(r template.Route, function string) route {
+	return route{r, function, regexp.MustCompile("(?s)^" + groups.Replace(regexp.QuoteMeta(r.Path)) + "$")}
 }
 
-// mostSpecific finds the matching route of the lowest rank among the routes for which include is true.
-func mostSpecific(
-	routes []route, path string, include func(route) bool,
-) (best route, parameters map[string]string, ok bool) {
-	bestRank := ""
-	for _, r := range routes {
-		rank, found, matches := r.matchPath(path)
-		if !matches || !include(r) || ok && rank >= bestRank {
-			continue
-		}
-		best, bestRank, parameters, ok = r, rank, found, true
-	}
-	return best, parameters, ok
+// compareRoutes puts the more specific route first, as the service does: one with a greedy parameter is the last, and a
+// fixed segment comes before a parameter, because a brace follows all characters of the other segments.
+func compareRoutes(a, b route) int {
+	isGreedy := func(r route) int { return strings.Count(r.Path, "+}") }
+	return cmp.Or(isGreedy(a)-isGreedy(b), strings.Compare(a.Path, b.Path))
 }
 
-// The ranks of a path's segments. A lower rank is more specific.
-const (
-	rankFixed     = "1"
-	rankParameter = "2"
-	rankGreedy    = "3"
-)
-
-// matchPath compares a path with the route. The rank has one character for each segment.
-func (r route) matchPath(path string) (rank string, parameters map[string]string, ok bool) {
-	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
-	for i, segment := range r.segments {
-		name, isParameter := strings.CutPrefix(strings.TrimSuffix(segment, "}"), "{")
-		greedy, isGreedy := strings.CutSuffix(name, "+")
-		switch {
-		case i >= len(parts) || isParameter && parts[i] == "":
-			return "", nil, false
-		case isParameter && isGreedy:
-			return rank + rankGreedy, withEntry(parameters, greedy, strings.Join(parts[i:], "/")), true
-		case isParameter:
-			rank, parameters = rank+rankParameter, withEntry(parameters, name, parts[i])
-		case segment != parts[i]:
-			return "", nil, false
-		default:
-			rank += rankFixed
-		}
+// match finds the first route for the method and the path. If no route of the path has the method, the service answers
+// not found. Here the function of the path's first route answers 405.
+func match(routes []route, method, path string) (route, bool) {
+	of := slices.DeleteFunc(slices.Clone(routes), func(r route) bool { return !r.pattern.MatchString(path) })
+	if len(of) == 0 {
+		return route{}, false
 	}
-	return rank, parameters, len(parts) == len(r.segments)
+	i := slices.IndexFunc(of, func(r route) bool { return r.Method == method })
+	return of[max(0, i)], true
 }
 
-func withEntry(m map[string]string, name, value string) map[string]string {
-	if m == nil {
-		m = map[string]string{}
+// parameters are those of a path that the route matches.
+func (r route) parameters(path string) map[string]string {
+	found := r.pattern.FindStringSubmatch(path)
+	parameters := map[string]string{}
+	for i, name := range r.pattern.SubexpNames()[1:] {
+		parameters[name] = found[i+1]
 	}
-	m[name] = value
-	return m
+	return parameters
 }

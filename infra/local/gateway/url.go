@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"errors"
 	"io"
 	"net/http"
 
-	"github.com/throughline/throughline/infra/local/lambdaapi"
-	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/httpapi"
 )
 
@@ -16,13 +13,9 @@ const streamChunk = 16 << 10
 // serveURL is the function URL. It checks no token, because the function does, and streams the body as it comes. If the
 // client disconnects, the function's body is still read to the end.
 func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function string) {
-	event, err := g.event(r)
+	event, err := newEvent(r)
 	if err != nil {
 		httpapi.WriteProblem(w, err)
-		return
-	}
-	if len(event.Body) > maxEvent {
-		httpapi.WriteProblem(w, fault.New(fault.TooLarge, "the request is too large"))
 		return
 	}
 	event.RawPath, event.RequestContext.AccountID = r.URL.EscapedPath(), "anonymous"
@@ -32,13 +25,8 @@ func (g *Gateway) serveURL(w http.ResponseWriter, r *http.Request, function stri
 		return
 	}
 	response, err := g.opts.Invoker.Stream(function, payload)
-	switch {
-	case errors.Is(err, lambdaapi.ErrStopping):
-		httpapi.WriteProblem(w, errStopping)
-		return
-	case err != nil:
-		g.opts.Logger.ErrorContext(r.Context(), "function URL", "function", function, "error", err)
-		httpapi.WriteProblem(w, fault.New(fault.Internal, "the function did not answer"))
+	if err != nil {
+		g.writeFailure(r.Context(), w, function, err)
 		return
 	}
 	defer func() { _ = response.Close() }()

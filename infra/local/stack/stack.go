@@ -191,7 +191,7 @@ func (s *Stack) openAPI() error {
 	}
 	s.gateway.Store(gateway.New(gateway.Options{
 		Functions: s.template.Functions, URLPaths: paths, CORS: s.template.CORS, Verifier: verifier, Invoker: s.runtime,
-		Logger: s.logger, Now: time.Now,
+		Logger: s.logger,
 	}))
 	s.printer.print("api", s.url, "HTTP API, chat stream, console, tokens at /dev/tokens")
 	return nil
