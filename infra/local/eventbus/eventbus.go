@@ -47,16 +47,12 @@ type entry struct {
 func (b *Bus) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in struct{ Entries []entry }
-		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 2*maxBytes+maxBytes)).Decode(&in)
+		err := json.NewDecoder(r.Body).Decode(&in)
 		bytes := 0
 		for _, e := range in.Entries {
 			bytes += timeBytes + len(e.Source) + len(e.DetailType) + len(e.Detail)
 		}
-		switch {
-		case r.Header.Get("X-Amz-Target") != "AWSEvents.PutEvents":
-			answer(w, http.StatusBadRequest, map[string]string{"__type": "UnknownOperationException"})
-			return
-		case err != nil || len(in.Entries) == 0 || len(in.Entries) > maxEntries || bytes > maxBytes:
+		if err != nil || len(in.Entries) == 0 || len(in.Entries) > maxEntries || bytes > maxBytes {
 			answer(w, http.StatusBadRequest, map[string]string{
 				"__type": "ValidationException", "message": "a call has 1 to 10 entries with 262144 bytes",
 			})

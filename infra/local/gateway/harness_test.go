@@ -31,8 +31,15 @@ type harness struct {
 	runtime *lambdaapi.Runtime
 	events  []events.APIGatewayV2HTTPRequest
 	answer  func() (any, error)
-	stream  lambdaapi.URLHandler
+	stream  func(context.Context, *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error)
 	log     logBuffer
+}
+
+// coach is the function of the function URL.
+type coach struct{ *harness }
+
+func (c coach) Stream(ctx context.Context, r *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
+	return c.stream(ctx, r)
 }
 
 // logBuffer keeps a log in memory. It is safe for concurrent use.
@@ -69,13 +76,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 		h.events = append(h.events, e)
 		return h.answer()
 	}, time.Minute)
-	runtime.Register(
-		"coach",
-		func(ctx context.Context, r *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-			return h.stream(ctx, r)
-		},
-		time.Minute,
-	)
+	runtime.Register("coach", coach{h}, time.Minute)
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	h.url = server.URL

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -180,22 +179,20 @@ func TestEvent(t *testing.T) {
 	}
 }
 
+// pathStreamer streams the path of its request.
+type pathStreamer struct{}
+
+func (pathStreamer) Stream(_ context.Context, in *lambdaapi.URLRequest) (*lambdaapi.URLResponse, error) {
+	if in.RawPath == "/panic" {
+		panic("boom")
+	}
+	return &lambdaapi.URLResponse{StatusCode: 200, Body: strings.NewReader(in.RawPath)}, nil
+}
+
 func TestStreamLastsUntilItsBodyIsClosed(t *testing.T) {
 	t.Parallel()
 	_, runtime := serve(t)
-	type named func(context.Context, *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
-	runtime.Register(
-		"s",
-		named(
-			func(_ context.Context, in *events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
-				if in.RawPath == "/panic" {
-					panic("boom")
-				}
-				return &events.LambdaFunctionURLStreamingResponse{StatusCode: 200, Body: strings.NewReader(in.RawPath)}, nil
-			},
-		),
-		time.Minute,
-	)
+	runtime.Register("s", pathStreamer{}, time.Minute)
 	response := check.Got(runtime.Stream("s", []byte(`{"rawPath":"/v1/chat"}`)))(t)
 	body, err := io.ReadAll(response.Body)
 	if err != nil || string(body) != "/v1/chat" {

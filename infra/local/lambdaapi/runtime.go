@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,12 +17,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-lambda-go/lambda/messages"
 	"github.com/aws/aws-lambda-go/lambdacontext"
+	smithyrand "github.com/aws/smithy-go/rand"
 )
 
 // The service's limits in bytes: the payload of a synchronous and of an asynchronous invocation, and the response.
 const (
 	MaxSyncPayload  = 6 << 20
-	MaxAsyncPayload = 1 << 20
+	maxAsyncPayload = 1 << 20
 	maxResponse     = 6<<20 + 100
 )
 
@@ -33,13 +33,9 @@ var ErrStopping = errors.New("the stack is stopping")
 // shutdown is the error type of a function that a closing runtime cut off.
 const shutdown = "Extension.Shutdown"
 
-// FunctionError is the response of a function that failed. Payload is the JSON object that the service returns with
+// FunctionError is the response of a function that failed. It is the JSON object that the service returns with
 // X-Amz-Function-Error: errorMessage and errorType.
-type FunctionError struct {
-	Type    string
-	Message string
-	Payload []byte
-}
+type FunctionError struct{ messages.InvokeResponse_Error }
 
 // Error returns the type and the message of the function's error.
 func (e *FunctionError) Error() string { return e.Type + ": " + e.Message }
@@ -72,7 +68,6 @@ type function struct {
 // instance is what the service calls an execution environment: one handler with what it keeps between invocations.
 type instance struct {
 	handler any
-	stream  URLHandler // nil unless the handler streams
 	timeout time.Duration
 }
 
@@ -82,16 +77,9 @@ func NewRuntime(logger *slog.Logger) *Runtime {
 	return &Runtime{logger: logger, base: base, cancel: cancel, functions: map[string]*function{}}
 }
 
-// Register adds an instance of a function. The handler is any value that lambda.Start accepts. It streams if it is a
-// URLHandler, or if its method Stream is one. Instances that share
-// nothing are handlers that were built separately.
+// Register adds an instance of a function. The handler is any value that lambda.Start accepts, or one that streams by a
+// method Stream. Instances that share nothing are handlers that were built separately.
 func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
-	var stream URLHandler
-	if s, ok := handler.(streamer); ok {
-		stream = s.Stream
-	} else if v, want := reflect.ValueOf(handler), reflect.TypeFor[URLHandler](); v.IsValid() && v.CanConvert(want) {
-		stream, _ = reflect.TypeAssert[URLHandler](v.Convert(want))
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f, ok := r.functions[name]
@@ -99,7 +87,7 @@ func (r *Runtime) Register(name string, handler any, timeout time.Duration) {
 		f = &function{}
 		r.functions[name] = f
 	}
-	f.instances = append(f.instances, instance{handler: handler, stream: stream, timeout: timeout})
+	f.instances = append(f.instances, instance{handler, timeout})
 }
 
 // Has reports whether a function is registered.
@@ -148,9 +136,9 @@ func (r *Runtime) invoke(
 		// One handler's responses share memory, because a real Lambda environment has one invocation at a time. Here there
 		// are many at once, so each has a handler of its own.
 		handler := lambda.NewHandler(call.handler)
-		out, err := call.guard(func() ([]byte, error) { return handler.Invoke(call.ctx, payload) })
-		out, err = call.finish(out, err)
-		answers <- answer{out, err}
+		var a answer
+		a.out, a.err = call.guard(func() ([]byte, error) { return handler.Invoke(call.ctx, payload) })
+		answers <- a
 	}()
 	select {
 	case a := <-answers:
@@ -210,12 +198,13 @@ func (c *call) end() {
 	c.runtime.running.Done()
 }
 
-// guard runs the handler and turns a panic into the error that the real runtime reports.
+// guard runs the handler and returns what the service answers. A panic becomes the error that the real runtime reports.
 func (c *call) guard(run func() ([]byte, error)) (out []byte, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = panicError(v)
+			err = functionError(v)
 		}
+		out, err = c.finish(out, err)
 	}()
 	return run()
 }
@@ -237,21 +226,17 @@ func (c *call) finish(out []byte, err error) ([]byte, error) {
 	if err == nil {
 		return out, nil
 	}
-	failure := functionError(err)
-	c.report(failure)
-	return nil, failure
-}
-
-// report logs a failure once: a handler may return after its timeout was reported. It logs nothing if the runtime cut
-// the function off.
-func (c *call) report(failure *FunctionError) {
-	if c.runtime.base.Err() != nil {
-		return
+	failure, ok := errors.AsType[*FunctionError](err)
+	if !ok {
+		failure = functionError(err)
 	}
-	c.log.Do(func() {
-		c.runtime.logger.ErrorContext(c.ctx, "function error", "function", c.name, "requestId", c.id,
-			"errorType", failure.Type, "errorMessage", failure.Message)
-	})
+	if c.runtime.base.Err() == nil { // the runtime did not cut the function off
+		c.log.Do(func() { // once: a handler may return after its timeout was reported
+			c.runtime.logger.ErrorContext(c.ctx, "function error", "function", c.name, "requestId", c.id,
+				"errorType", failure.Type, "errorMessage", failure.Message)
+		})
+	}
+	return nil, failure
 }
 
 // arn returns the ARN of a function.
@@ -269,8 +254,6 @@ func functionName(reference string) (name, qualifier string) {
 
 // newID returns a random UUID, the form of the service's request ids.
 func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	id, _ := smithyrand.NewUUID(rand.Reader).GetUUID() // the reader never fails
+	return id
 }

@@ -6,15 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"sync"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// URLHandler is the handler of a function URL that streams its response.
-type URLHandler = func(context.Context, *URLRequest) (*URLResponse, error)
-
+// streamer is the handler of a function URL that streams its response.
 type streamer interface {
 	Stream(ctx context.Context, r *URLRequest) (*URLResponse, error)
 }
@@ -25,19 +24,20 @@ type (
 	URLResponse = events.LambdaFunctionURLStreamingResponse
 )
 
-// Stream calls a function whose handler is a URLHandler, with a URLRequest in JSON. The invocation lasts until the
+// Stream calls a function whose handler streams, with a URLRequest in JSON. The invocation lasts until the
 // response's body is closed. The caller has to read the body to its end, even if the client is gone, and close it.
 func (r *Runtime) Stream(name string, payload []byte) (*URLResponse, error) {
 	call, err := r.begin(name, lambdacontext.ClientContext{})
 	if err != nil {
 		return nil, err
 	}
-	if call.stream == nil {
+	handler, ok := call.handler.(streamer)
+	if !ok {
 		call.end()
 		return nil, fmt.Errorf("stream %s: its handler does not stream", name)
 	}
 	begun := make(chan opened, 1)
-	go func() { begun <- call.open(payload) }()
+	go func() { begun <- call.open(handler, payload) }()
 	select {
 	case o := <-begun:
 		if o.err != nil {
@@ -65,41 +65,37 @@ type opened struct {
 }
 
 // open runs a streaming function until it returns its response.
-func (c *call) open(payload []byte) (o opened) {
-	_, err := c.guard(func() ([]byte, error) {
+func (c *call) open(handler streamer, payload []byte) (o opened) {
+	_, o.err = c.guard(func() ([]byte, error) {
 		var request URLRequest
 		err := json.Unmarshal(payload, &request)
 		if err == nil {
-			o.response, err = c.stream(c.ctx, &request)
+			o.response, err = handler.Stream(c.ctx, &request)
 		}
 		if err == nil && o.response == nil {
 			err = errors.New("the function returned no response")
 		}
 		return nil, err
 	})
-	if _, o.err = c.finish(nil, err); o.err == nil {
-		o.response.Body = &streamBody{reader: o.response.Body, call: c}
+	if o.err == nil {
+		if o.response.Body == nil {
+			o.response.Body = http.NoBody
+		}
+		o.response.Body = &streamBody{Reader: o.response.Body, call: c}
 	}
 	return o
 }
 
 // streamBody ends its invocation when it is closed.
 type streamBody struct {
-	reader io.Reader
-	call   *call
-	once   sync.Once
-}
-
-func (b *streamBody) Read(p []byte) (int, error) {
-	if b.reader == nil {
-		return 0, io.EOF
-	}
-	return b.reader.Read(p)
+	io.Reader
+	call *call
+	once sync.Once
 }
 
 func (b *streamBody) Close() (err error) {
 	b.once.Do(func() {
-		if closer, ok := b.reader.(io.Closer); ok {
+		if closer, ok := b.Reader.(io.Closer); ok {
 			err = closer.Close()
 		}
 		b.call.end()

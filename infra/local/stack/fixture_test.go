@@ -102,7 +102,7 @@ func (f *fixture) parse(t *testing.T, environ map[string]string) stack.Config {
 	cfg.Functions = map[string]stack.Constructor{
 		"messages": f.constructor("messages", f.messages), "remember": f.constructor("remember", f.remember),
 		"summarize": f.constructor("summarize", f.summarize), "context": f.constructor("context", echo),
-		"prompt": f.constructor("prompt", echo), "coach": f.constructor("coach", f.coach),
+		"prompt": f.constructor("prompt", echo), "coach": f.constructor("coach", coach{f}),
 		"migrate": f.constructor("migrate", echo), "mcp": f.constructor("mcp", echo),
 	}
 	return cfg
@@ -185,7 +185,10 @@ func (f *fixture) summarize(cfg config.Config) any {
 	}
 }
 
-func (f *fixture) coach(
+// coach streams what the chat of the fixture says.
+type coach struct{ *fixture }
+
+func (f coach) Stream(
 	ctx context.Context, _ *events.LambdaFunctionURLRequest,
 ) (*events.LambdaFunctionURLStreamingResponse, error) {
 	if f.chat == nil {
