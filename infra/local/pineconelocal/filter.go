@@ -35,17 +35,13 @@ func parseList(op string, value any) (predicate, error) {
 	var parts []predicate
 	for _, c := range clauses {
 		filter, _ := c.(map[string]any)
-		if len(filter) == 0 {
-			clauses = nil
-			break
-		}
 		p, err := parseFilter(filter)
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, p)
 	}
-	err := require(len(clauses) > 0, "the %s operator must be followed by a non-empty list of filters, got %s instead", op,
+	err := require(len(parts) > 0, "the %s operator must be followed by a non-empty list of filters, got %s instead", op,
 		quote{value})
 	if op == "$and" {
 		return conjunction(parts), err

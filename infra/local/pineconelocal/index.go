@@ -99,9 +99,6 @@ func readRecord(v message) (*record, error) {
 
 // delete removes records by id. Records that don't exist are left so.
 func (x *index) delete(in, _ message) error {
-	if err := rejectFields(in, "delete_all", "filter"); err != nil {
-		return err
-	}
 	ids, err := readIDs(in)
 	if err != nil {
 		return err
@@ -170,10 +167,7 @@ func (x *index) list(in, out message) error {
 }
 
 // describeIndexStats counts the records of each namespace.
-func (x *index) describeIndexStats(in, out message) error {
-	if err := rejectFields(in, "filter"); err != nil {
-		return err
-	}
+func (x *index) describeIndexStats(_, out message) error {
 	for name, ns := range x.namespaces {
 		out.put("namespaces", name).set("vector_count", uint32(len(ns.records)))
 	}

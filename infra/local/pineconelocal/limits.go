@@ -49,16 +49,6 @@ func require(holds bool, format string, args ...any) error {
 	return invalid(format, args...)
 }
 
-// rejectFields answers Unimplemented when a field is set that this server has no use for, rather than ignoring it.
-func rejectFields(in message, names ...protoreflect.Name) error {
-	for _, name := range names {
-		if in.has(name) {
-			return status.Errorf(codes.Unimplemented, "%s.%s is not served locally", in.Descriptor().Name(), name)
-		}
-	}
-	return nil
-}
-
 // checkName holds the rules for ids and namespaces.
 func checkName(what, name string) error {
 	return cmp.Or(

@@ -22,7 +22,7 @@ type target struct {
 func (x *index) query(in, out message) error {
 	withMetadata := in.Get(in.field("include_metadata")).Bool()
 	k, q := in.number("top_k"), target{dense: in.floats("vector")}
-	err := cmp.Or(rejectFields(in, "queries", "id", "include_values"), checkNamespace(in),
+	err := cmp.Or(checkNamespace(in),
 		require(k >= 1 && k <= maxTopK, "top_k must be between 1 and %d, got %d", maxTopK, k),
 		require(!withMetadata || k <= maxTopKWithContent,
 			"top_k must be between 1 and %d when values or metadata are included, got %d", maxTopKWithContent, k),

@@ -1,6 +1,6 @@
 // Package pineconelocal is a Pinecone data plane for the local stack. It serves, in plaintext gRPC, the methods of the
 // go-pinecone client that Throughline and its tests call, with the service's limits, error codes and filter language.
-// Other methods and fields are answered with Unimplemented.
+// Other methods are answered with Unimplemented.
 //
 // It behaves as a serverless index with the metric dotproduct does, with two differences: scores are exact, because a
 // query compares every record, and a write is visible at once. Equal scores are ordered by id.
