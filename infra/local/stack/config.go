@@ -121,11 +121,6 @@ func (c Config) problem(environ map[string]string) error {
 // hasOwnIssuer reports whether the tokens of another issuer are taken.
 func (c Config) hasOwnIssuer() bool { return c.Issuer != "" }
 
-func isURL(address string) bool {
-	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
-}
-
 // Port is a port of this machine. 0 takes a free one.
 type Port uint16
 
@@ -146,7 +141,8 @@ type Origins []string
 func (o *Origins) UnmarshalText(text []byte) error {
 	for part := range strings.SplitSeq(string(text), ",") {
 		part = strings.TrimSpace(part)
-		if u, err := url.Parse(part); part != "*" && (err != nil || !isURL(part) || part != u.Scheme+"://"+u.Host) {
+		err := new(config.Endpoint).UnmarshalText([]byte(part))
+		if u, _ := url.Parse(part); part != "*" && (err != nil || part != u.Scheme+"://"+u.Host) {
 			return errors.New("origins such as http://localhost:3000,https://app.example, or *")
 		}
 		*o = append(*o, part)

@@ -63,7 +63,10 @@ func (s *Stack) startFunctions(ctx context.Context) error {
 
 // build builds one instance of a function.
 func (s *Stack) build(f template.Function, build Constructor, shared map[string]string) (any, error) {
-	cfg, err := config.Parse(s.environment(f, shared))
+	environment := maps.Clone(f.Environment)
+	maps.Copy(environment, s.cfg.Environment) // the user's own values in the place of the template's
+	maps.Copy(environment, shared)
+	cfg, err := config.Parse(environment)
 	if err != nil {
 		return nil, fmt.Errorf("configure function %s: %w", f.Name, err)
 	}
@@ -73,15 +76,6 @@ func (s *Stack) build(f template.Function, build Constructor, shared map[string]
 		return nil, fmt.Errorf("start function %s: %w", f.Name, err)
 	}
 	return handler, nil
-}
-
-// environment returns a function's variables: the template's, with the user's own values in their place, and the
-// addresses of the local servers.
-func (s *Stack) environment(f template.Function, shared map[string]string) map[string]string {
-	out := maps.Clone(f.Environment)
-	maps.Copy(out, s.cfg.Environment)
-	maps.Copy(out, shared)
-	return out
 }
 
 // sharedEnvironment returns the variables that are the same for every function: servers and keys.

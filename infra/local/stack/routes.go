@@ -22,55 +22,44 @@ const (
 	maxSettleTime     = 10 * time.Minute
 )
 
-// routes serves what only the local stack has: the console, health, the issuer, and the routes under /dev.
-type routes struct {
-	stack   *Stack
-	faults  *faultControl
-	console console.Console
-	mux     *http.ServeMux
-}
-
-func newRoutes(s *Stack) *routes {
-	rt := &routes{stack: s, faults: &faultControl{services: s.services}, mux: http.NewServeMux()}
+// dev serves what only the local stack has beside the console: health, the issuer, and the routes under /dev.
+func (s *Stack) dev() http.Handler {
+	mux := http.NewServeMux()
 	if s.cfg.hasOwnIssuer() {
-		rt.mux.HandleFunc("POST /dev/tokens", rt.serveNoToken)
-		rt.mux.HandleFunc("POST /dev/tokens/{user}", rt.serveNoToken)
+		mux.HandleFunc("POST /dev/tokens", s.serveNoToken)
+		mux.HandleFunc("POST /dev/tokens/{user}", s.serveNoToken)
 	} else {
-		s.issuer.Register(rt.mux)
+		s.issuer.Register(mux)
 	}
-	rt.mux.HandleFunc("GET /healthz", rt.answer(rt.health))
-	rt.mux.HandleFunc("GET /dev/info", rt.answer(func(*http.Request) (any, error) { return s.Info(), nil }))
-	rt.mux.HandleFunc("POST /dev/settle", rt.answer(rt.settle))
-	rt.mux.HandleFunc("POST /dev/faults", rt.answer(func(r *http.Request) (any, error) { return rt.faults.set(r) }))
-	rt.mux.HandleFunc("GET /dev/faults", rt.answer(func(*http.Request) (any, error) { return rt.faults.state(), nil }))
-	rt.mux.HandleFunc("GET /dev/events", rt.ready(rt.serveEvents))
-	rt.mux.HandleFunc("POST /dev/redeliver", rt.ready(rt.serveRedeliver))
-	rt.mux.HandleFunc("GET /dev/dead-letters", rt.answer(func(*http.Request) (any, error) {
-		return map[string]any{"items": s.triggers.deadLetters()}, nil
-	}))
-	return rt
-}
-
-// answer writes what a ready stack says to a request, or its error.
-func (rt *routes) answer(say func(*http.Request) (any, error)) http.HandlerFunc {
-	return rt.ready(func(w http.ResponseWriter, r *http.Request) {
-		said, err := say(r)
-		if err != nil {
-			httpapi.WriteProblem(w, err)
-			return
-		}
-		devapi.Write(w, said)
-	})
+	for pattern, say := range map[string]func(*http.Request) (any, error){
+		"GET /healthz": s.health, "POST /dev/settle": s.serveSettle,
+		"POST /dev/faults": s.services.setFaults, "GET /dev/faults": s.services.setFaults,
+		"GET /dev/info": func(*http.Request) (any, error) { return s.Info(), nil },
+		"GET /dev/dead-letters": func(*http.Request) (any, error) {
+			return map[string]any{"items": s.triggers.deadLetters()}, nil
+		},
+	} {
+		mux.HandleFunc(pattern, s.ready(func(w http.ResponseWriter, r *http.Request) {
+			said, err := say(r)
+			if err != nil {
+				httpapi.WriteProblem(w, err)
+				return
+			}
+			devapi.Write(w, said)
+		}))
+	}
+	mux.HandleFunc("GET /dev/events", s.ready(s.serveEvents))
+	mux.HandleFunc("POST /dev/redeliver", s.ready(s.serveRedeliver))
+	return localOnly(mux)
 }
 
 // handler serves the stack's own routes, and passes everything else to the gateway. It compares the path itself,
 // because a ServeMux in front of the API would redirect paths that the API has to refuse. CORS never opens the routes
 // under /dev to pages of other origins: they need no token, and one of them gives tokens for any user.
-func (rt *routes) handler() http.Handler {
-	dev := localOnly(rt.mux)
-	public := gateway.CORS(rt.stack.template.CORS, dev)
-	page := localOnly(rt.console)
-	api := rt.ready(func(w http.ResponseWriter, r *http.Request) { rt.stack.gateway.Load().ServeHTTP(w, r) })
+func (s *Stack) handler() http.Handler {
+	dev, files := s.dev(), console.Console{}
+	public, page := gateway.CORS(s.template.CORS, dev), localOnly(files)
+	api := s.ready(func(w http.ResponseWriter, r *http.Request) { s.gateway.Load().ServeHTTP(w, r) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = gateway.Identify(w, r)
 		switch path := r.URL.Path; {
@@ -80,7 +69,7 @@ func (rt *routes) handler() http.Handler {
 			api(w, r)
 		case path == "/healthz" || strings.HasPrefix(path, "/.well-known/"):
 			public.ServeHTTP(w, r)
-		case rt.console.Has(path) || rt.isLost(r):
+		case files.Has(path) || s.isLost(r):
 			page.ServeHTTP(w, r)
 		default:
 			api(w, r)
@@ -89,15 +78,15 @@ func (rt *routes) handler() http.Handler {
 }
 
 // isLost reports whether a person's browser asks for a path that nothing serves.
-func (rt *routes) isLost(r *http.Request) bool {
-	api := rt.stack.gateway.Load()
+func (s *Stack) isLost(r *http.Request) bool {
+	api := s.gateway.Load()
 	return api != nil && r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && !api.Has(r)
 }
 
 // ready answers 503 while the stack starts.
-func (rt *routes) ready(next http.HandlerFunc) http.HandlerFunc {
+func (s *Stack) ready(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if rt.stack.gateway.Load() == nil {
+		if s.gateway.Load() == nil {
 			httpapi.WriteProblem(w, fault.New(fault.Unavailable, "the local stack is starting"))
 			return
 		}
@@ -105,24 +94,23 @@ func (rt *routes) ready(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func (rt *routes) health(r *http.Request) (any, error) {
+func (s *Stack) health(r *http.Request) (any, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
 	defer cancel()
-	services := rt.stack.services
 	// The engine reads a whole table to describe it.
-	if _, err := services.tables.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)}); err != nil {
+	if _, err := s.services.tables.ListTables(ctx, &dynamodb.ListTablesInput{Limit: aws.Int32(1)}); err != nil {
 		return nil, fault.New(fault.Unavailable, "dynamodb does not answer")
 	}
 	return map[string]string{"status": "ok"}, nil
 }
 
 // serveNoToken refuses to make a token that the API would refuse.
-func (rt *routes) serveNoToken(w http.ResponseWriter, _ *http.Request) {
+func (s *Stack) serveNoToken(w http.ResponseWriter, _ *http.Request) {
 	httpapi.WriteProblem(w, fault.Newf(fault.Conflict, "this stack takes the tokens of %s, because JWT_ISSUER is set: "+
-		"sign in there and send its access token, or start the stack without JWT_ISSUER", rt.stack.cfg.Issuer))
+		"sign in there and send its access token, or start the stack without JWT_ISSUER", s.cfg.Issuer))
 }
 
-func (rt *routes) settle(r *http.Request) (any, error) {
+func (s *Stack) serveSettle(r *http.Request) (any, error) {
 	var in struct {
 		TimeoutMS *int64 `json:"timeoutMs"`
 	}
@@ -138,11 +126,11 @@ func (rt *routes) settle(r *http.Request) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), max(limit, settleLook))
 	defer cancel()
-	return rt.stack.Settle(ctx), nil
+	return s.Settle(ctx), nil
 }
 
-func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
-	if err := rt.stack.triggers.redeliver(r.Context()); err != nil {
+func (s *Stack) serveRedeliver(w http.ResponseWriter, r *http.Request) {
+	if err := s.triggers.redeliver(r.Context()); err != nil {
 		httpapi.WriteProblem(w, err)
 		return
 	}
@@ -150,10 +138,10 @@ func (rt *routes) serveRedeliver(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveEvents writes the events that came after the one of an id, one a line. With follow=true it goes on.
-func (rt *routes) serveEvents(w http.ResponseWriter, r *http.Request) {
+func (s *Stack) serveEvents(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set("Cache-Control", "no-store")
 	flush := func() { _ = http.NewResponseController(w).Flush() }
-	rt.stack.services.bus.Write(r.Context(), w, flush, query.Get("after"), query.Get("follow") == "true")
+	s.services.bus.Write(r.Context(), w, flush, query.Get("after"), query.Get("follow") == "true")
 }

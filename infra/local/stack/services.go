@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -56,21 +57,22 @@ type services struct {
 	streams   *dynamodbstreams.Client
 	streamARN string
 	due       *dynamo.DueStore
+
+	faultsMu sync.Mutex // held while faults are set
+	faults   map[string]faultSettings
 }
 
 // start starts the services and makes the table. DynamoDB takes by far the longest, so the others start beside it.
 func (s *services) start(ctx context.Context) error {
 	engine, engineCtx := errgroup.WithContext(ctx)
 	engine.Go(func() error { return s.startDynamoDB(engineCtx) })
-	err := s.startPinecone(ctx)
-	if err == nil {
-		err = s.startNextIndex(ctx)
-	}
-	if err == nil {
-		err = s.startOpenAI(ctx)
-	}
-	if err == nil {
-		err = s.startEvents(ctx)
+	var err error
+	for _, start := range []func(context.Context) error{
+		s.startPinecone, s.startNextIndex, s.startOpenAI, s.startEvents,
+	} {
+		if err == nil {
+			err = start(ctx)
+		}
 	}
 	if err := errors.Join(engine.Wait(), err); err != nil {
 		return err

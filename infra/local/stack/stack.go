@@ -79,7 +79,7 @@ func newStack(cfg Config) *Stack {
 		host:    host{cfg: cfg, logger: cfg.Logger, supervisor: newSupervisor(), printer: &printer{out: cfg.Out}},
 		runtime: lambdaapi.NewRuntime(cfg.Logger),
 	}
-	s.services = &services{host: s.host}
+	s.services = &services{host: s.host, faults: map[string]faultSettings{}}
 	s.triggers = &triggers{host: s.host, services: s.services, runtime: s.runtime}
 	s.stop = sync.OnceValue(s.shutDown)
 	return s
@@ -106,7 +106,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem"), time.Now); err != nil {
 		return errors.Join(err, api.Close())
 	}
-	s.supervisor.serve(api, newRoutes(s).handler())
+	s.supervisor.serve(api, s.handler())
 	lambda, err := listen(ctx, 0)
 	if err != nil {
 		return err

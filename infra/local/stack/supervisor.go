@@ -39,17 +39,12 @@ func newSupervisor() *supervisor {
 func (s *supervisor) run(f func(context.Context) error) {
 	s.running.Go(func() {
 		if err := f(s.ctx); err != nil {
-			s.fail(err)
+			select {
+			case s.failed <- err:
+			default: // only the first cause counts
+			}
 		}
 	})
-}
-
-// fail records why a part of the stack ended by itself. Only the first cause counts.
-func (s *supervisor) fail(err error) {
-	select {
-	case s.failed <- err:
-	default:
-	}
 }
 
 // serve answers on l until the stack stops. A server that ends before fails the stack.

@@ -3,11 +3,13 @@ package stack
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/throughline/throughline/infra/local/lambdaapi"
 	"github.com/throughline/throughline/infra/local/streams"
@@ -15,7 +17,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/delay"
 	"github.com/throughline/throughline/internal/fault"
-	"github.com/throughline/throughline/internal/parallel"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -204,17 +205,17 @@ func (t *triggers) settle(ctx context.Context) Settled {
 
 // dueNow counts what is due in all shards.
 func (t *triggers) dueNow(ctx context.Context) (int, error) {
-	shards := sweep.AllShards()
-	counts, failures, now := make([]int, len(shards)), make([]error, len(shards)), time.Now()
-	parallel.Each(len(shards), len(shards), func(i int) {
-		page, err := t.services.due.Due(ctx, shards[i], now, nil, dueLimit)
-		counts[i], failures[i] = len(page), err
-	})
-	total := 0
-	for _, n := range counts {
-		total += n
+	var total atomic.Int64
+	group, ctx := errgroup.WithContext(ctx)
+	for _, shard := range sweep.AllShards() {
+		group.Go(func() error {
+			page, err := t.services.due.Due(ctx, shard, time.Now(), nil, dueLimit)
+			total.Add(int64(len(page)))
+			return err
+		})
 	}
-	return total, errors.Join(failures...)
+	err := group.Wait()
+	return int(total.Load()), err
 }
 
 // settleOnce checks once. The consumers being caught up with a moment is not enough, because functions that ran
