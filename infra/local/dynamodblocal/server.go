@@ -20,7 +20,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"text/template"
 	"time"
@@ -44,8 +43,7 @@ var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
 
 // Options say how the engine runs.
 type Options struct {
-	// DataDir is the folder of the tables, which is made if needed and becomes private. Without it they are kept in
-	// memory.
+	// DataDir is an existing folder for the tables. Without it they are kept in memory.
 	DataDir string
 	// Databases is the number of databases in memory beside the one of Endpoint, at Endpoint/1 and so on. Each has
 	// tables of its own.
@@ -57,7 +55,6 @@ type Server struct {
 	endpoint string
 	cmd      *exec.Cmd
 	workDir  string
-	output   *tail
 	exited   chan struct{} // closed when the process has ended
 }
 
@@ -73,7 +70,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{output: &tail{}, exited: make(chan struct{})}
+	s := &Server{exited: make(chan struct{})}
 	if err := s.spawn(java, dir, opts); err != nil {
 		return nil, err
 	}
@@ -114,8 +111,13 @@ func (s *Server) spawn(java, dir string, opts Options) (err error) {
 	if err := writeConfiguration(s.workDir, opts.Databases); err != nil {
 		return errors.Join(err, os.RemoveAll(s.workDir))
 	}
+	output, err := os.Create(s.outputPath())
+	if err != nil {
+		return errors.Join(err, os.RemoveAll(s.workDir))
+	}
+	defer output.Close()                // the engine has it, too
 	s.cmd = exec.Command(java, args...) //nolint:noctx // its life ends with Stop, not with the start's context
-	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.workDir, s.output, s.output
+	s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.workDir, output, output
 	s.cmd.Env = append(os.Environ(), "DDB_LOCAL_TELEMETRY=0")
 	attach(s.cmd)
 	started := make(chan error)
@@ -134,6 +136,14 @@ func (s *Server) spawn(java, dir string, opts Options) (err error) {
 		return errors.Join(fmt.Errorf("start %s: %w", java, err), os.RemoveAll(s.workDir))
 	}
 	return nil
+}
+
+func (s *Server) outputPath() string { return filepath.Join(s.workDir, "output") }
+
+// output returns what the engine has printed.
+func (s *Server) output() string {
+	printed, _ := os.ReadFile(s.outputPath()) // spawn has made it
+	return string(printed)
 }
 
 // configuration is the name of the engine's configuration in its working folder.
@@ -168,9 +178,6 @@ func arguments(dir string, opts Options) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find data folder: %w", err)
 	}
-	if err := errors.Join(os.MkdirAll(abs, 0o700), os.Chmod(abs, 0o700)); err != nil {
-		return nil, fmt.Errorf("make private data folder: %w", err)
-	}
 	return append(args, "inMemory=false", "dbPath="+abs), nil
 }
 
@@ -196,7 +203,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 
 // answers reports whether the engine has printed its port and answers there.
 func (s *Server) answers(ctx context.Context) bool {
-	port := portLine.FindStringSubmatch(s.output.String())
+	port := portLine.FindStringSubmatch(s.output())
 	if port == nil {
 		return false
 	}
@@ -209,18 +216,14 @@ func (s *Server) answers(ctx context.Context) bool {
 	return err == nil
 }
 
-// startError names what the user can do, for the causes where they can.
+// startError names what the user can do, where they can.
 func (s *Server) startError() error {
-	out := s.output.String()
-	switch {
-	case strings.Contains(out, "UnsupportedClassVersionError"):
+	out := s.output()
+	if strings.Contains(out, "UnsupportedClassVersionError") {
 		return errors.New("java is too old for DynamoDB Local: install Java 17 or newer and put it first in PATH " +
 			"or name it in JAVA_HOME")
-	case strings.Contains(out, "BindException"):
-		return errors.New("DynamoDB Local ended while starting: its port is taken")
-	default:
-		return fmt.Errorf("DynamoDB Local ended while starting: %s", lastLine(out))
 	}
+	return fmt.Errorf("DynamoDB Local ended while starting: %s", lastLine(out))
 }
 
 func findJava() (string, error) {
@@ -235,28 +238,4 @@ func findJava() (string, error) {
 			"or name a running engine in AWS_ENDPOINT_URL_DYNAMODB")
 	}
 	return path, nil
-}
-
-const tailSize = 8 << 10
-
-// tail keeps the end of what is written, for an error message.
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
-
-func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - tailSize; over > 0 {
-		t.kept = append(t.kept[:0], t.kept[over:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return string(t.kept)
 }

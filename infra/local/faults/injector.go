@@ -45,13 +45,6 @@ func (i *Injector) Set(r Rates) {
 	i.rates = r
 }
 
-// Rates returns the rates in effect.
-func (i *Injector) Rates() Rates {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.rates
-}
-
 // decision is what happens to one request.
 type decision struct {
 	latency time.Duration

@@ -114,13 +114,14 @@ func (s *services) startDynamoDB(ctx context.Context) error {
 		if !dynamodblocal.Installed() {
 			s.printer.print("dynamodb", "", "installing DynamoDB Local, once")
 		}
-		options := dynamodblocal.Options{DataDir: s.cfg.dataPath("dynamodb")}
-		engine, err := dynamodblocal.Start(ctx, options)
+		folder, err := s.cfg.dataFolder("dynamodb")
 		if err != nil {
 			return err
 		}
-		s.engine = engine
-		endpoint, about = engine.Endpoint(), "DynamoDB Local, "+s.cfg.where()
+		if s.engine, err = dynamodblocal.Start(ctx, dynamodblocal.Options{DataDir: folder}); err != nil {
+			return err
+		}
+		endpoint, about = s.engine.Endpoint(), "DynamoDB Local, "+s.cfg.where()
 	}
 	s.dynamodb = service{direct: endpoint, injected: endpoint, about: about}
 	return nil
