@@ -75,7 +75,7 @@ func ownIssuer(t *testing.T) {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	own := check.Got(issuer.New(server.URL, "", time.Now))(t)
+	own := check.Got(issuer.New(server.URL, ""))(t)
 	own.Register(mux)
 	list := steps(t, "docs/issuers.md")
 	start := slices.IndexFunc(list, func(s step) bool { return strings.Contains(s.commands.text, "JWT_ISSUER=") })

@@ -262,7 +262,7 @@ func TestIssuerDown(t *testing.T) {
 		mux.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	own := check.Got(issuer.New(server.URL, "", time.Now))(t)
+	own := check.Got(issuer.New(server.URL, ""))(t)
 	own.Register(mux)
 	token, _, err := own.Mint(issuer.Claims{UserID: "ann"})
 	check.OK(t, err)

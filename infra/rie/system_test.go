@@ -10,7 +10,6 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/launch"
@@ -124,7 +123,7 @@ func serveIssuer(t testing.TB) (*issuer.Issuer, string) {
 	t.Helper()
 	mux := http.NewServeMux()
 	url := serve(t, mux)
-	i := check.Got(issuer.New(url, "", time.Now))(t)
+	i := check.Got(issuer.New(url, ""))(t)
 	i.Register(mux)
 	return i, i.URL()
 }

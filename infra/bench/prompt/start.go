@@ -167,7 +167,7 @@ func newRuntimeAPI() (*runtimeAPI, error) {
 		}
 		mux.ServeHTTP(w, r)
 	}))
-	tokens, err := issuer.New(a.URL, "", time.Now)
+	tokens, err := issuer.New(a.URL, "")
 	if err != nil {
 		a.Close()
 		return nil, err

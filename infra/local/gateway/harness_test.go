@@ -81,7 +81,7 @@ func startWithCORS(t *testing.T, routes []template.Route, cors *template.CORS) *
 	server := httptest.NewServer(mux)
 	h.url = server.URL
 	var err error
-	if h.issuer, err = issuer.New(server.URL, "", time.Now); err != nil {
+	if h.issuer, err = issuer.New(server.URL, ""); err != nil {
 		t.Fatal(err)
 	}
 	verifier := check.Got(auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}}))(t)

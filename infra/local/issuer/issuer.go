@@ -3,6 +3,7 @@
 package issuer
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -15,7 +16,6 @@ import (
 	"math/big"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -37,18 +37,15 @@ const (
 	maxUserIDRunes = 128
 )
 
-// The claims in which a token can name its audience.
-const (
-	inAudience = "aud"
-	// inClientID gives a token like the access tokens of Amazon Cognito: it has no aud, and token_use is "access".
-	inClientID = "client_id"
-)
+// inClientID is the audience claim of a token like the access tokens of Amazon Cognito: it has no aud, and token_use is
+// "access".
+const inClientID = "client_id"
 
 // serverSubject is the sub of a server's token, as a client's id is where a server signs in by client credentials.
 const serverSubject = "local-server"
 
-// defaultScopes are the scopes of a token that is requested without scopes.
-var defaultScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
+// userScopes are the scopes of a user's token that is requested without scopes.
+var userScopes = []string{httpapi.ScopeUser, httpapi.ScopeApp}
 
 // serverScopes are those of a server's token that is requested without scopes.
 var serverScopes = []string{httpapi.ScopeOnBehalf, httpapi.ScopeUser, httpapi.ScopeApp}
@@ -58,29 +55,31 @@ type Issuer struct {
 	url   string
 	key   *rsa.PrivateKey
 	keyID string
-	now   func() time.Time
 }
 
-// Claims are the contents of a token.
+// Claims are the contents of a token, as a request has them.
 type Claims struct {
-	UserID string
-	// Scopes are both scopes of the API if nil.
-	Scopes []string
-	// AudienceClaim is the claim that names the audience, "aud" or "client_id". The default is "aud".
-	AudienceClaim string
-	// Expiry is how long the token is valid, or 12 hours if 0. A negative one gives a token that has expired.
-	Expiry time.Duration
+	UserID string `json:"userId"`
+	// Server asks for a server's token, which has no user.
+	Server bool `json:"server"`
+	// Scopes are both scopes of a user, or all three of a server, if nil.
+	Scopes []string `json:"scopes"`
+	// Audience is the claim that names the audience: "aud", which is the default, or "client_id".
+	Audience string `json:"audience"`
+	// ExpiresIn is how many seconds the token is valid, or 12 hours if 0. A negative one gives a token that has
+	// expired, for tests.
+	ExpiresIn int `json:"expiresIn"`
 }
 
 // New returns an issuer whose iss claim is url. It stores its key in keyFile, so that tokens stay valid after a
 // restart. An empty keyFile makes a key for this run only.
-func New(url, keyFile string, now func() time.Time) (*Issuer, error) {
+func New(url, keyFile string) (*Issuer, error) {
 	key, err := loadKey(keyFile)
 	if err != nil {
 		return nil, err
 	}
 	id := sha256.Sum256(key.N.Bytes())
-	return &Issuer{url: url, key: key, keyID: base64.RawURLEncoding.EncodeToString(id[:12]), now: now}, nil
+	return &Issuer{url: url, key: key, keyID: base64.RawURLEncoding.EncodeToString(id[:12])}, nil
 }
 
 // URL is the iss claim of its tokens.
@@ -88,22 +87,23 @@ func (i *Issuer) URL() string { return i.url }
 
 // Mint returns a signed token and when it expires.
 func (i *Issuer) Mint(c Claims) (token string, expiresAt time.Time, err error) {
-	now := i.now()
-	if c.Scopes == nil {
-		c.Scopes = defaultScopes
+	now, scopes := time.Now(), userScopes
+	if c.Server {
+		c.UserID, scopes = serverSubject, serverScopes
 	}
-	if c.Expiry == 0 {
-		c.Expiry = defaultExpiry
+	if c.Scopes != nil {
+		scopes = c.Scopes
 	}
-	expiresAt = now.Add(c.Expiry).Truncate(time.Second).UTC()
+	expiry := cmp.Or(time.Duration(c.ExpiresIn)*time.Second, defaultExpiry)
+	expiresAt = now.Add(expiry).Truncate(time.Second).UTC()
 	claims := jwt.MapClaims{
-		"iss": i.url, "sub": c.UserID, "scope": strings.Join(c.Scopes, " "),
-		"iat": now.Add(min(c.Expiry, 0)).Unix(), "exp": expiresAt.Unix(), "jti": rand.Text(),
+		"iss": i.url, "sub": c.UserID, "scope": strings.Join(scopes, " "),
+		"iat": now.Add(min(expiry, 0)).Unix(), "exp": expiresAt.Unix(), "jti": rand.Text(),
 	}
-	if c.AudienceClaim == inClientID {
+	if c.Audience == inClientID {
 		claims[inClientID], claims["token_use"] = Audience, "access"
 	} else {
-		claims[inAudience] = Audience
+		claims["aud"] = Audience
 	}
 	unsigned := jwt.NewWithClaims(jwt.SigningMethodRS256, claims)
 	unsigned.Header["kid"] = i.keyID
@@ -125,7 +125,7 @@ func (i *Issuer) Register(mux *http.ServeMux) {
 	mux.HandleFunc("GET /.well-known/jwks.json", i.serveKeys)
 	mux.HandleFunc("GET /.well-known/openid-configuration", i.serveConfiguration)
 	mux.HandleFunc("POST /dev/tokens", i.serveToken)
-	mux.HandleFunc("POST /dev/tokens/{user}", i.serveText)
+	mux.HandleFunc("POST /dev/tokens/{user}", i.serveToken)
 }
 
 func (i *Issuer) serveKeys(w http.ResponseWriter, _ *http.Request) {
@@ -144,48 +144,19 @@ func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// serveToken answers with the token that a body describes, in JSON, or alone where the caller accepts text/plain.
+// serveToken answers with the token that a body describes, in JSON, or alone where the caller accepts text/plain. A path
+// that names a user gives their token alone, for a shell.
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
-	var in struct {
-		UserID string   `json:"userId"`
-		Scopes []string `json:"scopes"`
-		// Server asks for a server's token, which has no user. The default of its scopes is all three.
-		Server bool `json:"server"`
-		// Audience is the claim that names the audience: "aud", which is the default, or "client_id".
-		Audience string `json:"audience"`
-		// ExpiresIn is in seconds. A negative one gives a token that has expired, for tests.
-		ExpiresIn int `json:"expiresIn"`
+	c, err := Claims{UserID: r.PathValue("user")}, error(nil)
+	alone := c.UserID != "" || r.Header.Get("Accept") == "text/plain"
+	if c.UserID == "" {
+		err = devapi.Read(r, &c)
 	}
-	if err := devapi.Read(r, &in); err != nil {
-		httpapi.WriteProblem(w, err)
-		return
-	}
-	if in.Server {
-		if in.UserID != "" {
-			httpapi.WriteProblem(w, fault.InvalidField("userId",
-				"is not for a server's token: each request names its user in "+httpapi.UserHeader))
-			return
-		}
-		in.UserID = serverSubject
-		if in.Scopes == nil {
-			in.Scopes = serverScopes
-		}
-	}
-	i.answer(w, r.Header.Get("Accept") == "text/plain", Claims{
-		UserID: in.UserID, Scopes: in.Scopes, AudienceClaim: in.Audience, Expiry: time.Duration(in.ExpiresIn) * time.Second,
-	})
-}
-
-// serveText answers with the token of a user alone, for a shell.
-func (i *Issuer) serveText(w http.ResponseWriter, r *http.Request) {
-	i.answer(w, true, Claims{UserID: r.PathValue("user")})
-}
-
-// answer writes a token in JSON, or alone.
-func (i *Issuer) answer(w http.ResponseWriter, alone bool, c Claims) {
-	err := validate(c)
 	var token string
 	var expiresAt time.Time
+	if err == nil {
+		err = c.check()
+	}
 	if err == nil {
 		token, expiresAt, err = i.Mint(c)
 	}
@@ -200,18 +171,18 @@ func (i *Issuer) answer(w http.ResponseWriter, alone bool, c Claims) {
 	}
 }
 
-func validate(c Claims) error {
-	var wrong fault.Problems
+// check refuses a user that the API would refuse.
+func (c Claims) check() error {
 	notPrintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	n := utf8.RuneCountInString(c.UserID)
-	wrong.If(n < 1 || n > maxUserIDRunes || strings.ContainsFunc(c.UserID, notPrintable),
-		"userId", "must be 1 to 128 printable characters")
-	for n, scope := range c.Scopes {
-		wrong.If(scope == "" || strings.ContainsAny(scope, " \t\r\n"), fmt.Sprintf("scopes[%d]", n), "must be one word")
+	switch {
+	case c.Server && n > 0:
+		return fault.InvalidField("userId", "is not for a server's token: each request names its user in "+
+			httpapi.UserHeader)
+	case !c.Server && (n < 1 || n > maxUserIDRunes || strings.ContainsFunc(c.UserID, notPrintable)):
+		return fault.InvalidField("userId", "must be 1 to 128 printable characters")
 	}
-	wrong.If(!slices.Contains([]string{"", inAudience, inClientID}, c.AudienceClaim),
-		"audience", `must be "aud" or "client_id"`)
-	return wrong.Err()
+	return nil
 }
 
 // loadKey reads the key file. If there is none, it makes a key and writes the file. An empty path has no file.

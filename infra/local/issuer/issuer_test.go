@@ -96,8 +96,8 @@ func TestTokensSayWhenTheyExpire(t *testing.T) {
 func TestKeyOutlivesTheRun(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "key.pem")
-	first := check.Got(issuer.New("http://issuer", file, time.Now))(t)
-	second := check.Got(issuer.New("http://issuer", file, time.Now))(t)
+	first := check.Got(issuer.New("http://issuer", file))(t)
+	second := check.Got(issuer.New("http://issuer", file))(t)
 	if diff := cmp.Diff(keys(t, first), keys(t, second)); diff != "" {
 		t.Errorf("keys of two runs (-first +second):\n%s", diff)
 	}
@@ -106,7 +106,7 @@ func TestKeyOutlivesTheRun(t *testing.T) {
 		t.Errorf("key file %v, error %v", info, err)
 	}
 	check.OK(t, os.WriteFile(file, []byte("garbage"), 0o600))
-	if _, err := issuer.New("http://issuer", file, time.Now); err == nil {
+	if _, err := issuer.New("http://issuer", file); err == nil {
 		t.Error("took a file without a key")
 	}
 }
@@ -148,7 +148,7 @@ func serve(t *testing.T, keyFile string) (string, *auth.Verifier) {
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	i := check.Got(issuer.New(server.URL, keyFile, time.Now))(t)
+	i := check.Got(issuer.New(server.URL, keyFile))(t)
 	i.Register(mux)
 	verifier := check.Got(auth.New(t.Context(), auth.Config{Issuer: server.URL, Audiences: []string{issuer.Audience}}))(t)
 	return server.URL, verifier

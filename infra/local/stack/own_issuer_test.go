@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/throughline/throughline/infra/local/issuer"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -41,5 +40,5 @@ func TestOwnIssuer(t *testing.T) {
 
 func newIssuer(t *testing.T, url string) *issuer.Issuer {
 	t.Helper()
-	return check.Got(issuer.New(url, "", time.Now))(t)
+	return check.Got(issuer.New(url, ""))(t)
 }

@@ -103,7 +103,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.url = address(api)
-	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem"), time.Now); err != nil {
+	if s.issuer, err = issuer.New(s.url, s.cfg.dataPath("issuer.pem")); err != nil {
 		return errors.Join(err, api.Close())
 	}
 	s.supervisor.serve(api, s.handler())
