@@ -144,8 +144,8 @@ func (i *Issuer) serveConfiguration(w http.ResponseWriter, _ *http.Request) {
 	})
 }
 
-// serveToken answers with the token that a body describes, in JSON, or alone where the caller accepts text/plain. A path
-// that names a user gives their token alone, for a shell.
+// serveToken answers with the token that a body describes, in JSON, or alone where the caller accepts text/plain. A
+// path that names a user gives their token alone, for a shell.
 func (i *Issuer) serveToken(w http.ResponseWriter, r *http.Request) {
 	c, err := Claims{UserID: r.PathValue("user")}, error(nil)
 	alone := c.UserID != "" || r.Header.Get("Accept") == "text/plain"

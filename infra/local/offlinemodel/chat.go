@@ -28,31 +28,21 @@ const searchTool = "search_conversations"
 // forgetTool is the tool that the chat offers where the user may ask to forget something.
 const forgetTool = "forget"
 
-// Reply quotes what the prompt says about the last message. It calls the tool that the request demands, or searches
-// once where a question about the past has no answer in the prompt.
+// Reply quotes what the prompt says about the last message. It forgets where it is asked to, and searches once where a
+// question about the past has no answer in the prompt.
 func (m *model) Reply(c openaiserver.Conversation) openaiserver.Reply {
 	p := readPrompt(c.Messages)
 	asked := m.question(p.query)
 	found := m.rank(p.passages, asked)
-	canSearch := slices.Contains(c.Tools, searchTool)
-	called := ""
+	may := func(call string) bool { return !p.searched && slices.Contains(c.Tools, call) }
+	what, forget := m.forms.apply("forget", p.query)
 	switch {
-	case len(c.Tools) == 0 || p.searched:
-	case slices.Contains(c.Tools, forgetTool) && m.forms.has("forget", p.query):
-		what, _ := m.forms.apply("forget", p.query)
+	case forget && may(forgetTool):
 		return openaiserver.Reply{Tool: forgetTool, Query: what}
-	case c.MustCall != "":
-		called = c.MustCall
-	case c.CallAny && !canSearch:
-		called = c.Tools[0]
-	case canSearch && (c.CallAny || len(found) == 0 && m.forms.has("past", p.query)):
-		called = searchTool
-	}
-	if p.receipt != nil {
+	case p.receipt != nil:
 		return openaiserver.Reply{Text: ownMark + " " + p.receipt.sentence()}
-	}
-	if called != "" {
-		return openaiserver.Reply{Tool: called, Query: m.searchWords(p.query)}
+	case len(found) == 0 && m.forms.has("past", p.query) && may(searchTool):
+		return openaiserver.Reply{Tool: searchTool, Query: m.searchWords(p.query)}
 	}
 	return openaiserver.Reply{Text: strings.Join(m.sentences(p, asked, found), " ")}
 }

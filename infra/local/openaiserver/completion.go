@@ -102,26 +102,20 @@ func (s *server) compose(request *chatRequest) answer {
 		return answer{text: s.structured(c, format.JSONSchema)}
 	}
 	reply := s.model.Reply(c)
-	switch called := request.tool(reply.Tool); {
-	case called != nil:
+	if called := request.tool(reply.Tool); called != nil {
 		return answer{call: called.call(reply.Query)}
-	case format != nil && format.Type == "json_object":
-		return answer{text: marshalText(map[string]string{"answer": reply.Text})}
-	default:
-		return answer{text: reply.Text}
 	}
+	return answer{text: reply.Text}
 }
 
 // conversation is the request as the model sees it.
 func (r *chatRequest) conversation() Conversation {
-	c := Conversation{MustCall: r.ToolChoice.function, CallAny: r.ToolChoice.mode == "required"}
+	var c Conversation
 	for _, m := range r.Messages {
 		c.Messages = append(c.Messages, Message{m.Role, m.Content.text})
 	}
 	for _, t := range r.Tools {
-		if r.ToolChoice.mode != "none" {
-			c.Tools = append(c.Tools, t.Function.Name)
-		}
+		c.Tools = append(c.Tools, t.Function.Name)
 	}
 	return c
 }
@@ -177,10 +171,10 @@ const wordsPerChunk = 3
 // request asks for it, and the closing mark.
 func stream(w http.ResponseWriter, chunk map[string]any, a answer, withUsage bool) {
 	chunk["object"] = "chat.completion.chunk"
-	events := newEventWriter(w)
+	startEvents(w)
 	send := func(delta, finish any) {
 		chunk["choices"] = []any{map[string]any{"index": 0, "delta": delta, "finish_reason": finish}}
-		events.data(mustMarshal(chunk))
+		writeEvent(w, "", mustMarshal(chunk))
 	}
 	for _, delta := range a.deltas() {
 		send(delta, nil)
@@ -188,9 +182,9 @@ func stream(w http.ResponseWriter, chunk map[string]any, a answer, withUsage boo
 	send(struct{}{}, a.finish)
 	if withUsage {
 		chunk["choices"], chunk["usage"] = []any{}, a.usage
-		events.data(mustMarshal(chunk))
+		writeEvent(w, "", mustMarshal(chunk))
 	}
-	events.data([]byte("[DONE]"))
+	writeEvent(w, "", []byte("[DONE]"))
 }
 
 // deltas cuts the answer into what each chunk adds. A call is one piece.
@@ -225,24 +219,16 @@ func splitPieces(text string, n int) []string {
 	return pieces
 }
 
-// eventWriter writes server-sent events and flushes each. It ignores failed writes: the client is gone then, and the
-// request's context has ended.
-type eventWriter struct {
-	w          http.ResponseWriter
-	controller *http.ResponseController
-}
-
-func newEventWriter(w http.ResponseWriter) *eventWriter {
+func startEvents(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	w.WriteHeader(http.StatusOK)
-	return &eventWriter{w: w, controller: http.NewResponseController(w)}
 }
 
-// named sends an event that has a name.
-func (e *eventWriter) named(name string, fields map[string]any) {
-	_, _ = fmt.Fprintf(e.w, "event: %s\n", name)
-	e.data(mustMarshal(fields))
+// writeEvent writes a server-sent event, with a line before its data or without, and flushes it. It ignores failed
+// writes: the client is gone then, and the request's context has ended.
+func writeEvent(w http.ResponseWriter, line string, data []byte) {
+	_, _ = fmt.Fprintf(w, "%sdata: %s\n\n", line, data)
+	_ = http.NewResponseController(w).Flush()
 }
 
 func mustMarshal(event any) []byte {
@@ -251,9 +237,4 @@ func mustMarshal(event any) []byte {
 		panic(err) // events hold nothing that cannot be marshalled
 	}
 	return data
-}
-
-func (e *eventWriter) data(data []byte) {
-	_, _ = fmt.Fprintf(e.w, "data: %s\n\n", data)
-	_ = e.controller.Flush()
 }

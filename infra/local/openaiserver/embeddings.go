@@ -1,6 +1,7 @@
 package openaiserver
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 )
@@ -15,9 +16,8 @@ const (
 )
 
 type embeddingsRequest struct {
-	Input          oneOrMore `json:"input"`
-	Dimensions     *int      `json:"dimensions"`
-	EncodingFormat string    `json:"encoding_format"`
+	Input      oneOrMore `json:"input"`
+	Dimensions *int      `json:"dimensions"`
 }
 
 type embedding struct {
@@ -35,13 +35,7 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeJSON(data, &request); err != nil {
 		return err
 	}
-	if request.EncodingFormat == "base64" {
-		return badRequest("encoding_format", "The local server answers with numbers: ask for 'float'.")
-	}
-	dimensions := defaultDimensions
-	if request.Dimensions != nil {
-		dimensions = *request.Dimensions
-	}
+	dimensions := *cmp.Or(request.Dimensions, new(defaultDimensions))
 	if dimensions < 1 || dimensions > maxDimensions {
 		return badRequest("dimensions", "Invalid value for 'dimensions': %d is not from 1 to %d.", dimensions, maxDimensions)
 	}

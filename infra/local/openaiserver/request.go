@@ -21,16 +21,15 @@ type chatRequest struct {
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Tools               []tool          `json:"tools"`
-	ToolChoice          toolChoice      `json:"tool_choice"`
 
 	effort string // the model's, for this request
 }
 
-// chatFields are the names that a chat completion request may have.
+// chatFields are the names that a chat completion request may have here. The product does not choose tools.
 var chatFields = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs
 	max_completion_tokens max_tokens messages metadata modalities model n parallel_tool_calls prediction presence_penalty
 	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed
-	service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity
+	service_tier stop store stream stream_options temperature tools top_logprobs top_p user verbosity
 	web_search_options`)
 
 type streamOptions struct {
@@ -96,27 +95,6 @@ type tool struct {
 type function struct {
 	Name       string          `json:"name"`
 	Parameters json.RawMessage `json:"parameters"`
-}
-
-// toolChoice is a mode (none, auto, required) or the name of the function that must be called.
-type toolChoice struct{ mode, function string }
-
-// UnmarshalJSON reads all forms of tool_choice.
-func (c *toolChoice) UnmarshalJSON(data []byte) error {
-	if string(data) == "null" || json.Unmarshal(data, &c.mode) == nil {
-		return nil
-	}
-	var named struct {
-		Name     string `json:"name"` // in the Responses API
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	}
-	if err := json.Unmarshal(data, &named); err != nil {
-		return fmt.Errorf("read tool choice: %w", err)
-	}
-	c.function = cmp.Or(named.Function.Name, named.Name)
-	return nil
 }
 
 type responseFormat struct {
@@ -191,9 +169,6 @@ func (r *chatRequest) validateTools() error {
 		if t.Type != "function" || t.Function.Name == "" {
 			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
 		}
-	}
-	if name := r.ToolChoice.function; name != "" && r.tool(name) == nil {
-		return badRequest("tool_choice", "Tool choice '%s' not found in 'tools' parameter.", name)
 	}
 	return nil
 }

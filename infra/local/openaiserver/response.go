@@ -18,11 +18,10 @@ type responseRequest struct {
 	Reasoning       struct {
 		Effort string `json:"effort"`
 	} `json:"reasoning"`
-	Store      *bool          `json:"store"`
-	Stream     bool           `json:"stream"`
-	Text       responseText   `json:"text"`
-	ToolChoice toolChoice     `json:"tool_choice"`
-	Tools      []responseTool `json:"tools"`
+	Store  *bool          `json:"store"`
+	Stream bool           `json:"stream"`
+	Text   responseText   `json:"text"`
+	Tools  []responseTool `json:"tools"`
 }
 
 type responseText struct {
@@ -66,7 +65,7 @@ func (in *responseInput) UnmarshalJSON(data []byte) error {
 var responseFields = strings.Fields(`background context_management conversation include input instructions
 	max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt
 	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream
-	stream_options temperature text tool_choice tools top_logprobs top_p truncation user`)
+	stream_options temperature text tools top_logprobs top_p truncation user`)
 
 // minOutputTokens is the least limit that the service accepts for a response.
 const minOutputTokens = 16
@@ -104,7 +103,7 @@ func (s *server) responses(w http.ResponseWriter, r *http.Request) error {
 
 // chat is the request as a chat completion, checked as the service checks it.
 func (r *responseRequest) chat() (*chatRequest, error) {
-	out := &chatRequest{settings: r.settings, MaxCompletionTokens: r.MaxOutputTokens, ToolChoice: r.ToolChoice}
+	out := &chatRequest{settings: r.settings, MaxCompletionTokens: r.MaxOutputTokens}
 	var err error
 	if out.effort, err = r.effort(r.Reasoning.Effort, "reasoning.effort"); err != nil {
 		return nil, err
@@ -191,12 +190,12 @@ func (a answer) finishResponse(head map[string]any) map[string]any {
 // streamResponse sends the answer as those events of a response that bring something: its beginning, its items with
 // their texts in small pieces, and its end.
 func streamResponse(w http.ResponseWriter, head map[string]any, a answer) {
-	events := newEventWriter(w)
+	startEvents(w)
 	sequence := 0
 	send := func(kind string, fields map[string]any) {
 		fields["type"], fields["sequence_number"] = kind, sequence
 		sequence++
-		events.named(kind, fields)
+		writeEvent(w, "event: "+kind+"\n", mustMarshal(fields))
 	}
 	send("response.created", map[string]any{"response": head})
 	for i, item := range a.output() {

@@ -41,11 +41,8 @@ const (
 // Conversation is a request as its model sees it.
 type Conversation struct {
 	Messages []Message
-	// Tools are the names of the functions that may be called. MustCall is the one that has to be, if any; CallAny says
-	// that one has to be.
-	Tools    []string
-	MustCall string
-	CallAny  bool
+	// Tools are the names of the functions that may be called.
+	Tools []string
 }
 
 // Message is a message with one of the service's roles.
@@ -60,7 +57,7 @@ type server struct {
 	model     Model
 	name      string
 	tokens    tokenizers
-	endpoints map[string]endpoint
+	endpoints map[string]func(http.ResponseWriter, *http.Request) error
 }
 
 // Handler serves a model under /v1, as api.openai.com does. Every response has its name, whichever model the request
@@ -68,7 +65,7 @@ type server struct {
 // handler may be used concurrently.
 func Handler(m Model, name string) http.Handler {
 	s := &server{model: m, name: name, tokens: sharedTokenizers()}
-	s.endpoints = map[string]endpoint{
+	s.endpoints = map[string]func(http.ResponseWriter, *http.Request) error{
 		"POST /v1/embeddings":       s.embeddings,
 		"POST /v1/chat/completions": s.chatCompletions,
 		"POST /v1/responses":        s.responses,
@@ -76,22 +73,16 @@ func Handler(m Model, name string) http.Handler {
 	return s
 }
 
-// endpoint serves one path. It returns its error, and the server writes it.
-type endpoint func(http.ResponseWriter, *http.Request) error
-
 // ServeHTTP answers a request that has a key. It routes by the unchanged path, because the redirects of an
 // [http.ServeMux] lose the body of an SDK's POST.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	err := authorize(r)
 	if err == nil {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		handle, ok := s.endpoints[r.Method+" "+r.URL.Path]
-		if !ok {
-			handle = func(http.ResponseWriter, *http.Request) error {
-				return newError(http.StatusNotFound, "unknown_url", "Invalid URL (%s %s)", r.Method, r.URL.Path)
-			}
+		err = newError(http.StatusNotFound, "unknown_url", "Invalid URL (%s %s)", r.Method, r.URL.Path)
+		if handle, ok := s.endpoints[r.Method+" "+r.URL.Path]; ok {
+			err = handle(w, r)
 		}
-		err = handle(w, r)
 	}
 	if err != nil {
 		writeError(w, err)
@@ -99,8 +90,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func authorize(r *http.Request) error {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(key) != "" {
+	if key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); key != "" {
 		return nil
 	}
 	return newError(http.StatusUnauthorized, "", "You didn't provide an API key. Provide it in an Authorization header "+
@@ -127,12 +117,8 @@ func readStrict(r *http.Request, into any, known []string, unknown func(name str
 
 func readBody(r *http.Request) ([]byte, error) {
 	data, err := io.ReadAll(r.Body)
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
+	if err != nil { // of another error nobody is left to hear
 		return nil, newError(http.StatusRequestEntityTooLarge, "", "The request body is larger than 16 MiB.")
-	case err != nil:
-		return nil, badRequest("", "The request body could not be read.")
 	}
 	return data, nil
 }

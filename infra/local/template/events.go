@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -112,13 +111,12 @@ func (e scheduleEvent) schedule(name string) (Schedule, error) {
 
 // parseRate reads rate(N minutes), hours or days. It reads no cron expression.
 func parseRate(expression string) (time.Duration, error) {
-	inner, ok := strings.CutPrefix(expression, "rate(")
-	inner, closed := strings.CutSuffix(inner, ")")
-	count, unit, spaced := strings.Cut(inner, " ")
-	n, err := strconv.Atoi(count)
+	var n int
+	var unit string
+	_, err := fmt.Sscanf(expression, "rate(%d %s", &n, &unit)
 	units := map[string]time.Duration{"minute": time.Minute, "hour": time.Hour, "day": 24 * time.Hour}
-	length, known := units[strings.TrimSuffix(unit, "s")]
-	if !ok || !closed || !spaced || err != nil || n < 1 || !known {
+	length := units[strings.TrimRight(unit, "s)")]
+	if err != nil || n < 1 || length == 0 {
 		return 0, fmt.Errorf("the local stack runs rate(N minutes|hours|days), not %q", expression)
 	}
 	return time.Duration(n) * length, nil

@@ -59,16 +59,12 @@ func (d *document) value(n *yaml.Node) (any, error) {
 func (d *document) mapping(n *yaml.Node) (map[string]any, error) {
 	values := map[string]any{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		name := n.Content[i].Value
-		if name == "Ref" || strings.HasPrefix(name, "Fn::") {
-			return nil, fmt.Errorf("line %d: the local stack reads intrinsic functions in their short form only", n.Line)
-		}
 		value, err := d.value(n.Content[i+1])
 		if err != nil {
 			return nil, err
 		}
 		if value != (noValue{}) {
-			values[name] = value
+			values[n.Content[i].Value] = value
 		}
 	}
 	return values, nil
@@ -91,7 +87,7 @@ func (d *document) list(n *yaml.Node) ([]any, error) {
 // functionName returns the name of the intrinsic function that a node calls: "Ref" for !Ref.
 func functionName(n *yaml.Node) (string, bool) {
 	name, ok := strings.CutPrefix(n.Tag, "!")
-	return name, ok && name != "" && !strings.HasPrefix(name, "!")
+	return name, ok && !strings.HasPrefix(name, "!")
 }
 
 func (d *document) call(name string, n *yaml.Node) (any, error) {

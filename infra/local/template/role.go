@@ -1,7 +1,6 @@
 package template
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -26,30 +25,27 @@ type condition struct {
 	} `json:"StringEquals"`
 }
 
-var indexARN = regexp.MustCompile(`/index/([\w.-]+)$`)
+var (
+	indexARN  = regexp.MustCompile(`/index/([\w.-]+)$`)
+	secretARN = regexp.MustCompile(`:secret:[^/]+/([\w@.-]+)-\?{6}$`)
+)
 
 // Index is the name of the table's index that the permission is about, or empty.
-func (p Permission) Index() string {
-	if m := indexARN.FindStringSubmatch(p.Resource); m != nil {
-		return m[1]
-	}
-	return ""
-}
+func (p Permission) Index() string { return p.name(indexARN) }
 
-var secretARN = regexp.MustCompile(`:secret:[^/]+/([\w-]+)(@[\w.-]+)?-\?{6}$`)
+// SecretName is the name of the secret that the permission is about after the stage's prefix, with the host of the
+// key's service, or empty.
+func (p Permission) SecretName() string { return p.name(secretARN) }
 
-// Secret is the key that the permission is about, or empty.
+// Secret is the key of that secret.
 func (p Permission) Secret() string {
-	if m := secretARN.FindStringSubmatch(p.Resource); m != nil {
-		return m[1]
-	}
-	return ""
+	key, _, _ := strings.Cut(p.SecretName(), "@")
+	return key
 }
 
-// SecretName is the name of that key's secret after the stage's prefix, with the host of the key's service.
-func (p Permission) SecretName() string {
-	if m := secretARN.FindStringSubmatch(p.Resource); m != nil {
-		return m[1] + m[2]
+func (p Permission) name(in *regexp.Regexp) string {
+	if m := in.FindStringSubmatch(p.Resource); m != nil {
+		return m[1]
 	}
 	return ""
 }
@@ -82,9 +78,11 @@ func (t *Template) Role(function string) ([]Permission, error) {
 			if s.Effect != "Allow" {
 				return nil, fmt.Errorf("read %s: a statement has the effect %q", id, s.Effect)
 			}
-			c, err := readCondition(s.Condition)
-			if err != nil {
-				return nil, fmt.Errorf("read %s: %w", id, err)
+			var c condition
+			if s.Condition != nil {
+				if err := decodeStrictly(s.Condition, &c); err != nil {
+					return nil, fmt.Errorf("read %s: %w", id, err)
+				}
 			}
 			for _, action := range s.Action {
 				for _, resource := range s.Resource {
@@ -94,15 +92,6 @@ func (t *Template) Role(function string) ([]Permission, error) {
 		}
 	}
 	return out, nil
-}
-
-func readCondition(raw json.RawMessage) (c condition, err error) {
-	if len(raw) == 0 {
-		return c, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	return c, d.Decode(&c)
 }
 
 // texts is one text or a list of texts.

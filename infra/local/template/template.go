@@ -113,14 +113,6 @@ func (t *Template) Function(name string) (Function, bool) {
 // Parse reads a template. parameters replace the defaults of its own. The error names the resource that could not be
 // read, or an intrinsic function or event that the local stack does not know.
 func Parse(source []byte, parameters map[string]string) (*Template, error) {
-	t, err := parse(source, parameters)
-	if err != nil {
-		return nil, fmt.Errorf("parse template: %w", err)
-	}
-	return t, nil
-}
-
-func parse(source []byte, parameters map[string]string) (*Template, error) {
 	doc := document{given: parameters}
 	if err := yaml.Load(source, &doc); err != nil {
 		return nil, err
