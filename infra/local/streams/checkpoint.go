@@ -12,11 +12,7 @@ import (
 // checkpoint stores the sequence number up to which each shard is handled. A file of another stream is ignored: a new
 // table of the same name has a new stream.
 type checkpoint struct {
-	path  string
-	saved checkpointFile
-}
-
-type checkpointFile struct {
+	path      string
 	StreamARN string            `json:"streamArn"`
 	Sequences map[string]string `json:"sequences"`
 }
@@ -29,15 +25,15 @@ func (c *checkpoint) load() error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("read checkpoint: %w", err)
+	var found checkpoint
+	if err == nil {
+		err = json.Unmarshal(raw, &found)
 	}
-	var found checkpointFile
-	if err := json.Unmarshal(raw, &found); err != nil {
+	if err != nil {
 		return fmt.Errorf("read checkpoint %s: %w", c.path, err)
 	}
-	if found.StreamARN == c.saved.StreamARN {
-		c.saved = found
+	if found.StreamARN == c.StreamARN {
+		c.Sequences = found.Sequences
 	}
 	return nil
 }
@@ -45,20 +41,20 @@ func (c *checkpoint) load() error {
 // save writes the sequence numbers by shard, when they changed. It renames a new file into place, so that a crash
 // leaves the old one.
 func (c *checkpoint) save(sequences map[string]string) error {
-	if c.path == "" || maps.Equal(sequences, c.saved.Sequences) {
+	if c.path == "" || maps.Equal(sequences, c.Sequences) {
 		return nil
 	}
-	next := checkpointFile{StreamARN: c.saved.StreamARN, Sequences: sequences}
+	next := checkpoint{c.path, c.StreamARN, sequences}
 	raw, err := json.Marshal(next)
+	if err == nil {
+		err = os.WriteFile(c.path+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(c.path+".new", c.path)
+	}
 	if err != nil {
-		return fmt.Errorf("encode checkpoint: %w", err)
-	}
-	if err := os.WriteFile(c.path+".new", raw, 0o600); err != nil {
 		return fmt.Errorf("write checkpoint: %w", err)
 	}
-	if err := os.Rename(c.path+".new", c.path); err != nil {
-		return fmt.Errorf("write checkpoint: %w", err)
-	}
-	c.saved = next
+	*c = next
 	return nil
 }

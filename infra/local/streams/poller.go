@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -80,7 +79,6 @@ type Poller struct {
 
 	mu          sync.Mutex
 	deadLetters []DeadLetter
-	random      *rand.Rand
 }
 
 // New returns a poller that does not run yet. It fails on a filter that can't be parsed.
@@ -88,10 +86,7 @@ func New(opts Options) (*Poller, error) {
 	if opts.Backoff == 0 {
 		opts.Backoff = 200 * time.Millisecond
 	}
-	p := &Poller{
-		opts: opts, restart: make(chan chan struct{}),
-		random: rand.New(rand.NewPCG(1, 2)),
-	}
+	p := &Poller{opts: opts, restart: make(chan chan struct{})}
 	for _, pattern := range opts.Mapping.Filters {
 		parsed, err := eventpattern.Parse(pattern)
 		if err != nil {
@@ -113,7 +108,7 @@ func (p *Poller) Run(ctx context.Context) error {
 		group.Go(func() error { return w.run(ctx) })
 	}
 	r := &reader{poller: p, shards: map[string]*shard{}, checkpoint: checkpoint{
-		path: p.opts.CheckpointFile, saved: checkpointFile{StreamARN: p.opts.StreamARN},
+		path: p.opts.CheckpointFile, StreamARN: p.opts.StreamARN,
 	}}
 	group.Go(func() error { return r.run(ctx) })
 	if err := group.Wait(); !errors.Is(err, context.Canceled) {
@@ -195,11 +190,4 @@ func (p *Poller) submit(ctx context.Context, page []record) error {
 func (p *Poller) passes(event any) bool {
 	matches := func(f eventpattern.Pattern) bool { return f.Match(event) }
 	return len(p.filters) == 0 || slices.ContainsFunc(p.filters, matches)
-}
-
-// repeats decides at random whether a batch is delivered again.
-func (p *Poller) repeats() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.random.Float64() < p.opts.Repeat
 }

@@ -69,7 +69,7 @@ func (r *reader) run(ctx context.Context) error {
 // startOver forgets how far the shards are read. They are read again from their beginning, also when the mapping starts
 // at LATEST.
 func (r *reader) startOver() {
-	r.checkpoint.saved.Sequences = nil
+	r.checkpoint.Sequences = nil
 	r.shards, r.order, r.listed = map[string]*shard{}, nil, false
 	r.poller.emptyPass.Store(0)
 }
@@ -148,7 +148,7 @@ func (r *reader) listShards(ctx context.Context) error {
 			id := aws.ToString(found.ShardId)
 			if _, known := r.shards[id]; !known {
 				r.shards[id] = &shard{
-					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.saved.Sequences[id],
+					parent: aws.ToString(found.ParentShardId), start: start, sequence: r.checkpoint.Sequences[id],
 				}
 				r.order = append(r.order, id)
 			}

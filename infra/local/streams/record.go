@@ -2,7 +2,6 @@ package streams
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -24,14 +23,14 @@ type record struct {
 // convert turns a record of the streams API into one of a function's event.
 func convert(r types.Record, streamARN string) (record, error) {
 	raw, err := eventRecord(r, streamARN)
-	if err != nil {
-		return record{}, fmt.Errorf("convert record %s: %w", aws.ToString(r.EventID), err)
-	}
 	change := r.Dynamodb
 	out := record{
 		sequence: aws.ToString(change.SequenceNumber), created: aws.ToTime(change.ApproximateCreationDateTime), raw: raw,
 	}
-	if err := json.Unmarshal(raw, &out.document); err != nil {
+	if err == nil {
+		err = json.Unmarshal(raw, &out.document)
+	}
+	if err != nil {
 		return record{}, fmt.Errorf("convert record %s: %w", aws.ToString(r.EventID), err)
 	}
 	changed, _ := out.document["dynamodb"].(map[string]any)
@@ -44,9 +43,6 @@ func convert(r types.Record, streamARN string) (record, error) {
 // eventRecord writes a record as it is in a function's event.
 func eventRecord(r types.Record, streamARN string) (json.RawMessage, error) {
 	change := r.Dynamodb
-	if change == nil {
-		return nil, errors.New("it has no change")
-	}
 	changed := map[string]any{
 		"SequenceNumber": change.SequenceNumber, "SizeBytes": change.SizeBytes, "StreamViewType": change.StreamViewType,
 	}

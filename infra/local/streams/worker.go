@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -51,7 +52,7 @@ func (w *worker) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		repeats := w.poller.repeats()
+		repeats := rand.Float64() < w.poller.opts.Repeat
 		if repeats {
 			w.poller.pending.Add(1) // so that nobody takes the work for done before the repetition
 		}
