@@ -93,8 +93,7 @@ func read(r *http.Request) ([]Span, error) {
 }
 
 func span(service string, s *otlp.Span) Span {
-	const nanoseconds = 1e9
-	at := func(t uint64) time.Time { return time.Unix(int64(t/nanoseconds), int64(t%nanoseconds)) }
+	at := func(nanoseconds uint64) time.Time { return time.Unix(0, int64(nanoseconds)) }
 	return Span{
 		TraceID: hex.EncodeToString(s.GetTraceId()), ID: hex.EncodeToString(s.GetSpanId()),
 		Parent: hex.EncodeToString(s.GetParentSpanId()), Service: service, Name: s.GetName(),

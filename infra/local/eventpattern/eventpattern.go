@@ -1,6 +1,6 @@
 // Package eventpattern matches events against the filter patterns of Lambda's event source mappings, so that the local
 // stream pollers filter as the service does. It knows what the patterns of template.yaml use: exact texts, prefix,
-// suffix, anything-but and exists. It refuses everything else.
+// anything-but and exists. It refuses everything else.
 package eventpattern
 
 import (
@@ -75,7 +75,7 @@ func parseAlternatives(values []any, path string) (matcher, error) {
 	for _, v := range values {
 		matches := parseValue(v)
 		if matches == nil {
-			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, suffix, anything-but and exists, not by %v",
+			return nil, fmt.Errorf("%s: the local stack filters by texts, prefix, anything-but and exists, not by %v",
 				path, v)
 		}
 		alternatives = append(alternatives, matches)
@@ -96,9 +96,6 @@ func parseValue(v any) matcher {
 	}
 	if want, ok := operators["prefix"].(string); ok {
 		return text(func(s string) bool { return strings.HasPrefix(s, want) })
-	}
-	if want, ok := operators["suffix"].(string); ok {
-		return text(func(s string) bool { return strings.HasSuffix(s, want) })
 	}
 	if want, ok := operators["exists"].(bool); ok {
 		return exists(want)
