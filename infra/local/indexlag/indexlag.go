@@ -56,8 +56,8 @@ func New(opts Options) *Lag { return &Lag{opts: opts} }
 // Duration returns the lag, or 0 when none is set.
 func (l *Lag) Duration() time.Duration { return time.Duration(l.lag.Load()) }
 
-// Set makes the indexes lag by d from now on; 0 ends the lag. The first lag copies the whole table. When Set returns,
-// the copy is in use.
+// Set makes the indexes lag by d from now on. The first lag copies the whole table. When Set returns, the copy is in
+// use. 0 ends the lag, stops following the table, and deletes the copy.
 func (l *Lag) Set(ctx context.Context, d time.Duration) error {
 	l.setMu.Lock()
 	defer l.setMu.Unlock()
@@ -76,9 +76,6 @@ func (l *Lag) Set(ctx context.Context, d time.Duration) error {
 	l.route(true)
 	return nil
 }
-
-// Close ends the lag, stops following the table, and deletes the copy.
-func (l *Lag) Close(ctx context.Context) error { return l.Set(ctx, 0) }
 
 func (l *Lag) end(ctx context.Context) error {
 	l.lag.Store(0)
@@ -120,17 +117,10 @@ func (l *Lag) redirect(r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("read request: %w", err)
 	}
-	var request map[string]json.RawMessage
-	var table, index string
-	if json.Unmarshal(body, &request) == nil {
-		_ = json.Unmarshal(request["TableName"], &table)
-		_ = json.Unmarshal(request["IndexName"], &index)
-	}
-	if index != "" && table == l.opts.Table {
-		request["TableName"] = json.RawMessage(strconv.Quote(l.copyName()))
-		if body, err = json.Marshal(request); err != nil {
-			return fmt.Errorf("encode request: %w", err)
-		}
+	var request map[string]any
+	if json.Unmarshal(body, &request) == nil && request["IndexName"] != nil && request["TableName"] == l.opts.Table {
+		request["TableName"] = l.copyName()
+		body, _ = json.Marshal(request) // it was decoded just now
 	}
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Header.Set("Content-Length", strconv.Itoa(len(body)))

@@ -140,7 +140,7 @@ func newHarness(t *testing.T) *harness {
 	h.client = dynamodb.New(dynamodb.Options{Region: "us-east-1", Credentials: keys, BaseEndpoint: &server.URL})
 	t.Cleanup(func() {
 		server.Close()
-		if err := h.lag.Close(context.WithoutCancel(t.Context())); err != nil {
+		if err := h.lag.Set(context.WithoutCancel(t.Context()), 0); err != nil {
 			t.Errorf("close: %v", err)
 		}
 	})

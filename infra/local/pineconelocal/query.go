@@ -26,8 +26,7 @@ func (x *index) query(in, out message) error {
 		require(k >= 1 && k <= maxTopK, "top_k must be between 1 and %d, got %d", maxTopK, k),
 		require(!withMetadata || k <= maxTopKWithContent,
 			"top_k must be between 1 and %d when values or metadata are included, got %d", maxTopKWithContent, k),
-		checkFinite(q.dense), require(x.dimension == 0 || len(q.dense) == x.dimension,
-			"Vector dimension %d does not match the dimension of the index %d", len(q.dense), x.dimension))
+		checkFinite(q.dense), checkDimension(len(q.dense), x.dimension))
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func (s *services) start(ctx context.Context) error {
 // stop ends what was started. ctx bounds the cleaning up of lagging indexes.
 func (s *services) stop(ctx context.Context) (err error) {
 	if s.lag != nil {
-		err = errors.Join(err, s.lag.Close(ctx))
+		err = errors.Join(err, s.lag.Set(ctx, 0))
 	}
 	for _, index := range s.indexes {
 		err = errors.Join(err, index.Close())
