@@ -24,24 +24,15 @@ func (g *Gateway) authorize(r *http.Request) (*authorization, error) {
 	if _, _, err := g.opts.Verifier.Verify(r.Context(), token); err != nil {
 		return nil, err
 	}
-	claims, err := claimsOf(token)
-	if err != nil {
-		return nil, fault.New(fault.Unauthorized, "the token is malformed")
-	}
-	return &authorization{
-		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims},
-	}, nil
-}
-
-// claimsOf reads the claims of a verified token. Like the service, it turns every value into text, a list into "[a b]".
-func claimsOf(token string) (map[string]string, error) {
 	claims := jwt.MapClaims{}
 	if _, _, err := jwt.NewParser(jwt.WithJSONNumber()).ParseUnverified(token, claims); err != nil {
-		return nil, err
+		return nil, fault.New(fault.Unauthorized, "the token is malformed")
 	}
-	out := make(map[string]string, len(claims))
+	texts := map[string]string{}
 	for name, value := range claims {
-		out[name] = fmt.Sprint(value)
+		texts[name] = fmt.Sprint(value) // like the service, a list as "[a b]"
 	}
-	return out, nil
+	return &authorization{
+		JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: texts},
+	}, nil
 }

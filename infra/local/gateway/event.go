@@ -66,9 +66,8 @@ func encode(event *events.APIGatewayV2HTTPRequest) ([]byte, error) {
 // the type says text, so that the function can see and refuse them.
 func readBody(r *http.Request) (body string, encoded bool, err error) {
 	raw, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxBody))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
+	switch _, large := errors.AsType[*http.MaxBytesError](err); {
+	case large:
 		return "", false, errTooLarge
 	case err != nil:
 		return "", false, fault.New(fault.NotJSON, "the body ended early")

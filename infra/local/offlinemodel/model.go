@@ -22,12 +22,10 @@ const ModelID = "throughline-offline"
 func Handler() http.Handler { return openaiserver.Handler(shared(), ModelID) }
 
 // shared is the model of all handlers. It is loaded once, because nothing changes it.
-var shared = sync.OnceValue(load)
-
-func load() *model {
+var shared = sync.OnceValue(func() *model {
 	e := embedder.New()
 	return &model{e, e.Lexicon(), loadForms()}
-}
+})
 
 // model answers by its forms and word lists, which are read-only.
 type model struct {

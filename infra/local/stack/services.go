@@ -174,9 +174,8 @@ func (s *services) openTable(ctx context.Context) error {
 func (s *services) makeTable(ctx context.Context, in *dynamodb.CreateTableInput) (*types.TableDescription, error) {
 	name := aws.ToString(in.TableName)
 	_, err := s.tables.CreateTable(ctx, in)
-	var exists *types.ResourceInUseException
 	isNew := err == nil
-	if err != nil && !errors.As(err, &exists) {
+	if _, exists := errors.AsType[*types.ResourceInUseException](err); !isNew && !exists {
 		return nil, fmt.Errorf("create table %s: %w", name, err)
 	}
 	input := &dynamodb.DescribeTableInput{TableName: &name}
