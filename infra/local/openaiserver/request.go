@@ -25,11 +25,12 @@ type chatRequest struct {
 	effort string // the model's, for this request
 }
 
-// chatFields are the names that a chat completion request may have here. The product does not choose tools.
+// chatFields are the names that a chat completion request may have. The model itself chooses its tools, whatever
+// tool_choice says.
 var chatFields = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs
 	max_completion_tokens max_tokens messages metadata modalities model n parallel_tool_calls prediction presence_penalty
 	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed
-	service_tier stop store stream stream_options temperature tools top_logprobs top_p user verbosity
+	service_tier stop store stream stream_options temperature tool_choice tools top_logprobs top_p user verbosity
 	web_search_options`)
 
 type streamOptions struct {

@@ -65,7 +65,7 @@ func (in *responseInput) UnmarshalJSON(data []byte) error {
 var responseFields = strings.Fields(`background context_management conversation include input instructions
 	max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls previous_response_id prompt
 	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning safety_identifier service_tier store stream
-	stream_options temperature text tools top_logprobs top_p truncation user`)
+	stream_options temperature text tool_choice tools top_logprobs top_p truncation user`)
 
 // minOutputTokens is the least limit that the service accepts for a response.
 const minOutputTokens = 16
