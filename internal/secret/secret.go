@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Has reports whether a text has a secret.
@@ -47,26 +48,64 @@ type rule struct {
 	check  func(value string) bool
 }
 
-// applies reports whether a text, in lower case, may have a match of a rule.
-func (r rule) applies(folded string, has *pairs, digits int) bool {
-	mayHave := func(hint string) bool { return has.all(hint) && strings.Contains(folded, hint) }
-	return digits >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, mayHave))
+// applies reports whether a text may have a match of a rule.
+func (r rule) applies(t *scan) bool {
+	return t.longest >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, func(h string) bool {
+		return t.has(h) && strings.Contains(strings.ToLower(t.text), h)
+	}))
 }
 
-// pairs is the set of the pairs of bytes of a text. With it most hints are ruled out in one pass over the text.
-type pairs [1 << 16 / 64]uint64
+// scan is what one pass over a text says of it: the set of the pairs of its bytes in lower case, which rules most hints
+// out, and how many digits its longest number has, with spaces and hyphens in it.
+type scan struct {
+	text    string
+	pairs   [1 << 16 / 64]uint64
+	longest int
+}
 
-func (p *pairs) add(text string) {
-	for i := 1; i < len(text); i++ {
-		n := uint16(text[i-1])<<8 | uint16(text[i])
-		p[n/64] |= 1 << (n % 64)
+// byteForms has of each byte what a scan does with it: its lower case, what it adds to the digits of a number, and a mask
+// that ends the number. They are tables because a scan is on the path of each message of a prompt.
+var byteForms = func() (forms [256]struct {
+	lower      byte
+	adds, mask int
+}) {
+	for c := range forms {
+		f := &forms[c]
+		switch f.lower = byte(c); {
+		case '0' <= c && c <= '9':
+			f.adds, f.mask = 1, -1
+		case c == ' ' || c == '-':
+			f.mask = -1
+		case 'A' <= c && c <= 'Z':
+			f.lower += 'a' - 'A'
+		}
+	}
+	return forms
+}()
+
+// read reads a text, and again with its letters in lower case where these are not ASCII's alone.
+func (t *scan) read(text string) {
+	t.text = text
+	digits, before, all := 0, byte(0), byte(0)
+	for i := range len(text) {
+		f := &byteForms[text[i]]
+		n := uint16(before)<<8 | uint16(f.lower)
+		t.pairs[n/64] |= 1 << (n % 64)
+		digits = (digits + f.adds) & f.mask
+		t.longest = max(t.longest, digits)
+		before, all = f.lower, all|f.lower
+	}
+	if lower := text; all >= utf8.RuneSelf {
+		if lower = strings.ToLower(text); lower != text {
+			t.read(lower) // adds its pairs
+		}
 	}
 }
 
-// all reports whether the set has all pairs of a text.
-func (p *pairs) all(text string) bool {
-	for i := 1; i < len(text); i++ {
-		if n := uint16(text[i-1])<<8 | uint16(text[i]); p[n/64]&(1<<(n%64)) == 0 {
+// has reports whether the set has all pairs of a hint.
+func (t *scan) has(hint string) bool {
+	for i := 1; i < len(hint); i++ {
+		if n := uint16(hint[i-1])<<8 | uint16(hint[i]); t.pairs[n/64]&(1<<(n%64)) == 0 {
 			return false
 		}
 	}
@@ -75,11 +114,10 @@ func (p *pairs) all(text string) bool {
 
 // find returns where a text has secrets, the first one only where that is enough.
 func find(text string, isFirst bool) (found []span) {
-	folded, digits := strings.ToLower(text), longestNumber(text)
-	var has pairs
-	has.add(folded)
+	var t scan
+	t.read(text)
 	for _, r := range rules {
-		if !r.applies(folded, &has, digits) {
+		if !r.applies(&t) {
 			continue
 		}
 		for _, at := range r.form.FindAllStringSubmatchIndex(text, -1) {
@@ -96,21 +134,6 @@ func find(text string, isFirst bool) (found []span) {
 		}
 	}
 	return found
-}
-
-// longestNumber returns how many digits the longest number of a text has, with spaces and hyphens in it.
-func longestNumber(text string) (longest int) {
-	n := 0
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c >= '0' && c <= '9':
-			n++
-			longest = max(longest, n)
-		case c != ' ' && c != '-':
-			n = 0
-		}
-	}
-	return longest
 }
 
 // passwords are the words for a password, and pins those for a number that opens something.

@@ -101,9 +101,11 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"My password is hunter22, and the card is 4111 1111 1111 1111.": "My password is [secret], and the card is [secret].",
-		"Passwort: geheim1": "Passwort: [secret]",
-		"nothing":           "nothing",
-		"":                  "",
+		"Passwort: geheim1":       "Passwort: [secret]",
+		"ПАРОЛЬ: geheim1":         "ПАРОЛЬ: [secret]",
+		"CÓDIGO DE ACCESO: 48213": "CÓDIGO DE ACCESO: [secret]",
+		"nothing":                 "nothing",
+		"":                        "",
 	} {
 		if got := secret.Redact(text); got != want {
 			t.Errorf("%q is redacted to %q, want %q", text, got, want)

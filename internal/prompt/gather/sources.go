@@ -58,6 +58,8 @@ type Sources struct {
 	// Hits are what the search found, best first.
 	Hits    []recall.Hit
 	origins map[string]origin
+	// secrets says of messages, by id, whether they have a secret.
+	secrets map[string]bool
 
 	// Withheld counts the messages, sessions and memories among what was read that the user's preferences keep from this
 	// context.
@@ -76,7 +78,7 @@ func newSources(plan *Plan, got *read) *Sources {
 		CoachID:    cmp.Or(plan.CoachID, got.session.CoachID),
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: plan.Reference, Overview: plan.Overview,
-		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
+		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{}, secrets: map[string]bool{},
 	}
 	if src.Zone == nil {
 		src.Zone = time.UTC
@@ -170,7 +172,17 @@ func (src *Sources) mayShow(m *conversation.Message) bool {
 // MayHear reports whether this session may hear of a message: one that is kept out of searches stays in its own, and so
 // does one with a secret, such as a password or the number of a card.
 func (src *Sources) MayHear(m *conversation.Message) bool {
-	return !m.Forgotten && (m.SessionID == src.Session.ID || !m.NoIndex && !secret.Has(m.Content))
+	return !m.Forgotten && (m.SessionID == src.Session.ID || !m.NoIndex && !src.hasSecret(m))
+}
+
+// hasSecret reports whether a message has a secret. Each is searched once, because several blocks ask.
+func (src *Sources) hasSecret(m *conversation.Message) bool {
+	has, known := src.secrets[m.ID]
+	if !known {
+		has = secret.Has(m.Content)
+		src.secrets[m.ID] = has
+	}
+	return has
 }
 
 // divide divides the messages of this coach's sessions into sittings. Messages of every role count.
