@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // Has reports whether a text has a secret.
@@ -41,83 +40,31 @@ type span struct{ from, to int }
 // rule finds secrets of one form: what the expression's last group has, or all of it, where check says so.
 type rule struct {
 	form *regexp.Regexp
-	// hints are texts, in lower case, of which every match has one, so that most texts are not searched by an expression.
+	// hints are texts of which every match has one, so that most texts are not searched by an expression. They are in
+	// lower case, but for those of two letters, which are as the text has them.
 	// digits is how long a number is that a match has at least.
 	hints  []string
 	digits int
-	check  func(value string) bool
+	// asBefore is set if the hints are those of the rule before.
+	asBefore bool
+	check    func(value string) bool
 }
 
 // applies reports whether a text may have a match of a rule.
 func (r rule) applies(t *scan) bool {
-	return t.longest >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, func(h string) bool {
-		return t.has(h) && strings.Contains(strings.ToLower(t.text), h)
-	}))
-}
-
-// scan is what one pass over a text says of it: the set of the pairs of its bytes in lower case, which rules most hints
-// out, and how many digits its longest number has, with spaces and hyphens in it.
-type scan struct {
-	text    string
-	pairs   [1 << 16 / 64]uint64
-	longest int
-}
-
-// byteForms has of each byte what a scan does with it: its lower case, what it adds to the digits of a number, and a mask
-// that ends the number. They are tables because a scan is on the path of each message of a prompt.
-var byteForms = func() (forms [256]struct {
-	lower      byte
-	adds, mask int
-}) {
-	for c := range forms {
-		f := &forms[c]
-		switch f.lower = byte(c); {
-		case '0' <= c && c <= '9':
-			f.adds, f.mask = 1, -1
-		case c == ' ' || c == '-':
-			f.mask = -1
-		case 'A' <= c && c <= 'Z':
-			f.lower += 'a' - 'A'
-		}
-	}
-	return forms
-}()
-
-// read reads a text, and again with its letters in lower case where these are not ASCII's alone.
-func (t *scan) read(text string) {
-	t.text = text
-	digits, before, all := 0, byte(0), byte(0)
-	for i := range len(text) {
-		f := &byteForms[text[i]]
-		n := uint16(before)<<8 | uint16(f.lower)
-		t.pairs[n/64] |= 1 << (n % 64)
-		digits = (digits + f.adds) & f.mask
-		t.longest = max(t.longest, digits)
-		before, all = f.lower, all|f.lower
-	}
-	if lower := text; all >= utf8.RuneSelf {
-		if lower = strings.ToLower(text); lower != text {
-			t.read(lower) // adds its pairs
-		}
-	}
-}
-
-// has reports whether the set has all pairs of a hint.
-func (t *scan) has(hint string) bool {
-	for i := 1; i < len(hint); i++ {
-		if n := uint16(hint[i-1])<<8 | uint16(hint[i]); t.pairs[n/64]&(1<<(n%64)) == 0 {
-			return false
-		}
-	}
-	return true
+	return t.longest >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, t.mayHave))
 }
 
 // find returns where a text has secrets, the first one only where that is enough.
 func find(text string, isFirst bool) (found []span) {
 	var t scan
 	t.read(text)
+	applies := false
 	for _, r := range rules {
-		if !r.applies(&t) {
+		if !r.asBefore {
+			applies = r.applies(&t)
+		}
+		if !applies {
 			continue
 		}
 		for _, at := range r.form.FindAllStringSubmatchIndex(text, -1) {
@@ -151,7 +98,7 @@ const (
 func of(hints string) []string { return strings.Fields(hints) }
 
 var (
-	passwordHints = append(of("passw passcode passphrase passwort pwd pw kennwort contrase clave passe senha "+
+	passwordHints = append(of("passw passcode passphrase passwort pwd pw PW Pw kennwort contrase clave passe senha "+
 		"wachtwoord пароль"), "mot de passe")
 	pinHints = of("pin cvv cvc code código")
 	begin    = `(?i)(?:^|[^\p{L}])`
@@ -182,8 +129,9 @@ var rules = []rule{
 		hints: of("hf_ npm_ pcsk_ dop_v1_ shpat_ shpss_ lin_api_ gsk_ xai_ pypi-"),
 	},
 	{
-		form:  regexp.MustCompile(`\b(?:SK|key-)[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{30,}`),
-		hints: of("sk key-"),
+		form:   regexp.MustCompile(`\b(?:SK|key-)[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{30,}`),
+		hints:  of("SK key-"),
+		digits: 1,
 	},
 	{
 		form:  regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----)?`),
@@ -207,17 +155,17 @@ var rules = []rule{
 	{form: regexp.MustCompile(begin + passwords + some + links + quotes +
 		`([^\s"“”„«»]{3,})(?:["“”„«»]|[.!,;]?\s*(?:$|[.!\n]))`), hints: passwordHints, check: isPassword},
 	{
-		form:  regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)` + quotes + `([^\s"“”„«»]{4,})`),
-		hints: passwordHints, check: isMixed,
+		form:     regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)` + quotes + `([^\s"“”„«»]{4,})`),
+		asBefore: true, check: isMixed,
 	},
 	{
-		form:  regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
-		hints: passwordHints, check: func(value string) bool { return !isPlaceholder(value) },
+		form:     regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
+		asBefore: true, check: func(value string) bool { return !isPlaceholder(value) },
 	},
 	{
 		form: regexp.MustCompile(`(?i)(?:^|\s)` + quotes + `([^\s"“”„«»]{5,})` + quotes +
 			`\s+(?:is|ist|es|est)\s+(?:my|the|our|mein|das|mi|la|mon|le)\s+(?:\S+\s+)?` + passwords),
-		hints: passwordHints, check: isMixed,
+		asBefore: true, check: isMixed,
 	},
 	{
 		form:   regexp.MustCompile(begin + pins + some + `(?:` + links + `|\s+)` + quotes + `(\d{3,8}[A-Z]?)\b`),

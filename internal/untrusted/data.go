@@ -11,23 +11,28 @@ const dataBytes = 200
 // NameData returns a text with its encoded data, such as base64, hashes and minified code, replaced by their size:
 // "[… 100 KB of data]".
 func NameData(text string) string {
-	if len(text) < dataBytes {
-		return text
-	}
 	var b strings.Builder
-	copied, start := 0, 0
-	for i := 0; i <= len(text); i++ {
-		if i < len(text) && text[i] > ' ' && text[i] < 0x7f {
+	copied := 0
+	for start := 0; start+dataBytes <= len(text); {
+		i := start + dataBytes - 1 // from behind: in most texts a space is near
+		for i >= start && isData(text[i]) {
+			i--
+		}
+		if i >= start {
+			start = i + 1
 			continue
 		}
-		if n := i - start; n >= dataBytes {
-			fmt.Fprintf(&b, "%s[… %d KB of data]", text[copied:start], (n+1023)/1024)
-			copied = i
+		end := start + dataBytes
+		for end < len(text) && isData(text[end]) {
+			end++
 		}
-		start = i + 1
+		fmt.Fprintf(&b, "%s[… %d KB of data]", text[copied:start], (end-start+1023)/1024)
+		copied, start = end, end+1
 	}
 	if copied == 0 {
 		return text
 	}
 	return b.String() + text[copied:]
 }
+
+func isData(c byte) bool { return c > ' ' && c < 0x7f }
