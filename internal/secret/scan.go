@@ -18,7 +18,8 @@ type scan struct {
 var byteForms = func() (forms [256]struct {
 	lower      byte
 	adds, mask int
-}) {
+},
+) {
 	for c := range forms {
 		f := &forms[c]
 		switch f.lower = byte(c); {
