@@ -13,13 +13,15 @@ type scan struct {
 	longest     int
 }
 
-// byteForms has of each byte what a scan does with it: its lower case, what it adds to the digits of a number, and a
-// mask that ends the number. It is a table because each message of a prompt is scanned.
-var byteForms = func() (forms [256]struct {
+// byteForm is what a scan does with a byte: its lower case, what it adds to the digits of a number, and a mask that
+// ends the number.
+type byteForm struct {
 	lower      byte
 	adds, mask int
-},
-) {
+}
+
+// byteForms is a table because each message of a prompt is scanned.
+var byteForms = func() (forms [256]byteForm) {
 	for c := range forms {
 		f := &forms[c]
 		switch f.lower = byte(c); {
