@@ -255,6 +255,28 @@ func longChat() (*fixture, *person, prompt.Request) {
 	return w, p, r
 }
 
+// TestFactsOfTodayHaveRoom learns many facts in a chat with a user of whom hardly anything was known. The prompt has them
+// all: what little stands before the chat leaves them room.
+func TestFactsOfTodayHaveRoom(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-10*minute), says(0, "Hello."), answers(minute, "Hello!"))
+	const facts = 12 // as many as foundation_memories has
+	for i := range facts {
+		p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+			ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, CreatedAt: now.Add(-5 * minute),
+			Content: fmt.Sprintf("Fact %d about the user, who has a lot to tell on the first day and tells it at length.", i),
+		})
+	}
+	built := build(t, w.service(now), "u", prompt.Request{
+		Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next", SkipSave: true,
+	})
+	if got := strings.Count(built.Messages[len(built.Messages)-2].Content, "- Fact "); got != facts {
+		t.Errorf("%d of %d facts are there:\n%s", got, facts, systemText(built))
+	}
+}
+
 // TestStandingBlocksStay has a chat of 50 turns. However full its transcript is, what stands before it stays the same.
 func TestStandingBlocksStay(t *testing.T) {
 	t.Parallel()

@@ -35,8 +35,9 @@ type packer struct {
 	// limit is the budget, with the current message if that is excluded from the plan's.
 	limit Cost
 	spent Cost
-	// standing is what the standing blocks have taken, and fresh what those have that came up in the meantime.
-	standing, fresh int
+	// standing is what the standing blocks have taken, and fresh what those of them have that came up in the meantime.
+	// forFresh is what these may take in a session that continues.
+	standing, fresh, forFresh int
 	// fullReason says which limit an item did not fit into. Once it is set, no item of lower value is added. reserved says
 	// for what the rest of the budget is kept while the limit is below it.
 	fullReason, reserved string
@@ -211,19 +212,6 @@ func (p *packer) exceeded(price Cost) string {
 
 // standingRoom is how many tokens the standing blocks may take together.
 func (p *Plan) standingRoom() int { return p.Budget.Tokens * p.Standing / 100 }
-
-// standingLeft is what the standing blocks may still take. In a session that continues, a part is kept for what came up
-// in the meantime, so that this does not decide what the stable prefix has.
-func (p *packer) standingLeft(fresh bool) int {
-	forFresh := p.standingRoom() / standingParts
-	switch {
-	case fresh:
-		return forFresh - p.fresh
-	case p.Previous.Continues:
-		return p.standingRoom() - forFresh - p.standing
-	}
-	return p.standingRoom() - p.standing
-}
 
 func capReason(b *Block) string {
 	if b.Capped {

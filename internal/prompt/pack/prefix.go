@@ -36,8 +36,8 @@ const (
 	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
 	// found may take half a step in any case.
 	suffixOfPrefix = 5
-	// standingParts is of how many parts of the standing blocks' tokens one is for what came up in the meantime.
-	standingParts = 10
+	// standingParts is how many parts the room of the standing blocks has. One is for what came up in the meantime.
+	standingParts = 6
 )
 
 // Previous says what came before a prompt that should have a stable prefix.
@@ -64,11 +64,15 @@ func PreviousTurn(budget Cost, age time.Duration) Previous {
 // elsewhere.
 func (p *packer) packPrefixFirst(blocks []*Block) {
 	i := slices.IndexFunc(blocks, func(b *Block) bool { return b.Volatile && b.FillRest && !b.Fresh })
+	standing := expected(filter(blocks, func(b *Block) bool { return b.Standing && !b.Fresh }))
+	p.forFresh = p.standingRoom() - min(standing, p.forStable())
 	p.addBlocks(blocks[:i])
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
 	forSession := max((session+p.step()-1)/p.step(), sessionSteps) * p.step()
 	left := p.limit.Tokens - (p.spent.Tokens - suffix - session) - forSession
-	forSuffix := left/2 + max(p.step(), suffix-(forSession-session)/2) // half for what was found
+	// Half is for what was found, and a step for the rest of the suffix. Where that takes more, half of what the session's
+	// messages do not use yet has to be enough for it.
+	forSuffix := left/2 + max(p.step(), suffix-(forSession-session)/2)
 	p.keep(forSuffix-suffix+forSession-session, reservedForTurns, func() {
 		for _, b := range filter(blocks[i:], func(b *Block) bool { return b.isStable() && !b.Required && !b.Protected }) {
 			if !b.Standing {
@@ -93,6 +97,21 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 }
 
 func (p *Plan) step() int { return max(p.Budget.Tokens/budgetSteps, 1) }
+
+// forStable is the most that the standing blocks take in the stable prefix of a session that continues.
+func (p *Plan) forStable() int { return p.standingRoom() - p.standingRoom()/standingParts }
+
+// standingLeft is what the standing blocks may still take. In a session that continues, what came up in the meantime
+// has a room of its own: a part, and what the others do not need. So it does not decide what the stable prefix has.
+func (p *packer) standingLeft(fresh bool) int {
+	switch {
+	case !p.Previous.Continues:
+		return p.standingRoom() - p.standing - p.fresh
+	case fresh:
+		return p.forFresh - p.fresh
+	}
+	return min(p.forStable(), p.standingRoom()-p.fresh) - p.standing
+}
 
 // limitTo limits a block's tokens, besides its own cap.
 func (b *Block) limitTo(tokens int) {

@@ -51,13 +51,19 @@ const (
 const framePerItem = 8
 
 // forFound is what is kept for what was found: about what its candidates take, at most half of what is left.
-func (p *packer) forFound(blocks []*Block) (tokens int) {
+func (p *packer) forFound(blocks []*Block) int {
+	found := expected(filter(blocks, func(b *Block) bool { return b.Relevant }))
+	return min(found, (p.limit.Tokens-p.spent.Tokens)/2)
+}
+
+// expected is about what the candidates of blocks take that are not decided about.
+func expected(blocks []*Block) (tokens int) {
 	for _, b := range blocks {
 		for i := range b.Items {
-			if item := &b.Items[i]; b.Relevant && item.Decision == "" && item.Deferred == "" {
+			if item := &b.Items[i]; item.Decision == "" && item.Deferred == "" {
 				tokens += cmp.Or(item.Tokens, len(item.Text)/4) + framePerItem
 			}
 		}
 	}
-	return min(tokens, (p.limit.Tokens-p.spent.Tokens)/2)
+	return tokens
 }

@@ -115,9 +115,12 @@ func filterMessages(messages []*conversation.Message, keep func(*conversation.Me
 	return kept
 }
 
-// Step is by how many messages a window moves that should begin alike for some turns: most of the window, and even,
-// because a turn has two messages.
-func Step(messages int) int { return (messages - 1) &^ 1 }
+// leastStep is by how many messages a window moves at least, if it has more.
+const leastStep = 8
+
+// Step is by how many messages a window moves that should begin alike for some turns: more than half of it, and even,
+// because a turn has two messages. 0 is a window that does not move in steps.
+func Step(messages int) int { return min((messages-1)&^1, max(leastStep, (messages/2+2)&^1)) }
 
 // afterStep leaves out messages from the beginning of a window, up to a multiple of step. The window then begins with
 // the same message for some turns.

@@ -76,3 +76,13 @@ func TestStrategies(t *testing.T) {
 		})
 	}
 }
+
+// TestStep says by how many messages windows move. A large one keeps almost half of its messages.
+func TestStep(t *testing.T) {
+	t.Parallel()
+	for window, want := range map[int]int{1: 0, 2: 0, 5: 4, 9: 8, 10: 8, 12: 8, 20: 12, 50: 26} {
+		if got := scoping.Step(window); got != want {
+			t.Errorf("a window of %d moves by %d, want %d", window, got, want)
+		}
+	}
+}
