@@ -67,17 +67,25 @@ func find(text string, isFirst bool) (found []span) {
 		if !applies {
 			continue
 		}
-		for _, at := range r.form.FindAllStringSubmatchIndex(text, -1) {
-			s := span{at[len(at)-2], at[len(at)-1]}
-			for s.to > s.from && strings.IndexByte(".,;:", text[s.to-1]) >= 0 {
-				s.to--
-			}
-			if s.from < 0 || r.check != nil && !r.check(text[s.from:s.to]) {
-				continue
-			}
-			if found = append(found, s); isFirst {
-				return found
-			}
+		if found = append(found, r.find(text, isFirst)...); isFirst && len(found) > 0 {
+			return found
+		}
+	}
+	return found
+}
+
+// find returns where a text has secrets of the rule's form, the first one only where that is enough.
+func (r rule) find(text string, isFirst bool) (found []span) {
+	for _, at := range r.form.FindAllStringSubmatchIndex(text, -1) {
+		s := span{at[len(at)-2], at[len(at)-1]}
+		for s.to > s.from && strings.IndexByte(".,;:", text[s.to-1]) >= 0 {
+			s.to--
+		}
+		if s.from < 0 || r.check != nil && !r.check(text[s.from:s.to]) {
+			continue
+		}
+		if found = append(found, s); isFirst {
+			return found
 		}
 	}
 	return found
@@ -98,7 +106,7 @@ const (
 func of(hints string) []string { return strings.Fields(hints) }
 
 var (
-	passwordHints = append(of("passw passcode passphrase passwort pwd pw PW Pw kennwort contrase clave passe senha "+
+	passwordHints = append(of("passw passcode passphrase passwort pwd pw PW Pw pW kennwort contrase clave passe senha "+
 		"wachtwoord пароль"), "mot de passe")
 	pinHints = of("pin cvv cvc code código")
 	begin    = `(?i)(?:^|[^\p{L}])`

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -94,6 +95,25 @@ func checkDocument(t *testing.T, want string) {
 	}
 	if got := sentence.Find(data); string(got) != want {
 		t.Errorf("%s has %q, want %q", file, got, want)
+	}
+}
+
+// TestHints expects that no secret of the corpus is ruled out before its form is looked for, however it is capitalised.
+func TestHints(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	for _, l := range append(corpus(t), line{text: "My pw is hunter22."}) {
+		texts := []string{l.text, strings.ToUpper(l.text), strings.ToLower(l.text)}
+		for range 20 {
+			texts = append(texts, strings.Map(func(r rune) rune {
+				return [...]rune{r, unicode.ToUpper(r), unicode.ToLower(r)}[random.IntN(3)]
+			}, l.text))
+		}
+		for _, text := range texts {
+			if forms := secret.RuledOut(text); len(forms) > 0 {
+				t.Errorf("%q is not searched for %v", text, forms)
+			}
+		}
 	}
 }
 

@@ -1,0 +1,17 @@
+package secret
+
+// RuledOut returns the forms of a text's secrets that hints and digits rule out.
+func RuledOut(text string) (forms []string) {
+	var t scan
+	t.read(text)
+	applies := false
+	for _, r := range rules {
+		if !r.asBefore {
+			applies = r.applies(&t)
+		}
+		if !applies && len(r.find(text, true)) > 0 {
+			forms = append(forms, r.form.String())
+		}
+	}
+	return forms
+}
