@@ -128,6 +128,9 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"max_tokens, llama":      {chat, `"model":"llama3","max_tokens":99` + said, 200, ""},
 		"tools beside reasoning": {chat, `"model":"gpt-6-luna"` + said + chatTool, 400, "use /v1/responses"},
 		"tools, effort none":     {chat, `"model":"gpt-6-luna","reasoning_effort":"none"` + said + chatTool, 200, ""},
+		"a choice of tools":      {chat, `"model":"gpt-4o","tool_choice":"auto"` + said + chatTool, 200, ""},
+		"another choice":         {chat, `"model":"gpt-4o","tool_choice":"required"` + said + chatTool, 400, "'auto'"},
+		"JSON":                   {chat, `"model":"gpt-4o","response_format":{"type":"json_object"}` + said, 200, `{\"answer\"`},
 		"tools of GPT-5.1":       {chat, `"model":"gpt-5.1"` + said + chatTool, 200, ""},
 		"no chat completions":    {chat, `"model":"gpt-5.5-pro"` + said, 404, "v1/responses"},
 		"unknown effort":         {chat, `"model":"gpt-6-luna","reasoning_effort":"much"` + said, 400, "'much'"},
@@ -150,6 +153,9 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"cache options, GPT-5.5": {responses, `"model":"gpt-5.5",` + cache + `"explicit"}` + input, 400, "options"},
 		"breakpoint":             {responses, `"model":"gpt-6-sol"` + marked("user"), 200, ""},
 		"breakpoint of GPT-5.5":  {responses, `"model":"gpt-5.5"` + marked("user"), 400, "breakpoint"},
+		"response, choice":       {responses, `"model":"gpt-6-sol","tool_choice":"auto"` + input, 200, ""},
+		"response, no tools":     {responses, `"model":"gpt-6-sol","tool_choice":"none"` + input, 400, "'auto'"},
+		"embeddings in base64":   {"/v1/embeddings", `"model":"m","encoding_format":"base64"` + input, 400, "'float'"},
 		"response, chat tool":    {responses, `"model":"gpt-6-sol"` + input + chatTool, 400, "tools"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -105,6 +105,9 @@ func (s *server) compose(request *chatRequest) answer {
 	if called := request.tool(reply.Tool); called != nil {
 		return answer{call: called.call(reply.Query)}
 	}
+	if format != nil && format.Type == "json_object" {
+		return answer{text: marshalText(map[string]string{"answer": reply.Text})}
+	}
 	return answer{text: reply.Text}
 }
 

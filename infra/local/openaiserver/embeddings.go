@@ -16,8 +16,9 @@ const (
 )
 
 type embeddingsRequest struct {
-	Input      oneOrMore `json:"input"`
-	Dimensions *int      `json:"dimensions"`
+	Input          oneOrMore `json:"input"`
+	Dimensions     *int      `json:"dimensions"`
+	EncodingFormat string    `json:"encoding_format"`
 }
 
 type embedding struct {
@@ -34,6 +35,9 @@ func (s *server) embeddings(w http.ResponseWriter, r *http.Request) error {
 	var request embeddingsRequest
 	if err := decodeJSON(data, &request); err != nil {
 		return err
+	}
+	if request.EncodingFormat == "base64" {
+		return badRequest("encoding_format", "The local server answers with numbers: ask for 'float'.")
 	}
 	dimensions := *cmp.Or(request.Dimensions, new(defaultDimensions))
 	if dimensions < 1 || dimensions > maxDimensions {

@@ -25,8 +25,7 @@ type chatRequest struct {
 	effort string // the model's, for this request
 }
 
-// chatFields are the names that a chat completion request may have. The model itself chooses its tools, whatever
-// tool_choice says.
+// chatFields are the names that a chat completion request may have.
 var chatFields = strings.Fields(`audio frequency_penalty function_call functions logit_bias logprobs
 	max_completion_tokens max_tokens messages metadata modalities model n parallel_tool_calls prediction presence_penalty
 	prompt_cache_key prompt_cache_options prompt_cache_retention reasoning_effort response_format safety_identifier seed
@@ -170,6 +169,9 @@ func (r *chatRequest) validateTools() error {
 		if t.Type != "function" || t.Function.Name == "" {
 			return badRequest("tools", "Invalid tool: only functions with a name are supported. (tools[%d])", i)
 		}
+	}
+	if c := r.ToolChoice; c != nil && c != "auto" {
+		return badRequest("tool_choice", "The local model chooses its tools itself: send 'auto', or no 'tool_choice'.")
 	}
 	return nil
 }

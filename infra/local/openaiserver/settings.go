@@ -30,6 +30,7 @@ type settings struct {
 	Model       string   `json:"model"`
 	Temperature *float64 `json:"temperature"`
 	TopP        *float64 `json:"top_p"`
+	ToolChoice  any      `json:"tool_choice"`
 
 	ServiceTier        string        `json:"service_tier"`
 	PromptCacheKey     string        `json:"prompt_cache_key"`
