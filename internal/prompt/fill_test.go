@@ -175,18 +175,26 @@ func TestSecondLook(t *testing.T) {
 }
 
 // TestFoundHasHalf asks for what was said long ago where four other conversations of today go on beside this one: in a
-// new session, and in a chat of many messages. What was found has at least half of what the rules, safety and
-// the session's last messages leave. Of other conversations the last messages are told.
+// new session, in a chat of many messages, and in one where much is told of the others. What was found has at least half
+// of what the rules, safety and the session's last messages leave. Of other conversations the last messages are told.
 func TestFoundHasHalf(t *testing.T) {
 	t.Parallel()
-	for name, own := range map[string]int{"new": 0, "chat": 60} {
+	const news = "long chat with news"
+	for name, own := range map[string]int{"new": 0, "chat": 60, news: 66} {
 		w := newFixture()
 		p := w.user("u")
-		lines, took := numbered(own, "and so on "+strings.Repeat("and on ", 12))
+		words := 12
+		if name == news {
+			words = 42
+		}
+		lines, took := numbered(own, "and so on "+strings.Repeat("and on ", words))
 		here := p.converse("here", "coach_conversation", "c", now.Add(-took-time.Minute), lines...).ID
 		for i := range 4 {
 			beside, _ := numbered(20, strings.Repeat("a word beside it ", 5))
-			p.converse(fmt.Sprint("beside", i), "workout_log", "c", now.Add(-time.Duration(25-i)*minute), beside...)
+			s := p.converse(fmt.Sprint("beside", i), "workout_log", "c", now.Add(-time.Duration(25-i)*minute), beside...)
+			if name == news {
+				summarize(s, strings.Repeat("They went on at length about what there is to log. ", 12))
+			}
 		}
 		for i := range 90 {
 			text := fmt.Sprint("an earlier word ", i, strings.Repeat(" and more of it", 8))

@@ -277,6 +277,38 @@ func TestFactsOfTodayHaveRoom(t *testing.T) {
 	}
 }
 
+// TestStandingBlocksShareARoom fills prompts of many budgets, of which the smallest have no stable prefix. What stands in
+// them, and what came up in the meantime, have 15% of the budget together.
+func TestStandingBlocksShareARoom(t *testing.T) {
+	t.Parallel()
+	standing := []string{
+		"foundation_memories", "goals", "profile", "engagement", "user_summary", "spine", "session_summary", "seed",
+		"session_summaries",
+	}
+	for budget := 700; budget < 6000; budget += 53 {
+		w := newFixture()
+		p, r := chat(w, 3)
+		p.snapshot.Memories, p.snapshot.Seed, p.snapshot.Spines = nil, &longterm.Seed{Content: "Be brief."}, nil
+		p.snapshot.Goals = []longterm.Goal{{ID: "g", Title: "Run", Status: longterm.GoalActive, GoalType: longterm.Habit}}
+		for i := range 12 {
+			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+				ID: fmt.Sprint("m", i), Type: longterm.ProfileMemory, CreatedAt: now.Add(-2 * minute),
+				Content: fmt.Sprintf("Fact %d of today%s.", i, strings.Repeat(" and more", i*3)),
+			})
+		}
+		r.Budget = &prompt.Budget{Tokens: budget}
+		built, taken := build(t, w.service(now), "u", r), 0
+		for _, b := range built.Manifest.Blocks {
+			if slices.Contains(standing, b.Name) {
+				taken += b.Tokens
+			}
+		}
+		if taken == 0 || taken > budget*15/100 {
+			t.Errorf("of %d tokens what stands in the prompt has %d", budget, taken)
+		}
+	}
+}
+
 // TestStandingBlocksStay has a chat of 50 turns. However full its transcript is, what stands before it stays the same.
 func TestStandingBlocksStay(t *testing.T) {
 	t.Parallel()
