@@ -255,8 +255,8 @@ func longChat() (*fixture, *person, prompt.Request) {
 	return w, p, r
 }
 
-// TestFactsOfTodayHaveRoom learns many facts in a chat with a user of whom hardly anything was known. The prompt has them
-// all: what little stands before the chat leaves them room.
+// TestFactsOfTodayHaveRoom learns many facts in a chat with a user of whom hardly anything was known. The prompt has
+// them all: what little stands before the chat leaves them room.
 func TestFactsOfTodayHaveRoom(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -277,8 +277,8 @@ func TestFactsOfTodayHaveRoom(t *testing.T) {
 	}
 }
 
-// TestStandingBlocksShareARoom fills prompts of many budgets, of which the smallest have no stable prefix. What stands in
-// them, and what came up in the meantime, have 15% of the budget together.
+// TestStandingBlocksShareARoom fills prompts of many budgets, of which the smallest have no stable prefix. What stands
+// in them, and what came up in the meantime, have 15% of the budget together.
 func TestStandingBlocksShareARoom(t *testing.T) {
 	t.Parallel()
 	standing := []string{

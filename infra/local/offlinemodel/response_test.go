@@ -130,7 +130,7 @@ func TestModelsRefuseWhatTheServiceRefuses(t *testing.T) {
 		"tools, effort none":     {chat, `"model":"gpt-6-luna","reasoning_effort":"none"` + said + chatTool, 200, ""},
 		"a choice of tools":      {chat, `"model":"gpt-4o","tool_choice":"auto"` + said + chatTool, 200, ""},
 		"another choice":         {chat, `"model":"gpt-4o","tool_choice":"required"` + said + chatTool, 400, "'auto'"},
-		"JSON":                   {chat, `"model":"gpt-4o","response_format":{"type":"json_object"}` + said, 200, `{\"answer\"`},
+		"JSON":                   {chat, `"model":"gpt-4o","response_format":{"type":"json_object"}` + said, 200, "answer"},
 		"tools of GPT-5.1":       {chat, `"model":"gpt-5.1"` + said + chatTool, 200, ""},
 		"no chat completions":    {chat, `"model":"gpt-5.5-pro"` + said, 404, "v1/responses"},
 		"unknown effort":         {chat, `"model":"gpt-6-luna","reasoning_effort":"much"` + said, 400, "'much'"},
