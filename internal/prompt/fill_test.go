@@ -176,7 +176,8 @@ func TestSecondLook(t *testing.T) {
 
 // TestFoundHasHalf asks for what was said long ago where four other conversations of today go on beside this one: in a
 // new session, in a chat of many messages, and in one where much is told of the others. What was found has at least
-// half of what the rules, safety and the session's last messages leave. Of other conversations the last messages are told.
+// half of what the rules, safety and the session's last messages leave. Of other conversations the last messages are
+// told.
 func TestFoundHasHalf(t *testing.T) {
 	t.Parallel()
 	const news = "long chat with news"
