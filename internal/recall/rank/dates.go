@@ -71,6 +71,9 @@ type dates struct {
 	from, to time.Time
 }
 
+// isNamed reports whether the query names a day, a month, or a span of time in the past.
+func (d dates) isNamed() bool { return len(d.days) > 0 || !d.from.IsZero() }
+
 type date struct {
 	year  int
 	month time.Month

@@ -28,15 +28,16 @@ type Query struct {
 	when, number, name bool
 	// names are the capitalised words of the query, in lower case.
 	names []string
-	// asksUser and asksAssistant say whose words it asks for.
-	asksUser, asksAssistant bool
-	dates                   dates
+	// asksUser and asksAssistant say whose words it asks for, and asksPast that it asks for what has happened.
+	asksUser, asksAssistant, asksPast bool
+	dates                             dates
 }
 
 // forms are the expressions by which queries are read.
 type forms struct {
-	// when, number and name match what asks for such words, user and told what asks for the words of one side.
-	when, number, name, user, told *regexp.Regexp
+	// when, number and name match what asks for such words; user, did and told what asks for the words of one side, did of
+	// the past; and past what asks for something that has happened.
+	when, number, name, user, did, told, past *regexp.Regexp
 	dateForms
 }
 
@@ -53,13 +54,18 @@ var readForms = sync.OnceValue(func() *forms {
 		name: regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +
 			`|country|place|state|book|movie|song|band|brand|company|person|people))\b` +
 			`|谁|哪[里儿位家]|在哪|何[地处人]|什么地方|どこ|だれ|누구|어디`),
-		user: regexp.MustCompile(`(?i)\b(?:(?:did|have|had|do|was) (?:i|we)` +
+		user: regexp.MustCompile(`\bdo (?:i|we)\b`),
+		did: regexp.MustCompile(`(?i)\b(?:(?:did|have|had|was) (?:i|we)` +
 			`|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`),
 		told: regexp.MustCompile(`(?i)\b(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote|suggest\w*` +
 			`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`),
+		past:      regexp.MustCompile(`\b(?:what|which|why|how)\b[^.!?]*\b(?:did|was|were|had|has)\b`),
 		dateForms: newDateForms(),
 	}
 })
+
+// questionMarks end a question: those of Latin, full width and Arabic.
+const questionMarks = "?？؟"
 
 // NewQuery reads a query that is asked at a time.
 func NewQuery(text string, now time.Time) *Query {
@@ -69,9 +75,12 @@ func NewQuery(text string, now time.Time) *Query {
 	q := &Query{
 		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
 		when: f.when.MatchString(folded), number: f.number.MatchString(folded), name: f.name.MatchString(folded),
-		asksUser: spaced && f.user.MatchString(folded), asksAssistant: spaced && f.told.MatchString(folded),
-		dates: f.dates(folded, now),
+		asksAssistant: spaced && f.told.MatchString(folded), dates: f.dates(folded, now),
 	}
+	did := spaced && f.did.MatchString(folded)
+	q.asksUser = did || spaced && f.user.MatchString(folded)
+	q.asksPast = did || spaced && f.past.MatchString(folded) ||
+		q.dates.isNamed() && strings.ContainsAny(text, questionMarks)
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
 	if asked := word.NewQuery(text); !q.courtesy && !q.isSmallTalk(asked.Terms()) {
@@ -80,12 +89,18 @@ func NewQuery(text string, now time.Time) *Query {
 	return q
 }
 
-// Asks reports whether the query plainly asks for something that was said: when, how many, who or where, or by whom.
-func (q *Query) Asks() bool { return q.when || q.number || q.name || q.asksUser || q.asksAssistant }
+// Asks reports whether the query plainly asks for something that was said: when, how many, who or where, by whom, or
+// what happened, on a day that it names or on any.
+func (q *Query) Asks() bool { return q.when || q.number || q.name || q.asksAssistant || q.asksPast }
+
+// asksForWords reports whether the query asks for words of one kind or of one side.
+func (q *Query) asksForWords() bool {
+	return q.when || q.number || q.name || q.asksUser || q.asksAssistant
+}
 
 // isSmallTalk reports whether a query of these terms asks for nothing.
 func (q *Query) isSmallTalk(terms []string) bool {
-	return !q.Asks() && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms()[term] })
+	return !q.asksForWords() && !slices.ContainsFunc(terms, func(term string) bool { return !courtesyTerms()[term] })
 }
 
 // capitalised returns the words with a capital first letter, in lower case.
