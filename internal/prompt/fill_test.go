@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
@@ -74,10 +75,10 @@ func missingHits(p prompt.Prompt, hits []recall.Hit) []string {
 
 // TestQuestionBeforeCache builds the prompts of a chat whose stable prefix a server may have in its cache. What changes
 // with each turn is kept small, and the reasons say so; for a message that asks for something from elsewhere the budget
-// is used.
+// is used. What the chat itself has just said is not elsewhere.
 func TestQuestionBeforeCache(t *testing.T) {
 	t.Parallel()
-	build := func(best float64) (prompt.Prompt, string) {
+	build := func(best, ofChat float64) (prompt.Prompt, string) {
 		w := newFixture()
 		p, r := chat(w, 12)
 		far := p.converse("far", "coach_conversation", "c", now.Add(-400*time.Hour))
@@ -90,6 +91,8 @@ func TestQuestionBeforeCache(t *testing.T) {
 			}
 		}
 		p.hits[len(p.hits)-1].Score = best
+		own := slices.IndexFunc(p.messages, func(m conversation.Message) bool { return m.SessionID == "here" && m.Seq == 20 })
+		p.hits = append(p.hits, recall.Hit{ID: p.messages[own].ID, Score: ofChat, Message: &p.messages[own]})
 		built := build(t, w.service(now), "u", r)
 		reasons := ""
 		for _, b := range built.Manifest.Blocks {
@@ -99,8 +102,8 @@ func TestQuestionBeforeCache(t *testing.T) {
 		}
 		return built, reasons
 	}
-	small, reasons := build(0.05)
-	filled, filledReasons := build(0.5)
+	small, reasons := build(0.05, 0.9)
+	filled, filledReasons := build(0.5, 0)
 	if small.Tokens.Total > 3400 || !strings.Contains(reasons, "while a cache may have the stable prefix") ||
 		strings.Contains(reasons, "the budget of 4000 tokens was reached") {
 		t.Errorf("%d tokens, because:\n%s", small.Tokens.Total, reasons)

@@ -132,10 +132,10 @@ func (m *Manifest) addWarnings(b *pack.Block, tokens int) {
 // changesEachTurn reports whether a block's text depends on the current message or on the time.
 func (r Recipe) changesEachTurn(b *pack.Block) bool {
 	switch b.Block {
-	case block.Now, block.Activity, block.RelevantMemories, block.Timeline, block.RelevantMessages, block.Current:
+	case block.Now, block.RelevantMemories, block.Timeline, block.RelevantMessages, block.Current:
 		return true
-	case block.Thread, block.SessionSummaries:
-		return !r.StablePrefix
+	case block.Activity, block.Thread, block.SessionSummaries:
+		return !r.StablePrefix || b.Volatile
 	}
 	return b.Volatile
 }

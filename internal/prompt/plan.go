@@ -15,7 +15,6 @@ import (
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
-	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // Each step gets the part of the recipe and the request that it knows.
@@ -90,35 +89,6 @@ func (r Recipe) renderSlots() []render.Slot {
 		slots[i] = render.Slot{Block: s.Block, Style: s.Style, Heading: s.Heading, Empty: s.Empty, Ending: s.Ending}
 	}
 	return slots
-}
-
-// previous says what came before the prompt, if it should have a stable prefix: the prompt of the session's last
-// message.
-func (o checkedRequest) previous(src *gather.Sources) pack.Previous {
-	n := len(src.Own)
-	if !o.recipe.StablePrefix || n == 0 {
-		return pack.Previous{}
-	}
-	previous := pack.PreviousTurn(o.budget, src.Now.Sub(src.Own[n-1].Timestamp))
-	previous.Asks = asks(src)
-	return previous
-}
-
-// askedProbability is how likely the best hit is what a message asks for that asks for something from elsewhere, and
-// plainProbability where the message is plainly a question for it. Of messages that go on with a chat, some reach it,
-// too: that costs tokens, and a question without its evidence an answer (docs/adr/0068).
-const askedProbability, plainProbability = 0.15, 0.05
-
-// asks reports whether the message asks for something that was said elsewhere.
-func asks(src *gather.Sources) bool {
-	best := 0.0
-	for _, h := range src.Hits {
-		if h.Message != nil || h.CheckIn != nil {
-			best = max(best, h.Value())
-		}
-	}
-	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 || best >= askedProbability ||
-		best >= plainProbability && rank.NewQuery(query.Part(src.Message), src.Now).Asks()
 }
 
 // strategy returns the strategy that the request names, else the recipe's.

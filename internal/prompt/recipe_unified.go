@@ -24,10 +24,9 @@ var unified = Recipe{
 	Standing:      15,
 	Order: []string{
 		block.Role, block.Instruction, block.Manner, block.Safety, block.Foundation, block.Profile, block.Goals, block.Seed,
-		block.Engagement, block.UserSummary, block.Spine, block.SessionSummary, block.SessionSummaries, block.Thread,
-		block.Recent,
-		block.Now, block.Activity, block.Loops, block.Wins, block.RelevantMemories, block.Timeline,
-		block.RelevantMessages, block.Current,
+		block.Engagement, block.UserSummary, block.Loops, block.Spine, block.SessionSummary, block.SessionSummaries,
+		block.Activity, block.Thread, block.Recent,
+		block.Now, block.Wins, block.RelevantMemories, block.Timeline, block.RelevantMessages, block.Current,
 	},
 	Slots: []Slot{
 		{Block: block.Role, Required: true, Style: render.Paragraphs},

@@ -78,12 +78,14 @@ func TestWhatChangesIsLate(t *testing.T) {
 		t.Fatalf("-want +got:\n%s", diff)
 	}
 	late := p.Messages[4].Content
-	for _, heading := range []string{"# NOW\n", "# RECENT ACTIVITY", "# OPEN LOOPS\n", "# MEMORIES THAT MAY"} {
+	for _, heading := range []string{"# NOW\n", "# RECENT ACTIVITY", "# MEMORIES THAT MAY"} {
 		if strings.Contains(p.System, heading) || !strings.Contains(late, heading) {
 			t.Errorf("%s is in front:\n%s", heading, p.System)
 		}
 	}
-	for _, heading := range []string{"# SAFETY\n", "# WHAT YOU KNOW", "# YOUR STORY", "# EARLIER SESSIONS", "# NOTE"} {
+	for _, heading := range []string{
+		"# SAFETY\n", "# WHAT YOU KNOW", "# OPEN LOOPS\n", "# YOUR STORY", "# EARLIER SESSIONS", "# NOTE",
+	} {
 		if !strings.Contains(p.System, heading) || strings.Contains(late, heading) {
 			t.Errorf("%s is late:\n%s", heading, late)
 		}
@@ -108,7 +110,8 @@ func TestManifestNamesWhatIsCacheable(t *testing.T) {
 	for recipe, want := range map[string][]string{
 		prompt.Unified: {
 			"role", "instruction", "manner", "safety", "foundation_memories", "profile", "goals", "seed", "engagement",
-			"user_summary", "spine", "session_summary", "session_summaries", "thread_history", "recent_messages",
+			"user_summary", "open_loops", "spine", "session_summary", "session_summaries", "recent_activity",
+			"thread_history", "recent_messages",
 		},
 		prompt.TieredHistory: {"role", "instruction", "manner", "safety"}, prompt.BlockMap: nil,
 	} {

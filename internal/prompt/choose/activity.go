@@ -36,6 +36,8 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 			Kind: "session", ID: other.ID, SessionID: other.ID, Context: other.Context, At: other.LastMessageAt,
 			Score: scores[other.ID], Label: ContextLabel(other.Context) + " - " +
 				conversation.Age(other.LastMessageAt, c.Now, c.Zone),
+			// The age of what was said today changes while the session goes on.
+			Fresh: c.Continues && calendar.IsSameDay(other.LastMessageAt, c.Now, c.Zone),
 		}
 		if describeActivity(c, e, other); e.Text == "" {
 			e.leave(reasonWithout(c, other))
@@ -69,7 +71,7 @@ func reasonWithout(c *chooser, other *conversation.Session) string {
 // activityScore weighs how close a session is to the message and how recent it is, both from 0 to 1.
 func activityScore(c *chooser, e *Candidate, top float64) float64 {
 	recency := 1 - float64(c.Now.Sub(e.At))/float64(gather.ActivityWindow)
-	if top <= 0 {
+	if top <= 0 || c.Continues {
 		return recency
 	}
 	return 0.5*e.Score/top + 0.5*recency
@@ -107,7 +109,7 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 		if c.isSuperseded(other) {
 			without = reasonSuperseded
 		} else {
-			rest := c.withoutSafety(text, true)
+			rest := c.withoutSafety(text, e.Fresh)
 			if rest != text {
 				tokens, summary = 0, reasonSummary+" without what "+block.Safety+" has"
 			}
@@ -116,7 +118,7 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 			}
 		}
 	}
-	quotes := quotedSince(c, other, covered)
+	quotes := quotedSince(c, e, other, covered)
 	switch {
 	case len(parts) == 0:
 		e.Why = "its last messages, " + without
@@ -130,10 +132,10 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 }
 
 // quotedSince quotes the last messages of another session that its summary does not cover.
-func quotedSince(c *chooser, other *conversation.Session, covered int) []string {
+func quotedSince(c *chooser, e *Candidate, other *conversation.Session, covered int) []string {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
 		func(m *conversation.Message) bool {
-			return m.Seq <= covered || m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, true)
+			return m.Seq <= covered || m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, e.Fresh)
 		})
 	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !word.IsReceipt(m.Content) }) {
 		return nil

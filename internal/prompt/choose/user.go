@@ -312,7 +312,7 @@ func chooseGoals(c *chooser, slot *Slot) []*Candidate {
 // chooseLoops chooses this coach's pending todos, each content once (prompt-assembly-map, dedupeOpenLoops): what is due
 // today, then what is overdue, then the newest. What has been overdue for as long as the app says has lapsed.
 func chooseLoops(c *chooser, slot *Slot) []*Candidate {
-	return todoCandidates(c, slot, longterm.Pending, func(t longterm.Todo) time.Time { return t.CreatedAt })
+	return markFresh(c, todoCandidates(c, slot, longterm.Pending, func(t longterm.Todo) time.Time { return t.CreatedAt }))
 }
 
 // chooseWins chooses the todos completed in the last 48 hours, newest first.

@@ -224,7 +224,7 @@ func capReason(b *Block) string {
 func (p *packer) price(b *Block, i *Item) Cost {
 	c := i.Cost
 	if !b.Started && !i.CountOnly {
-		heading, _ := p.Heading(b.Block)
+		heading, _ := p.Heading(b.Block, b.IsAgain())
 		c = c.Add(heading)
 	}
 	if _, framed := p.frames[i.Group]; i.Group != nil && !framed {
@@ -262,7 +262,7 @@ func (p *packer) include(b *Block, i *Item, price Cost, reason string) {
 
 // addPlaceholder adds the text of a block for having no items, if it has such a text and no item.
 func (p *packer) addPlaceholder(b *Block) {
-	heading, empty := p.Heading(b.Block)
+	heading, empty := p.Heading(b.Block, b.IsAgain())
 	isUndecided := func(i Item) bool { return i.Decision == "" }
 	if empty == (Cost{}) || b.omitted || p.fullReason != "" || slices.ContainsFunc(b.Items, isUndecided) {
 		return

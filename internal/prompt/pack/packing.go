@@ -30,8 +30,9 @@ type Measurer interface {
 	// heading and the conversation's frame. text is the candidate's text or its beginning, tokens its stored count, or 0
 	// if it has to be counted.
 	Body(block string, c *choose.Candidate, text string, tokens int) (body string, cost Cost)
-	// Heading is the cost of a block's heading and end. Empty is that of its text for having no candidates, 0 for none.
-	Heading(block string) (heading, empty Cost)
+	// Heading is the cost of a block's heading and end, of the first line of it alone where the block is written again.
+	// Empty is that of its text for having no candidates, 0 for none.
+	Heading(block string, again bool) (heading, empty Cost)
 	// Frame is the cost of a conversation's frame.
 	Frame(g *choose.Group) Cost
 }
@@ -140,6 +141,10 @@ type Block struct {
 	// stable is the block whose fresh candidates it has.
 	stable *Block
 }
+
+// IsAgain reports whether the block has the fresh candidates of one that is written, too. Of a heading of several lines
+// it needs the first one only.
+func (b *Block) IsAgain() bool { return b.Fresh && b.stable.Started }
 
 // Written returns the items that are written, in the order in which they are.
 func (b *Block) Written() []*Item {

@@ -48,6 +48,8 @@ type Previous struct {
 	Cached bool
 	// Asks is set if the message asks for something that was said elsewhere.
 	Asks bool
+	// FullWindow is about what the session's messages take when their window is full, 0 if nothing is known of that.
+	FullWindow int
 }
 
 // PreviousTurn says what came before a prompt of this budget whose session's last message is so old.
@@ -68,7 +70,11 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 	p.forFresh = p.standingRoom() - min(standing, p.forStable())
 	p.addBlocks(blocks[:i])
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	forSession := max((session+p.step()-1)/p.step(), sessionSteps) * p.step()
+	full := p.Previous.FullWindow
+	if full == 0 {
+		full = sessionSteps * p.step()
+	}
+	forSession := (max(session, full) + p.step() - 1) / p.step() * p.step()
 	left := p.limit.Tokens - (p.spent.Tokens - suffix - session) - forSession
 	// Half is for what was found, and a step for the rest of the suffix. Where that takes more, half of what the session's
 	// messages do not use yet has to be enough for it.

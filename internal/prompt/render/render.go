@@ -45,6 +45,14 @@ type Slot struct {
 	Heading, Empty, Ending string
 }
 
+// heading returns the text above the items, of a block that is written again its first line.
+func (s *Slot) heading(again bool) string {
+	if first, _, _ := strings.Cut(s.Heading, "\n"); again {
+		return first
+	}
+	return s.Heading
+}
+
 // Renderer writes one prompt. It is not safe for concurrent use.
 type Renderer struct {
 	format *Format
@@ -156,7 +164,7 @@ func (r *Renderer) constant(text string) pack.Cost {
 const endReserve = 1
 
 // Heading implements pack.Measurer: a block takes its heading, and the blank line after it, besides its items.
-func (r *Renderer) Heading(name string) (heading, empty pack.Cost) {
+func (r *Renderer) Heading(name string, again bool) (heading, empty pack.Cost) {
 	slot := r.slots[name]
 	if slot.Empty != "" {
 		empty = r.constant(slot.Empty + "\n")
@@ -165,8 +173,8 @@ func (r *Renderer) Heading(name string) (heading, empty pack.Cost) {
 		return heading, empty
 	}
 	heading = pack.Cost{Tokens: endReserve, Chars: endReserve}
-	if slot.Heading != "" {
-		heading = heading.Add(r.constant(slot.Heading + "\n"))
+	if text := slot.heading(again); text != "" {
+		heading = heading.Add(r.constant(text + "\n"))
 	}
 	if slot.Ending != "" {
 		heading = heading.Add(r.constant(slot.Ending + "\n"))
@@ -252,8 +260,8 @@ func (r *Renderer) section(b *pack.Block) string {
 	slot := r.slots[b.Block]
 	var w strings.Builder
 	w.Grow(b.Cost.Chars + b.Cost.Chars/8)
-	if slot.Heading != "" {
-		w.WriteString(slot.Heading + "\n")
+	if heading := slot.heading(b.IsAgain()); heading != "" {
+		w.WriteString(heading + "\n")
 	}
 	items := b.Written()
 	if len(items) == 0 && slot.Empty != "" {
