@@ -1,17 +1,34 @@
 package secret
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 )
 
-// scan is what one pass over a text says of it: the set of its triples of bytes in lower case, which rules most hints
-// out, and how many digits its longest number has, with spaces and hyphens in it.
+// scan is what one pass over a text says of it: which hints it has, of those of three bytes and more, and how many digits
+// its longest number has, with spaces and hyphens in it.
 type scan struct {
-	text, lower string
-	triples     [1 << 16 / 64]uint64
-	longest     int
+	text    string
+	hints   map[string]bool
+	longest int
 }
+
+// triples is the set of the triples of bytes with which hints begin, hintsOf has the hints by them.
+var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of map[uint16][]string) {
+	of = map[uint16][]string{}
+	for _, r := range rules {
+		for _, hint := range r.hints {
+			if len(hint) < 3 {
+				continue
+			}
+			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2])
+			set[triple/64] |= 1 << (triple % 64)
+			of[triple] = append(of[triple], hint)
+		}
+	}
+	return set, of
+}()
 
 // byteForm is what a scan does with a byte: its lower case, what it adds to the digits of a number, and a mask that
 // ends the number.
@@ -38,13 +55,14 @@ var byteForms = func() (forms [256]byteForm) {
 
 // read reads a text, and again with its letters in lower case where these are not ASCII's alone.
 func (t *scan) read(text string) {
-	t.text = text
+	t.text = cmp.Or(t.text, text)
 	var triple uint16
 	digits, all := 0, byte(0)
 	for i := range len(text) {
 		f := &byteForms[text[i]]
-		triple = nextTriple(triple, f.lower)
-		t.triples[triple/64] |= 1 << (triple % 64)
+		if triple = nextTriple(triple, f.lower); triples[triple/64]&(1<<(triple%64)) != 0 {
+			t.match(hintsOf[triple], text[max(i-2, 0):])
+		}
 		digits = (digits + f.adds) & f.mask
 		t.longest = max(t.longest, digits)
 		all |= f.lower
@@ -53,26 +71,34 @@ func (t *scan) read(text string) {
 		return
 	}
 	if lower := strings.ToLower(text); lower != text {
-		t.read(lower) // adds its triples
+		t.read(lower) // adds its hints
+	}
+}
+
+// match notes the hints with which a text begins.
+func (t *scan) match(hints []string, text string) {
+	for _, hint := range hints {
+		n := 0
+		for n < min(len(hint), len(text)) && byteForms[text[n]].lower == hint[n] {
+			n++
+		}
+		if n < len(hint) {
+			continue
+		}
+		if t.hints == nil {
+			t.hints = map[string]bool{}
+		}
+		t.hints[hint] = true
 	}
 }
 
 // nextTriple is the number of a byte and the two before it. What was before these is shifted out.
 func nextTriple(before uint16, c byte) uint16 { return before<<6 ^ uint16(c) }
 
-// mayHave reports whether the text may have a hint.
-func (t *scan) mayHave(hint string) bool {
+// has reports whether the text has a hint.
+func (t *scan) has(hint string) bool {
 	if len(hint) < 3 {
 		return strings.Contains(t.text, hint)
 	}
-	triple := nextTriple(uint16(hint[0]), hint[1])
-	for i := 2; i < len(hint); i++ {
-		if triple = nextTriple(triple, hint[i]); t.triples[triple/64]&(1<<(triple%64)) == 0 {
-			return false
-		}
-	}
-	if t.lower == "" {
-		t.lower = strings.ToLower(t.text)
-	}
-	return strings.Contains(t.lower, hint)
+	return t.hints[hint]
 }

@@ -52,7 +52,7 @@ type rule struct {
 
 // applies reports whether a text may have a match of a rule.
 func (r rule) applies(t *scan) bool {
-	return t.longest >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, t.mayHave))
+	return t.longest >= r.digits && (len(r.hints) == 0 || slices.ContainsFunc(r.hints, t.has))
 }
 
 // find returns where a text has secrets, the first one only where that is enough.

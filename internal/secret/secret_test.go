@@ -102,7 +102,9 @@ func checkDocument(t *testing.T, want string) {
 func TestHints(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, l := range append(corpus(t), line{text: "My pw is hunter22."}) {
+	for _, l := range append(corpus(t),
+		line{text: "My pw is hunter22."}, line{text: "Der Schlüssel: SK" + strings.Repeat("0123456789abcdef", 2)},
+	) {
 		texts := []string{l.text, strings.ToUpper(l.text), strings.ToLower(l.text)}
 		for range 20 {
 			texts = append(texts, strings.Map(func(r rune) rune {
