@@ -1,25 +1,29 @@
 package secret
 
 import (
-	"cmp"
 	"strings"
 	"unicode/utf8"
 )
 
-// scan is what one pass over a text says of it: which hints it has, of those of three bytes and more, and how many digits
-// its longest number has, with spaces and hyphens in it.
+// scan is what one pass over a text says of it: which hints it has, and how many digits its longest number has, with
+// spaces and hyphens in it.
 type scan struct {
-	text    string
 	hints   map[string]bool
 	longest int
 }
+
+// shortHint is the only hint of two bytes.
+const shortHint = "pw"
+
+// leastDigits is the least length of a number for which rules without hints look.
+const leastDigits = 8
 
 // triples is the set of the triples of bytes with which hints begin, hintsOf has the hints by them.
 var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of map[uint16][]string) {
 	of = map[uint16][]string{}
 	for _, r := range rules {
 		for _, hint := range r.hints {
-			if len(hint) < 3 {
+			if hint == shortHint {
 				continue
 			}
 			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2])
@@ -34,7 +38,7 @@ var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of map[uint16][]string)
 // ends the number.
 type byteForm struct {
 	lower      byte
-	adds, mask int
+	adds, mask int32
 }
 
 // byteForms is a table because each message of a prompt is scanned.
@@ -55,18 +59,22 @@ var byteForms = func() (forms [256]byteForm) {
 
 // read reads a text, and again with its letters in lower case where these are not ASCII's alone.
 func (t *scan) read(text string) {
-	t.text = cmp.Or(t.text, text)
 	var triple uint16
-	digits, all := 0, byte(0)
+	var digits, longest int32
+	all := byte(0)
 	for i := range len(text) {
 		f := &byteForms[text[i]]
 		if triple = nextTriple(triple, f.lower); triples[triple/64]&(1<<(triple%64)) != 0 {
 			t.match(hintsOf[triple], text[max(i-2, 0):])
 		}
+		if f.lower == shortHint[1] && i > 0 && byteForms[text[i-1]].lower == shortHint[0] {
+			t.note(shortHint)
+		}
 		digits = (digits + f.adds) & f.mask
-		t.longest = max(t.longest, digits)
+		longest = max(longest, digits)
 		all |= f.lower
 	}
+	t.longest = max(t.longest, int(longest))
 	if all < utf8.RuneSelf {
 		return
 	}
@@ -82,23 +90,24 @@ func (t *scan) match(hints []string, text string) {
 		for n < min(len(hint), len(text)) && byteForms[text[n]].lower == hint[n] {
 			n++
 		}
-		if n < len(hint) {
-			continue
+		if n == len(hint) {
+			t.note(hint)
 		}
-		if t.hints == nil {
-			t.hints = map[string]bool{}
-		}
-		t.hints[hint] = true
 	}
+}
+
+func (t *scan) note(hint string) {
+	if t.hints == nil {
+		t.hints = map[string]bool{}
+	}
+	t.hints[hint] = true
 }
 
 // nextTriple is the number of a byte and the two before it. What was before these is shifted out.
 func nextTriple(before uint16, c byte) uint16 { return before<<6 ^ uint16(c) }
 
 // has reports whether the text has a hint.
-func (t *scan) has(hint string) bool {
-	if len(hint) < 3 {
-		return strings.Contains(t.text, hint)
-	}
-	return t.hints[hint]
-}
+func (t *scan) has(hint string) bool { return t.hints[hint] }
+
+// isPlain reports whether no rule applies to the text.
+func (t *scan) isPlain() bool { return t.hints == nil && t.longest < leastDigits }

@@ -40,9 +40,8 @@ type span struct{ from, to int }
 // rule finds secrets of one form: what the expression's last group has, or all of it, where check says so.
 type rule struct {
 	form *regexp.Regexp
-	// hints are texts of which every match has one, so that most texts are not searched by an expression. They are in
-	// lower case, but for those of two letters, which are as the text has them.
-	// digits is how long a number is that a match has at least.
+	// hints are texts in lower case of which every match has one, so that most texts are not searched by an expression.
+	// digits is how long a number is that a match has at least. A rule has hints, or leastDigits.
 	hints  []string
 	digits int
 	// asBefore is set if the hints are those of the rule before.
@@ -58,7 +57,9 @@ func (r rule) applies(t *scan) bool {
 // find returns where a text has secrets, the first one only where that is enough.
 func find(text string, isFirst bool) (found []span) {
 	var t scan
-	t.read(text)
+	if t.read(text); t.isPlain() {
+		return nil
+	}
 	applies := false
 	for _, r := range rules {
 		if !r.asBefore {
@@ -106,7 +107,7 @@ const (
 func of(hints string) []string { return strings.Fields(hints) }
 
 var (
-	passwordHints = append(of("passw passcode passphrase passwort pwd pw PW Pw pW kennwort contrase clave passe senha "+
+	passwordHints = append(of("passw passcode passphrase passwort pwd pw kennwort contrase clave passe senha "+
 		"wachtwoord пароль"), "mot de passe")
 	pinHints = of("pin cvv cvc code código")
 	begin    = `(?i)(?:^|[^\p{L}])`
@@ -138,7 +139,7 @@ var rules = []rule{
 	},
 	{
 		form:   regexp.MustCompile(`\b(?:SK|key-)[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{30,}`),
-		hints:  of("SK key-"),
+		hints:  of("sk0 sk1 sk2 sk3 sk4 sk5 sk6 sk7 sk8 sk9 ska skb skc skd ske skf key-"),
 		digits: 1,
 	},
 	{
