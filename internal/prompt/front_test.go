@@ -23,10 +23,12 @@ func TestActivityByDay(t *testing.T) {
 	p, r := chat(w, 4)
 	for i := range 7 {
 		at := now.Add(-26*time.Hour - time.Duration(i)*minute)
-		summarize(p.converse(fmt.Sprint("log", i), "workout_log", "c", at, says(0, "Swim.")), fmt.Sprintf("They swam %d km.", i+1))
+		log := p.converse(fmt.Sprint("log", i), "workout_log", "c", at, says(0, "Swim."))
+		summarize(log, fmt.Sprintf("They swam %d km.", i+1))
 	}
 	const explained = "The user recently had the following"
-	const yesterday, today = "[Workout Log - yesterday]: They swam 1 km.", "[Program Designer - 3 hours ago]: They swapped."
+	const yesterday = "[Workout Log - yesterday]: They swam 1 km."
+	const today = "[Program Designer - 3 hours ago]: They swapped."
 	prompts := make([]prompt.Prompt, 2)
 	for i, id := range []string{"log6", "design"} {
 		hit := p.messages[slices.IndexFunc(p.messages, func(m conversation.Message) bool { return m.SessionID == id })]
@@ -46,8 +48,8 @@ func TestActivityByDay(t *testing.T) {
 	}
 }
 
-// TestWindowFillsUp has a chat of long messages that goes on after a pause. Each turn begins as the one before until the
-// window moves, though the session's messages then take more than a quarter of the budget.
+// TestWindowFillsUp has a chat of long messages that goes on after a pause. Each turn begins as the one before until
+// the window moves, though the session's messages then take more than a quarter of the budget.
 func TestWindowFillsUp(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -62,7 +64,7 @@ func TestWindowFillsUp(t *testing.T) {
 		built := build(t, w.service(at), "u", r)
 		if recent := included(blockOf(t, built, "recent_messages")); recent > 4 {
 			if begun++; !strings.HasPrefix(frontOf(built), before) {
-				t.Errorf("turn %d, of %d messages, -before +after:\n%s", turn, recent, cmp.Diff(before, frontOf(built)))
+				t.Errorf("turn %d, of %d messages:\n%s", turn, recent, cmp.Diff(before, frontOf(built)))
 			}
 		}
 		before = frontOf(built)

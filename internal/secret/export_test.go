@@ -10,7 +10,7 @@ func RuledOut(text string) (forms []string) {
 			applies = r.applies(&t)
 		}
 		if !applies && len(r.find(text, true)) > 0 {
-			forms = append(forms, r.form.String())
+			forms = append(forms, r.form().String())
 		}
 	}
 	return forms

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -39,7 +40,7 @@ type span struct{ from, to int }
 
 // rule finds secrets of one form: what the expression's last group has, or all of it, where check says so.
 type rule struct {
-	form *regexp.Regexp
+	form func() *regexp.Regexp
 	// hints are texts in lower case of which every match has one, so that most texts are not searched by an expression.
 	// digits is how long a number is that a match has at least. A rule has hints, or leastDigits.
 	hints  []string
@@ -77,7 +78,7 @@ func find(text string, isFirst bool) (found []span) {
 
 // find returns where a text has secrets of the rule's form, the first one only where that is enough.
 func (r rule) find(text string, isFirst bool) (found []span) {
-	for _, at := range r.form.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range r.form().FindAllStringSubmatchIndex(text, -1) {
 		s := span{at[len(at)-2], at[len(at)-1]}
 		for s.to > s.from && strings.IndexByte(".,;:", text[s.to-1]) >= 0 {
 			s.to--
@@ -103,6 +104,11 @@ const (
 	some  = `(?:\s+(?:for|of|to|für|vom|von|zum|para|de|del|du|pour|à|au)(?:\s+[\p{L}\d'-]+){1,3}?)?`
 )
 
+// form compiles an expression when a text is first searched for it: a function that finds no hint starts without.
+func form(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
+}
+
 // of splits the hints of a rule.
 func of(hints string) []string { return strings.Fields(hints) }
 
@@ -116,73 +122,73 @@ var (
 
 // rules are the forms of secrets. The prefixes are those that the services give their keys.
 var rules = []rule{
-	{form: regexp.MustCompile(`\d(?:[ -]?\d){11,18}(?:[ -]\d{3,4})?`), digits: 12, check: hasCard},
-	{form: regexp.MustCompile(`\b[A-Z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}\b`), digits: 8, check: isIBAN},
+	{form: form(`\d(?:[ -]?\d){11,18}(?:[ -]\d{3,4})?`), digits: 12, check: hasCard},
+	{form: form(`\b[A-Z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}\b`), digits: 8, check: isIBAN},
 	{
-		form:  regexp.MustCompile(`\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}|\bwhsec_[A-Za-z0-9]{16,}`),
+		form:  form(`\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}|\bwhsec_[A-Za-z0-9]{16,}`),
 		hints: of("k_live_ k_test_ whsec_"),
 	},
-	{form: regexp.MustCompile(`\bsk-(?:proj-|ant-|or-|svcacct-)?[A-Za-z0-9_-]{16,}`), hints: of("sk-"), check: isRandom},
-	{form: regexp.MustCompile(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), hints: of("akia asia")},
+	{form: form(`\bsk-(?:proj-|ant-|or-|svcacct-)?[A-Za-z0-9_-]{16,}`), hints: of("sk-"), check: isRandom},
+	{form: form(`\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`), hints: of("akia asia")},
 	{
-		form:  regexp.MustCompile(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})`),
+		form:  form(`\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,})`),
 		hints: of("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat-"),
 	},
-	{form: regexp.MustCompile(`\bx(?:ox[abeprs]|app)-[A-Za-z0-9-]{10,}`), hints: of("xox xapp-")},
+	{form: form(`\bx(?:ox[abeprs]|app)-[A-Za-z0-9-]{10,}`), hints: of("xox xapp-")},
 	{
-		form:  regexp.MustCompile(`\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}|\bSG\.[\w-]{16,}\.[\w-]{16,}`),
+		form:  form(`\bAIza[\w-]{30,}|\bya29\.[\w-]{20,}|\bSG\.[\w-]{16,}\.[\w-]{16,}`),
 		hints: of("aiza ya29. sg."),
 	},
 	{
-		form:  regexp.MustCompile(`\b(?:hf|npm|pcsk|dop_v1|shpat|shpss|lin_api|gsk|xai)_\w{20,}|\bpypi-\w{30,}`),
+		form:  form(`\b(?:hf|npm|pcsk|dop_v1|shpat|shpss|lin_api|gsk|xai)_\w{20,}|\bpypi-\w{30,}`),
 		hints: of("hf_ npm_ pcsk_ dop_v1_ shpat_ shpss_ lin_api_ gsk_ xai_ pypi-"),
 	},
 	{
-		form:   regexp.MustCompile(`\b(?:SK|key-)[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{30,}`),
+		form:   form(`\b(?:SK|key-)[0-9a-f]{32}\b|\bAGE-SECRET-KEY-1[0-9A-Z]{30,}`),
 		hints:  of("sk0 sk1 sk2 sk3 sk4 sk5 sk6 sk7 sk8 sk9 ska skb skc skd ske skf key-"),
 		digits: 1,
 	},
 	{
-		form:  regexp.MustCompile(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----)?`),
+		form:  form(`-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[A-Za-z0-9+/=\s]+-----END [A-Z ]*PRIVATE KEY-----)?`),
 		hints: of("key-----"),
 	},
-	{form: regexp.MustCompile(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}`), hints: of("eyj")},
-	{form: regexp.MustCompile(`(?i)\bbearer\s+([\w.~+/-]{20,}=*)`), hints: of("bearer"), check: isRandom},
-	{form: regexp.MustCompile(`\b[a-z][a-z0-9+.-]*://[^\s:/@]+:([^\s:/@]{3,})@`), hints: of("://"), check: isGiven},
+	{form: form(`\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}`), hints: of("eyj")},
+	{form: form(`(?i)\bbearer\s+([\w.~+/-]{20,}=*)`), hints: of("bearer"), check: isRandom},
+	{form: form(`\b[a-z][a-z0-9+.-]*://[^\s:/@]+:([^\s:/@]{3,})@`), hints: of("://"), check: isGiven},
 	// A setting: DB_PASSWORD=…, aws_secret_access_key = "…".
 	{
-		form: regexp.MustCompile(`(?i)\b(?:\w*[_.-])?(?:secret|passw(?:or)?d|pwd|token|api[_-]?key|(?:access|private|auth|` +
+		form: form(`(?i)\b(?:\w*[_.-])?(?:secret|passw(?:or)?d|pwd|token|api[_-]?key|(?:access|private|auth|` +
 			`stripe|account|master|encryption)[_-]?key)(?:[_-]\w+)?["']?\s*[:=]\s*["']?([^\s"',;]{6,})`),
 		hints: of("secret passw pwd token key"), check: isGiven,
 	},
 	{
-		form: regexp.MustCompile(`(?i)\b(?:api|secret|licen[cs]e|access) (?:key|token)s?(?:\s+is|\s*[:=])?\s+` +
+		form: form(`(?i)\b(?:api|secret|licen[cs]e|access) (?:key|token)s?(?:\s+is|\s*[:=])?\s+` +
 			`([\w.~+/-]{12,}=*)`),
 		hints: of("key token"), check: isRandom,
 	},
 	// A phrase that gives a password: the only word after it, or one that is none, or one in quotation marks.
-	{form: regexp.MustCompile(begin + passwords + some + links + quotes +
+	{form: form(begin + passwords + some + links + quotes +
 		`([^\s"“”„«»]{3,})(?:["“”„«»]|[.!,;]?\s*(?:$|[.!\n]))`), hints: passwordHints, check: isPassword},
 	{
-		form:     regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)` + quotes + `([^\s"“”„«»]{4,})`),
+		form:     form(begin + passwords + some + `(?:` + links + `|\s+)` + quotes + `([^\s"“”„«»]{4,})`),
 		asBefore: true, check: isMixed,
 	},
 	{
-		form:     regexp.MustCompile(begin + passwords + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
+		form:     form(begin + passwords + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
 		asBefore: true, check: func(value string) bool { return !isPlaceholder(value) },
 	},
 	{
-		form: regexp.MustCompile(`(?i)(?:^|\s)` + quotes + `([^\s"“”„«»]{5,})` + quotes +
+		form: form(`(?i)(?:^|\s)` + quotes + `([^\s"“”„«»]{5,})` + quotes +
 			`\s+(?:is|ist|es|est)\s+(?:my|the|our|mein|das|mi|la|mon|le)\s+(?:\S+\s+)?` + passwords),
 		asBefore: true, check: isMixed,
 	},
 	{
-		form:   regexp.MustCompile(begin + pins + some + `(?:` + links + `|\s+)` + quotes + `(\d{3,8}[A-Z]?)\b`),
+		form:   form(begin + pins + some + `(?:` + links + `|\s+)` + quotes + `(\d{3,8}[A-Z]?)\b`),
 		hints:  pinHints,
 		digits: 3,
 	},
 	{
-		form: regexp.MustCompile(`(?:パスワード|暗証番号|合言葉|密码|密碼|비밀번호|पासवर्ड|كلمة المرور|รหัสผ่าน)\s*` +
+		form: form(`(?:パスワード|暗証番号|合言葉|密码|密碼|비밀번호|पासवर्ड|كلمة المرور|รหัสผ่าน)\s*` +
 			`(?:は|が|を|是|为|為|：|:|=|는|은|है|هي)?\s*[「『"“]?([!-~]{3,})`),
 		hints: append(of("パスワード 暗証番号 合言葉 密码 密碼 비밀번호 पासवर्ड รหัสผ่าน"), "كلمة المرور"), check: isASCIISecret,
 	},
@@ -293,11 +299,11 @@ func isMixed(value string) bool {
 	value = strings.TrimRight(value, ".,;:!?)”\"'")
 	small, capital, digit, _ := kinds(value)
 	hasMark := strings.ContainsAny(value, "!@#$%^&*+=_~")
-	return small+capital > 0 && (digit > 0 || hasMark) && !isPlaceholder(value) && !ordinal.MatchString(value)
+	return small+capital > 0 && (digit > 0 || hasMark) && !isPlaceholder(value) && !ordinal().MatchString(value)
 }
 
 // ordinal is a number with letters that is no secret: 2nd, 10km, v2.
-var ordinal = regexp.MustCompile(
+var ordinal = form(
 	`(?i)^(?:v?\d+(?:st|nd|rd|th|er|e|x|km|m|min|h|s)?|\d+[-/.:]\d+\S*|[a-z]+-\d{1,2}|https?:.*)$`)
 
 // isGiven reports whether the value of a setting is a value, and no mark in the place of one or a plain word.
