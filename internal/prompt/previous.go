@@ -26,7 +26,7 @@ const (
 	// askedProbability is how likely the best hit is what a message asks for that asks for something from elsewhere, and
 	// plainProbability where the message is plainly a question for it. Of messages that go on with a chat, some reach it,
 	// too: that costs tokens, and a question without its evidence an answer (docs/adr/0068).
-	askedProbability, plainProbability = 0.15, 0.03
+	askedProbability, plainProbability = 0.15, 0.05
 	// newest is how many of the user's last messages a prompt most likely has, so that nobody asks for them.
 	newest = 20
 )

@@ -7,7 +7,7 @@ func RuledOut(text string) (forms []string) {
 	applies := false
 	for _, r := range rules {
 		if !r.asBefore {
-			applies = r.applies(&t)
+			applies = !t.isPlain() && r.applies(&t)
 		}
 		if !applies && len(r.find(text, true)) > 0 {
 			forms = append(forms, r.form().String())

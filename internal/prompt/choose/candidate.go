@@ -56,7 +56,8 @@ type Candidate struct {
 	Position int
 	// Group is the conversation that it is written in, nil for most candidates.
 	Group *Group
-	// Fresh is set if it came up after the sitting began, in a prompt with a stable prefix.
+	// Fresh is set if it is no part of a stable prefix: it came up after the sitting began, or its label changes within
+	// the day.
 	Fresh bool
 
 	// Left says why the candidate is left out. It is empty if the prompt may have it.

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ const (
 // The shares of a prompt with a stable prefix whose session continues.
 const (
 	// budgetSteps is how many steps a budget has. Room for the session's messages is kept in whole steps, sessionSteps of
-	// them at least.
+	// them where nothing is known of a full window.
 	budgetSteps, sessionSteps = 12, 3
 	// suffixOfPrefix is the part, one in so many, of the stable prefix that the volatile suffix may take. The messages
 	// found may take half a step in any case.
@@ -70,10 +71,7 @@ func (p *packer) packPrefixFirst(blocks []*Block) {
 	p.forFresh = p.standingRoom() - min(standing, p.forStable())
 	p.addBlocks(blocks[:i])
 	suffix, session := tokensOf(blocks, (*Block).isVolatile), tokensOf(blocks, (*Block).isOfSession)
-	full := p.Previous.FullWindow
-	if full == 0 {
-		full = sessionSteps * p.step()
-	}
+	full := cmp.Or(p.Previous.FullWindow, sessionSteps*p.step())
 	forSession := (max(session, full) + p.step() - 1) / p.step() * p.step()
 	left := p.limit.Tokens - (p.spent.Tokens - suffix - session) - forSession
 	// Half is for what was found, and a step for the rest of the suffix. Where that takes more, half of what the session's
