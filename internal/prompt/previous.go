@@ -6,8 +6,6 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
-	"github.com/throughline/throughline/internal/prompt/query"
-	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // previous says what came before the prompt, if it should have a stable prefix: the prompt of the session's last
@@ -44,7 +42,7 @@ func asks(src *gather.Sources) bool {
 		}
 	}
 	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 || best >= askedProbability ||
-		best >= plainProbability && rank.NewQuery(query.Part(src.Message), src.Now).Asks()
+		best >= plainProbability && src.Asked().Asks()
 }
 
 // longMessage is about how many tokens a message of recent_messages takes at most, and messageFrame what it takes

@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
-	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/truncate"
 )
@@ -44,11 +42,10 @@ const (
 func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	candidates := append(referencedMessages(c, slot), relevantHits(c, slot)...)
 	candidates = append(capItems(candidates, slot), withheld(c)...)
-	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
 	groupByTalk(c, candidates)
 	for _, e := range candidates {
 		if e.Left == "" {
-			capPassage(e, slot, asked)
+			capPassage(e, slot, c.Asked)
 		}
 		capChars(e, slot)
 		correct(c, e)

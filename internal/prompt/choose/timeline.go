@@ -4,12 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/throughline/throughline/internal/prompt/block"
 	"github.com/throughline/throughline/internal/prompt/calendar"
-	"github.com/throughline/throughline/internal/prompt/query"
-	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // leastLines is how many conversations a timeline has at least: the messages that were found show what fewer have.
@@ -35,11 +32,10 @@ func chooseTimeline(c *chooser, slot *Slot) []*Candidate {
 	if len(lines) < leastLines {
 		return nil
 	}
-	asked := sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(c.Message), c.Now) })
 	for _, e := range capItems(lines, slot) {
 		e.Label = calendar.Date(e.At, c.Zone) + ", " + talkPlace(c, e) + ", " + strings.ToLower(SpeakerName(e.Role))
 		e.Why = "the message asks for what was said over time, and this conversation touches it"
-		capPassage(e, slot, asked)
+		capPassage(e, slot, c.Asked)
 		capChars(e, slot)
 		correct(c, e)
 		e.Kind = "line" // another block may have the message

@@ -3,6 +3,7 @@ package gather
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -11,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/history"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 	"github.com/throughline/throughline/internal/secret"
 )
 
@@ -36,6 +38,8 @@ type Sources struct {
 	// Referenced are messages that the message refers back to and that Timeline may not have, oldest first.
 	Referenced []*conversation.Message
 	Reference  query.Reference
+	// Asked is what the message asks for. It is read when it is first needed.
+	Asked func() *rank.Query
 	// Overview is set if the message asks for what was said over many conversations.
 	Overview bool
 	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
@@ -78,6 +82,7 @@ func newSources(plan *Plan, got *read) *Sources {
 		CoachID:    cmp.Or(plan.CoachID, got.session.CoachID),
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: plan.Reference, Overview: plan.Overview,
+		Asked:     sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(plan.Message), plan.Now) }),
 		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{}, secrets: map[string]bool{},
 	}
 	if src.Zone == nil {

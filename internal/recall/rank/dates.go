@@ -80,20 +80,47 @@ type date struct {
 	day   int
 }
 
-// dates finds the days that a folded text names.
-func (f *dateForms) dates(text string, now time.Time) dates {
+// relativeWords are those of spans of time.
+var relativeWords = []string{"yesterday", "last", "ago"}
+
+// beside is how far from the name of a month, or from a word of a span of time, the rest of a date is, in bytes.
+const beside = 24
+
+// around returns what is around the months' names and the words of spans of time, in a text's order.
+func (f *dateForms) around(r reading) string {
+	var b strings.Builder
+	end := 0
+	for _, p := range r.places {
+		if f.months[p.word] == 0 && !slices.Contains(relativeWords, p.word) {
+			continue
+		}
+		from := max(p.at-beside, 0)
+		if from > end {
+			b.WriteString(" | ")
+		}
+		to := min(p.at+len(p.word)+beside, len(r.text))
+		b.WriteString(r.text[max(from, end):to])
+		end = to
+	}
+	return b.String()
+}
+
+// dates finds the days that a text names.
+func (f *dateForms) dates(r reading, now time.Time) dates {
 	var d dates
-	if strings.ContainsAny(text, "0123456789") {
+	text := f.around(r)
+	if strings.ContainsAny(r.text, "0123456789") {
 		for _, m := range f.dayFirst.FindAllStringSubmatch(text, -1) {
 			d.days = append(d.days, date{number(m[3]), f.months[m[2]], number(m[1])})
 		}
 		for _, m := range f.monthFirst.FindAllStringSubmatch(text, -1) {
 			d.days = append(d.days, date{number(m[3]), f.months[m[1]], number(m[2])})
 		}
-		d.addYearFirst(f.yearFirst.FindAllStringSubmatch(text, -1))
+		if r.isEast || strings.Contains(r.text, "-") {
+			d.addYearFirst(f.yearFirst.FindAllStringSubmatch(r.text, -1))
+		}
 	}
-	spaced := strings.Contains(text, " ")
-	if len(d.days) == 0 && spaced {
+	if len(d.days) == 0 {
 		for _, m := range f.monthOnly.FindAllStringSubmatch(text, -1) {
 			d.days = append(d.days, date{number(m[2]), f.months[m[1]], 0})
 		}
@@ -101,7 +128,10 @@ func (f *dateForms) dates(text string, now time.Time) dates {
 	if m := f.relative.FindStringSubmatch(text); m != nil {
 		d.from, d.to = span(m, now)
 	}
-	if m := f.ago.FindStringSubmatch(text); m != nil {
+	if !r.isEast {
+		return d
+	}
+	if m := f.ago.FindStringSubmatch(r.text); m != nil {
 		said := "yesterday"
 		if m[1] != "" {
 			said = "last week"

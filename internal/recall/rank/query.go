@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/truncate"
@@ -33,36 +34,117 @@ type Query struct {
 	dates                             dates
 }
 
-// forms are the expressions by which queries are read.
+// forms are the expressions by which folded queries are read.
 type forms struct {
 	// when, number and name match what asks for such words; user, did and told what asks for the words of one side, did of
 	// the past; and past what asks for something that has happened.
-	when, number, name, user, did, told, past *regexp.Regexp
+	when, number, name, user, did, told, past form
 	dateForms
+	// wanted are the words at which the expressions look.
+	wanted map[string]bool
 }
 
 // readForms compiles the forms with the first query: a function that asks nothing starts without them.
 var readForms = sync.OnceValue(func() *forms {
-	return &forms{
-		when: regexp.MustCompile(`(?i)\b(?:how (?:long|old|recently)|since|until` +
-			`|(?:what|which) (?:date|day|month|year|time|week|weekend)` +
-			`|when(?:'?s| (?:is|was|are|were|am|did|do|does|has|have|had|can|could|will|would|should|shall|exactly)))\b` +
-			`|\bwhen\W*$|何时|几点|几[月号日]|哪一?[天年月日]|哪个?(?:月|星期)|什么(?:时候|时间)|多[久长]` +
-			`|いつ|何[日月年]|언제|며칠`),
-		number: regexp.MustCompile(`(?i)\bhow (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b` +
-			`|多[少久大长远高重]|几[个次天月年岁点]|いくつ|いくら|何[回人个岁]|몇|얼마`),
-		name: regexp.MustCompile(`(?i)\b(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called|city` +
-			`|country|place|state|book|movie|song|band|brand|company|person|people))\b` +
-			`|谁|哪[里儿位家]|在哪|何[地处人]|什么地方|どこ|だれ|누구|어디`),
-		user: regexp.MustCompile(`\bdo (?:i|we)\b`),
-		did: regexp.MustCompile(`(?i)\b(?:(?:did|have|had|was) (?:i|we)` +
-			`|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`),
-		told: regexp.MustCompile(`(?i)\b(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote|suggest\w*` +
-			`|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?|answer))\b`),
-		past:      regexp.MustCompile(`\b(?:what|which|why|how)\b[^.!?]*\b(?:did|was|were|had|has)\b`),
-		dateForms: newDateForms(),
+	f := &forms{
+		when: newForm("how since until what which when whens", `how (?:long|old|recently)\b|(?:since|until)\b`+
+			`|(?:what|which) (?:date|day|month|year|time|week|weekend)\b`+
+			`|when(?:'?s| (?:is|was|are|were|am|did|do|does|has|have|had|can|could|will|would|should|shall|exactly))\b`+
+			`|when\W*\z`,
+			`何时|几点|几[月号日]|哪一?[天年月日]|哪个?(?:月|星期)|什么(?:时候|时间)|多[久长]|いつ|何[日月年]|언제|며칠`),
+		number: newForm("how", `how (?:many|much|often|old|long|far|big|heavy|tall|fast|high)\b`,
+			`多[少久大长远高重]|几[个次天月年岁点]|いくつ|いくら|何[回人个岁]|몇|얼마`),
+		name: newForm("who whom whose where what which", `(?:who|whom|whose|where|(?:what|which) (?:\w+ )?(?:names?|called`+
+			`|city|country|place|state|book|movie|song|band|brand|company|person|people))\b`,
+			`谁|哪[里儿位家]|在哪|何[地处人]|什么地方|どこ|だれ|누구|어디`),
+		user: newForm("do", `do (?:i|we)\b`, ""),
+		did: newForm("did have had was i",
+			`(?:(?:did|have|had|was) (?:i|we)|i (?:\w+ )?(?:said|told|mention\w*|wrote|asked))\b`, ""),
+		told: newForm("did have had you your", `(?:(?:did|have|had) you|you (?:\w+ )?(?:said|told|mention\w*|wrote`+
+			`|suggest\w*|recommend\w*|advise\w*|promise\w*|gave)|your (?:advice|suggestions?|recommendations?`+
+			`|answer))\b`, ""),
+		past:      newForm("what which why how", `\w+[^.!?]*\b(?:did|was|were|had|has)\b`, ""),
+		dateForms: newDateForms(), wanted: map[string]bool{},
 	}
+	for _, one := range []form{f.when, f.number, f.name, f.user, f.did, f.told, f.past} {
+		f.want(one.words)
+	}
+	f.want(relativeWords)
+	for name := range f.months {
+		f.wanted[name] = true
+	}
+	return f
 })
+
+func (f *forms) want(words []string) {
+	for _, w := range words {
+		f.wanted[w] = true
+	}
+}
+
+// form is what asks for something: an expression that begins with one of a few words, or one in East Asia's languages.
+type form struct {
+	words    []string
+	at, east *regexp.Regexp
+}
+
+func newForm(words, at, east string) form {
+	f := form{words: strings.Fields(words), at: regexp.MustCompile(`\A(?:` + at + `)`)}
+	if east != "" {
+		f.east = regexp.MustCompile(east)
+	}
+	return f
+}
+
+// reading is a folded text with the places of the words that forms look for. Expressions are matched there only: a
+// message may be long.
+type reading struct {
+	text   string
+	places []place
+	isEast bool
+}
+
+// place is a word of a text, and where it begins.
+type place struct {
+	word string
+	at   int
+}
+
+// read finds the words of a folded text that the forms look for.
+func (f *forms) read(text string) reading {
+	r := reading{text: text}
+	begin := -1
+	add := func(end int) {
+		if begin >= 0 && f.wanted[text[begin:end]] {
+			r.places = append(r.places, place{text[begin:end], begin})
+		}
+		begin = -1
+	}
+	for i, c := range text {
+		switch {
+		case unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsDigit(c):
+			if begin < 0 {
+				begin = i
+			}
+			r.isEast = r.isEast || c >= firstEastern && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana,
+				unicode.Hangul)
+		default:
+			add(i)
+		}
+	}
+	add(len(text))
+	return r
+}
+
+// firstEastern is before all characters of East Asia's scripts.
+const firstEastern = 0x1100
+
+// matches reports whether a text has a form.
+func (f form) matches(r reading) bool {
+	return slices.ContainsFunc(r.places, func(p place) bool {
+		return slices.Contains(f.words, p.word) && f.at.MatchString(r.text[p.at:])
+	}) || r.isEast && f.east != nil && f.east.MatchString(r.text)
+}
 
 // questionMarks end a question: those of Latin, full width and Arabic.
 const questionMarks = "?？؟"
@@ -70,17 +152,15 @@ const questionMarks = "?？؟"
 // NewQuery reads a query that is asked at a time.
 func NewQuery(text string, now time.Time) *Query {
 	text = truncate.Bytes(text, maxQueryBytes)
-	f, folded := readForms(), word.Fold(text)
-	spaced := strings.Contains(folded, " ") // what asks for the words of one side has several
+	f := readForms()
+	r := f.read(word.Fold(text))
+	did := f.did.matches(r)
 	q := &Query{
 		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
-		when: f.when.MatchString(folded), number: f.number.MatchString(folded), name: f.name.MatchString(folded),
-		asksAssistant: spaced && f.told.MatchString(folded), dates: f.dates(folded, now),
+		when: f.when.matches(r), number: f.number.matches(r), name: f.name.matches(r),
+		asksUser: did || f.user.matches(r), asksAssistant: f.told.matches(r), dates: f.dates(r, now),
 	}
-	did := spaced && f.did.MatchString(folded)
-	q.asksUser = did || spaced && f.user.MatchString(folded)
-	q.asksPast = did || spaced && f.past.MatchString(folded) ||
-		q.dates.isNamed() && strings.ContainsAny(text, questionMarks)
+	q.asksPast = did || f.past.matches(r) || q.dates.isNamed() && strings.ContainsAny(text, questionMarks)
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
 	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
 	if asked := word.NewQuery(text); !q.courtesy && !q.isSmallTalk(asked.Terms()) {

@@ -396,8 +396,10 @@ func TestAsks(t *testing.T) {
 		"I did it. What is next?": false, "What is next? I was late.": false, "We ran in May.": false,
 		"What should I do on Tuesday?": false, "The run on 14 May went well": false,
 	} {
-		if got := rank.NewQuery(text, now).Asks(); got != want {
-			t.Errorf("%q asks: %v", text, got)
+		for _, asked := range []string{text, strings.Repeat("We lift. ", 100) + text} {
+			if got := rank.NewQuery(asked, now).Asks(); got != want {
+				t.Errorf("%.20q…%q asks: %v", asked, text, got)
+			}
 		}
 	}
 }
