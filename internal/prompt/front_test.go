@@ -46,6 +46,10 @@ func TestActivityByDay(t *testing.T) {
 	if diff := cmp.Diff(frontOf(prompts[0]), frontOf(prompts[1])); diff != "" {
 		t.Errorf("what was found decides what is in front, -before +after:\n%s", diff)
 	}
+	r.Budget = &prompt.Budget{Tokens: 1000} // no server keeps the beginning of so short a prompt
+	if small := build(t, w.service(now), "u", r); strings.Contains(small.System, today) {
+		t.Errorf("in front of a short prompt:\n%s", small.System)
+	}
 }
 
 // TestWindowFillsUp has a chat of long messages that goes on after a pause. Each turn begins as the one before until

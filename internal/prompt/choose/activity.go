@@ -37,7 +37,7 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 			Score: scores[other.ID], Label: ContextLabel(other.Context) + " - " +
 				conversation.Age(other.LastMessageAt, c.Now, c.Zone),
 			// The age of what was said today changes while the session goes on.
-			Fresh: c.Continues && calendar.IsSameDay(other.LastMessageAt, c.Now, c.Zone),
+			Fresh: c.StablePrefix && len(c.Own) > 0 && calendar.IsSameDay(other.LastMessageAt, c.Now, c.Zone),
 		}
 		if describeActivity(c, e, other); e.Text == "" {
 			e.leave(reasonWithout(c, other))
