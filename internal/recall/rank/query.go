@@ -122,14 +122,13 @@ func (f *forms) read(text string) reading {
 	}
 	for i, c := range text {
 		switch {
-		case unicode.IsLetter(c) || unicode.IsMark(c) || unicode.IsDigit(c):
-			if begin < 0 {
-				begin = i
-			}
-			r.isEast = r.isEast || c >= firstEastern && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana,
-				unicode.Hangul)
-		default:
+		case c >= firstEastern && unicode.In(c, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+			r.isEast = true
 			add(i)
+		case !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c):
+			add(i)
+		case begin < 0:
+			begin = i
 		}
 	}
 	add(len(text))
