@@ -93,7 +93,7 @@ async def test_a_repeated_batch_is_stored_once(client: Client) -> None:
 
 async def test_a_long_batch(client: Client) -> None:
     said: Any = [{"role": "user", "content": [{"text": f"m{n}"}]} for n in range(95)]
-    await store(client).add_messages(said, AddMessagesContext(sequence_numbers=list(range(95))))
+    await store(client, timeout=30).add_messages(said, AddMessagesContext(sequence_numbers=list(range(95))))
     assert [text for _, text in stored(client)] == [f"m{n}" for n in range(95)]
 
 
