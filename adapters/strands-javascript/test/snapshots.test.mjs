@@ -106,7 +106,7 @@ test('an agent goes on while the memory is down, and its messages are stored wit
   first.appState.set('name', 'Ann');
   await first.invoke('I am Ann.');
   line.isDown = true;
-  const agent = newAgent(client, ['Hi.', 'Tea it is.'], { snapshots: { timeout: 300 } });
+  const agent = newAgent(client, ['Hi.', 'Tea it is.'], { snapshots: { timeout: 3_000 } });
   await agent.invoke('Who am I?');
   line.isDown = false;
   await agent.invoke('I like tea.');

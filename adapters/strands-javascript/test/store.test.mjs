@@ -71,7 +71,7 @@ test('a search leaves out this conversation, and facts are added', async () => {
 test('an agent answers while the memory is down', async (t) => {
   const warned = t.mock.method(console, 'warn', () => {});
   const { client, other, line } = newUser();
-  const store = newStore(client, 's', { timeout: 300 });
+  const store = newStore(client, 's', { timeout: 3_000 });
   line.isDown = true;
   assert.deepEqual(await store.search('Who am I?'), []);
   await store.addMessages([said('I am Ann.')], { sequenceNumbers: [0] });
