@@ -82,11 +82,14 @@ func (f *forms) want(words []string) {
 	}
 }
 
-// form is what asks for something: an expression that begins with one of a few words, or one in East Asia's languages.
+// form is a way to ask for something. at matches where one of the words begins, east anywhere in a text of East Asia.
 type form struct {
 	words    []string
 	at, east *regexp.Regexp
 }
+
+// longestForm is how far at looks, in bytes: one message may have thousands of the words.
+const longestForm = 200
 
 func newForm(words, at, east string) form {
 	f := form{words: strings.Fields(words), at: regexp.MustCompile(`\A(?:` + at + `)`)}
@@ -141,12 +144,9 @@ const firstEastern = 0x1100
 // matches reports whether a text has a form.
 func (f form) matches(r reading) bool {
 	return slices.ContainsFunc(r.places, func(p place) bool {
-		return slices.Contains(f.words, p.word) && f.at.MatchString(r.text[p.at:])
+		return slices.Contains(f.words, p.word) && f.at.MatchString(truncate.Bytes(r.text[p.at:], longestForm))
 	}) || r.isEast && f.east != nil && f.east.MatchString(r.text)
 }
-
-// questionMarks end a question: those of Latin, full width and Arabic.
-const questionMarks = "?？؟"
 
 // NewQuery reads a query that is asked at a time.
 func NewQuery(text string, now time.Time) *Query {

@@ -79,10 +79,13 @@ func (s *scanner) scan(full string, counts []int) text {
 	return t
 }
 
+// questionMarks end a question: those of Latin, full width and Arabic.
+const questionMarks = "?？؟"
+
 // isQuestion reports whether a text ends with a question mark of any script.
 func isQuestion(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(s)
-	return last == '?' || last == '？' || last == '؟'
+	return strings.ContainsRune(questionMarks, last)
 }
 
 // count counts a word. An odd one has an apostrophe or bytes beyond ASCII, and may be several words.

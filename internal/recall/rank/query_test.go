@@ -1,0 +1,30 @@
+package rank_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/throughline/throughline/internal/recall/rank"
+)
+
+// TestAsks has messages that plainly ask for something that was said, and such that only have a word of these.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"When is my brother's wedding?": true, "since when?": true, "We meet when?": true, "When did I say that?": true,
+		"What do we eat when I work at night?": false, "What did we eat on the ward?": true,
+		"What helps when I work at night?": false, "I worry when my knee hurts": false,
+		"Which shoes did Ann buy for the run?": true, "How was her first day?": true, "Why has the shop closed?": true,
+		"你的婚礼是when?": true, "who是你教练?": true,
+		"Was mache ich im Mai?": true, "3月14日の予定は？": true, "Which plan is on for last week's run?": true,
+		"I did it. What is next?": false, "What is next? I was late.": false, "We ran in May.": false,
+		"What " + strings.Repeat("a ", 150) + "did": false, // too far away
+		"What should I do on Tuesday?":              false, "The run on 14 May went well": false,
+	} {
+		for _, asked := range []string{text, strings.Repeat("We lift. ", 100) + text} {
+			if got := rank.NewQuery(asked, now).Asks(); got != want {
+				t.Errorf("%.20q…%q asks: %v", asked, text, got)
+			}
+		}
+	}
+}
