@@ -73,7 +73,7 @@ func (s chats) register() {
 			"Retry-After, and nothing is stored. With stream=ui the answer is a UI message stream of the AI SDK: the "+
 			"chunks start, data-prompt, text-start, text-delta, text-end and finish, or error with the problem's detail.",
 	).or(http.StatusNotFound, http.StatusConflict).
-		streams("text/event-stream", chatExample, chatEventSchema(s.api.OpenAPI().Components.Schemas)), s.start)
+		streams("text/event-stream", chatExample, chatEventSchema), s.start)
 	s.registerJoin()
 }
 

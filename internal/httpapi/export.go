@@ -90,8 +90,11 @@ func (s exports) register() {
 			"after. If the export fails, the last line has the kind error and a problem. Without the scope "+ScopeApp+
 			", coaches have no persona and prompts no text. Where the answers of a user at once have a bound, a user has "+
 			"one export at a time, and another is 429 with Retry-After.",
-	).streams(ndjson, exportExample, nil), s.export)
+	).streams(ndjson, exportExample, exportSchema), s.export)
 }
+
+// exportSchema is the schema of the lines together, which are no JSON value.
+func exportSchema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
 // exportLine is one line of an export. Without a kind it is no line but a place where another answer can go on.
 type exportLine struct {

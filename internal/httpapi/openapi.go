@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/throughline/throughline/internal/fault"
 )
@@ -40,12 +41,13 @@ or deleted since. The session in the answer to a repeated append is as it is now
 // openAPIDocument returns the OpenAPI document of the operations of all functions.
 func openAPIDocument() *huma.OpenAPI {
 	s := newServer(Base{Log: slog.New(slog.DiscardHandler)})
+	s.document = humago.New(s.mux, humaConfig())
 	registerMessages(s, MessagesDeps{})
 	contexts{s, nil}.register()
 	documentLists{s, nil, nil}.register()
 	prompts{s, nil}.register()
 	registerCoach(s, CoachDeps{})
-	doc := s.api.OpenAPI()
+	doc := s.document.OpenAPI()
 	doc.Info = &huma.Info{Title: "Throughline", Version: Version, Description: about}
 	doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"bearer": {

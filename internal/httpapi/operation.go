@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -29,7 +30,7 @@ type operation struct {
 	errors  []int
 	// produces is the media type of a response that is not one JSON value, with an example and its schema.
 	produces, example string
-	schema            *huma.Schema
+	schema            schemaFunc
 	responses         []statusResponse
 }
 
@@ -47,11 +48,14 @@ func (o operation) forApp() operation            { o.scope = ScopeApp; return o 
 func (o operation) answers(status int) operation { o.status = status; return o }
 func (o operation) or(statuses ...int) operation { o.errors = statuses; return o }
 
-// streams is for responses that are not one JSON value. Without a schema it is a string.
-func (o operation) streams(mediaType, example string, schema *huma.Schema) operation {
-	o.produces, o.example, o.schema = mediaType, example, cmp.Or(schema, &huma.Schema{Type: huma.TypeString})
+// streams is for responses that are not one JSON value.
+func (o operation) streams(mediaType, example string, schema schemaFunc) operation {
+	o.produces, o.example, o.schema = mediaType, example, schema
 	return o
 }
+
+// schemaFunc returns a schema. Those of the types that it refers to are added to the registry.
+type schemaFunc func(r huma.Registry) *huma.Schema
 
 // responds is for operations whose body depends on the status.
 func (o operation) responds(with ...statusResponse) operation { o.responses = with; return o }
@@ -108,8 +112,28 @@ func registerDone[I any](s *server, op operation, do func(ctx context.Context, c
 // register adds an operation to the server. A request is checked in this order: the caller, the body, and the input
 // against the schemas of I. Errors become problems.
 func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
+	s.add(op, func(api huma.API) { describe(s, api, op, do) })
+}
+
+// add adds an operation, which is described at its first request: to describe all takes longer than everything else
+// that a function does when it starts. The server of the document describes it at once.
+func (s *server) add(op operation, describe func(api huma.API)) {
+	if s.document != nil {
+		describe(s.document)
+		return
+	}
+	handler := sync.OnceValue(func() http.Handler {
+		mux := http.NewServeMux()
+		describe(humago.New(mux, humaConfig()))
+		return mux
+	})
+	s.mux.HandleFunc(op.method+" "+op.path, func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })
+}
+
+// describe adds an operation to an API, which checks its requests and routes them.
+func describe[I, O any](s *server, api huma.API, op operation, do handlerFunc[I, *O]) {
 	body, hasBody := reflect.TypeFor[I]().FieldByName("Body")
-	registry := s.api.OpenAPI().Components.Schemas
+	registry := api.OpenAPI().Components.Schemas
 	if hasBody {
 		allowNulls(registry, registry.Schema(body.Type, true, ""))
 	}
@@ -127,7 +151,7 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 		h.Middlewares = append(h.Middlewares, refuseBody)
 	}
 	if op.produces != "" {
-		streamed := response(http.StatusOK, nil, op.produces, op.schema)
+		streamed := response(http.StatusOK, nil, op.produces, op.schema(registry))
 		streamed.Content[op.produces].Example = op.example
 		h.Responses[strconv.Itoa(http.StatusOK)] = streamed
 	}
@@ -138,7 +162,7 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 		}
 		h.Responses[strconv.Itoa(r.status)] = response(r.status, r.headers, "application/json", schema)
 	}
-	huma.Register(s.api, h, func(ctx context.Context, in *I) (*O, error) {
+	huma.Register(api, h, func(ctx context.Context, in *I) (*O, error) {
 		c, err := callerOf(ctx)
 		if err != nil {
 			return nil, problemOf(err)

@@ -23,7 +23,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
@@ -156,12 +155,12 @@ func registerCoach(s *server, d CoachDeps) {
 	exports{s, d.Export}.register()
 }
 
-// server is the handler of one function while it is put together: a mux, and the huma API that registers operations in
-// it.
+// server is the handler of one function while it is put together.
 type server struct {
 	Base
 	mux *http.ServeMux
-	api huma.API
+	// document, where it is set, describes the operations in place of answering requests for them.
+	document huma.API
 	// cursors signs the cursors of this function's lists.
 	cursors CursorKey
 	// tokens counts what is stored.
@@ -182,7 +181,6 @@ func newServer(b Base) *server {
 	if s.Now == nil {
 		s.Now = time.Now
 	}
-	s.api = humago.New(s.mux, humaConfig())
 	return s
 }
 

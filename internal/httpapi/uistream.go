@@ -79,9 +79,11 @@ type joinInput struct {
 }
 
 func (s chats) registerJoin() {
-	r := s.api.OpenAPI().Components.Schemas
-	schema := chatEventSchema(r)
-	schema.OneOf = append(schema.OneOf, uiChunkSchema(r))
+	schema := func(r huma.Registry) *huma.Schema {
+		events := chatEventSchema(r)
+		events.OneOf = append(events.OneOf, uiChunkSchema(r))
+		return events
+	}
 	register(s.server, op("GET /v1/chat/{sessionId}/stream", "joinChat", "Chat", "Join the answer that is being generated",
 		"The answer that is being generated in the session, from its beginning, as a UI message stream, whichever "+
 			"request and screen of the user began it. 204 where none is. Of several at once it is the one that began last. "+
