@@ -47,12 +47,12 @@ func OneLine(text string) string {
 func isClean(text string) bool {
 	for i := 0; i < len(text); {
 		c := text[i]
-		if c < utf8.RuneSelf {
-			if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-				return false
-			}
+		if isPlain[c] {
 			i++
 			continue
+		}
+		if c < utf8.RuneSelf {
+			return false
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if r == utf8.RuneError && size == 1 || isLineBreak(r) || isHidden(r) && !joins(text[:i], r) {
@@ -62,6 +62,14 @@ func isClean(text string) bool {
 	}
 	return true
 }
+
+// isPlain has the bytes of ASCII that stay. It is a table because each text of a prompt is read.
+var isPlain = func() (plain [256]bool) {
+	for c := range utf8.RuneSelf {
+		plain[c] = !isHidden(rune(c))
+	}
+	return plain
+}()
 
 // IsBlank reports whether a reader sees nothing where the character is alone: white space, what Clean removes, and
 // marks that need another character.

@@ -83,7 +83,8 @@ func newSources(plan *Plan, got *read) *Sources {
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
 		Reference: plan.Reference, Overview: plan.Overview,
 		Asked:     sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(plan.Message), plan.Now) }),
-		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{}, secrets: map[string]bool{},
+		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
+		secrets: make(map[string]bool, len(got.timeline)),
 	}
 	if src.Zone == nil {
 		src.Zone = time.UTC
