@@ -77,8 +77,7 @@ func (p pool) size() int { return len(p.relevant) }
 var smallTalk string
 
 // asked is how long after the last message a question is asked: years, as in the benchmark through the API, which asks
-// today about conversations of the past. So all messages are equally old, and no weight is fitted to when a data set's
-// evidence was written.
+// today about conversations of the past.
 const asked = 3 * 365 * 24 * time.Hour
 
 // matches is how many matches of the index are ranked, as in the service.

@@ -28,7 +28,7 @@ const (
 	length              // how many words it has, up to 16: longer ones are all alike
 	brief               // it is by the side that writes shorter messages, by how much shorter they are
 	exact               // it has the words of the query and no others, and they are more than courtesy
-	age                 // how old it is: 0 for now, a half after 30 days, towards 1
+	age                 // how much older it is than the newest of the pool: a half for 30 days, towards 1
 	content             // the query has words that are more than courtesy
 	rivals              // how much there is in the pool that could be meant: set once the other features are weighed
 	featureCount
@@ -42,7 +42,8 @@ var Names = [featureCount]string{
 }
 
 const (
-	// halfAge is the age at which the feature age is a half.
+	// halfAge is the age at which the feature age is a half. It is counted from the newest of the pool and not from now:
+	// who comes back after months goes on where they stopped.
 	halfAge = 30 * 24 * time.Hour
 	// enoughWords is the length from which on longer messages are alike, questionWords that of a message that is more
 	// than a question.
@@ -88,8 +89,10 @@ func Features(query *Query, pool []Candidate) Matrix {
 	scorer.score(records, groups)
 	setDense(records, scorer)
 	names := speakers(query, records)
+	newest := slices.MaxFunc(pool, func(a, b Candidate) int { return a.Time.Compare(b.Time) }).Time
 	for i := range records {
 		records[i].ownFeatures(query, s, names)
+		records[i].row[age] = 1 - math.Exp2(-float64(newest.Sub(records[i].first.Time))/float64(halfAge))
 	}
 	setBrief(records)
 	setNear(records)
@@ -110,7 +113,6 @@ func (r *record) ownFeatures(q *Query, s *scanner, names map[string]bool) {
 	row[question] = flag(r.asks) * max(0, 1-float64(r.words)/questionWords)
 	row[length] = float64(min(r.words, enoughWords)) / enoughWords
 	row[exact] = flag(!q.courtesy && r.words == s.queryWords && longterm.Normalize(c.Text) == q.normalized)
-	row[age] = 1 - math.Exp2(-float64(max(0, q.now.Sub(c.Time)))/float64(halfAge))
 	row[content] = flag(len(q.terms) > 0)
 }
 

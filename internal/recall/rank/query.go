@@ -18,7 +18,6 @@ const maxQueryBytes = 7500
 
 // Query is what is asked, and what its words show. It may be used concurrently.
 type Query struct {
-	now time.Time
 	// terms are the words that are compared, each once. There are none if the query is small talk, or all its words are
 	// of courtesy.
 	terms      []string
@@ -155,7 +154,7 @@ func NewQuery(text string, now time.Time) *Query {
 	r := f.read(word.Fold(text))
 	did := f.did.matches(r)
 	q := &Query{
-		now: now, normalized: longterm.Normalize(text), names: capitalised(text),
+		normalized: longterm.Normalize(text), names: capitalised(text),
 		when: f.when.matches(r), number: f.number.matches(r), name: f.name.matches(r),
 		asksUser: did || f.user.matches(r), asksAssistant: f.told.matches(r), dates: f.dates(r, now),
 	}

@@ -59,6 +59,23 @@ func TestOrderOfThePool(t *testing.T) {
 	})
 }
 
+// TestNewerOfAnOldHistory checks that of messages with the same words the newer one comes first, however long ago both
+// were written: who comes back after years goes on where they stopped.
+func TestNewerOfAnOldHistory(t *testing.T) {
+	t.Parallel()
+	asked := rank.NewQuery("Let us go on with the squat plan", now)
+	said := func(id string, at time.Time) rank.Candidate {
+		return rank.Candidate{ID: id, Session: id, Role: "user", Text: "the squat plan, next step", Time: at, Score: 0.5}
+	}
+	for _, before := range []time.Duration{0, 3 * 365 * 24 * time.Hour} {
+		newer := now.Add(-before)
+		results := rank.Default().Rank(asked, []rank.Candidate{said("old", newer.AddDate(0, -2, 0)), said("new", newer)})
+		if gain := results[0].Probability / results[1].Probability; results[0].ID != "new" || gain < 1.2 {
+			t.Errorf("%v ago: %s is first, %.2f times as likely as the other", before, results[0].ID, gain)
+		}
+	}
+}
+
 // TestContributions checks that scores are finite, fall, and are the sums of their parts.
 func TestContributions(t *testing.T) {
 	t.Parallel()
