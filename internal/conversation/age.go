@@ -27,6 +27,18 @@ func Age(at, now time.Time, loc *time.Location) string {
 	}
 }
 
+// AgeOrDate is Age for a month, and before that the date alone. Where many old days are told, an age beside each date
+// would take the room of a few messages.
+func AgeOrDate(at, now time.Time, loc *time.Location) string {
+	if CalendarDays(at, now, loc) > monthDays {
+		return at.In(loc).Format(dateForm)
+	}
+	return Age(at, now, loc)
+}
+
+// dateForm writes a date as prompts do.
+const dateForm = "2 January 2006"
+
 // monthDays is the number of days past which ages are in months and years.
 const monthDays = 30
 
@@ -40,7 +52,7 @@ func longAge(at, now time.Time) string {
 	if months >= 12 {
 		age = count(months/12, "year")
 	}
-	return age + " ago (" + at.Format("2 January 2006") + ")"
+	return age + " ago (" + at.Format(dateForm) + ")"
 }
 
 // LocalTime writes a text that is a time in the form of RFC 3339 as the local date and time to the minute. It returns

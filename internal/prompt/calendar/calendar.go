@@ -41,18 +41,6 @@ func Day(at, now time.Time, zone *time.Location) string {
 	return local.Format(layout) + " (" + label + ")"
 }
 
-// AgeOrDate is conversation.Age for a month, and before that the date alone: a prompt has the talks of many old days, and
-// an age beside each date would take the room of a few messages.
-func AgeOrDate(at, now time.Time, zone *time.Location) string {
-	if conversation.CalendarDays(at, now, zone) > monthDays {
-		return at.In(zone).Format("2 January 2006")
-	}
-	return conversation.Age(at, now, zone)
-}
-
-// monthDays is the number of days up to which an age is in days.
-const monthDays = 30
-
 // Since says how long ago something was: within a day by the time that has passed, before that by the calendar. It
 // is for the time since the last message and for a thread's beginning: at 00:10, a message of 23:50 was 20 minutes ago.
 // What is written of a day has the label of its calendar day instead: that message is of yesterday.

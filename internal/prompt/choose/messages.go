@@ -97,7 +97,7 @@ func groupByTalk(c *chooser, candidates []*Candidate) {
 
 // talkLabel says where and when something was said, and with whom if it was another coach.
 func talkLabel(c *chooser, e *Candidate) string {
-	return talkPlace(c, e) + " - " + calendar.AgeOrDate(e.At, c.Now, c.Zone)
+	return talkPlace(c, e) + " - " + conversation.AgeOrDate(e.At, c.Now, c.Zone)
 }
 
 // talkPlace says where something was said, and with whom if it was another coach.

@@ -3,7 +3,6 @@ package rank
 import (
 	"math"
 	"slices"
-	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
 )
@@ -28,7 +27,7 @@ const (
 	length              // how many words it has, up to 16: longer ones are all alike
 	brief               // it is by the side that writes shorter messages, by how much shorter they are
 	exact               // it has the words of the query and no others, and they are more than courtesy
-	age                 // how much older it is than the newest of the pool: a half for 30 days, towards 1
+	age                 // how many of the pool are newer: 0 for the newest, a half for a tenth of the pool, towards 1
 	content             // the query has words that are more than courtesy
 	rivals              // how much there is in the pool that could be meant: set once the other features are weighed
 	featureCount
@@ -42,9 +41,9 @@ var Names = [featureCount]string{
 }
 
 const (
-	// halfAge is the age at which the feature age is a half. It is counted from the newest of the pool and not from now:
-	// who comes back after months goes on where they stopped.
-	halfAge = 30 * 24 * time.Hour
+	// halfAge is the share of newer records at which the feature age is a half. It does not go by days: who comes back
+	// after months goes on where they stopped, also when they have said something new before they ask.
+	halfAge = 0.1
 	// enoughWords is the length from which on longer messages are alike, questionWords that of a message that is more
 	// than a question.
 	enoughWords   = 16
@@ -89,11 +88,10 @@ func Features(query *Query, pool []Candidate) Matrix {
 	scorer.score(records, groups)
 	setDense(records, scorer)
 	names := speakers(query, records)
-	newest := slices.MaxFunc(pool, func(a, b Candidate) int { return a.Time.Compare(b.Time) }).Time
 	for i := range records {
 		records[i].ownFeatures(query, s, names)
-		records[i].row[age] = 1 - math.Exp2(-float64(newest.Sub(records[i].first.Time))/float64(halfAge))
 	}
+	setAge(records)
 	setBrief(records)
 	setNear(records)
 	return m
@@ -157,6 +155,22 @@ func spread(values []float64) (mean, deviation float64) {
 		variance += (x - mean) * (x - mean) / n
 	}
 	return mean, max(math.Sqrt(variance), leastDeviation)
+}
+
+// setAge sets the feature age.
+func setAge(records []record) {
+	byTime := make([]*record, len(records))
+	for i := range records {
+		byTime[i] = &records[i]
+	}
+	slices.SortFunc(byTime, func(a, b *record) int { return b.first.Time.Compare(a.first.Time) })
+	newer := 0
+	for i, r := range byTime {
+		if r.first.Time.Before(byTime[newer].first.Time) {
+			newer = i
+		}
+		r.row[age] = 1 - math.Exp2(-float64(newer)/float64(len(records))/halfAge)
+	}
 }
 
 // setBrief sets the feature brief: that of an assistant which writes pages is 0 and that of its user is up to 2. Where

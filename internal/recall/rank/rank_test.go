@@ -59,19 +59,22 @@ func TestOrderOfThePool(t *testing.T) {
 	})
 }
 
-// TestNewerOfAnOldHistory checks that of messages with the same words the newer one comes first, however long ago both
-// were written: who comes back after years goes on where they stopped.
+// TestNewerOfAnOldHistory checks that of messages with the same words the newest come first, however long ago they were
+// written, and whether others were written since: who comes back after years goes on where they stopped.
 func TestNewerOfAnOldHistory(t *testing.T) {
 	t.Parallel()
 	asked := rank.NewQuery("Let us go on with the squat plan", now)
-	said := func(id string, at time.Time) rank.Candidate {
-		return rank.Candidate{ID: id, Session: id, Role: "user", Text: "the squat plan, next step", Time: at, Score: 0.5}
+	said := func(id, text string, at time.Time) rank.Candidate {
+		return rank.Candidate{ID: id, Session: id, Role: "user", Text: text, Time: at, Score: 0.5}
 	}
-	for _, before := range []time.Duration{0, 3 * 365 * 24 * time.Hour} {
-		newer := now.Add(-before)
-		results := rank.Default().Rank(asked, []rank.Candidate{said("old", newer.AddDate(0, -2, 0)), said("new", newer)})
-		if gain := results[0].Probability / results[1].Probability; results[0].ID != "new" || gain < 1.2 {
-			t.Errorf("%v ago: %s is first, %.2f times as likely as the other", before, results[0].ID, gain)
+	for _, old := range []time.Time{now, now.AddDate(-3, 0, 0)} {
+		pool := []rank.Candidate{said("x1", "Good morning, sunny today", now), said("x2", "Rain tomorrow?", now)}
+		for n := range 40 {
+			pool = append(pool, said(fmt.Sprintf("%02d", n), "the squat plan, next step", old.AddDate(0, 0, -n)))
+		}
+		results := rank.Default().Rank(asked, pool)
+		if gain := results[0].Probability / results[39].Probability; results[0].ID != "00" || gain < 1.2 {
+			t.Errorf("from %v on: %s is first, %.2f times as likely as the oldest", old, results[0].ID, gain)
 		}
 	}
 }
