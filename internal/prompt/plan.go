@@ -12,7 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/prompt/choose"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/prompt/pack"
-	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 )
@@ -30,11 +29,8 @@ func (o checkedRequest) gatherPlan(user conversation.UserID, now time.Time) gath
 		Strategy: o.strategy(), Scoping: o.scopingConfig(),
 		Thread: o.recipe.has(block.Now), Transcripts: hasThread,
 		Activity: o.recipe.has(block.Activity), Latest: o.recipe.has(block.SessionSummary),
+		Elsewhere: o.recipe.has(block.RelevantMessages),
 		MaxTokens: o.budget.Tokens, MaxChars: o.budget.Chars, MessageChars: thread.Cap.Chars,
-	}
-	if o.recipe.has(block.RelevantMessages) {
-		plan.Reference, _ = query.FindReference(o.Message)
-		plan.Overview = conversation.AsksForOverview(o.Message)
 	}
 	if o.Ahead != nil {
 		plan.Embedding = o.Ahead.Embedding

@@ -116,11 +116,11 @@ const passageMarks = 2
 
 // capPassage cuts a text that is too long for its block to the part that has most of the query's words, and notes where
 // that is. A part at the beginning is left to capChars.
-func capPassage(e *Candidate, slot *Slot, asked func() *rank.Query) {
+func capPassage(e *Candidate, slot *Slot, asked *rank.Query) {
 	if slot.Chars <= passageMarks || len(truncate.Runes(e.Text, slot.Chars)) == len(e.Text) {
 		return
 	}
-	from, to := asked().Passage(e.Text, slot.Chars-passageMarks)
+	from, to := asked.Passage(e.Text, slot.Chars-passageMarks)
 	if from == 0 {
 		return
 	}

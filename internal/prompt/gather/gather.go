@@ -21,6 +21,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/prompt/scoping"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 // Store is what a prompt reads from the table.
@@ -127,10 +128,8 @@ type Plan struct {
 	// Thread is set if the prompt says how the thread goes on. Transcripts, Activity and Latest are set if it has the
 	// messages of the thread and of today, what the user did in other contexts, and the latest summary.
 	Thread, Transcripts, Activity, Latest bool
-	// Reference is what the message refers back to, if the prompt has messages from elsewhere. It is zero if it does not.
-	Reference query.Reference
-	// Overview is set if the message asks for what was said over many conversations.
-	Overview bool
+	// Elsewhere is set if the prompt has messages from elsewhere.
+	Elsewhere bool
 	// MaxTokens and MaxChars limit the prompt, MessageChars each message of a transcript. 0 does not limit.
 	MaxTokens, MaxChars, MessageChars int
 }
@@ -197,8 +196,11 @@ type read struct {
 	warnings []string
 	// current is the current message as it is stored, nil if it is not.
 	current *conversation.Message
-	// messageTokens is the token count of the current message.
+	// messageTokens is the token count of the current message. The others are what the message says of what is needed.
 	messageTokens int
+	reference     query.Reference
+	overview      bool
+	asked         *rank.Query
 	timings       map[string]time.Duration
 }
 
@@ -260,7 +262,7 @@ func (r *reader) readStore(ctx context.Context) error {
 	wave.Go(func() error { return r.readRequired(waveCtx, sourceSession, r.open) })
 	wave.Go(func() error { return r.readRequired(waveCtx, sourceMessages, r.readTimeline) })
 	wave.Go(func() error {
-		r.got.messageTokens = r.Counter.Count(r.Message)
+		r.got.addMessage(&r.Plan, r.Counter)
 		return nil
 	})
 	r.readOptional(wave, waveCtx, sourceLongTerm, r.Deadlines.LongTerm, r.readLongTerm)

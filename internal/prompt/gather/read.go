@@ -9,9 +9,11 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 func (r *reader) open(ctx context.Context) (err error) {
@@ -29,6 +31,18 @@ func (r *reader) access(ctx context.Context) (longterm.Access, error) {
 		return r.got.access, nil
 	case <-ctx.Done():
 		return longterm.Access{}, ctx.Err()
+	}
+}
+
+// addMessage reads the current message itself, while the services have not answered yet.
+func (got *read) addMessage(p *Plan, counter llm.Counter) {
+	got.messageTokens = counter.Count(p.Message)
+	if p.Hits > 0 {
+		got.asked = rank.NewQuery(query.Part(p.Message), p.Now)
+	}
+	if p.Elsewhere {
+		got.reference, _ = query.FindReference(p.Message)
+		got.overview = conversation.AsksForOverview(p.Message)
 	}
 }
 

@@ -17,7 +17,7 @@ const (
 // referencedReads returns the read of what the message refers back to, if the newest messages of the timeline do not
 // have it: the day that it names, or the last conversation.
 func referencedReads(r *reader, src *Sources) []func(context.Context) error {
-	ref := r.Reference
+	ref := src.Reference
 	if !ref.Refers || r.got.reach.IsZero() {
 		return nil
 	}

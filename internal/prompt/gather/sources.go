@@ -3,7 +3,6 @@ package gather
 import (
 	"cmp"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -38,8 +37,8 @@ type Sources struct {
 	// Referenced are messages that the message refers back to and that Timeline may not have, oldest first.
 	Referenced []*conversation.Message
 	Reference  query.Reference
-	// Asked is what the message asks for. It is read when it is first needed.
-	Asked func() *rank.Query
+	// Asked is what the message asks for, nil if nothing is searched.
+	Asked *rank.Query
 	// Overview is set if the message asks for what was said over many conversations.
 	Overview bool
 	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
@@ -81,8 +80,7 @@ func newSources(plan *Plan, got *read) *Sources {
 		Now: plan.Now, Zone: plan.Zone, Session: got.session, Context: plan.Context,
 		CoachID:    cmp.Or(plan.CoachID, got.session.CoachID),
 		appContext: plan.AppContext, Access: got.access, Message: plan.Message, MessageID: plan.MessageID,
-		Reference: plan.Reference, Overview: plan.Overview,
-		Asked:     sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(plan.Message), plan.Now) }),
+		Reference: got.reference, Overview: got.overview, Asked: got.asked,
 		BySession: map[string][]*conversation.Message{}, ReadCounts: map[string]int{},
 		secrets: make(map[string]bool, len(got.timeline)),
 	}
