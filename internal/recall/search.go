@@ -75,8 +75,8 @@ type Found struct {
 // some.
 const (
 	spareRecords = 10
-	// oneRead is the number of records that one batch read of 100 keys brings: some records have two possible keys.
-	oneRead = 80
+	// oneRead is the number of records that one batch read of 100 keys brings: memories have two possible keys.
+	oneRead = 88
 	// rankedPool is how many matches the ranking looks at. The index brings their texts in its answer.
 	rankedPool = 400
 )
