@@ -136,6 +136,10 @@ type Pager[T any] struct {
 	examined int // bytes of all records read
 }
 
+// mostAtOnce is for how many items a page has room before they are read. The items of a prompt's history are large, and
+// are most of what it would copy as the page grows.
+const mostAtOnce = 512
+
 // Collect reads records until the page is full. pick decodes a record and says whether it is on the list.
 func (p *Pager[T]) Collect(records iter.Seq2[Item, error], pick func(Item) (T, bool),
 ) ([]T, conversation.Position, error) {
@@ -163,6 +167,9 @@ func (p *Pager[T]) add(it Item, pick func(Item) (T, bool)) bool {
 	if v, ok := pick(it); ok {
 		if len(p.items) >= p.Limit || len(p.items) > 0 && p.bytes+size > conversation.MaxPageBytes {
 			return false
+		}
+		if p.items == nil {
+			p.items = make([]T, 0, min(p.Limit, mostAtOnce))
 		}
 		p.items = append(p.items, v)
 		p.bytes += size
