@@ -18,7 +18,7 @@ var unified = Recipe{
 	Rules:         unifiedRules,
 	Format:        render.Markdown,
 	Scoping:       scoping.LastN,
-	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 88},
+	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 84},
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
 	Standing:      15,

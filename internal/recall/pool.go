@@ -41,8 +41,8 @@ func Candidates(matches []vector.Match) []rank.Candidate {
 }
 
 // otherRecords is how many memories and summaries a search for all kinds reads where there are more messages than it
-// reads. A prompt takes eight memories. With twice as many keys as that, oneRead records are within one batch read.
-const otherRecords = 12
+// reads. A prompt takes eight memories.
+const otherRecords = 10
 
 // rankedTypes are the record types that are ranked among themselves.
 var rankedTypes = []string{vector.MessageRecord, vector.CheckInRecord}

@@ -75,8 +75,9 @@ type Found struct {
 // some.
 const (
 	spareRecords = 10
-	// oneRead is the number of records that one batch read of 100 keys brings: memories have two possible keys.
-	oneRead = 88
+	// oneRead is the number of records that one batch read of 100 keys brings, with otherRecords memories among them,
+	// which have two possible keys.
+	oneRead = 84
 	// rankedPool is how many matches the ranking looks at. The index brings their texts in its answer.
 	rankedPool = 400
 )
