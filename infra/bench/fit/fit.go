@@ -25,7 +25,7 @@ var signs = map[string]float64{"question": -1}
 
 // setByHand are the weights of features that the ranking cannot be fitted by: they are the same in a whole pool, or
 // rare in the data. Small talk never has evidence, so that the data would take any weight of content.
-var setByHand = map[string]float64{"age": -0.5, "exact": 10, "content": 6}
+var setByHand = map[string]float64{"age": -0.35, "exact": 10, "content": 6}
 
 // isFitted reports whether a feature is fitted with the ranking: it is not set by hand, and not rivals, which is fitted
 // with the probability.
