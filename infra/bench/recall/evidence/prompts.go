@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/throughline/throughline/infra/bench/dataset"
 	"github.com/throughline/throughline/infra/bench/recall/cutoff"
@@ -25,14 +26,6 @@ func (p Place) String() string {
 	return p.Context
 }
 
-// session is the id of the place's session.
-func (p Place) session() string {
-	if p.Chat {
-		return "bench-chat-" + p.Context
-	}
-	return "bench-new-" + p.Context
-}
-
 // Places returns all places of an app's contexts.
 func Places(contexts []string) (places []Place) {
 	for _, c := range contexts {
@@ -51,17 +44,17 @@ var chat = []string{
 	"Should I do the same tomorrow?", "Take a day between two of these, so that the shoulders rest. Walk tomorrow.",
 }
 
-// open opens the session of a place, and holds the chat in it.
-func (p Place) open(ctx context.Context, api *client.Client) error {
-	if err := dataset.Open(ctx, api, p.Context, p.session()); err != nil || !p.Chat {
+// open opens a session of a place, and holds the chat in it.
+func (p Place) open(ctx context.Context, api *client.Client, session string) error {
+	if err := dataset.Open(ctx, api, p.Context, session); err != nil || !p.Chat {
 		return err
 	}
 	messages := make([]map[string]any, len(chat))
 	for i, text := range chat {
 		messages[i] = map[string]any{"role": [...]string{"user", "assistant"}[i%2], "content": text}
 	}
-	err := api.Do(ctx, http.MethodPost, "/v1/sessions/"+p.session()+"/messages", map[string]any{"messages": messages}, nil,
-		client.Key(p.session()+"-chat"))
+	err := api.Do(ctx, http.MethodPost, "/v1/sessions/"+session+"/messages", map[string]any{"messages": messages}, nil,
+		client.Key(session+"-chat"))
 	if err != nil {
 		return fmt.Errorf("append the chat: %w", err)
 	}
@@ -69,45 +62,67 @@ func (p Place) open(ctx context.Context, api *client.Client) error {
 }
 
 // AddPrompts builds a prompt for every question at every place, and adds which share of the evidence is in it to what
-// was found.
+// was found. Each place is asked at by itself: its sessions are deleted before the next place has some.
 func (b *Bench) AddPrompts(ctx context.Context, places []Place, found []Found) error {
+	for i := range found {
+		found[i].Prompts = map[Place]PromptShares{}
+	}
+	for _, p := range places {
+		session := fmt.Sprintf("bench-%d", time.Now().UnixNano())
+		err := b.eachUser(ctx, func(api *client.Client) error { return p.open(ctx, api, session) })
+		if err == nil {
+			err = b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) (err error) {
+				found[i].Prompts[p], err = b.Cases[i].askAt(ctx, api, p, session)
+				return err
+			})
+		}
+		if err == nil {
+			err = b.eachUser(ctx, func(api *client.Client) error {
+				return api.Do(ctx, http.MethodDelete, "/v1/sessions/"+session, nil, nil)
+			})
+		}
+		if err != nil {
+			return fmt.Errorf("%v: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// eachUser calls a function with a client of each conversation's user.
+func (b *Bench) eachUser(ctx context.Context, do func(api *client.Client) error) error {
 	for _, c := range b.conversations() {
 		api, err := b.api.As(ctx, c.ID)
+		if err == nil {
+			err = do(api)
+		}
 		if err != nil {
 			return err
 		}
-		for _, p := range places {
-			if err := p.open(ctx, api); err != nil {
-				return err
-			}
-		}
 	}
-	return b.Each(ctx, atOnce, func(ctx context.Context, api *client.Client, i int) error {
-		c := b.Cases[i]
-		found[i].Prompts = map[Place]PromptShares{}
-		for _, p := range places {
-			body := map[string]any{
-				"context": p.Context, "coachId": dataset.Coach, "sessionId": p.session(),
-				"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
-			}
-			err := insist(ctx, "prompt", func() ([]degraded, error) {
-				var answer struct {
-					Manifest struct {
-						Blocks   []block
-						Degraded []degraded
-					}
-				}
-				err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
-				found[i].Prompts[p] = c.sharesIn(answer.Manifest.Blocks)
-				isProfile := func(d degraded) bool { return d.Source == "profile" } // these users have none
-				return slices.DeleteFunc(answer.Manifest.Degraded, isProfile), err
-			})
-			if err != nil {
-				return err
+	return nil
+}
+
+// askAt builds a prompt for the question in a session of a place, and returns which share of the evidence is in it.
+func (c Case) askAt(ctx context.Context, api *client.Client, p Place, session string) (
+	shares PromptShares, err error,
+) {
+	body := map[string]any{
+		"context": p.Context, "coachId": dataset.Coach, "sessionId": session,
+		"message": c.Question.Text, "budget": map[string]any{"tokens": cutoff.PromptTokens},
+	}
+	err = insist(ctx, "prompt", func() ([]degraded, error) {
+		var answer struct {
+			Manifest struct {
+				Blocks   []block
+				Degraded []degraded
 			}
 		}
-		return nil
+		err := api.Do(ctx, http.MethodPost, "/v1/prompts", body, &answer)
+		shares = c.sharesIn(answer.Manifest.Blocks)
+		isProfile := func(d degraded) bool { return d.Source == "profile" } // these users have none
+		return slices.DeleteFunc(answer.Manifest.Degraded, isProfile), err
 	})
+	return shares, err
 }
 
 // sharesIn returns the share of the evidence that is in a prompt, and the share that is in it whole.
