@@ -20,13 +20,13 @@ func WithSecrets(ctx context.Context, cfg config.Config, keys ...config.Secret) 
 	}
 	client := secretsmanager.NewFromConfig(AWS(cfg, cfg.SecretsEndpoint))
 	group, ctx := errgroup.WithContext(ctx)
+	services := cfg.OpenAI // a copy, because the keys in it are written while the next names are made
 	for _, key := range keys {
 		target := cfg.Key(key)
 		if *target != "" {
 			continue
 		}
-		// The name is made before the keys are written, which are parts of the configuration.
-		name := key.Name(cfg.SecretPrefix, cfg.OpenAI.Address(key))
+		name := key.Name(cfg.SecretPrefix, services.Address(key))
 		group.Go(func() error {
 			out, err := client.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &name})
 			if err != nil {
