@@ -10,7 +10,7 @@ import (
 // "yesterday". A time in the future is "just now".
 func Age(at, now time.Time, loc *time.Location) string {
 	switch days := CalendarDays(at, now, loc); {
-	case days > monthDays:
+	case days > MonthDays:
 		return longAge(at.In(loc), now.In(loc))
 	case days == 1:
 		return "yesterday"
@@ -27,22 +27,10 @@ func Age(at, now time.Time, loc *time.Location) string {
 	}
 }
 
-// AgeOrDate is Age for a month, and before that the date alone. Where many old days are told, an age beside each date
-// would take the room of a few messages.
-func AgeOrDate(at, now time.Time, loc *time.Location) string {
-	if CalendarDays(at, now, loc) > monthDays {
-		return at.In(loc).Format(dateForm)
-	}
-	return Age(at, now, loc)
-}
+// MonthDays is the number of days past which ages are in months and years.
+const MonthDays = 30
 
-// dateForm writes a date as prompts do.
-const dateForm = "2 January 2006"
-
-// monthDays is the number of days past which ages are in months and years.
-const monthDays = 30
-
-// longAge is the age of a time more than monthDays ago, in whole months or years, with the date.
+// longAge is the age of a time more than MonthDays ago, in whole months or years, with the date.
 func longAge(at, now time.Time) string {
 	months := (now.Year()-at.Year())*12 + int(now.Month()-at.Month())
 	if now.Day() < at.Day() {
@@ -52,7 +40,7 @@ func longAge(at, now time.Time) string {
 	if months >= 12 {
 		age = count(months/12, "year")
 	}
-	return age + " ago (" + at.Format(dateForm) + ")"
+	return age + " ago (" + at.Format("2 January 2006") + ")"
 }
 
 // LocalTime writes a text that is a time in the form of RFC 3339 as the local date and time to the minute. It returns

@@ -117,14 +117,14 @@ func register[I, O any](s *server, op operation, do handlerFunc[I, *O]) {
 
 // add adds an operation, which is described at its first request: to describe all takes longer than everything else
 // that a function does when it starts. The server of the document describes it at once.
-func (s *server) add(op operation, describe func(api huma.API)) {
+func (s *server) add(op operation, describeIn func(api huma.API)) {
 	if s.document != nil {
-		describe(s.document)
+		describeIn(s.document)
 		return
 	}
 	handler := sync.OnceValue(func() http.Handler {
 		mux := http.NewServeMux()
-		describe(humago.New(mux, humaConfig()))
+		describeIn(humago.New(mux, humaConfig()))
 		return mux
 	})
 	s.mux.HandleFunc(op.method+" "+op.path, func(w http.ResponseWriter, r *http.Request) { handler().ServeHTTP(w, r) })

@@ -119,6 +119,9 @@ func TestSearchIsAsked(t *testing.T) {
 		!asked.Ranked {
 		t.Errorf("asked %+v", asked)
 	}
+	if asked.Asked == nil || asked.Asked() != asked.Asked() {
+		t.Error("the message is read more than once")
+	}
 	if asked.Access == nil || !w.access.Preferences.CrossContext {
 		t.Errorf("the search reads its own access; it got %+v", w.access)
 	}

@@ -42,7 +42,7 @@ func asks(src *gather.Sources) bool {
 		}
 	}
 	return src.Reference.Refers || src.Overview && len(src.Hits) > 0 || best >= askedProbability ||
-		best >= plainProbability && src.Asked.Asks()
+		best >= plainProbability && src.Asked().Asks()
 }
 
 // longMessage is about how many tokens a message of recent_messages takes at most, and messageFrame what it takes

@@ -6,6 +6,7 @@ import (
 	"github.com/throughline/throughline/internal/prompt/pack"
 	"github.com/throughline/throughline/internal/prompt/render"
 	"github.com/throughline/throughline/internal/prompt/scoping"
+	"github.com/throughline/throughline/internal/recall"
 )
 
 // unified is the recipe of unified-conversation-context with the best of the others. Its slots are in the order of
@@ -18,7 +19,7 @@ var unified = Recipe{
 	Rules:         unifiedRules,
 	Format:        render.Markdown,
 	Scoping:       scoping.LastN,
-	Reads:         Reads{Messages: 100, Sessions: 20, Hits: 84},
+	Reads:         Reads{Messages: 100, Sessions: 20, Hits: recall.OneRead},
 	Tools:         []string{SearchConversations},
 	StablePrefix:  true,
 	Standing:      15,

@@ -66,7 +66,7 @@ func (s *Service) Records(ctx context.Context, user conversation.UserID, q Recor
 	}
 	limit := search.Limit
 	// One order of several kinds needs more records than it returns. One batch read brings so many.
-	search.RecordTypes, search.Limit = q.recordTypes(), max(limit, oneRead)
+	search.RecordTypes, search.Limit = q.recordTypes(), max(limit, OneRead)
 	found, visible, err := s.search(ctx, user, search)
 	if err != nil {
 		return Records{}, err

@@ -58,6 +58,8 @@ type Search struct {
 	Assumed *longterm.Access
 	// Embedding, where set, is the vector of the text that Embed has made before.
 	Embedding *Embedding
+	// Asked, where set, returns what the text asks for, which the caller needs, too.
+	Asked func() *rank.Query
 }
 
 // recordsSource names the time that reading the hits' records took.
@@ -75,17 +77,17 @@ type Found struct {
 // some.
 const (
 	spareRecords = 10
-	// oneRead is the number of records that one batch read of 100 keys brings, with otherRecords memories among them,
-	// which have two possible keys.
-	oneRead = 84
+	// OneRead is how many records a search reads with one batch of at most 100 keys: otherRecords of them may be memories,
+	// which have two possible keys. The few keys that are left would cost a prompt more than they bring.
+	OneRead = 84
 	// rankedPool is how many matches the ranking looks at. The index brings their texts in its answer.
 	rankedPool = 400
 )
 
 // records is how many records the search reads: more than its limit, unless that takes a second read.
 func (q Search) records() int {
-	if q.Limit <= oneRead {
-		return min(2*q.Limit+spareRecords, oneRead)
+	if q.Limit <= OneRead {
+		return min(2*q.Limit+spareRecords, OneRead)
 	}
 	return q.Limit + spareRecords
 }
@@ -187,8 +189,12 @@ type searchText struct {
 
 // readText returns a function that reads the search's text when it is first called.
 func (s *Service) readText(q Search) func() searchText {
+	asked := q.Asked
+	if asked == nil {
+		asked = func() *rank.Query { return rank.NewQuery(q.Text, s.Now()) }
+	}
 	return sync.OnceValue(func() searchText {
-		return searchText{vector.Encode(truncate.Bytes(q.Text, vector.MaxEmbeddedBytes)), rank.NewQuery(q.Text, s.Now())}
+		return searchText{vector.Encode(truncate.Bytes(q.Text, vector.MaxEmbeddedBytes)), asked()}
 	})
 }
 

@@ -204,6 +204,29 @@ func TestAGreetingBringsNothing(t *testing.T) {
 	}
 }
 
+// TestRecordsOfAPrompt checks how many records the search of a prompt reads: one batch read has room for them.
+func TestRecordsOfAPrompt(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	for session := range 2 {
+		texts := make([]string, 45)
+		for i := range texts {
+			texts[i] = fmt.Sprintf("I ran %d km on my blue shoes.", session*45+i)
+		}
+		s.addIndexed("ann", "coach_conversation", fmt.Sprint("s", session), time.Hour, texts...)
+	}
+	for i := range 12 {
+		s.remember("ann", longterm.Memory{
+			Type: longterm.ProfileMemory, Source: longterm.Seeded, Content: fmt.Sprintf("The user has %d blue shoes.", i),
+		})
+	}
+	q := recall.Search{Text: "How far did I run on my blue shoes?", Limit: recall.OneRead, Ranked: true}
+	got := kinds(s.search("ann", q))
+	if want := (map[string]int{"message": 74, "memory seeded": 10}); !maps.Equal(got, want) {
+		t.Errorf("found %v, want %v", got, want)
+	}
+}
+
 // TestARankIsTheSumOfItsFeatures checks what the manifest of a prompt says about a hit, and that only a bounded number
 // of records is read for a large pool.
 func TestARankIsTheSumOfItsFeatures(t *testing.T) {

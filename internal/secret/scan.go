@@ -18,9 +18,9 @@ const shortHint = "pw"
 // leastDigits is the least length of a number for which rules without hints look.
 const leastDigits = 8
 
-// triples is the set of the triples of bytes with which hints begin, hintsOf has the hints by the bits of a triple that
-// hintsAt keeps.
-var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of [1 << 10][]string) {
+// triples is the set of the triples of bytes with which hints begin, hintsOf has the hints by them.
+var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of map[uint16][]string) {
+	of = map[uint16][]string{}
 	for _, r := range rules {
 		for _, hint := range r.hints {
 			if hint == shortHint {
@@ -28,7 +28,7 @@ var triples, hintsOf = func() (set [1 << 16 / 64]uint64, of [1 << 10][]string) {
 			}
 			triple := nextTriple(nextTriple(uint16(hint[0]), hint[1]), hint[2])
 			set[triple/64] |= 1 << (triple % 64)
-			of[hintsAt(triple)] = append(of[hintsAt(triple)], hint)
+			of[triple] = append(of[triple], hint)
 		}
 	}
 	return set, of
@@ -65,7 +65,7 @@ func (t *scan) read(text string) {
 	for i := range len(text) {
 		f := &byteForms[text[i]]
 		if triple = nextTriple(triple, f.lower); triples[triple/64]&(1<<(triple%64)) != 0 {
-			t.match(hintsOf[hintsAt(triple)], text[max(i-2, 0):])
+			t.match(hintsOf[triple], text[max(i-2, 0):])
 		}
 		if f.lower == shortHint[1] && i > 0 && byteForms[text[i-1]].lower == shortHint[0] {
 			t.note(shortHint)
@@ -105,9 +105,6 @@ func (t *scan) note(hint string) {
 
 // nextTriple is the number of a byte and the two before it. What was before these is shifted out.
 func nextTriple(before uint16, c byte) uint16 { return before<<6 ^ uint16(c) }
-
-// hintsAt is where the hints are that begin with a triple, with those of others.
-func hintsAt(triple uint16) uint16 { return triple % (1 << 10) }
 
 // has reports whether the text has a hint.
 func (t *scan) has(hint string) bool { return t.hints[hint] }

@@ -23,8 +23,9 @@ const (
 // signs are the signs that weights may have, where that is not plus.
 var signs = map[string]float64{"question": -1}
 
-// setByHand are the weights of features that the ranking cannot be fitted by: they are the same in a whole pool, or
-// rare in the data. Small talk never has evidence, so that the data would take any weight of content.
+// setByHand are the weights of features that the ranking cannot be fitted by. Age would be fitted to when a data set's
+// evidence was written. An exact repeat is rare in the data. Content is the same in a whole pool, and small talk never
+// has evidence, so that the data would take any weight of it.
 var setByHand = map[string]float64{"age": -0.35, "exact": 10, "content": 6}
 
 // isFitted reports whether a feature is fitted with the ranking: it is not set by hand, and not rivals, which is fitted

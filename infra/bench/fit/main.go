@@ -138,7 +138,10 @@ type part struct {
 
 // reportAll prints the tables of a ranking by weights that have not seen what is asked about, beside its baselines.
 func reportAll(out io.Writer, pools []pool, unseen []part) {
-	rows := []row{{"index", byIndex}, {"BM25", byWords}, {"shipped", by(fittedOf(rank.Default()).probabilities)}}
+	shipped := fittedOf(rank.Default()).probabilities
+	rows := []row{
+		{"index", byIndex}, {"BM25", byWords}, {"shipped", by(shipped)}, {"the same, filled by value", byValue(shipped)},
+	}
 	for _, u := range unseen {
 		rows = append(rows, row{"fitted on " + u.fittedOn, by(u.probabilities)},
 			row{"the same, filled by value", byValue(u.probabilities)})

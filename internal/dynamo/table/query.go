@@ -136,9 +136,9 @@ type Pager[T any] struct {
 	examined int // bytes of all records read
 }
 
-// mostAtOnce is for how many items a page has room before they are read. The items of a prompt's history are large, and
-// are most of what it would copy as the page grows.
-const mostAtOnce = 512
+// firstRoom is for how many items a page has room at first. A page that grows is copied each time, and the messages of
+// a prompt's history are large.
+const firstRoom = 512
 
 // Collect reads records until the page is full. pick decodes a record and says whether it is on the list.
 func (p *Pager[T]) Collect(records iter.Seq2[Item, error], pick func(Item) (T, bool),
@@ -169,7 +169,7 @@ func (p *Pager[T]) add(it Item, pick func(Item) (T, bool)) bool {
 			return false
 		}
 		if p.items == nil {
-			p.items = make([]T, 0, min(p.Limit, mostAtOnce))
+			p.items = make([]T, 0, min(p.Limit, firstRoom))
 		}
 		p.items = append(p.items, v)
 		p.bytes += size

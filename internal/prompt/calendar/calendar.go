@@ -80,6 +80,15 @@ func Span(from, to time.Time, zone *time.Location) string {
 	return first + " to " + last
 }
 
+// AgeOrDate is conversation.Age for a month, and before that the date alone. Where many old days are told, an age
+// beside each date would take the room of a few messages.
+func AgeOrDate(at, now time.Time, zone *time.Location) string {
+	if conversation.CalendarDays(at, now, zone) > conversation.MonthDays {
+		return Date(at, zone)
+	}
+	return conversation.Age(at, now, zone)
+}
+
 // Date writes a local date in words.
 func Date(t time.Time, zone *time.Location) string { return t.In(zone).Format("2 January 2006") }
 

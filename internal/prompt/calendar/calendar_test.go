@@ -21,6 +21,15 @@ func TestDaysAreNamed(t *testing.T) {
 			t.Errorf("%s is %q, not %q", at, got, want)
 		}
 	}
+	for at, want := range map[string]string{
+		"2026-01-02T00:00:00Z": "30 days ago", "2026-01-01T23:59:00Z": "1 January 2026",
+		"2025-02-01T09:00:00Z": "1 February 2025",
+	} {
+		said := check.Got(time.Parse(time.RFC3339, at))(t)
+		if got := calendar.AgeOrDate(said, time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC), time.UTC); got != want {
+			t.Errorf("%s is %q, not %q", at, got, want)
+		}
+	}
 	january := time.Date(2026, 1, 20, 9, 0, 0, 0, time.UTC)
 	if got := calendar.Day(january.Add(-24*time.Hour), january, time.UTC); got != "19 January (yesterday)" {
 		t.Errorf("a day of this year is %q", got)

@@ -97,7 +97,7 @@ func groupByTalk(c *chooser, candidates []*Candidate) {
 
 // talkLabel says where and when something was said, and with whom if it was another coach.
 func talkLabel(c *chooser, e *Candidate) string {
-	return talkPlace(c, e) + " - " + conversation.AgeOrDate(e.At, c.Now, c.Zone)
+	return talkPlace(c, e) + " - " + calendar.AgeOrDate(e.At, c.Now, c.Zone)
 }
 
 // talkPlace says where something was said, and with whom if it was another coach.
@@ -116,11 +116,11 @@ const passageMarks = 2
 
 // capPassage cuts a text that is too long for its block to the part that has most of the query's words, and notes where
 // that is. A part at the beginning is left to capChars.
-func capPassage(e *Candidate, slot *Slot, asked *rank.Query) {
+func capPassage(e *Candidate, slot *Slot, asked func() *rank.Query) {
 	if slot.Chars <= passageMarks || len(truncate.Runes(e.Text, slot.Chars)) == len(e.Text) {
 		return
 	}
-	from, to := asked.Passage(e.Text, slot.Chars-passageMarks)
+	from, to := asked().Passage(e.Text, slot.Chars-passageMarks)
 	if from == 0 {
 		return
 	}

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,11 @@ func TestTimesOfDaysWithSeveralTalks(t *testing.T) {
 	want := []string{"a 2026-02-02 User", "a 2026-02-03 User 09:05", "a 2026-02-03 User 09:07", "b 2026-02-03 User 09:06"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+	for at, want := range map[time.Time]string{monday: " - 3 days ago", monday.AddDate(-1, 0, 0): " - 2 February 2025"} {
+		if got := talkLabel(c, said("a", at)); !strings.HasSuffix(got, want) {
+			t.Errorf("a talk of %v is under %q, want %q", at, got, want)
+		}
 	}
 }
 

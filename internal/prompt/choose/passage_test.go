@@ -17,7 +17,8 @@ func TestPassageOfALongMessage(t *testing.T) {
 	slot := &Slot{Chars: RelevantChars}
 	cut := func(message, text string) *Candidate {
 		e := &Candidate{Text: text, Tokens: 700}
-		capPassage(e, slot, rank.NewQuery(message, time.Time{}))
+		query := rank.NewQuery(message, time.Time{})
+		capPassage(e, slot, func() *rank.Query { return query })
 		return capChars(e, slot)
 	}
 	e := cut("What about my knee?", text)

@@ -196,11 +196,11 @@ type read struct {
 	warnings []string
 	// current is the current message as it is stored, nil if it is not.
 	current *conversation.Message
-	// messageTokens is the token count of the current message. The others are what the message says of what is needed.
+	// messageTokens is the token count of the current message. The others say what the message needs.
 	messageTokens int
 	reference     query.Reference
 	overview      bool
-	asked         *rank.Query
+	asked         func() *rank.Query
 	timings       map[string]time.Duration
 }
 
@@ -227,6 +227,7 @@ func (g *Gatherer) Gather(ctx context.Context, plan Plan) (*Sources, error) {
 		Gatherer: g, Plan: plan, opened: make(chan struct{}),
 		got: read{timings: map[string]time.Duration{}, unread: map[string]string{}, exhausted: map[string]bool{}},
 	}
+	r.got.asked = sync.OnceValue(func() *rank.Query { return rank.NewQuery(query.Part(plan.Message), plan.Now) })
 	var src *Sources
 	chains, chainCtx := errgroup.WithContext(ctx)
 	chains.Go(func() error {

@@ -13,7 +13,6 @@ import (
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/query"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/recall/rank"
 )
 
 func (r *reader) open(ctx context.Context) (err error) {
@@ -37,9 +36,6 @@ func (r *reader) access(ctx context.Context) (longterm.Access, error) {
 // addMessage reads the current message itself, while the services have not answered yet.
 func (got *read) addMessage(p *Plan, counter llm.Counter) {
 	got.messageTokens = counter.Count(p.Message)
-	if p.Hits > 0 {
-		got.asked = rank.NewQuery(query.Part(p.Message), p.Now)
-	}
 	if p.Elsewhere {
 		got.reference, _ = query.FindReference(p.Message)
 		got.overview = conversation.AsksForOverview(p.Message)
@@ -74,7 +70,7 @@ func (r *reader) search(ctx context.Context) error {
 	q := recall.Search{
 		Text: query.Part(r.Message), RecordTypes: r.Records, Limit: r.Hits, Ranked: true, Context: r.Context,
 		SessionID: r.SessionID, CoachID: r.CoachID, Recalls: r.AppContext.Recalls,
-		Access: r.access, Embedding: r.Embedding, Assumed: r.Assumed,
+		Access: r.access, Embedding: r.Embedding, Assumed: r.Assumed, Asked: r.got.asked,
 	}
 	found, err := r.Search.Search(ctx, r.User, q)
 	if err != nil {

@@ -37,8 +37,8 @@ type Sources struct {
 	// Referenced are messages that the message refers back to and that Timeline may not have, oldest first.
 	Referenced []*conversation.Message
 	Reference  query.Reference
-	// Asked is what the message asks for, nil if nothing is searched.
-	Asked *rank.Query
+	// Asked returns what the message asks for. It is read once.
+	Asked func() *rank.Query
 	// Overview is set if the message asks for what was said over many conversations.
 	Overview bool
 	// BySession has the timeline's messages by session. ReadCounts counts all messages that were read of each session,
