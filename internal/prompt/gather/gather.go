@@ -237,11 +237,11 @@ func (g *Gatherer) Gather(ctx context.Context, plan Plan) (*Sources, error) {
 		}
 		return err
 	})
-	// The goroutine that starts last runs first.
-	if r.Hits > 0 {
-		r.readOptional(chains, chainCtx, sourceSearch, r.searchLimit(r.Deadlines.Search), r.search)
+	var searchErr error
+	if r.Hits > 0 { // here and not in a goroutine, so that the embedding, the longest wait, is asked for first
+		searchErr = r.readOptional(chainCtx, sourceSearch, r.searchLimit(r.Deadlines.Search), r.search)
 	}
-	err := chains.Wait()
+	err := cmp.Or(chains.Wait(), searchErr)
 	if err == nil && src == nil { // the search's hits replace the list of sessions
 		src, err = r.readHistory(ctx)
 	}
@@ -266,9 +266,9 @@ func (r *reader) readStore(ctx context.Context) error {
 		r.got.addMessage(&r.Plan, r.Counter)
 		return nil
 	})
-	r.readOptional(wave, waveCtx, sourceLongTerm, r.Deadlines.LongTerm, r.readLongTerm)
+	wave.Go(func() error { return r.readOptional(waveCtx, sourceLongTerm, r.Deadlines.LongTerm, r.readLongTerm) })
 	if r.Sessions > 0 {
-		r.readOptional(wave, waveCtx, sourceSessions, r.Deadlines.Sessions, r.readSessions)
+		wave.Go(func() error { return r.readOptional(waveCtx, sourceSessions, r.Deadlines.Sessions, r.readSessions) })
 	}
 	if err := wave.Wait(); err != nil {
 		return err
@@ -306,35 +306,34 @@ func unavailable(op string, err error) error {
 	}
 }
 
-// readOptional reads a source that a prompt can do without, unless its breaker is open.
-func (r *reader) readOptional(wave *errgroup.Group, ctx context.Context, source string, limit time.Duration,
+// readOptional reads a source that a prompt can do without, unless its breaker is open. Its error is that of ctx, which
+// has ended.
+func (r *reader) readOptional(ctx context.Context, source string, limit time.Duration,
 	read func(context.Context) error,
-) {
+) error {
 	brk := r.breakers[source]
 	if missing, open := brk.open(r.Gatherer.Now()); open {
 		for _, name := range missing {
 			r.addDegraded(name, "was skipped after it failed several times")
 		}
-		return
-	}
-	wave.Go(func() error {
-		limited, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		err := r.timed(source, func() error { return read(limited) })
-		var partly partialError
-		switch {
-		case err == nil:
-			brk.succeeded()
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.As(err, &partly):
-			brk.failed(partly, r.Gatherer.Now())
-		default:
-			brk.failed([]string{source}, r.Gatherer.Now())
-			r.addMissing(ctx, source, err)
-		}
 		return nil
-	})
+	}
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := r.timed(source, func() error { return read(limited) })
+	var partly partialError
+	switch {
+	case err == nil:
+		brk.succeeded()
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.As(err, &partly):
+		brk.failed(partly, r.Gatherer.Now())
+	default:
+		brk.failed([]string{source}, r.Gatherer.Now())
+		r.addMissing(ctx, source, err)
+	}
+	return nil
 }
 
 // addMissing notes that a source is missing. The cause is for the log, not for the caller.

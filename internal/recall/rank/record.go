@@ -38,18 +38,22 @@ func arrange(pool []Candidate, s *scanner) (records []record, groups int) {
 		n := len(s.query.terms)
 		parts[i] = part{c, s.scan(c.Text, counts[i*n:(i+1)*n:(i+1)*n])}
 	}
+	whole := make([][]part, 0, len(parts))
 	for from := 0; from < len(parts); {
 		to := from + 1
 		for to < len(parts) && parts[to].ID == parts[from].ID {
 			to++
 		}
-		records = append(records, newRecord(parts[from:to:to]))
-		from = to
+		whole, from = append(whole, parts[from:to:to]), to
 	}
-	slices.SortFunc(records, func(a, b record) int {
-		return cmp.Or(cmp.Compare(a.first.Session, b.first.Session), cmp.Compare(a.first.Context, b.first.Context),
-			cmp.Compare(a.first.Seq, b.first.Seq), cmp.Compare(a.first.ID, b.first.ID))
+	slices.SortFunc(whole, func(a, b []part) int {
+		return cmp.Or(cmp.Compare(a[0].Session, b[0].Session), cmp.Compare(a[0].Context, b[0].Context),
+			cmp.Compare(a[0].Seq, b[0].Seq), cmp.Compare(a[0].ID, b[0].ID))
 	})
+	records = make([]record, len(whole))
+	for i := range whole {
+		records[i] = newRecord(whole[i])
+	}
 	return records, join(records)
 }
 
