@@ -108,6 +108,9 @@ func (s *Service) BeginOwn(ctx context.Context, user conversation.UserID, r OwnR
 	}
 	turn, err := s.Turns.BeginTurn(ctx, user, conversation.Append{
 		SessionID: r.SessionID, Messages: r.Messages, Idempotency: r.Idempotency, Replaces: r.Replaces,
+		Admit: func(ctx context.Context, session conversation.Session, message string, tokens int) error {
+			return s.admit(ctx, user, r.promptRequest(session, message, ""), tokens)
+		},
 	}, ownLease)
 	isRepeat := turn.Answer != nil
 	if fault.Is(err, fault.Conflict) {
@@ -136,7 +139,7 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 	sum := sha256.Sum256([]byte(r.Idempotency.Key))
 	r.Idempotency.Scope, r.Idempotency.Key = ownScope, "turn_"+hex.EncodeToString(sum[:16])
 	if len(r.Messages) == 0 && r.Replaces != nil {
-		return prompt.CheckTurn(r.Recipe, r.AgentID, 0)
+		return prompt.CheckTurn(r.promptRequest(conversation.Session{}, "", ""), 0)
 	}
 	if len(r.Messages) == 0 {
 		return fault.InvalidField("messages", "must have a message")
@@ -150,7 +153,28 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 		return fault.InvalidField("messages", "must end with a text of the user")
 	}
 	last.AwaitsAnswer = true
-	return prompt.CheckTurn(r.Recipe, r.AgentID, last.Tokens)
+	return prompt.CheckTurn(r.promptRequest(conversation.Session{}, "", ""), last.Tokens)
+}
+
+// admit refuses a message that does not fit its prompt, before the turn deletes what it replaces. Any other error of the
+// prompt may be gone when the turn has begun.
+func (s *Service) admit(ctx context.Context, user conversation.UserID, r prompt.Request, tokens int) error {
+	if !prompt.IsTight(r, tokens) {
+		return nil
+	}
+	r.SkipSave = true
+	if _, err := s.Prompts.Build(ctx, user, r); fault.Is(err, fault.Invalid) {
+		return err
+	}
+	return nil
+}
+
+// promptRequest asks for the prompt of a turn. The id is empty while the message is not stored.
+func (r OwnRequest) promptRequest(session conversation.Session, message, id string) prompt.Request {
+	return prompt.Request{
+		Recipe: r.Recipe, Context: session.Context, SessionID: session.ID, CoachID: session.CoachID,
+		AgentID: r.AgentID, Message: message, MessageID: id, Budget: r.Budget, Scoping: r.Scoping, Format: r.Format,
+	}
 }
 
 // ownPrompt returns the prompt that is kept of a turn, or builds and keeps one.
@@ -165,11 +189,7 @@ func (s *Service) ownPrompt(ctx context.Context, user conversation.UserID, turn 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildTimeout)
 	defer cancel()
-	p, err := s.Prompts.Build(ctx, user, prompt.Request{
-		Recipe: r.Recipe, Context: turn.Session.Context, SessionID: turn.Session.ID, CoachID: turn.Session.CoachID,
-		AgentID: r.AgentID, Message: turn.Message.Content, MessageID: turn.Message.ID, Budget: r.Budget, Scoping: r.Scoping,
-		Format: r.Format,
-	})
+	p, err := s.Prompts.Build(ctx, user, r.promptRequest(turn.Session, turn.Message.Content, turn.Message.ID))
 	if err != nil {
 		return prompt.Prompt{}, err
 	}

@@ -52,7 +52,8 @@ func (s *Service) start(ctx context.Context, user conversation.UserID, r Request
 		return Answer{}, err
 	}
 	question := s.message(r)
-	if err := prompt.CheckTurn(r.Recipe, r.AgentID, question.Messages[0].Tokens); err != nil {
+	if err := prompt.CheckTurn(
+		prompt.Request{Recipe: r.Recipe, AgentID: r.AgentID}, question.Messages[0].Tokens); err != nil {
 		return Answer{}, err
 	}
 	embedding := s.embed(ctx, r)

@@ -37,8 +37,10 @@ type Append struct {
 	SessionID   string
 	Messages    []NewMessage
 	Idempotency Idempotency
-	// Replaces, if set, is what a turn takes the place of. Only BeginTurn knows it.
+	// Replaces, if set, is what a turn takes the place of. Only BeginTurn knows it. Before it deletes anything it asks
+	// Admit about the message that will be answered, and returns its error.
 	Replaces *Replaces
+	Admit    func(ctx context.Context, session Session, message string, tokens int) error
 }
 
 // SessionStore stores sessions. A session of another user is NotFound.

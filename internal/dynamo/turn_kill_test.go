@@ -111,7 +111,13 @@ func (k *killedTurn) open(t *testing.T, l *lifetime) *dynamo.DB {
 // killedModel builds prompts and answers in three words, each of them a step of the process.
 type killedModel struct{ *lifetime }
 
-func (m killedModel) Build(context.Context, conversation.UserID, prompt.Request) (p prompt.Prompt, err error) {
+// roleTokens is what the role of a prompt needs beside the message.
+const roleTokens = 400
+
+func (m killedModel) Build(_ context.Context, _ conversation.UserID, r prompt.Request) (p prompt.Prompt, err error) {
+	if r.Budget != nil && r.Budget.Tokens < m.Count(r.Message)+roleTokens {
+		return p, fault.InvalidField("message", "does not fit")
+	}
 	err = m.step("prompt", func() error { return nil })
 	return prompt.Prompt{ID: "prompt_1770316200000_x", Recipe: prompt.Unified}, err
 }

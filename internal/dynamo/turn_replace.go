@@ -91,6 +91,9 @@ func (r *replacer) newAttempt(ctx context.Context) (*replaceAttempt, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.admit(ctx, session, what.Kept); err != nil {
+		return nil, err
+	}
 	open, err := r.openTurns(ctx, what)
 	if err != nil {
 		return nil, err
@@ -114,6 +117,18 @@ func (r *replacer) newAttempt(ctx context.Context) (*replaceAttempt, error) {
 	k := table.UserKey(r.user, table.IdempotencySK(r.in.Idempotency))
 	try.tx.DoneIf(func(records table.RecordSet) bool { return records[k].String(table.AttrLease) == r.turn.Lease }, k)
 	return try, nil
+}
+
+// admit asks about the message that will be answered: the one that stays, or else the turn's own.
+func (r *replacer) admit(ctx context.Context, session conversation.Session, kept *conversation.Message) error {
+	if r.in.Admit == nil {
+		return nil
+	}
+	if kept != nil {
+		return r.in.Admit(ctx, session, kept.Content, kept.Tokens)
+	}
+	last := r.in.Messages[len(r.in.Messages)-1]
+	return r.in.Admit(ctx, session, last.Content, last.Tokens)
 }
 
 // openTurns returns the records of the turns that have no answer yet, of the user's message that stays and of the last

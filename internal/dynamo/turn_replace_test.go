@@ -8,6 +8,7 @@ import (
 	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -92,6 +93,38 @@ func TestTurnReplaces(t *testing.T) {
 			}
 			if got := k.history(t); got != tt.want {
 				t.Errorf("the history is %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestReplacementThatIsRefused begins turns in the place of another one for which there is no prompt. Nothing is deleted.
+func TestReplacementThatIsRefused(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	small := &prompt.Budget{Tokens: roleTokens}
+	for name, tt := range map[string]struct {
+		message string
+		change  chat.OwnRequest
+	}{
+		"an answer again":  {"", chat.OwnRequest{Budget: small}},
+		"an edit":          {"other", chat.OwnRequest{Budget: small}},
+		"a long message":   {strings.Repeat("long ", roleTokens), chat.OwnRequest{Budget: small}},
+		"an unknown agent": {"other", chat.OwnRequest{Scoping: &prompt.Scoping{Strategy: "tail", AgentIDs: []string{"gone"}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newKilledTurn(t, table, name)
+			service := k.ownService(t, &lifetime{})
+			turn := check.Got(service.BeginOwn(t.Context(), k.user, ownTurn("1", "q", nil)))(t)
+			check.Got(service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("a")))(t)
+			r := ownTurn("2", tt.message, &conversation.Replaces{MessageID: turn.UserMessageID})
+			r.Budget, r.Scoping = tt.change.Budget, tt.change.Scoping
+			if _, err := service.BeginOwn(t.Context(), k.user, r); !fault.Is(err, fault.Invalid) {
+				t.Errorf("begin: %v", err)
+			}
+			if got := k.history(t); got != "q a" {
+				t.Errorf("the history is %q", got)
 			}
 		})
 	}

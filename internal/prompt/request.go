@@ -230,15 +230,32 @@ func roomiest(name string) (Recipe, bool) {
 	return r, true
 }
 
-// CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe or
-// agent, or a message that alone has more tokens than the recipe's budget. Its error is Invalid, with the fields.
-func CheckTurn(recipe, agent string, messageTokens int) error {
+// CheckTurn refuses a turn for which no session could get a prompt, before anything is stored: an unknown recipe, agent
+// or scoping, or a message that alone has more tokens than the budget. Its error is Invalid, with the fields.
+func CheckTurn(r Request, messageTokens int) error {
 	var wrong fault.Problems
-	r, ok := roomiest(recipe)
+	recipe, ok := roomiest(r.Recipe)
 	wrong.If(!ok, "recipe", recipeRule())
-	_, known := registry.Live().Agent(agent)
+	_, known := registry.Live().Agent(r.AgentID)
 	wrong.If(!known, "agentId", agentRule())
-	wrong.If(ok && !r.MessageExcluded && messageTokens > r.Budget.Tokens, "message", fmt.Sprintf(
-		"does not fit: the budget is %d tokens, and the message alone needs %d", r.Budget.Tokens, messageTokens))
+	if r.Scoping != nil {
+		r.Scoping.check(&wrong)
+	}
+	budget, excluded := recipe.Budget.Tokens, recipe.MessageExcluded
+	if r.Budget != nil {
+		budget, excluded = r.Budget.Tokens, false
+	}
+	wrong.If(ok && !excluded && messageTokens > budget, "message", fmt.Sprintf(
+		"does not fit: the budget is %d tokens, and the message alone needs %d", budget, messageTokens))
 	return wrong.Err()
+}
+
+// usualRole is how many tokens the role and what else is never dropped of a prompt usually have at most.
+const usualRole = 1500
+
+// IsTight reports whether a valid request's message leaves so little of its budget that only building the prompt shows
+// whether it fits.
+func IsTight(r Request, messageTokens int) bool {
+	o, err := check(r)
+	return err == nil && !o.recipe.MessageExcluded && o.budget.Tokens-messageTokens < usualRole
 }
