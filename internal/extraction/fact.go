@@ -58,7 +58,7 @@ func (p *planner) addFact(f fact) {
 	case s.until.IsOver(p.now):
 		for _, name := range s.Supersedes {
 			if old, ok := p.memoryOf(name); ok && !old.Said().After(s.at) && !isAppPinned(old) {
-				p.end(old, longterm.EndedOver, s.at)
+				p.end(old, longterm.EndedOver, s.at, s.ids)
 			}
 		}
 		return
@@ -225,7 +225,8 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	if isAppPinned(old) || isVague || by.Status == longterm.Waiting {
 		return
 	}
-	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" && by.From.IsZero() {
+	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" &&
+		!by.From.IsAhead(replaced.In(p.zone)) {
 		by.Until, by.ValidUntil = old.Until, old.ValidUntil
 		by.EndedReason, by.SupersededBy = old.EndedReason, old.SupersededBy
 		p.changed[by.ID] = true
@@ -311,19 +312,19 @@ func (p *planner) endMemory(e ending) {
 		gone.MessageIDs = append(slices.Clone(m.MessageIDs), ids...)
 		gone.ValidUntil, gone.EndedReason = at, e.Reason
 		p.forget = append(p.forget, gone)
-		p.end(m, e.Reason, at)
+		p.end(m, e.Reason, at, nil)
 		delete(p.changed, m.ID)
 	case longterm.EndedOver, longterm.EndedFalse:
 		if !isAppPinned(m) {
-			p.end(m, e.Reason, at)
+			p.end(m, e.Reason, at, ids)
 		}
 	}
 }
 
-func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time) {
+func (p *planner) end(m *longterm.Memory, reason longterm.EndedReason, at time.Time, by []string) {
 	at = notLater(at, p.now)
 	if reason != longterm.EndedForgotten || m.From.IsAhead(p.now) { // what is forgotten once it holds brings nothing back
 		p.inherit(m, nil, at)
 	}
-	m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = at, reason, "", true
+	m.ValidUntil, m.EndedReason, m.EndedBy, m.SupersededBy, p.changed[m.ID] = at, reason, by, "", true
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
@@ -58,26 +59,67 @@ func TestLives(t *testing.T) {
 		}
 		f.advance(time.Hour)
 		read(func(said) bool { return true })
-		var want, got []string
-		for _, subject := range subjects {
-			current, plan := heard(life, subject, f.clock())
-			for _, value := range []string{current, plan} {
-				if content := subject + " " + value; value != "" && !slices.Contains(want, content) {
-					want = append(want, content)
-				}
-			}
-		}
-		for _, m := range f.memories(t) {
-			if m.Valid(f.clock()) {
-				got = append(got, m.Content)
-			}
-		}
-		slices.Sort(want)
-		slices.Sort(got)
+		want, got := holding(life, f.clock()), slices.Sorted(slices.Values(f.valid(t)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
 	})
+}
+
+// TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
+// sessions. Then what holds is what holds for who has never heard that statement.
+func TestLivesWithoutAStatement(t *testing.T) {
+	t.Parallel()
+	f, lives := newFixture(t, ""), 0
+	f.model = lifeModel{}
+	erasing := f.stores.Erasure(dynamotest.NoIndex{}, f.clock)
+	rapid.Check(t, func(rt *rapid.T) {
+		lives++
+		f.user = conversation.UserID(fmt.Sprint("without", lives))
+		life := drawLife(rt)
+		for i := range life {
+			isPlan := func(s said) bool { return s.verb == "plan" && s.subject == life[i].subject }
+			// A wish to forget stays one. A plan that was given up, or replaced by another one, has given back what it had.
+			if v := life[i].verb; v == "drop" || v == "forget" || v == "plan" && slices.ContainsFunc(life[:i], isPlan) {
+				life[i].verb = "state"
+			}
+			if current, plan := heard(life[:i], life[i].subject, life[i].at); current == "" && plan != "" {
+				life[i].verb = "end" // see drawLife
+			}
+			if life[i].value = fmt.Sprint("place", i); life[i].verb == "state" {
+				life[i].from = life[i].at
+			}
+			f.advance(life[i].at.Sub(f.clock()))
+			f.create(t, fmt.Sprint("s", i))
+			f.append(t, fmt.Sprint("s", i), conversation.NewMessage{Role: conversation.RoleUser, Content: life[i].String()})
+			f.extract(t, fmt.Sprint("s", i))
+		}
+		f.advance(time.Hour)
+		gone := rapid.IntRange(0, len(life)-1).Draw(rt, "deleted")
+		if life[gone].verb == "end" {
+			return // only what is about safety holds again
+		}
+		before := f.memories(t)
+		check.OK(t, erasing.DeleteSession(t.Context(), f.user, fmt.Sprint("s", gone)))
+		want, got := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock()), slices.Sorted(slices.Values(f.valid(t)))
+		if diff := cmp.Diff(want, got); diff != "" {
+			rt.Fatalf("without %d (-want +got):\n%s%v\nbefore %+v\nafter %+v", gone, diff, life, before, f.memories(t))
+		}
+	})
+}
+
+// holding returns what holds of the subjects at a time, sorted.
+func holding(life []said, now time.Time) (want []string) {
+	for _, subject := range subjects {
+		current, plan := heard(life, subject, now)
+		for _, value := range []string{current, plan} {
+			if content := subject + " " + value; value != "" && !slices.Contains(want, content) {
+				want = append(want, content)
+			}
+		}
+	}
+	slices.Sort(want)
+	return want
 }
 
 // said is one statement about a subject. verb is state, plan, end, drop (the plan) or forget.

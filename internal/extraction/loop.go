@@ -48,11 +48,11 @@ func (p *planner) closeLoop(l closedLoop) {
 		t.UpdatedAt = at
 		switch {
 		case l.Outcome != outcomeDone:
-			t.Status = longterm.TodoCancelled
+			t.Status, t.EndedBy = longterm.TodoCancelled, ids
 		case t.Every != "":
 			t.Due = t.DueAfter(at.In(p.zone))
 		default:
-			t.Status, t.CompletedAt = longterm.TodoCompleted, at
+			t.Status, t.CompletedAt, t.EndedBy = longterm.TodoCompleted, at, ids
 		}
 		p.changed[t.ID] = true
 	}

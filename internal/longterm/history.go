@@ -51,8 +51,33 @@ func (m Memory) Restored(now time.Time) Memory {
 	if m.Until.IsOver(InLastZone(now)) {
 		m.Until = Moment{}
 	}
-	m.ValidUntil, m.SupersededBy, m.EndedReason, m.UpdatedAt = time.Time{}, "", "", now
+	m.ValidUntil, m.SupersededBy, m.EndedReason, m.EndedBy, m.UpdatedAt = time.Time{}, "", "", nil, now
 	return m
+}
+
+// WithoutEnd returns a memory that has not ended, because the memory that took its place is deleted, or because all
+// messages that ended it are gone and it is pinned: another one may hold beside it then. Where another one took the place
+// of the deleted one, it takes this one's place. ok is false for a memory that ended for another reason, or has not
+// ended.
+func (m Memory) WithoutEnd(isUndone bool, deleted map[string]Memory) (_ Memory, ok bool) {
+	_, ok = deleted[m.SupersededBy]
+	if !ok && (!isUndone || !m.Pinned || m.EndedReason == "" || m.SupersededBy != "") {
+		return m, false
+	}
+	for range deleted { // and not for ever where they replace each other
+		by, isDeleted := deleted[m.SupersededBy]
+		if !isDeleted {
+			break
+		}
+		if m.Until == by.From.Before() {
+			m.Until = by.Until
+		}
+		m.ValidUntil, m.EndedReason, m.SupersededBy, m.EndedBy = by.ValidUntil, by.EndedReason, by.SupersededBy, by.EndedBy
+	}
+	if m.SupersededBy == "" && (!ok || m.EndedReason != EndedOver) { // what is over would have ended this one
+		m.ValidUntil, m.EndedReason, m.EndedBy = time.Time{}, "", nil
+	}
+	return m, true
 }
 
 // Confirmed returns a memory that waited no longer.
@@ -63,6 +88,6 @@ func (m Memory) Confirmed(now time.Time) Memory {
 
 // EndedAs returns a memory that ended at a time, for a reason, in favour of another one where by is not empty.
 func (m Memory) EndedAs(reason EndedReason, by string, now time.Time) Memory {
-	m.ValidUntil, m.EndedReason, m.SupersededBy, m.UpdatedAt = now, reason, by, now
+	m.ValidUntil, m.EndedReason, m.SupersededBy, m.EndedBy, m.UpdatedAt = now, reason, by, nil, now
 	return m
 }

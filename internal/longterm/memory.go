@@ -78,6 +78,8 @@ type Memory struct {
 	ValidUntil   time.Time   `stored:"validUntil,omitempty"`
 	SupersededBy string      `stored:"supersededBy,omitempty"`
 	EndedReason  EndedReason `stored:"endedReason,omitempty"`
+	// EndedBy are the messages that ended it, none where another memory or the app did.
+	EndedBy []string `stored:"endedBy,omitempty"`
 	// ExpiresAt is when the memory is gone, in whole seconds. Zero is never.
 	ExpiresAt time.Time `stored:"expiresAt,seconds"`
 	CreatedAt time.Time `stored:"createdAt,omitempty"`

@@ -58,12 +58,20 @@ type Todo struct {
 	CreatedAt   time.Time `stored:"createdAt,omitempty"`
 	UpdatedAt   time.Time `stored:"updatedAt,omitempty"`
 	CompletedAt time.Time `stored:"completedAt,omitempty"`
+	// EndedBy are the messages that say it is done, dropped or moved.
+	EndedBy []string `stored:"endedBy,omitempty"`
 	Tokens      int       `stored:"tokens"`
 	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
 	// PromptVersion name the model and the prompt.
 	MessageIDs    []string `stored:"messageIds,omitempty"`
 	Model         string   `stored:"model,omitempty"`
 	PromptVersion string   `stored:"promptVersion,omitempty"`
+}
+
+// WithoutEnd returns the todo as it was before a message ended it.
+func (t Todo) WithoutEnd() Todo {
+	t.Status, t.CompletedAt, t.EndedBy = Pending, time.Time{}, nil
+	return t
 }
 
 // IsOverdue reports whether a pending todo was to be done before that time. A day ends in the zone of the time. What

@@ -1,0 +1,70 @@
+package erasure_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
+	"github.com/throughline/throughline/internal/testing/check"
+)
+
+// TestWhatDeletedMessagesEnded deletes a message, and what it alone has ended holds again: a medicine that another one
+// was to replace, an allergy that was said to be over, a home of before, and a todo.
+func TestWhatDeletedMessagesEnded(t *testing.T) {
+	s := newFixture(t)
+	m := s.addMessages(ann, "s", "1", "2", "3")
+	first, second, third := []string{m[0].ID}, []string{m[1].ID}, []string{m[2].ID}
+	var none conversation.Idempotency
+	create := func(content string, from []string, change func(*longterm.Memory)) longterm.Memory {
+		memory := longterm.Memory{Content: content, Source: longterm.Extracted, MessageIDs: from, CreatedAt: s.clock()}
+		change(&memory)
+		stored, _, err := s.store.Memories.Create(t.Context(), ann, memory, none)
+		check.OK(t, err)
+		return stored
+	}
+	replacedBy := func(by longterm.Memory, at time.Time) func(*longterm.Memory) {
+		return func(m *longterm.Memory) {
+			m.ValidUntil, m.EndedReason, m.SupersededBy, m.Until = at, longterm.EndedReplaced, by.ID, by.From.Before()
+		}
+	}
+	overBy := func(messages []string) func(*longterm.Memory) {
+		return func(m *longterm.Memory) {
+			m.ValidUntil, m.EndedReason, m.EndedBy, m.Pinned = s.clock(), longterm.EndedOver, messages, true
+		}
+	}
+	nextWeek := s.clock().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+	candesartan := create("candesartan", second, func(m *longterm.Memory) {
+		m.From = longterm.Moment{Day: nextWeek.Format(time.DateOnly)}
+	})
+	porto := create("Porto", third, func(*longterm.Memory) {})
+	faro := create("Faro", second, replacedBy(porto, s.clock()))
+	create("ramipril", first, replacedBy(candesartan, nextWeek))
+	create("Lagos", first, replacedBy(faro, s.clock()))
+	create("peanuts", first, overBy(second))
+	create("bees", first, overBy(append(second, third...)))
+	todo, _, err := s.store.Todos.Create(t.Context(), ann, longterm.Todo{
+		Content: "dentist", Status: longterm.TodoCompleted, MessageIDs: first, EndedBy: second, CompletedAt: s.clock(),
+	}, none)
+	check.OK(t, err)
+
+	check.OK(t, s.DeleteMessage(t.Context(), ann, "s", m[1].ID))
+	left, _, err := s.store.Memories.List(t.Context(), ann, conversation.Page{Limit: 20})
+	check.OK(t, err)
+	holds := map[string]bool{}
+	for _, m := range left {
+		holds[m.Content] = m.HeldAt(nextWeek.AddDate(0, 0, 1))
+		if m.Content == "Lagos" && m.SupersededBy != porto.ID {
+			t.Errorf("in the place of Lagos is %q, not Porto", m.SupersededBy)
+		}
+	}
+	want := map[string]bool{"Porto": true, "ramipril": true, "peanuts": true, "Lagos": false, "bees": false}
+	if diff := cmp.Diff(want, holds); diff != "" {
+		t.Errorf("what holds (-want +got):\n%s", diff)
+	}
+	if todo, err = s.store.Todos.Get(t.Context(), ann, todo.ID); err != nil || todo.Status != longterm.Pending {
+		t.Errorf("the todo: %+v, %v", todo, err)
+	}
+}
