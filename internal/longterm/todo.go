@@ -60,7 +60,7 @@ type Todo struct {
 	CompletedAt time.Time `stored:"completedAt,omitempty"`
 	// EndedBy are the messages that say it is done, dropped or moved.
 	EndedBy []string `stored:"endedBy,omitempty"`
-	Tokens      int       `stored:"tokens"`
+	Tokens  int      `stored:"tokens"`
 	// MessageIDs are the messages that the todo was extracted from, none where the app or the user has made it. Model and
 	// PromptVersion name the model and the prompt.
 	MessageIDs    []string `stored:"messageIds,omitempty"`
