@@ -29,8 +29,8 @@ func TestRulesAreShort(t *testing.T) {
 	}
 }
 
-// TestRulesForOlderLines says what a model is told of a line that is older than what is known. Which of the two stays is
-// not its business (medicine_replaced_before_the_line_is_read.txtar).
+// TestRulesForOlderLines says what a model is told of a line that is older than what is known. Which of the two stays
+// is not its business (medicine_replaced_before_the_line_is_read.txtar).
 func TestRulesForOlderLines(t *testing.T) {
 	t.Parallel()
 	_, supersedes, _ := strings.Cut(rules(), "- supersedes: ")
