@@ -45,6 +45,9 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
+	if exists && isOfAnother(same, s.fact) {
+		s.Repeats, exists = "", false
+	}
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
 	if s.Repeats != "" && p.ids[s.Repeats] != "" && !exists && !slices.ContainsFunc(p.forget, isAnew) {
 		return // the user has deleted what the fact repeats while the model worked
@@ -144,12 +147,21 @@ func (p *planner) equalMemory(f fact) *longterm.Memory {
 	want := longterm.Normalize(f.Content)
 	valid := slices.DeleteFunc(slices.Clone(p.memories), func(m *longterm.Memory) bool { return !p.isComparable(m) })
 	for _, m := range slices.Concat(p.newMemories, valid) {
-		isOther := m.About != "" && f.About != "" && !longterm.IsSameSubject(m.About, f.About)
-		if longterm.Normalize(m.Content) == want && !isOther {
+		if longterm.Normalize(m.Content) == want && longterm.IsSameSubject(m.About, f.About) {
 			return m
 		}
 	}
 	return nil
+}
+
+// isOfAnother reports whether a fact is about another person than a memory, and neither names whom the other is about.
+func isOfAnother(m *longterm.Memory, f fact) bool {
+	isNamedIn := func(about, text string) bool {
+		names := longterm.SubjectWords(about)
+		return len(names) > 0 && slices.Contains(longterm.SubjectWords(text), names[0])
+	}
+	return !longterm.IsSameSubject(m.About, f.About) && !isNamedIn(m.About, f.About+" "+f.Content) &&
+		!isNamedIn(f.About, m.About+" "+m.Content)
 }
 
 // repeat adds evidence to a memory, and what was said last of its beginning, its end, and whether it is still a plan.

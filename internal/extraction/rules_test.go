@@ -3,6 +3,7 @@ package extraction
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/registry"
@@ -25,6 +26,17 @@ func TestRulesAreShort(t *testing.T) {
 	first, again := rules()+string(schema().JSON), rules()+string(schema().JSON)
 	if first != again {
 		t.Error("the fixed part differs from request to request")
+	}
+}
+
+// TestRulesForOlderLines says what a model is told of a line that is older than what is known. Which of the two stays
+// is not its business (medicine_replaced_before_the_line_is_read.txtar).
+func TestRulesForOlderLines(t *testing.T) {
+	t.Parallel()
+	_, supersedes, _ := strings.Cut(rules(), "- supersedes: ")
+	of, _, _ := strings.Cut(supersedes, "\n\n")
+	if want := "what was said later than the line and has replaced it"; !strings.Contains(of, want) {
+		t.Errorf("of what a fact supersedes the rules do not have %q:\n%s", want, of)
 	}
 }
 

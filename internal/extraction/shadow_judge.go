@@ -35,35 +35,45 @@ type window struct {
 
 // shadowJudgeWindow cuts the next batch from a session's messages: it begins after the watermark. end is the watermark
 // of all messages. There may be no message of the user up to there. Skipped messages are no context. A window of at
-// most one message has none, because that may be what the model refuses.
+// most one message has none, because that may be what the model refuses. The same message again is a repeat and is left
+// out, but not where it answers another line of the assistant: "No." twice may be two answers.
 func shadowJudgeWindow(all []conversation.Message, after int, r conversation.Reading, end conversation.Watermark,
 ) window {
 	w, limit := window{through: end}, max(1, windowMessages>>r.Tries)
 	var replies []conversation.Message // since the last message of the user
 	seen, size := map[string]bool{}, 0
+	asked := "" // the last line of the assistant since then
 	for i, m := range all {
 		switch {
 		case !m.IsRead(), m.Seq <= after && r.Skips(m.Seq):
 			continue
+		case m.Role == conversation.RoleAssistant:
+			asked = longterm.Normalize(m.Content) + "\n"
+		}
+		switch {
 		case m.Seq <= after || m.Role != conversation.RoleUser && len(w.messages) == 0:
 			w.earlier = addContext(w.earlier, m, earlierLines)
+			if m.Role == conversation.RoleUser {
+				asked = ""
+			}
 			continue
 		case m.Role != conversation.RoleUser:
 			replies = addContext(replies, m, repliesBetween)
 			continue
 		}
 		text := longterm.Normalize(m.Content)
+		isRepeat := seen[asked+text]
 		isFull := len(w.messages) == limit || size+len(m.Content) > windowBytes
-		if len(w.messages) > 0 && (isFull && !seen[text] || m.Timestamp.Sub(w.messages[0].Timestamp) > windowSpan) {
+		if len(w.messages) > 0 && (isFull && !isRepeat || m.Timestamp.Sub(w.messages[0].Timestamp) > windowSpan) {
 			w.through = conversation.Watermark{Seq: all[i-1].Seq, At: all[i-1].Timestamp}
 			break
 		}
-		if !seen[text] {
-			seen[text] = true
+		if !isRepeat {
+			seen[text], seen[asked+text] = true, true
 			size += len(m.Content)
 			w.messages, w.lines = append(w.messages, m), append(append(w.lines, replies...), m)
-			replies = nil
 		}
+		replies, asked = nil, ""
 	}
 	if w.lines = append(w.lines, replies...); limit == 1 {
 		w.lines, w.earlier = w.messages, nil

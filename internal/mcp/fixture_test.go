@@ -56,6 +56,7 @@ func (door) Refuse(w http.ResponseWriter, err error, parameters string) {
 // searcher finds the records that a test gives.
 type searcher struct {
 	records []recall.Record
+	recent  []recall.SummaryHit
 	err     error
 	asked   recall.RecordQuery
 }
@@ -67,7 +68,7 @@ func (s *searcher) Records(_ context.Context, _ conversation.UserID, q recall.Re
 
 func (s *searcher) Recent(context.Context, conversation.UserID, recall.RecentQuery) (recall.Summaries, error) {
 	hit := recall.SummaryHit{Context: "workout_log", SessionID: "s", Text: "Squats."}
-	return recall.Summaries{Summaries: []recall.SummaryHit{hit}}, s.err
+	return recall.Summaries{Summaries: append(s.recent, hit)}, s.err
 }
 
 // prompter builds a prompt that names what it was asked for.

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/registry"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -50,8 +51,9 @@ type memories struct{ *handler }
 
 func (h memories) toMemory(m longterm.Memory) memory {
 	return memory{
-		ID: m.ID, Type: string(m.Type), Content: untrusted.Clean(m.Content), Pinned: m.Pinned, Source: string(m.Source),
-		About: untrusted.OneLine(m.About), Status: string(m.Status), From: m.From.String(), Until: m.Until.String(),
+		ID: m.ID, Type: string(m.Type), Content: secret.Redact(untrusted.Clean(m.Content)), Pinned: m.Pinned,
+		Source: string(m.Source), About: untrusted.OneLine(m.About), Status: string(m.Status),
+		From: m.From.String(), Until: m.Until.String(),
 		Valid:       m.Valid(longterm.InLastZone(h.Now())),
 		EndedReason: string(m.EndedReason), SaidAt: formatted(m.Said()), UpdatedAt: formatted(m.UpdatedAt),
 	}
@@ -326,7 +328,7 @@ func (h memories) list(ctx context.Context, c Caller, in listInput) (listOutput,
 		return listOutput{}, err
 	}
 	out := listOutput{Notice: notice, Items: []memory{}, NextCursor: string(next)}
-	for _, m := range all {
+	for _, m := range secret.Without(all, func(m longterm.Memory) string { return m.Content }) {
 		shown := h.toMemory(m)
 		if (in.Type == "" || in.Type == shown.Type) && (in.Invalid || shown.Valid) {
 			out.Items = append(out.Items, shown)

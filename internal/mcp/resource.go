@@ -10,6 +10,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -112,11 +113,11 @@ func (h *handler) readSessions(ctx context.Context, c Caller, _ string) (any, er
 	out := items[session]{Notice: notice, Items: make([]session, len(stored)), More: next != ""}
 	for i, s := range stored {
 		out.Items[i] = session{
-			SessionID: s.ID, Context: s.Context, Title: untrusted.OneLine(s.Title), Status: string(s.Status),
+			SessionID: s.ID, Context: s.Context, Title: secret.Redact(untrusted.OneLine(s.Title)), Status: string(s.Status),
 			MessageCount: s.MessageCount, LastMessageAt: formatted(s.LastMessageAt),
 			Messages: messagesPrefix + url.QueryEscape(s.ID) + messagesSuffix,
 		}
-		if s.Summary != nil {
+		if s.Summary != nil && !secret.Has(s.Summary.Text) {
 			out.Items[i].Summary, _ = shown(s.Summary.Text)
 		}
 	}
@@ -133,6 +134,7 @@ func (h *handler) readMessages(ctx context.Context, c Caller, uri string) (any, 
 	if err != nil {
 		return nil, err
 	}
+	stored = secret.Without(stored, func(m conversation.Message) string { return m.Content })
 	out := items[message]{Notice: notice, Items: make([]message, len(stored)), More: next != ""}
 	for i, m := range stored {
 		text, isCut := shown(m.Content)
@@ -155,7 +157,9 @@ func (h *handler) readSummary(ctx context.Context, c Caller, _ string) (any, err
 	}, nil
 }
 
+// cleaned returns the texts that have no secret, as an answer has them.
 func cleaned(texts []string) []string {
+	texts = secret.Without(texts, untrusted.Clean)
 	out := make([]string, len(texts))
 	for i, text := range texts {
 		out[i] = untrusted.Clean(text)

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/untrusted"
 )
@@ -119,8 +120,9 @@ func (h *handler) search(ctx context.Context, c Caller, in searchInput) (searchO
 	if err != nil {
 		return searchOutput{}, err
 	}
-	out := searchOutput{Notice: notice, Items: make([]found, len(got.Records)), Degraded: degraded(got.Degraded)}
-	for i, r := range got.Records {
+	records := secret.Without(got.Records, recall.Record.Text)
+	out := searchOutput{Notice: notice, Items: make([]found, len(records)), Degraded: degraded(got.Degraded)}
+	for i, r := range records {
 		out.Items[i] = toFound(r)
 	}
 	return out, nil
@@ -128,28 +130,25 @@ func (h *handler) search(ctx context.Context, c Caller, in searchInput) (searchO
 
 func toFound(r recall.Record) found {
 	out := found{Score: r.Score}
+	out.Text, out.Truncated = shown(r.Text())
 	switch {
 	case r.Message != nil:
 		m := r.Message
 		out.Kind, out.ID, out.Role = recall.MessageKind, m.ID, string(m.Role)
 		out.Context, out.SessionID = m.Context, m.SessionID
 		out.OccurredAt = conversation.FormatTime(m.Timestamp)
-		out.Text, out.Truncated = shown(m.Content)
 	case r.Summary != nil:
 		s := r.Summary
 		out.Kind, out.Context, out.SessionID, out.OccurredAt = recall.SummaryKind, s.Context, s.SessionID, s.OccurredAt
-		out.Text, out.Truncated = shown(s.Text)
 	case r.Memory != nil:
 		m := r.Memory
 		out.Kind, out.ID, out.Type = recall.MemoryKind, m.ID, string(m.Type)
 		out.OccurredAt = conversation.FormatTime(m.Said())
-		out.Text, out.Truncated = shown(m.Content)
 	case r.Document != nil:
 		d := r.Document
 		place := append(slices.Clone([]string(d.Namespace)), d.Key)
 		out.Kind, out.ID = recall.DocumentKind, untrusted.OneLine(strings.Join(place, "/"))
 		out.OccurredAt = conversation.FormatTime(d.UpdatedAt)
-		out.Text, out.Truncated = shown(string(d.Value))
 	}
 	return out
 }
@@ -163,8 +162,9 @@ func (h *handler) recent(ctx context.Context, c Caller, in recentInput) (recentO
 	if err != nil {
 		return recentOutput{}, err
 	}
-	out := recentOutput{Notice: notice, Items: make([]activity, len(got.Summaries)), Degraded: degraded(got.Degraded)}
-	for i, s := range got.Summaries {
+	summaries := secret.Without(got.Summaries, func(s recall.SummaryHit) string { return s.Text })
+	out := recentOutput{Notice: notice, Items: make([]activity, len(summaries)), Degraded: degraded(got.Degraded)}
+	for i, s := range summaries {
 		text, _ := shown(s.Text)
 		out.Items[i] = activity{
 			Context: s.Context, SessionID: s.SessionID, Text: text, OccurredAt: s.OccurredAt, Age: s.AgeLabel,

@@ -1,9 +1,11 @@
 package prompt_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt"
@@ -87,6 +89,41 @@ func TestSafetySaysWhatIsPlanned(t *testing.T) {
 		if !strings.Contains(got, "Takes apixaban 5 mg. (planned, from 9 February 2026") ||
 			strings.Contains(got, "warfarin 5 mg. (planned") {
 			t.Errorf("%s:\n%s", recipe.Name, got)
+		}
+	}
+}
+
+// TestSafetyNamesPersons has the same allergy of the user and of two children, and two allergies of two persons of one
+// name: each stands under SAFETY with whose it is.
+func TestSafetyNamesPersons(t *testing.T) {
+	t.Parallel()
+	for _, pinned := range []bool{true, false} {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
+		for i, m := range []longterm.Memory{
+			{Content: "Es alérgica a los cacahuetes."},
+			{Content: "Es alérgica a los cacahuetes.", About: "Ana, hija de la usuaria"},
+			{Content: "Es alérgica a los cacahuetes.", About: "Eva, hija de la usuaria"},
+			{Content: "Mia is allergic to penicillin.", About: "Mia, the user's daughter"},
+			{Content: "Mia is allergic to walnuts.", About: "Mia, the user's cousin"},
+			{Content: "Karl is allergic to eggs.", About: "Karl, the user's son"},
+			{Content: "Karl is allergic to eggs.", About: ""},
+		} {
+			m.ID, m.Type, m.Pinned, m.Source = fmt.Sprint("m", i), longterm.ProfileMemory, pinned, longterm.Seeded
+			m.Tokens, m.CreatedAt = tokens.Count(m.Content), now.Add(time.Duration(i-10)*time.Hour)
+			p.snapshot.Memories = append(p.snapshot.Memories, m)
+		}
+		r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
+		got := systemText(build(t, w.service(now), "u", r))
+		for _, want := range []string{
+			"- Es alérgica", "Ana, hija de la usuaria: Es alérgica", "Eva, hija de la usuaria: Es alérgica",
+			"Mia, the user's daughter: Mia is allergic to penicillin", "Mia, the user's cousin: Mia is allergic to walnuts",
+			"- Karl is allergic to eggs",
+		} {
+			if strings.Count(got, want) != 1 {
+				t.Errorf("pinned %v: %q stands %d times in\n%s", pinned, want, strings.Count(got, want), got)
+			}
 		}
 	}
 }

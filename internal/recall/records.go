@@ -47,6 +47,21 @@ type Record struct {
 	Document *document.Document
 }
 
+// Text is the stored text of a record.
+func (r Record) Text() string {
+	switch {
+	case r.Message != nil:
+		return r.Message.Content
+	case r.Summary != nil:
+		return r.Summary.Text
+	case r.Memory != nil:
+		return r.Memory.Content
+	case r.Document != nil:
+		return string(r.Document.Value)
+	}
+	return ""
+}
+
 // Records is the answer to a search, most relevant first.
 type Records struct {
 	Records  []Record

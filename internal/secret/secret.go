@@ -14,6 +14,12 @@ import (
 // Has reports whether a text has a secret.
 func Has(text string) bool { return len(find(text, true)) > 0 }
 
+// Without returns the records of a list whose text has no secret. It is for readers outside the conversation in which
+// the secret was given.
+func Without[T any](list []T, text func(T) string) []T {
+	return slices.DeleteFunc(slices.Clone(list), func(r T) bool { return Has(text(r)) })
+}
+
 // mark stands in the place of a secret.
 const mark = "[secret]"
 

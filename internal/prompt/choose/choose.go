@@ -114,7 +114,7 @@ func Blocks(src *gather.Sources, plan Plan) []Block {
 	if c.StablePrefix {
 		c.sittingBegan = src.History.SittingBegan()
 	}
-	c.newest = newestSummaries(src)
+	c.newest, c.persons = newestSummaries(src), personsIn(src.Snapshot.Memories)
 	blocks := make([]Block, len(plan.Slots))
 	for i := range plan.Slots {
 		slot := &plan.Slots[i]
@@ -141,6 +141,8 @@ type chooser struct {
 	safety, settled []quote.Statement
 	// newest is the newest summary of each subject.
 	newest map[summary.Subject]newestSummary
+	// persons are whom memories are about, by the words of their names.
+	persons map[string][]string
 	// sittingBegan is when the sitting of the current message began.
 	sittingBegan time.Time
 }
@@ -153,7 +155,8 @@ func (c *chooser) has(name string) bool {
 // dedupeKey identifies what a prompt includes once. of is an id or normalized content of the kind.
 type dedupeKey struct{ kind, of string }
 
-func factKey(content string) dedupeKey { return dedupeKey{"fact", longterm.Normalize(content)} }
+// factKey is the key of a fact as it is told.
+func factKey(told string) dedupeKey { return dedupeKey{"fact", longterm.Normalize(told)} }
 
 func messageKey(id string) dedupeKey { return dedupeKey{KindMessage, id} }
 

@@ -20,7 +20,7 @@ func choosePeople(c *chooser, slot *Slot) []*Candidate {
 	var candidates []*Candidate
 	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
 		if m.Type == longterm.PeopleMemory {
-			candidates = append(candidates, c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block))
+			candidates = append(candidates, claimMemory(c, m, slot.Block))
 		}
 	}
 	return capItems(candidates, slot)

@@ -21,7 +21,7 @@ func chooseRelevantMemories(c *chooser, slot *Slot) []*Candidate {
 	m := memoryChooser{chooser: c, slot: slot, perType: map[longterm.MemoryType]int{}}
 	raw := 0
 	for _, h := range relevantMemories(c) {
-		if _, taken := c.claims[factKey(h.Memory.Content)]; !taken {
+		if _, taken := c.claims[factKey(told(c, *h.Memory))]; !taken {
 			raw++
 		}
 		if raw > rawMemories && !slot.FillRest {
@@ -62,7 +62,7 @@ func (c *memoryChooser) add(h recall.Hit) {
 		return
 	}
 	e.Deferred = over
-	if c.claimCandidate(e, factKey(h.Memory.Content), c.slot.Block); e.Left == "" && over == "" {
+	if c.claimCandidate(e, factKey(e.Text), c.slot.Block); e.Left == "" && over == "" {
 		c.kept++
 		c.perType[h.Memory.Type]++
 	}
@@ -110,7 +110,6 @@ func relevantMemories(c *chooser) []recall.Hit {
 	asked, searched := query.Keywords(c.Message), len(found)
 	named, second := longterm.SubjectWords(query.Part(c.Message)), namedInBest(c)
 	for _, m := range longterm.NewestFirst(c.Snapshot.Memories) {
-		_, taken := c.claims[factKey(m.Content)]
 		share := query.Shared(asked, m.Content)
 		about := longterm.SubjectWords(m.About)
 		switch {
@@ -119,7 +118,10 @@ func relevantMemories(c *chooser) []recall.Hit {
 		case len(about) > 0 && slices.Contains(second, about[0]):
 			share = max(share, secondLook)
 		}
-		if share > 0 && !taken && !known[m.ID] {
+		if share == 0 || known[m.ID] {
+			continue
+		}
+		if _, taken := c.claims[factKey(told(c, m))]; !taken {
 			found = append(found, recall.Hit{ID: m.ID, Score: share, Memory: &m})
 		}
 	}

@@ -17,20 +17,6 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// memoryCandidate names whom a memory is about where its content does not.
-func (c *chooser) memoryCandidate(m longterm.Memory) *Candidate {
-	e := &Candidate{
-		Kind: KindMemory, ID: m.ID, At: m.CreatedAt, Text: m.Content, Tokens: m.Tokens, Note: c.memoryNote(m),
-	}
-	said := longterm.SubjectWords(m.Content)
-	if about := longterm.SubjectWords(m.About); len(about) > 0 && !slices.ContainsFunc(about, func(w string) bool {
-		return slices.Contains(said, w)
-	}) {
-		e.Text, e.Tokens = m.About+": "+m.Content, 0
-	}
-	return e
-}
-
 // memoryNote says of a memory that was said in a conversation on which day, and of each that is no plain statement how
 // it is known, from when it will hold and until when it does.
 func (c *chooser) memoryNote(m longterm.Memory) string {
@@ -122,7 +108,7 @@ func standingFacts(c *chooser, slot *Slot, stands func(longterm.Memory) bool) []
 	var candidates []*Candidate
 	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
 		if stands(m) {
-			e := c.claimCandidate(c.memoryCandidate(m), factKey(m.Content), slot.Block)
+			e := claimMemory(c, m, slot.Block)
 			e.Position = -i
 			candidates = append(candidates, e)
 		}
@@ -146,7 +132,7 @@ func chooseFoundation(c *chooser, slot *Slot) []*Candidate {
 		e.Position = i
 		if candidates = append(candidates, e); slot.Items > 0 && kept == slot.Items {
 			e.leave(reasonItems)
-		} else if c.claimCandidate(e, factKey(m.Content), slot.Block); e.Left == "" {
+		} else if c.claimCandidate(e, factKey(e.Text), slot.Block); e.Left == "" {
 			kept++
 		}
 	}
