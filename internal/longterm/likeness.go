@@ -43,9 +43,14 @@ var subjects = stemsOf(append(slices.Collect(maps.Keys(users)), strings.Fields(`
 	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
 	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`)...))
 
-// articles are words that say nothing of whom a memory is about.
+// articles are words that say nothing of whom a memory is about, and those that name the user and are in likenesses.
 var articles = stemsOf(strings.Fields(`
+	उपयोगकर्ता المستخدم المستخدمة ব্যবহারকারী صارف usuário usuária pengguna
 	the of my der die das des den dem mein meine el la los las le les il lo de del di du mi mis mon ma mes`))
+
+// denseUsers takes out what names the user in scripts without spaces.
+var denseUsers = strings.NewReplacer(
+	"用户", " ", "用戶", " ", "使用者", " ", "ユーザー", " ", "ゆーざー", " ", "사용자", " ", "ผู้ใช้", " ")
 
 // light are words by which a statement is put in other words and stays the same. A likeness has the hashes of some.
 var light = stemsOf(strings.Fields(`
@@ -136,7 +141,7 @@ func newSubject(about string) Likeness {
 // SubjectWords returns the beginnings of the words of a text that may name whom it is about, the short ones among them:
 // none that names the user, and no articles.
 func SubjectWords(text string) (out []string) {
-	for each := words.FromString(word.Normal(text)); each.Next(); {
+	for each := words.FromString(denseUsers.Replace(word.Normal(text))); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
 			out = append(out, s)
 		}
