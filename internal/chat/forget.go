@@ -18,13 +18,14 @@ func (g *answerRun) forget(ctx context.Context, query string) string {
 	if !conversation.AsksToForget(g.request.Message) {
 		return `{"error":"the user has not asked to forget anything"}`
 	}
-	named := 0
-	n, err := g.Forget.Forget(ctx, g.user, g.turn.Message.ID, func(memories []longterm.Memory) []longterm.Memory {
-		found := longterm.Named(query, memories)
+	named, isClear := 0, true
+	n, err := g.Forget.Forget(ctx, g.user, g.turn.Message.ID, func(memories []longterm.Memory) (found []longterm.Memory) {
+		found, isClear = longterm.Named(query, memories)
 		if len(found) > mostForgotten {
 			found = slices.DeleteFunc(found, func(m longterm.Memory) bool { return !m.HeldAt(g.Now()) })
 		}
-		if named = len(found); named > mostForgotten {
+		named = len(found)
+		if isClear = isClear && named <= mostForgotten; !isClear {
 			return nil
 		}
 		return found
@@ -33,7 +34,7 @@ func (g *answerRun) forget(ctx context.Context, query string) string {
 	case err != nil:
 		g.Report(ctx, "forget", err)
 		return `{"error":"it is not known whether it is forgotten: say that it will be, and that the user can check"}`
-	case named > mostForgotten:
+	case !isClear:
 		return fmt.Sprintf(`{"forgotten":0,"matches":%d,"note":"ask which one is meant"}`, named)
 	case n == 0:
 		return `{"forgotten":0,"note":"nothing that is remembered matches; it is not noted either"}`

@@ -35,12 +35,16 @@ func TestForgetTool(t *testing.T) {
 		left           int
 		want           string
 	}{
-		"one fact":     {"Please forget my peanut allergy.", "peanut allergy", nil, 3, `"forgotten":1`},
-		"several":      {"Forget the knee.", "knee", nil, 4, `"matches":3`},
-		"nothing":      {"Forget my boat.", "boat", nil, 4, "nothing that is remembered matches"},
-		"not asked":    {"I can eat peanuts.", "peanut allergy", nil, 4, "has not asked"},
-		"a store down": {"Forget my peanut allergy.", "peanut allergy", errors.New("down"), 3, "not known whether"},
-		"no text":      {"Forget that.", "", nil, 4, "must be a text"},
+		"one fact":     {"Please forget my peanut allergy.", "peanut allergy", nil, 6, `"forgotten":1`},
+		"the user's":   {"Forget that I'm allergic to peanuts.", "I'm allergic to peanuts", nil, 6, `"forgotten":1`},
+		"another's":    {"Forget Leo's peanut allergy.", "Leo's peanut allergy", nil, 6, `"forgotten":1`},
+		"whose":        {"Forget the asthma.", "asthma", nil, 7, `"matches":2,"note":"ask which one`},
+		"of two sons":  {"Forget my son's asthma.", "my son's asthma", nil, 7, `"matches":2,"note":"ask which one`},
+		"several":      {"Forget the knee.", "knee", nil, 7, `"matches":3`},
+		"nothing":      {"Forget my boat.", "boat", nil, 7, "nothing that is remembered matches"},
+		"not asked":    {"I can eat peanuts.", "peanut allergy", nil, 7, "has not asked"},
+		"a store down": {"Forget my peanut allergy.", "peanut allergy", errors.New("down"), 6, "not known whether"},
+		"no text":      {"Forget that.", "", nil, 7, "must be a text"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +55,9 @@ func TestForgetTool(t *testing.T) {
 				{ID: "2", Content: "The user has a bad knee."},
 				{ID: "3", Content: "The user had knee surgery."},
 				{ID: "4", Content: "The user's father has a new knee."},
+				{ID: "5", Content: "The user's son Leo is allergic to peanuts.", About: "Leo, the user's son"},
+				{ID: "6", Content: "Leo has asthma.", About: "Leo, the user's son"},
+				{ID: "7", Content: "Tim has asthma.", About: "Tim, the user's son"},
 			}, tt.err
 			arguments := check.Got(json.Marshal(map[string]string{"query": tt.query}))(t)
 			f.model = callsTool(llm.ToolCall{ID: "c1", Name: "forget", Arguments: string(arguments)})

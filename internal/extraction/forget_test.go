@@ -143,6 +143,34 @@ func TestForgetWhatHasEnded(t *testing.T) {
 	e.wantValid(t, "fact of Oslo")
 }
 
+// TestForgetAndCorrect has the message that asks to forget a dose state the new one, and says its words again.
+func TestForgetAndCorrect(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	fact := func(content, id string) string {
+		return `{"type":"PROFILE","content":"` + content + `","confidence":0.97,"safety":"health",` +
+			`"messageIds":["` + id + `"]}`
+	}
+	answer := func(facts, ended string) string {
+		return `{"facts":[` + facts + `],"ended":[` + ended + `],"openLoops":[],"closedLoops":[]}`
+	}
+	const old, now = "The user takes warfarin 3 mg every evening.", "The user takes warfarin 5 mg every evening."
+	f.model = script(answer(fact(old, "m1"), ""))
+	f.create(t, "a")
+	f.append(t, "a", conversation.NewMessage{Role: conversation.RoleUser, Content: "I take warfarin 3 mg every evening."})
+	f.extract(t, "a")
+	f.advance(time.Minute)
+	f.model = script(answer(fact(old, "m1")+","+fact(now, "m1"), `{"id":"k1","reason":"forgotten","messageIds":["m1"]}`))
+	f.append(t, "a", conversation.NewMessage{
+		Role: conversation.RoleUser, Content: "Forget that I take warfarin 3 mg. I take warfarin 5 mg every evening.",
+	})
+	f.extract(t, "a")
+	all := f.memories(t)
+	if len(all) != 1 || all[0].Content != now || !all[0].Pinned {
+		t.Errorf("remembered are %+v", all)
+	}
+}
+
 // noIndex has no vectors.
 type noIndex struct{}
 

@@ -11,13 +11,17 @@ type Forgotten struct {
 	Content, About, Names Likeness
 	// At is when the user asked for it. What is said later is a new statement.
 	At time.Time
-	// Rejected says that it waited for a review and was rejected: it is not noted again, unless it is about safety.
+	// Rejected says that it waited for a review and was rejected: the same is not noted again, unless it is about safety.
 	Rejected bool
+	// said has all of its words. It is not stored.
+	said []string
 }
 
 // NewForgotten returns what stays of a memory that is forgotten at a time.
 func NewForgotten(m Memory, at time.Time) Forgotten {
-	return Forgotten{NewLikeness(m.Content), newSubject(m.About), namesIn(m.Content), at, m.isRejected()}
+	return Forgotten{
+		NewLikeness(m.Content), newSubject(m.About), namesIn(m.Content), at, m.isRejected(), saidIn(m.Content),
+	}
 }
 
 // Mentions reports whether a text says what was forgotten, or has one of its names and half of its words. One word that
@@ -33,9 +37,18 @@ func (f Forgotten) Mentions(text string) bool {
 	return isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text)
 }
 
-// Covers reports whether a memory says again what was forgotten: the same about the same subject, and said no later
-// than the user asked to forget it, or rejected.
+// Covers reports whether a memory says again what was forgotten, about the same subject: in whatever words if it was
+// said before the user asked to forget it, and in the same ones if the same message says it or it was rejected.
 func (f Forgotten) Covers(m Memory) bool {
-	isBefore := !m.SaidAt.After(f.At) || f.Rejected && !m.Pinned
-	return isBefore && f.About.isSameSubject(newSubject(m.About)) && f.Content.Resembles(m.Content)
+	if !f.About.isSameSubject(newSubject(m.About)) {
+		return false
+	}
+	switch m.SaidAt.Compare(f.At) {
+	case -1:
+		return f.Content.Resembles(m.Content)
+	case 0:
+		return len(f.said) > 0 && slices.Equal(f.said, saidIn(m.Content))
+	}
+	lacks, adds := f.Content.difference(m.Content)
+	return f.Rejected && !m.Pinned && !lacks && !adds && f.Content.Resembles(m.Content)
 }

@@ -35,6 +35,40 @@ func TestForgottenCovers(t *testing.T) {
 	}
 }
 
+// TestForgottenCoversWishOrRejection has what the message of the wish says besides, and what is said after a rejection.
+func TestForgottenCoversWishOrRejection(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 18, 18, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		forgotten, content string
+		isRejected         bool
+		want               bool
+	}{
+		{"The user takes warfarin 3 mg.", "The user takes warfarin 3 mg", false, true},
+		{"The user takes warfarin 3 mg.", "The user takes warfarin 5 mg.", false, false},
+		{"The user takes warfarin.", "The user takes warfarin 5 mg every evening.", false, false},
+		{"The user is allergic to peanuts.", "The user is mildly allergic to peanuts.", false, false},
+		{"The user is allergic to peanuts.", "The user is not allergic to peanuts.", false, false},
+		{"Der Nutzer verträgt keine Erdnüsse.", "Der Nutzer verträgt Erdnüsse.", false, false},
+		{"用户对花生过敏。", "用户对花生严重过敏。", false, false},
+		{"用户对花生过敏。", "用户对花生过敏", false, true},
+		{"The user goes running every Tuesday.", "Goes running every Tuesday.", true, true},
+		{"The user goes running every Tuesday.", "The user goes running every Thursday.", true, false},
+		{"The user goes running every Tuesday.", "The user goes running every Tuesday and Thursday.", true, false},
+		{"用户喜欢喝红茶。", "用户喜欢喝绿茶。", true, false},
+		{"用户喜欢喝红茶。", "用户喜欢喝红茶", true, true},
+	} {
+		before, said := longterm.Memory{Content: tt.forgotten}, at
+		if tt.isRejected {
+			before.Status, before.EndedReason, said = longterm.Waiting, longterm.EndedFalse, at.AddDate(0, 1, 0)
+		}
+		f := longterm.NewForgotten(before, at)
+		if got := f.Covers(longterm.Memory{Content: tt.content, SaidAt: said}); got != tt.want {
+			t.Errorf("%q after %q, rejected %v: covered is %v", tt.content, tt.forgotten, tt.isRejected, got)
+		}
+	}
+}
+
 // TestMentions has texts that may be about what was forgotten. Half of its words are enough if a name is one of them.
 func TestMentions(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package longterm
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,17 +33,38 @@ const (
 	maxLikeWords = 64
 )
 
-// subjects are the words by which a memory names the user, in the languages of docs/languages.md, and other words
-// that most memories have. They distinguish nothing.
-var subjects = stemsOf(strings.Fields(`
+// users are the words by which a memory names the user, subjects these and others that most memories have. They
+// distinguish nothing.
+var users = stemsOf(strings.Fields(`
 	user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
-	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı
-	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
-	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`))
+	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı`))
 
-// articles are words that say nothing of whom a memory is about.
+var subjects = stemsOf(append(slices.Collect(maps.Keys(users)), strings.Fields(`
+	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
+	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`)...))
+
+// articles are words that say nothing of whom a memory is about, and those that name the user and are in likenesses.
 var articles = stemsOf(strings.Fields(`
+	उपयोगकर्ता المستخدم المستخدمة ব্যবহারকারী صارف usuário usuária pengguna
 	the of my der die das des den dem mein meine el la los las le les il lo de del di du mi mis mon ma mes`))
+
+// denseUsers takes out what names the user in scripts without spaces.
+var denseUsers = strings.NewReplacer(
+	"用户", " ", "用戶", " ", "使用者", " ", "ユーザー", " ", "ゆーざー", " ", "사용자", " ", "ผู้ใช้", " ")
+
+// light are words by which a statement is put in other words and stays the same. A likeness has the hashes of some.
+var light = stemsOf(strings.Fields(`
+	take takes taking took taken use uses using used have has had having been being was were now also still lives living
+	nimmt nehmen nahm hatte wird wurde wohnt lebt seit toma tomar tiene vive está desde prend prendre était depuis tem
+	для есть принимает है हैं था थी को से का की के में في من على لديه لديها
+	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`))
+
+var lightHashes = func() (out Likeness) {
+	for w := range light {
+		out = append(out, hashOf(w))
+	}
+	return out
+}()
 
 func stemsOf(list []string) map[string]bool {
 	out := map[string]bool{}
@@ -63,9 +85,7 @@ func NewLikeness(content string) Likeness {
 
 // with returns the likeness with one word more. It is sorted.
 func (l Likeness) with(word string) Likeness {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(word))
-	n := uint16(h.Sum32() >> (32 - likenessBits))
+	n := hashOf(word)
 	at, has := slices.BinarySearch(l, n)
 	if has || len(l) == maxLikeWords {
 		return l
@@ -73,8 +93,15 @@ func (l Likeness) with(word string) Likeness {
 	return slices.Insert(l, at, n)
 }
 
-// Resembles reports whether a text says what the forgotten text said: it has seven tenths of its words. One word alone
-// is enough only where the other text has hardly more.
+func hashOf(word string) uint16 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(word))
+	return uint16(h.Sum32() >> (32 - likenessBits))
+}
+
+// Resembles reports whether a text says what the forgotten text said: it has seven tenths of its words, and none with
+// content takes the place of another. "Allergic to peanuts" is not "allergic to walnuts", however long both texts are.
+// One word alone is enough only where the other text has hardly more.
 func (l Likeness) Resembles(content string) bool {
 	of := NewLikeness(content)
 	same := 0
@@ -86,7 +113,19 @@ func (l Likeness) Resembles(content string) bool {
 	if len(l) < 2 {
 		return same > 0 && len(of) <= 2
 	}
-	return same >= 2 && same*100 >= len(l)*likeShare
+	lacks, adds := l.difference(content)
+	return same >= 2 && same*100 >= len(l)*likeShare && !(lacks && adds)
+}
+
+// difference reports whether a text lacks words of the forgotten one, and whether it adds words to it. Light words, and
+// small words that are added, do not count.
+func (l Likeness) difference(content string) (lacks, adds bool) {
+	of, isSmall := append(NewLikeness(content), lightHashes...), word.IsSmall(content)
+	lacks = slices.ContainsFunc(l, func(n uint16) bool { return !slices.Contains(of, n) })
+	adds = slices.ContainsFunc(distinctive(content), func(w string) bool {
+		return !slices.Contains(l, hashOf(stem(w))) && !light[stem(w)] && !isSmall(w)
+	})
+	return lacks, adds
 }
 
 // newSubject returns the likeness of the words that say whom a memory is about, the short ones among them. It is empty
@@ -102,11 +141,22 @@ func newSubject(about string) Likeness {
 // SubjectWords returns the beginnings of the words of a text that may name whom it is about, the short ones among them:
 // none that names the user, and no articles.
 func SubjectWords(text string) (out []string) {
-	for each := words.FromString(word.Normal(text)); each.Next(); {
+	for each := words.FromString(denseUsers.Replace(word.Normal(text))); each.Next(); {
 		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
 			out = append(out, s)
 		}
 	}
+	return out
+}
+
+// saidIn returns the beginnings of all words of a text, sorted, but for articles and those that name the user.
+func saidIn(text string) (out []string) {
+	for each := words.FromString(word.Normal(text)); each.Next(); {
+		if s := stem(each.Value()); isWord(s) && !users[s] && !articles[s] {
+			out = append(out, s)
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -158,19 +208,26 @@ func LikenessOf(b []byte) Likeness {
 	return out
 }
 
-// stems returns the beginnings of the words of a text that distinguish it (Unicode Standard Annex 29).
+// stems returns the beginnings of the words of a text that distinguish it.
 func stems(content string) []string {
-	var out []string
+	out := distinctive(content)
+	for i, w := range out {
+		out[i] = stem(w)
+	}
+	return out
+}
+
+// distinctive returns the words of a text that distinguish it (Unicode Standard Annex 29).
+func distinctive(content string) (out []string) {
 	for each := words.FromString(word.Normal(content)); each.Next(); {
 		w := each.Value()
 		if !isWord(w) {
 			continue
 		}
 		first, _ := utf8.DecodeRuneInString(w)
-		s := stem(w)
 		isShort := hasCase(first) && utf8.RuneCountInString(w) <= shortWord
-		if !isShort && !subjects[s] {
-			out = append(out, s)
+		if !isShort && !subjects[stem(w)] {
+			out = append(out, w)
 		}
 	}
 	return out

@@ -46,6 +46,47 @@ func TestLikeness(t *testing.T) {
 			[]string{"用户花生过敏。"},
 			[]string{"用户住在北京。", "用户有一个女儿。"},
 		},
+		{
+			"The user takes warfarin 3 mg every evening.",
+			[]string{"The user is taking warfarin 3 mg every evening.", "Takes warfarin every evening, 3 mg."},
+			[]string{"The user takes warfarin 5 mg every evening.", "The user takes apixaban 3 mg every evening."},
+		},
+		{
+			"The user is severely allergic to peanuts and carries an EpiPen.", nil,
+			[]string{"The user is mildly allergic to peanuts and carries an EpiPen."},
+		},
+		{"The user goes running every Tuesday.", nil, []string{"The user goes running every Thursday."}},
+		{
+			"Der Nutzer nimmt jeden Abend 3 mg Marcumar.",
+			[]string{"Der Nutzer nahm jeden Abend 3 mg Marcumar."},
+			[]string{"Der Nutzer nimmt jeden Abend 5 mg Marcumar.", "Der Nutzer nimmt jeden Morgen 3 mg Marcumar."},
+		},
+		{
+			"El usuario toma warfarina 3 mg cada noche.",
+			[]string{"Cada noche el usuario toma 3 mg de warfarina."},
+			[]string{"El usuario toma warfarina 5 mg cada noche."},
+		},
+		{
+			"用户对花生严重过敏。",
+			[]string{"用户有花生严重过敏。"},
+			[]string{"用户对芒果严重过敏。", "用户对花粉严重过敏。", "用户对花生轻微过敏。"},
+		},
+		{"用户每天晚上喝红茶。", nil, []string{"用户每天晚上喝绿茶。", "用户每天早上喝红茶。"}},
+		{
+			"ユーザーは卵アレルギーがある。",
+			[]string{"ユーザーには卵アレルギーがあります。"},
+			[]string{"ユーザーはエビアレルギーがある。", "ユーザーには蕎麦アレルギーがある。"},
+		},
+		{
+			"المستخدم لديه حساسية من البنسلين.",
+			[]string{"لديه المستخدم حساسية من البنسلين"},
+			[]string{"المستخدم لديه حساسية من الفول السوداني."},
+		},
+		{
+			"उपयोगकर्ता को मूंगफली से एलर्जी है।",
+			[]string{"उपयोगकर्ता को मूंगफली से एलर्जी थी।"},
+			[]string{"उपयोगकर्ता को दूध से एलर्जी है।"},
+		},
 		{"Пользователь развёлся в марте.", []string{"Пользователь развелся с женой в марте, развёлся тихо."}, []string{
 			"Пользователь женился в мае.",
 		}},

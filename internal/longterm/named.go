@@ -1,30 +1,56 @@
 package longterm
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/words"
+
+	"github.com/throughline/throughline/internal/word"
+)
 
 // namedShare is the share, in percent, of the words of a request to forget that a memory has if it is meant.
 const namedShare = 60
 
-// Named returns the memories that a request to forget names, such as "my peanut allergy": those that have three fifths
-// of its words, and only those with all of them if there are any. What it misses, because it is said in other words, is
-// left to extraction, which reads the message with a model.
-func Named(request string, memories []Memory) []Memory {
-	asked := stems(request)
-	slices.Sort(asked)
-	asked = slices.Compact(asked)
+// Named returns the memories that a request to forget names, such as "my peanut allergy": those about whom it names
+// that have three fifths of its other words, and only those with all of them if there are any. What it misses, because
+// it is said in other words, is left to extraction, which reads the message with a model. isClear is false where one
+// has to ask whose is meant: they are about different people, or about others and the request names nobody, or it names
+// somebody and says "I", and the user's own have its words.
+func Named(text string, memories []Memory) (named []Memory, isClear bool) {
+	r := newRequest(text, memories)
+	asked := r.matter()
+	named = having(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
+	others := slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool {
+		return r.isAbout(m) || len(r.people) > 0 && len(newSubject(m.About)) > 0
+	})
+	isOfTwo := len(r.people) > 0 && slices.ContainsFunc(strings.Fields(word.Normal(text)), isSpeaker)
+	if isOfTwo || len(named) == 0 && len(r.people) == 0 {
+		if found := having(asked, others); len(found) > 0 {
+			return append(found, named...), false
+		}
+	}
+	about := slices.DeleteFunc(slices.Clone(named), func(m Memory) bool { return m.About == "" })
+	isOther := func(m Memory) bool { return !IsSameSubject(m.About, about[0].About) }
+	return named, !slices.ContainsFunc(about, isOther)
+}
+
+// having returns the memories that have three fifths of the words, and only those with all of them if there are any.
+func having(asked []string, memories []Memory) []Memory {
 	var all, some []Memory
 	for _, m := range memories {
-		of, same := stems(m.Content+" "+m.About), 0
+		of, same := matterOf(m.Content+" "+m.About, func(string) bool { return false }, 0), 0
 		for _, word := range asked {
 			if slices.ContainsFunc(of, func(w string) bool { return alike(word, w) }) {
 				same++
 			}
 		}
 		switch {
-		case same == 0:
 		case same == len(asked):
 			all = append(all, m)
-		case same*100 >= len(asked)*namedShare:
+		case same > 0 && same*100 >= len(asked)*namedShare:
 			some = append(some, m)
 		}
 	}
@@ -32,6 +58,236 @@ func Named(request string, memories []Memory) []Memory {
 		return all
 	}
 	return some
+}
+
+// request is a wish to forget, read for whom it names.
+type request struct {
+	text  string // as it was said
+	words []string
+	// same reports whether two words are the same name.
+	same func(a, b string) bool
+	// people are the words of the request that name somebody. closest are the memories about whom most of them name.
+	people  []string
+	closest []Memory
+}
+
+// newRequest reads a text. A name in it stands for the memories about whoever has most of these words: "my son Leo" are
+// not those about another son. Only where none is the same is a name with another ending one: "Leos Allergie".
+func newRequest(text string, memories []Memory) *request {
+	r := newSaid(text)
+	if r.find(memories); len(r.closest) == 0 {
+		r.same = isInflected
+		r.find(memories)
+	}
+	isSmall := word.IsSmall(text)
+	for each := words.FromString(word.Normal(text)); each.Next(); {
+		owner, isPossessive := strings.CutSuffix(each.Value(), "'s")
+		if isPossessive && !users[stem(owner)] && !isSmall(owner) {
+			r.people = append(r.people, word.Fold(owner))
+		}
+	}
+	r.people = append(r.people, newSaid(text).naming(relations)...)
+	return r
+}
+
+// newSaid reads a text in which names have to be the same.
+func newSaid(text string) *request {
+	return &request{text: text, words: namingWords(text), same: func(a, b string) bool { return a == b }}
+}
+
+// find finds the people of memories whom the request names.
+func (r *request) find(memories []Memory) {
+	most := 0
+	for _, m := range memories {
+		if m.About == "" {
+			continue
+		}
+		named := r.naming(personWords(m))
+		r.people = append(r.people, named...)
+		if len(named) > most {
+			most, r.closest = len(named), nil
+		}
+		if len(named) > 0 && len(named) == most {
+			r.closest = append(r.closest, m)
+		}
+	}
+}
+
+// isAbout reports whether a memory may be meant: it is about one whom the request names, or the user's own and either
+// the request names nobody or the memory mentions whom it names.
+func (r *request) isAbout(m Memory) bool {
+	if len(newSubject(m.About)) > 0 {
+		isSame := func(c Memory) bool { return IsSameSubject(c.About, m.About) }
+		return len(r.naming(personWords(m))) > 0 && slices.ContainsFunc(r.closest, isSame)
+	}
+	of := newSaid(m.Content)
+	of.same = isInflected
+	return len(r.people) == 0 || len(of.naming(r.people)) > 0
+}
+
+// naming returns which of the words of a person the request has.
+func (r *request) naming(of []string) (out []string) {
+	folded := word.Fold(r.text)
+	for _, name := range of {
+		first, _ := utf8.DecodeRuneInString(name)
+		if !unicode.In(first, dense...) {
+			at := slices.IndexFunc(r.words, func(w string) bool { return r.same(w, name) })
+			if at >= 0 && !slices.Contains(out, r.words[at]) {
+				out = append(out, r.words[at])
+			}
+			continue
+		}
+		parts := []string{name}
+		if unicode.Is(unicode.Han, first) && utf8.RuneCountInString(name) > 2 {
+			parts = word.Terms(name) // a part of a full name is enough
+		}
+		at := slices.IndexFunc(parts, func(part string) bool { return strings.Contains(folded, part) })
+		if at >= 0 && !slices.Contains(out, parts[at]) {
+			out = append(out, parts[at])
+		}
+	}
+	return out
+}
+
+// matter returns what the request says besides whom it names. Short words count where it has no others. What names
+// nobody and says nothing has a word that no memory has.
+func (r *request) matter() []string {
+	names := func(w string) bool { return len(newSaid(w).naming(r.people)) > 0 }
+	for _, least := range []int{shortWord + 1, 0} {
+		asked := matterOf(r.text, names, least)
+		slices.Sort(asked)
+		if asked = slices.Compact(asked); len(asked) > 0 || len(r.people) > 0 {
+			return asked
+		}
+	}
+	return []string{""}
+}
+
+// matterOf returns the beginnings of the words of a text that say something, of so many letters at least where the
+// script has capital ones, and the pairs of Chinese characters, without those that name somebody.
+func matterOf(text string, names func(string) bool, least int) (out []string) {
+	isSmall, han := word.IsSmall(text), ""
+	for each := words.FromString(word.Normal(text) + " "); each.Next(); {
+		w := each.Value()
+		first, _ := utf8.DecodeRuneInString(w)
+		if unicode.Is(unicode.Han, first) && !light[w] && !fillers[w] {
+			han += w
+			continue
+		}
+		if names(han) {
+			han = ""
+		}
+		out, han = append(out, word.Terms(han)...), ""
+		isShort := hasCase(first) && utf8.RuneCountInString(w) < least
+		isEmpty := isSmall(w) || fillers[stem(w)] || light[w] && !hasCase(first) || subjects[stem(w)]
+		if isWord(w) && !isShort && !isEmpty && !names(w) {
+			out = append(out, stem(word.Fold(strings.TrimSuffix(w, "'s"))))
+		}
+	}
+	return out
+}
+
+// personWords returns the words by which a request may name whom a memory is about.
+func personWords(m Memory) []string {
+	about, isSmall := namingWords(m.About), word.IsSmall(m.About)
+	about = slices.DeleteFunc(about, func(w string) bool { return isSmall(w) || articles[stem(w)] || subjects[stem(w)] })
+	for _, w := range newSaid(m.Content).naming(relations) {
+		if !slices.Contains(about, w) {
+			about = append(about, w)
+		}
+	}
+	return about
+}
+
+// namingWords returns the folded words of a text, without the user's and without endings behind an apostrophe. In
+// scripts without spaces it is cut where the script changes, and at the particles of names.
+func namingWords(text string) (out []string) {
+	start, last := -1, script(0)
+	folded := denseUsers.Replace(word.Fold(text)) + " "
+	for i, r := range folded {
+		of := scriptOf(r)
+		if unicode.Is(unicode.M, r) {
+			of = last
+		}
+		if of == last && of != separator {
+			continue
+		}
+		if last != separator && (utf8.RuneCountInString(folded[start:i]) > 1 || last == inHan) {
+			out = append(out, folded[start:i])
+		}
+		start, last = i, of
+	}
+	return out
+}
+
+// script is how a character is written.
+type script int
+
+const (
+	separator script = iota
+	spaced
+	inHan
+	inOther
+)
+
+func scriptOf(r rune) script {
+	switch {
+	case !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != 'ー', r == 'の', r == '的':
+		return separator
+	case unicode.Is(unicode.Han, r):
+		return inHan
+	case unicode.In(r, dense...):
+		return inOther
+	}
+	return spaced
+}
+
+// dense are the scripts in which a word ends where another begins, or with a particle.
+var dense = []*unicode.RangeTable{
+	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Myanmar,
+}
+
+// fillers are words of a request that say nothing of what is meant.
+var fillers = stemsOf(strings.Fields(`
+	everything anything all please bitte alles todo tudo tout tutto всё все كل सब 我 私`))
+
+// isSpeaker reports whether a word of a request is the user as who does or has something.
+func isSpeaker(w string) bool {
+	return slices.Contains(strings.Fields("i i'm i've i'd ich yo soy je j'ai eu sou я मैं मुझे أنا لدي saya"), w)
+}
+
+// relations are words for people in the user's life, in the languages of docs/languages.md. A request that has one is
+// not about the user.
+var relations = func() (out []string) {
+	for _, w := range strings.Fields(`
+		son daughter child children kid kids baby wife husband partner girlfriend boyfriend mother mom mum father dad parents
+		brother sister grandmother grandma grandfather grandpa aunt uncle cousin nephew niece friend colleague boss
+		sohn tochter frau ehemann freundin freund mutter mama vater papa bruder schwester oma opa tante onkel
+		hijo hija esposa esposo marido novia novio madre padre hermano hermana abuela abuelo amigo amiga
+		fils fille femme mari mère père frère sœur amie ami filho filha mãe pai irmão irmã avó avô namorada namorado
+		anak istri suami ibu ayah kakak adik
+		сын сына сыну дочь дочери дочка жена жены муж мужа мать матери мама мамы отец отца папа брат брата сестра сестры друг
+		ابن ابني ابنه ابنة ابنتي ابنته زوجة زوجتي زوجته زوجي والدتي امي والدي ابي اخي اختي صديقي
+		बेटा बेटे बेटी पत्नी पति माँ मां पिता भाई बहन दोस्त ছেলে মেয়ে স্ত্রী স্বামী মা বাবা ভাই বোন بیٹا بیٹے بیٹی بیوی شوہر
+		儿子 女儿 妻子 老婆 丈夫 老公 妈妈 母亲 爸爸 父亲 哥哥 弟弟 姐姐 妹妹 朋友 同事 孩子
+		息子 娘 妻 母 父 兄 弟 姉 妹 子供 友達 아들 딸 아내 남편 엄마 아빠 동생`) {
+		out = append(out, word.Fold(w))
+	}
+	return out
+}()
+
+// isInflected reports whether two folded words may be forms of one name: "leo" and "leos".
+func isInflected(a, b string) bool {
+	short, long := []rune(a), []rune(b)
+	if len(short) > len(long) {
+		short, long = long, short
+	}
+	if len(short) >= shortWord && len(long)-len(short) < shortWord && slices.Equal(short, long[:len(short)]) {
+		return true
+	}
+	isForeign := len(short) > 0 && !unicode.Is(unicode.Latin, short[0])
+	return a == b || isForeign && slices.Equal(word.Terms(a), word.Terms(b))
 }
 
 // alike reports whether two beginnings of words are of one word: "peanut" and "peanuts", "knie" and "knies".

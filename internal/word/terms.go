@@ -24,6 +24,15 @@ func Terms(text string) []string {
 	return terms
 }
 
+// IsSmall returns what tells the small words of a text, the stop words of its language, from those with content.
+func IsSmall(text string) func(word string) bool {
+	l, _ := languageOf(Fold(text))
+	return func(word string) bool {
+		w := significant(Fold(word))
+		return l.of(w).isStop(w)
+	}
+}
+
 // Split returns the words of a text, folded and not stemmed, with stop words, and the pairs of characters of scripts
 // without spaces.
 func Split(text string) []string {
