@@ -118,6 +118,11 @@ func (m Memory) HeldAt(at time.Time) bool {
 	return !isEnded && !m.Until.IsOver(at)
 }
 
+// HasEnd reports whether something says when the memory ends, or that it has ended.
+func (m Memory) HasEnd() bool {
+	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || m.Until != (Moment{})
+}
+
 // correctsFor is how long the end of a memory is told of the messages that are its evidence.
 const correctsFor = 180 * 24 * time.Hour
 
