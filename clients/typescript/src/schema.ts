@@ -742,7 +742,7 @@ export interface paths {
         };
         /**
          * List a session's messages for a chat page
-         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls on the same page; messages of the role tool are in no list of their own.
+         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls, also where the page ends between them: a result is looked for in 200 messages after the page, of 1 MiB together. Messages of the role tool are in no list of their own.
          */
         get: operations["listUiMessages"];
         put?: never;
