@@ -89,6 +89,35 @@ func TestMemoriesEndForAReason(t *testing.T) {
 	}
 }
 
+// A change of a memory is not a saying of it: where no time was given, it was said when it was created, and a history
+// has it at that place.
+func TestMemoriesWereSaidWhenCreated(t *testing.T) {
+	t.Parallel()
+	now := noon().Add(-2 * time.Hour)
+	h, _, _ := newMessagesAt(t, func() time.Time { return now })
+	create := func(content string) string {
+		made := answer(t, h, 201, as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": content}))
+		return made["id"].(string)
+	}
+	rome := create("Lives in Rome")
+	now = now.Add(time.Hour)
+	oslo := create("Lives in Oslo")
+	for _, patch := range []object{
+		{"pinned": true},
+		{"content": "Lives in Roma"},
+		{"saidAt": nil},
+		{"validUntil": "2026-02-05T11:00:00Z", "supersededBy": oslo, "endedReason": "replaced"},
+	} {
+		changed := answer(t, h, 200, as("ann", "PATCH", "/v1/memories/"+rome, patch))
+		if changed["saidAt"] != "2026-02-05T10:00:00.000Z" || changed["updatedAt"] != "2026-02-05T12:00:00.000Z" {
+			t.Errorf("after %v: said at %v, changed at %v", patch, changed["saidAt"], changed["updatedAt"])
+		}
+	}
+	if got, want := walk(t, h, "ann", "/v1/memories/"+oslo+"/history"), rome+" "+oslo; got != want {
+		t.Errorf("history %s, want %s", got, want)
+	}
+}
+
 // A todo has an owner and a day, and one that was given up is neither open nor done.
 func TestTodosAreDueAndCancelled(t *testing.T) {
 	t.Parallel()
