@@ -130,7 +130,8 @@ type ChangedMemory struct {
 	Confidence Nullable[float64] `json:"confidence,omitzero"`
 	// The text, as it was stored.
 	Content Nullable[string] `json:"content,omitzero"`
-	// Why it ended; null removes it. One of false, over, forgotten, replaced.
+	// Why it ended; null removes it. Needs validUntil, until or supersededBy. One of false, over, forgotten,
+	// replaced.
 	EndedReason Nullable[string] `json:"endedReason,omitzero"`
 	// null removes it.
 	From Nullable[string] `json:"from,omitzero"`
@@ -150,7 +151,7 @@ type ChangedMemory struct {
 	Type Nullable[string] `json:"type,omitzero"`
 	// null removes it.
 	Until Nullable[string] `json:"until,omitzero"`
-	// null makes it valid again.
+	// null takes the end back, and its reason with it.
 	ValidUntil Nullable[time.Time] `json:"validUntil,omitzero"`
 }
 
@@ -774,7 +775,7 @@ type NewMemory struct {
 	Confidence *float64 `json:"confidence,omitzero"`
 	// The text, as it was stored.
 	Content string `json:"content"`
-	// Why it ended. One of false, over, forgotten, replaced.
+	// Why it ended. Needs validUntil, until or supersededBy. One of false, over, forgotten, replaced.
 	EndedReason string `json:"endedReason,omitzero"`
 	// The first day on which it holds, or the time of its beginning.
 	From string `json:"from,omitzero"`

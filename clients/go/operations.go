@@ -746,7 +746,8 @@ type ListUiMessagesQuery struct {
 
 // ListUiMessages lists a session's messages for a chat page. The messages in the form of the AI SDK's useChat,
 // which takes them as its initial messages. With order desc the newest come first. The results of tools are in
-// the parts of their calls on the same page; messages of the role tool are in no list of their own.
+// the parts of their calls, also where the page ends between them: a result is looked for in 200 messages after
+// the page, of 1 MiB together. Messages of the role tool are in no list of their own.
 func (c *Client) ListUiMessages(
 	ctx context.Context,
 	id string,

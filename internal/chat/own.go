@@ -237,11 +237,11 @@ func decodePrompt(kept conversation.KeptPrompt, err error) (p prompt.Prompt, _ e
 // has replaced, and Unavailable.
 func (s *Service) FinishOwn(ctx context.Context, user conversation.UserID, turnID string, a OwnAnswer) (OwnEnd, error) {
 	turn, err := s.openOwn(ctx, user, turnID)
-	if err != nil {
-		return OwnEnd{}, err
-	}
 	if turn.Replaced {
 		return OwnEnd{}, conversation.TurnReplaced()
+	}
+	if err != nil {
+		return OwnEnd{}, err
 	}
 	if turn.Answer != nil {
 		return endOf(turn, *turn.Answer), nil

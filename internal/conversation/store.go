@@ -118,7 +118,8 @@ type Turn struct {
 	Spent int
 	// SpentOnce says that all who finish the turn report the same tokens. Only the one whose answer is stored is charged.
 	SpentOnce bool
-	// Replaced says that another turn has taken the place of this one. Only OpenTurn sets it.
+	// Replaced says that another turn has taken the place of this one. Only OpenTurn sets it, also beside the error of a
+	// message that is gone.
 	Replaced bool
 	// Until is when the lease ends. Only OpenTurn sets it. It is zero for a turn that was released.
 	Until time.Time

@@ -23,11 +23,12 @@ func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem
 		Idempotency: idem, Lease: record.String(table.AttrLease), Permit: record.String(table.AttrPermit),
 		AnswerID: idOfMessage(user, record.String(table.AttrAnswerSK)), Until: record.Time(table.AttrLeaseUntil),
 	}
-	turn.Replaced = record.String(table.AttrState) == stateReplaced
 	if turn.Lease == releasedLease {
 		turn.Lease, turn.Permit, turn.Until = "", "", time.Time{}
 	}
-	return s.replay(ctx, user, turn, record)
+	turn, err = s.replay(ctx, user, turn, record)
+	turn.Replaced = record.String(table.AttrState) == stateReplaced
+	return turn, err
 }
 
 // keptKey is the key of the prompt that is kept of a turn. It begins with the session, which takes the prompt along

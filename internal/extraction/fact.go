@@ -60,7 +60,7 @@ func (p *planner) addFact(f fact) {
 		p.repeat(same, s)
 	case s.until.IsOver(p.now):
 		for _, name := range s.Supersedes {
-			if old, ok := p.memoryOf(name); ok && !old.Said().After(s.at) && !isAppPinned(old) {
+			if old, ok := p.memoryOf(name); ok && !old.Affirmed().After(s.at) && !isAppPinned(old) {
 				p.end(old, longterm.EndedOver, s.at, s.ids)
 			}
 		}
@@ -188,7 +188,7 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if !m.Pinned && p.pins(s) {
 		m.Pinned, p.changed[m.ID] = true, true
 	}
-	if !s.at.After(m.Said()) {
+	if !s.at.After(m.Affirmed()) {
 		return
 	}
 	before := *m
@@ -221,7 +221,7 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	}
 	effective, replaced := since(old, p.now), since(by, p.now)
 	if old.Status == longterm.Planned && by.Status == longterm.Planned { // another plan
-		effective, replaced = old.Said(), by.Said()
+		effective, replaced = old.Affirmed(), by.Affirmed()
 	}
 	if at.After(replaced) {
 		replaced = at
@@ -249,10 +249,10 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 
 // since returns when a memory took effect: when it was said, or when it began, if that was later and has come.
 func since(m *longterm.Memory, now time.Time) time.Time {
-	if start := m.From.Start(now.Location()); start.After(m.Said()) && !start.After(now) {
+	if start := m.From.Start(now.Location()); start.After(m.Affirmed()) && !start.After(now) {
 		return start
 	}
-	return m.Said()
+	return m.Affirmed()
 }
 
 // replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun
@@ -315,7 +315,7 @@ func (p *planner) endMemory(e ending) {
 			m, ok = &past, true
 		}
 	}
-	if !ok || len(ids) == 0 || m.Said().After(at) {
+	if !ok || len(ids) == 0 || m.Affirmed().After(at) {
 		return
 	}
 	switch e.Reason {

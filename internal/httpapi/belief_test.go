@@ -49,6 +49,75 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 	expectProblem(t, h, 422, "invalid", "endedReason", as("ann", "PATCH", at, object{"endedReason": "bored"}))
 }
 
+// A reason alone ends nothing, so that it is refused. It goes with the end that it is of.
+func TestMemoriesEndForAReason(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	const ended = "2026-02-01T00:00:00.000Z"
+	fact := object{"type": "PROFILE", "content": "Lives in Rome", "endedReason": "over"}
+	expectProblem(t, h, 422, "invalid", "endedReason", as("ann", "POST", "/v1/memories", fact))
+	delete(fact, "endedReason")
+	made := answer(t, h, 201, as("ann", "POST", "/v1/memories", fact))
+	at := "/v1/memories/" + made["id"].(string)
+	for _, step := range []struct {
+		patch  object
+		status int
+		reason any
+		valid  bool
+	}{
+		{object{"endedReason": "forgotten"}, 422, nil, true},
+		{object{"endedReason": "over", "validUntil": ended}, 200, "over", false},
+		{object{"endedReason": "false"}, 200, "false", false},
+		{object{"endedReason": "over", "validUntil": nil}, 422, "false", false},
+		{object{"validUntil": nil}, 200, nil, true},
+		{object{"pinned": true}, 200, nil, true},
+		{object{"endedReason": "replaced", "supersededBy": "x"}, 200, "replaced", false},
+		{object{"endedReason": "over", "supersededBy": nil, "until": "2026-02-01"}, 200, "over", false},
+		{object{"until": nil}, 200, nil, true},
+	} {
+		change := as("ann", "PATCH", at, step.patch)
+		if step.status == 422 {
+			expectProblem(t, h, 422, "invalid", "endedReason", change)
+		} else {
+			expect(t, h, step.status, change)
+		}
+		got := answer(t, h, 200, as("ann", "GET", at))
+		valid := walk(t, h, "ann", "/v1/memories?valid=true") != ""
+		if got["endedReason"] != step.reason || valid != step.valid {
+			t.Errorf("after %v: ended as %v, valid %t", step.patch, got["endedReason"], valid)
+		}
+	}
+}
+
+// A change of a memory is not a saying of it: where no time was given, it was said when it was created, and a history
+// has it at that place.
+func TestMemoriesWereSaidWhenCreated(t *testing.T) {
+	t.Parallel()
+	now := noon().Add(-2 * time.Hour)
+	h, _, _ := newMessagesAt(t, func() time.Time { return now })
+	create := func(content string) string {
+		made := answer(t, h, 201, as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": content}))
+		return made["id"].(string)
+	}
+	rome := create("Lives in Rome")
+	now = now.Add(time.Hour)
+	oslo := create("Lives in Oslo")
+	for _, patch := range []object{
+		{"pinned": true},
+		{"content": "Lives in Roma"},
+		{"saidAt": nil},
+		{"validUntil": "2026-02-05T11:00:00Z", "supersededBy": oslo, "endedReason": "replaced"},
+	} {
+		changed := answer(t, h, 200, as("ann", "PATCH", "/v1/memories/"+rome, patch))
+		if changed["saidAt"] != "2026-02-05T10:00:00.000Z" || changed["updatedAt"] != "2026-02-05T12:00:00.000Z" {
+			t.Errorf("after %v: said at %v, changed at %v", patch, changed["saidAt"], changed["updatedAt"])
+		}
+	}
+	if got, want := walk(t, h, "ann", "/v1/memories/"+oslo+"/history"), rome+" "+oslo; got != want {
+		t.Errorf("history %s, want %s", got, want)
+	}
+}
+
 // A todo has an owner and a day, and one that was given up is neither open nor done.
 func TestTodosAreDueAndCancelled(t *testing.T) {
 	t.Parallel()

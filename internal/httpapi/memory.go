@@ -47,7 +47,7 @@ type newMemory struct {
 	Until        *moment     `json:"until,omitempty" doc:"The last day on which it holds, or the time of its end."`
 	ValidUntil   *timestamp  `json:"validUntil,omitempty"`
 	SupersededBy string      `json:"supersededBy,omitempty" maxLength:"1024" doc:"The id of the memory that replaced this one."`
-	EndedReason  string      `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended."`
+	EndedReason  string      `json:"endedReason,omitempty" enum:"false,over,forgotten,replaced" doc:"Why it ended. Needs validUntil, until or supersededBy."`
 	TTLSeconds   *int        `json:"ttlSeconds,omitempty" from:"-" minimum:"1" maximum:"315360000" doc:"It is deleted then."`
 }
 
@@ -69,9 +69,9 @@ type changedMemory struct {
 	SaidAt       optional[timestamp]  `json:"saidAt,omitzero" doc:"null is when it was created."`
 	From         optional[moment]     `json:"from,omitzero" doc:"null removes it."`
 	Until        optional[moment]     `json:"until,omitzero" doc:"null removes it."`
-	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null makes it valid again."`
+	ValidUntil   optional[timestamp]  `json:"validUntil,omitzero" doc:"null takes the end back, and its reason with it."`
 	SupersededBy optional[string]     `json:"supersededBy,omitzero" maxLength:"1024" doc:"null removes it."`
-	EndedReason  optional[string]     `json:"endedReason,omitzero" enum:"false,over,forgotten,replaced" doc:"Why it ended; null removes it."`
+	EndedReason  optional[string]     `json:"endedReason,omitzero" enum:"false,over,forgotten,replaced" doc:"Why it ended; null removes it. Needs validUntil, until or supersededBy."`
 }
 
 func (m *Memory) complete(of longterm.Memory) {
@@ -117,6 +117,9 @@ func (p changedMemory) complete(s *server, m *longterm.Memory) error {
 	if p.Content != nil {
 		m.Tokens = s.tokens.Count(m.Content)
 	}
+	if !m.HasEnd() && !p.EndedReason.set {
+		m.EndedReason = "" // it goes with the end
+	}
 	m.UpdatedAt = s.storedNow()
 	if p.MessageIDs == nil {
 		p.MessageIDs = &[]source{}
@@ -146,10 +149,15 @@ type memoriesInput struct {
 // maxSourceBytes limits the ids of a memory's messages together. Every prompt reads the user's live memories.
 const maxSourceBytes = 16 << 10
 
-// settleMemory leaves out the status that is the default, and checks the message ids that a caller has sent.
+// settleMemory leaves out the status that is the default, and checks why the memory ended and the message ids that a
+// caller has sent.
 func settleMemory(m *longterm.Memory, sent []source) error {
 	if m.Status == longterm.Stated {
 		m.Status = ""
+	}
+	if m.EndedReason != "" && !m.HasEnd() {
+		return fault.InvalidField("endedReason", "needs validUntil, until or supersededBy; what the user wants forgotten "+
+			"is deleted instead")
 	}
 	if len(strings.Join(toStrings(sent), "")) > maxSourceBytes {
 		return fault.InvalidField("messageIds", "must take at most 16 KiB together")

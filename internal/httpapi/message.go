@@ -118,10 +118,13 @@ type (
 	}
 )
 
-// MessageStore stores messages, and says whether the shared store has all of a user's.
+// MessageStore stores messages, reads what follows one, and says whether the shared store has all of a user's.
 type MessageStore interface {
 	conversation.MessageStore
 	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
+	// MessagesAfter reads at most limit of a session's messages after a watermark, and at most a page's bytes.
+	MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
+		after conversation.Watermark, limit int) ([]conversation.Message, error)
 }
 
 // timelinePage is a page of the timeline.
@@ -134,9 +137,10 @@ type timelinePage struct {
 // messages serves the messages of a session and the timeline over all of them.
 type messages struct {
 	*server
-	store  MessageStore
-	remove MessageRemover
-	cut    SessionCutter
+	sessions conversation.SessionReader
+	store    MessageStore
+	remove   MessageRemover
+	cut      SessionCutter
 }
 
 func (m messages) register() {

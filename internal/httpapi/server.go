@@ -81,7 +81,7 @@ func Messages(d MessagesDeps) http.Handler {
 
 func registerMessages(s *server, d MessagesDeps) {
 	sessions{s, d.Sessions, d.SessionRemover}.register()
-	messages{s, d.Messages, d.MessageRemover, d.SessionCutter}.register()
+	messages{s, d.Sessions, d.Messages, d.MessageRemover, d.SessionCutter}.register()
 	d.LongTerm.register(s)
 	documents{s, d.Documents}.register()
 	spines{s, d.Spines}.register()

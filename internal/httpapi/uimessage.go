@@ -45,19 +45,23 @@ func (m messages) registerUI(tag string) {
 	registerDoc(m.server, op("GET /v1/sessions/{id}/ui-messages", "listUiMessages", tag,
 		"List a session's messages for a chat page",
 		"The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order "+
-			"desc the newest come first. The results of tools are in the parts of their calls on the same page; messages "+
-			"of the role tool are in no list of their own.",
+			"desc the newest come first. The results of tools are in the parts of their calls, also where the page ends "+
+			"between them: a result is looked for in 200 messages after the page, of 1 MiB together. Messages of the "+
+			"role tool are in no list of their own.",
 	), m.listUI)
 }
 
 func (m messages) listUI(ctx context.Context, c Caller, in *messagesInput) (list[uiMessage], error) {
 	found, err := listMessages(ctx, m, c, in, asIs)
-	return list[uiMessage]{Items: toUIMessages(found.Items), NextCursor: found.NextCursor}, err
+	if err != nil {
+		return list[uiMessage]{}, err
+	}
+	results, err := m.resultsOf(ctx, c.User, string(in.ID), found.Items)
+	return list[uiMessage]{Items: toUIMessages(found.Items, results), NextCursor: found.NextCursor}, err
 }
 
 // toUIMessages returns the messages of a page as a chat page shows them, with the results of tools in their calls.
-func toUIMessages(page []conversation.Message) []uiMessage {
-	results := resultsOf(page)
+func toUIMessages(page []conversation.Message, results map[callKey]conversation.Part) []uiMessage {
 	shown := make([]uiMessage, 0, len(page))
 	for _, m := range page {
 		if m.Role == conversation.RoleTool {
@@ -73,12 +77,34 @@ func toUIMessages(page []conversation.Message) []uiMessage {
 // callKey names a call of a tool: apps may give calls of different messages the same id.
 type callKey struct{ messageID, callID string }
 
-// resultsOf returns the results of the calls on a page. The result of a call is the first after it, in a message of the
-// assistant or a tool.
-func resultsOf(page []conversation.Message) map[callKey]conversation.Part {
-	results, open := map[callKey]conversation.Part{}, map[string]callKey{}
+// maxResultDistance is how many messages after a page are read for the results of its calls: as many as a page has.
+const maxResultDistance = 200
+
+// resultsOf returns the results of the calls on a page. What follows the page is read where a call has none on it.
+func (m messages) resultsOf(
+	ctx context.Context, user conversation.UserID, sessionID string, page []conversation.Message,
+) (map[callKey]conversation.Part, error) {
 	bySeq := func(a, b conversation.Message) int { return cmp.Compare(a.Seq, b.Seq) }
 	ordered := slices.SortedFunc(slices.Values(page), bySeq)
+	results, isOpen := pairResults(ordered)
+	if !isOpen {
+		return results, nil
+	}
+	session, err := m.sessions.Session(ctx, user, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	last := ordered[len(ordered)-1]
+	following, err := m.store.MessagesAfter(ctx, user, session,
+		conversation.Watermark{Seq: last.Seq, At: last.Timestamp}, maxResultDistance)
+	results, _ = pairResults(append(ordered, following...))
+	return results, err
+}
+
+// pairResults returns the results of the calls in messages, and whether a call has none. The result of a call is the
+// first after it, in a message of the assistant or a tool.
+func pairResults(ordered []conversation.Message) (results map[callKey]conversation.Part, isOpen bool) {
+	results, open := map[callKey]conversation.Part{}, map[string]callKey{}
 	for _, m := range ordered {
 		if m.Role != conversation.RoleAssistant && m.Role != conversation.RoleTool {
 			continue
@@ -94,7 +120,7 @@ func resultsOf(page []conversation.Message) map[callKey]conversation.Part {
 			}
 		}
 	}
-	return results
+	return results, len(open) > 0
 }
 
 func uiParts(m conversation.Message, results map[callKey]conversation.Part) []uiPart {

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,53 @@ func TestUIMessages(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	expectProblem(t, h, 404, "not_found", "", as("bob", "GET", path))
+}
+
+// The result of a tool is in its call, wherever the page ends and whichever the order.
+func TestUIResultsAcrossPages(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	newSession(t, h, "s")
+	call := func(id string) object {
+		return object{"type": "tool-call", "toolCallId": id, "toolName": "weight", "input": object{"of": id}}
+	}
+	result := func(id string) object {
+		return object{"role": "tool", "parts": []any{object{
+			"type": "tool-result", "toolCallId": id, "toolName": "weight", "output": object{"kg": id},
+		}}}
+	}
+	answer(t, h, 201, as("ann", "POST", "/v1/sessions/s/messages", object{"messages": []any{
+		object{"role": "user", "content": "How heavy?"},
+		object{"role": "assistant", "parts": []any{call("a"), call("b"), call("none")}},
+		result("a"), result("b"),
+		object{"role": "assistant", "parts": []any{call("a")}}, // another call of the same id
+		result("a"),
+		object{"role": "assistant", "content": "40 kg."},
+	}}))
+	for _, order := range []string{"asc", "desc"} {
+		for limit := 1; limit <= 8; limit++ {
+			path, cursor, got := fmt.Sprintf("/v1/sessions/s/ui-messages?order=%s&limit=%d", order, limit), "", ""
+			for more := true; more; {
+				page := answer(t, h, 200, as("ann", "GET", path+cursor))
+				for _, m := range page["items"].([]any) {
+					for _, p := range m.(object)["parts"].([]any) {
+						if part := p.(object); part["type"] == "tool-weight" {
+							got += fmt.Sprint(part["toolCallId"], part["state"], part["output"], " ")
+						}
+					}
+				}
+				next, ok := page["nextCursor"].(string)
+				cursor, more = "&cursor="+next, ok
+			}
+			want := "aoutput-availablemap[kg:a] boutput-availablemap[kg:b] noneinput-available<nil> aoutput-availablemap[kg:a] "
+			if order == "desc" {
+				want = "aoutput-availablemap[kg:a] aoutput-availablemap[kg:a] boutput-availablemap[kg:b] noneinput-available<nil> "
+			}
+			if got != want {
+				t.Errorf("%s:\n%s, want\n%s", path, got, want)
+			}
+		}
+	}
 }
 
 // A user's own token may send files. A page gets each as the AI SDK has it, with its address or the app's name of it.

@@ -120,6 +120,11 @@ func (m Memory) HeldAt(at time.Time) bool {
 	return !isEnded && !m.Until.IsOver(at)
 }
 
+// HasEnd reports whether something says when the memory ends, or that it has ended.
+func (m Memory) HasEnd() bool {
+	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || m.Until != (Moment{})
+}
+
 // correctsFor is how long the end of a memory is told of the messages that are its evidence.
 const correctsFor = 180 * 24 * time.Hour
 
@@ -129,16 +134,12 @@ func (m Memory) corrects(now time.Time) bool {
 		!m.ValidUntil.After(now) && now.Sub(m.ValidUntil) < correctsFor
 }
 
-// Said is when a memory was last said: its SaidAt, or when it was last written where that is not known.
-func (m Memory) Said() time.Time {
-	switch {
-	case !m.SaidAt.IsZero():
-		return m.SaidAt
-	case m.UpdatedAt.After(m.CreatedAt):
-		return m.UpdatedAt
-	}
-	return m.CreatedAt
-}
+// Said is when a memory was last said: its SaidAt, or when it was created where that is not known.
+func (m Memory) Said() time.Time { return timeOr(m.SaidAt, m.CreatedAt) }
+
+// Affirmed is when a memory was last said, or last written where that is not known: whoever writes one knows that it
+// holds. Nothing that was said before replaces it.
+func (m Memory) Affirmed() time.Time { return timeOr(m.SaidAt, timeOr(m.UpdatedAt, m.CreatedAt)) }
 
 // NewestFirst returns memories sorted by when they were created, the newest first.
 func NewestFirst(memories []Memory) []Memory {

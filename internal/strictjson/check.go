@@ -37,7 +37,7 @@ func Check(text []byte) error {
 }
 
 // Verbatim names the values that are kept as they are written: those of the Fields of the objects in a list of the name
-// List. Their numbers may have any digits.
+// List. Their numbers may have any digits, within the range of a double.
 type Verbatim struct {
 	List   string
 	Fields []string
@@ -160,7 +160,7 @@ func (in *inspector) token(token jsontext.Token) error {
 	if depth > maxDepth {
 		return in.invalid(in.tokens.StackPointer(), fmt.Sprintf("is nested more than %d levels deep", maxDepth))
 	}
-	if kind == jsontext.KindNumber && in.verbatimDepth == 0 {
+	if kind == jsontext.KindNumber {
 		return in.number(token.String())
 	}
 	return nil
@@ -182,17 +182,19 @@ func (in *inspector) name(name string, depth int) {
 	}
 }
 
+// number refuses a number that would not come back. A verbatim one does, and is only read as a double.
 func (in *inspector) number(number string) error {
-	if plain, ok := plainInteger(number); ok && in.rewrites {
+	isVerbatim := in.verbatimDepth > 0
+	if plain, ok := plainInteger(number); ok && in.rewrites && !isVerbatim {
 		end := int(in.tokens.InputOffset())
 		in.plain = append(append(in.plain, in.text[in.done:end-len(number)]...), plain...)
 		in.done = end
 	}
-	if !storable(number) {
-		return in.invalid(in.tokens.StackPointer(), "is a number that would not come back exactly: "+
-			"it has too many digits, or is too large or too small")
+	if isVerbatim && isDouble(number) || storable(number) {
+		return nil
 	}
-	return nil
+	return in.invalid(in.tokens.StackPointer(), "is a number that would not come back exactly: "+
+		"it has too many digits, or is too large or too small")
 }
 
 // refused returns the error for a token that the decoder refuses in a text that is JSON.

@@ -23,6 +23,12 @@ func storable(number string) bool {
 	return digits == kept && leading == power
 }
 
+// isDouble reports whether a JSON number is within the range of a double.
+func isDouble(number string) bool {
+	_, err := strconv.ParseFloat(number, 64)
+	return err == nil
+}
+
 // significant returns a number's significant digits and the power of ten of the first digit. Zero has no digits.
 func significant(number string) (digits string, leading int) {
 	number = strings.TrimPrefix(number, "-")

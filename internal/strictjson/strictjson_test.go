@@ -121,7 +121,7 @@ func TestPlainIntegers(t *testing.T) {
 	}
 }
 
-// TestPlainLeavesVerbatim keeps the numbers of verbatim values, and no others.
+// TestPlainLeavesVerbatim keeps the numbers of verbatim values, and no others. Beyond a double there is none.
 func TestPlainLeavesVerbatim(t *testing.T) {
 	t.Parallel()
 	v := strictjson.Verbatim{List: "parts", Fields: []string{"input"}}
@@ -133,6 +133,7 @@ func TestPlainLeavesVerbatim(t *testing.T) {
 		`{"parts":{"input":1.0}}`:                                 `{"parts":{"input":1}}`,
 		`{"parts":[[{"input":1.0}]]}`:                             `{"parts":[[{"input":1}]]}`,
 		`[1]`:                                                     `[1]`,
+		`{"parts":[{"input":[1e308,1e-400]}]}`:                    `{"parts":[{"input":[1e308,1e-400]}]}`,
 	} {
 		got, err := strictjson.Plain([]byte(text), v)
 		if err != nil || string(got) != want {
@@ -140,6 +141,7 @@ func TestPlainLeavesVerbatim(t *testing.T) {
 		}
 	}
 	for _, text := range []string{
+		`{"parts":[{"input":{"a":[1,1e400]}}]}`, `{"parts":[{"input":-1e309}]}`,
 		`{"parts":[{"output":` + digits + `}]}`, `{"input":` + digits + `}`, `{"parts":[{"input":"\ud800"}]}`, `{"parts":[`,
 	} {
 		if _, err := strictjson.Plain([]byte(text), v); err == nil {

@@ -414,7 +414,8 @@ export interface Operations {
   listTodos(query?: shapes['listTodos']['parameters']['query'], options?: Options): Pages<ListTodo['items'][number]>;
   /** List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
    * as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
-   * calls on the same page; messages of the role tool are in no list of their own. */
+   * calls, also where the page ends between them: a result is looked for in 200 messages after the page, of 1 MiB
+   * together. Messages of the role tool are in no list of their own. */
   listUiMessages(id: string, query?: shapes['listUiMessages']['parameters']['query'], options?: Options): Pages<ListUiMessage['items'][number]>;
   /** Create or replace a coach. */
   putCoach(coachId: string, body: CoachDoc, options?: Options): Promise<Coach>;

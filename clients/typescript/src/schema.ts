@@ -742,7 +742,7 @@ export interface paths {
         };
         /**
          * List a session's messages for a chat page
-         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls on the same page; messages of the role tool are in no list of their own.
+         * @description The messages in the form of the AI SDK's useChat, which takes them as its initial messages. With order desc the newest come first. The results of tools are in the parts of their calls, also where the page ends between them: a result is looked for in 200 messages after the page, of 1 MiB together. Messages of the role tool are in no list of their own.
          */
         get: operations["listUiMessages"];
         put?: never;
@@ -1082,7 +1082,7 @@ export interface components {
             /** @description The text, as it was stored. */
             content?: string | null;
             /**
-             * @description Why it ended; null removes it.
+             * @description Why it ended; null removes it. Needs validUntil, until or supersededBy.
              * @enum {string|null}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced" | null;
@@ -1125,7 +1125,7 @@ export interface components {
             until?: string | null;
             /**
              * Format: date-time
-             * @description null makes it valid again.
+             * @description null takes the end back, and its reason with it.
              * @example 2026-02-05T18:30:00.000Z
              */
             validUntil?: string | null;
@@ -2078,7 +2078,7 @@ export interface components {
             /** @description The text, as it was stored. */
             content: string;
             /**
-             * @description Why it ended.
+             * @description Why it ended. Needs validUntil, until or supersededBy.
              * @enum {string|null}
              */
             endedReason?: "false" | "over" | "forgotten" | "replaced" | null;

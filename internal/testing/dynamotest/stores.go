@@ -80,6 +80,8 @@ type DocumentStore interface {
 type MessageStore interface {
 	conversation.MessageStore
 	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
+	MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
+		after conversation.Watermark, limit int) ([]conversation.Message, error)
 }
 
 // Sweep sweeps a queue with its visitor until nothing is due in it. It returns how many visits succeeded, and the

@@ -133,7 +133,7 @@ class ChangedMemory:
     content: str | None = None
     """The text, as it was stored."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
-    """Why it ended; null removes it."""
+    """Why it ended; null removes it. Needs validUntil, until or supersededBy."""
     from_: str | None = None
     """null removes it."""
     message_ids: list[str] | None = None
@@ -153,7 +153,7 @@ class ChangedMemory:
     until: str | None = None
     """null removes it."""
     valid_until: datetime | None = None
-    """null makes it valid again."""
+    """null takes the end back, and its reason with it."""
 
 
 @dataclass(kw_only=True)
@@ -863,7 +863,7 @@ class NewMemory:
     content: str
     """The text, as it was stored."""
     ended_reason: Literal["false", "over", "forgotten", "replaced"] | None = None
-    """Why it ended."""
+    """Why it ended. Needs validUntil, until or supersededBy."""
     from_: str | None = None
     """The first day on which it holds, or the time of its beginning."""
     message_ids: list[str] | None = None

@@ -931,7 +931,8 @@ class Operations(Calls):
     ) -> Pages[m.UiMessage]:
         """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
         as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
-        calls on the same page; messages of the role tool are in no list of their own."""
+        calls, also where the page ends between them: a result is looked for in 200 messages after the page, of 1 MiB
+        together. Messages of the role tool are in no list of their own."""
         return self._call(
             OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, Settings(timeout, attempts, headers, None))
 
@@ -2081,7 +2082,8 @@ class AsyncOperations(Calls):
     ) -> AsyncPages[m.UiMessage]:
         """List a session's messages for a chat page. The messages in the form of the AI SDK's useChat, which takes them
         as its initial messages. With order desc the newest come first. The results of tools are in the parts of their
-        calls on the same page; messages of the role tool are in no list of their own."""
+        calls, also where the page ends between them: a result is looked for in 200 messages after the page, of 1 MiB
+        together. Messages of the role tool are in no list of their own."""
         return self._call(
             OPERATIONS["list_ui_messages"], [id], None, {"limit": limit, "cursor": cursor, "order": order}, Settings(timeout, attempts, headers, None))
 
