@@ -7,9 +7,29 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 )
+
+// TestDeletedPlan deletes a medicine that is to replace another one next week, as an app does. The other one holds on.
+func TestDeletedPlan(t *testing.T) {
+	s := newFixture(t)
+	nextWeek := s.clock().AddDate(0, 0, 7).Truncate(24 * time.Hour)
+	plan := longterm.Memory{Content: "candesartan", From: longterm.Moment{Day: nextWeek.Format(time.DateOnly)}}
+	plan, _, err := s.store.Memories.Create(t.Context(), ann, plan, conversation.Idempotency{})
+	check.OK(t, err)
+	now, _, err := s.store.Memories.Create(t.Context(), ann, longterm.Memory{
+		Content: "ramipril", Until: plan.From.Before(), ValidUntil: nextWeek, EndedReason: longterm.EndedReplaced,
+		SupersededBy: plan.ID,
+	}, conversation.Idempotency{})
+	check.OK(t, err)
+	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, plan.ID))
+	now, err = s.store.Memories.Get(t.Context(), ann, now.ID)
+	if err != nil || !now.HeldAt(nextWeek.AddDate(0, 0, 1)) {
+		t.Errorf("what the plan was to replace: %+v, %v", now, err)
+	}
+}
 
 // TestWhatDeletedMessagesEnded deletes a message, and what it alone has ended holds again: a medicine that another one
 // was to replace, an allergy that was said to be over, a home of before, and a todo.
