@@ -120,6 +120,9 @@ func (p changedMemory) complete(s *server, m *longterm.Memory) error {
 	if !m.HasEnd() && !p.EndedReason.set {
 		m.EndedReason = "" // it goes with the end
 	}
+	if p.ValidUntil.set || p.EndedReason.set || p.SupersededBy.set {
+		m.EndedBy = nil // the app decides now, and not what a message says
+	}
 	m.UpdatedAt = s.storedNow()
 	if p.MessageIDs == nil {
 		p.MessageIDs = &[]source{}
