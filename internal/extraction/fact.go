@@ -68,6 +68,7 @@ func (p *planner) addFact(f fact) {
 	default:
 		same = p.newMemory(s)
 		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.isForgotten(*same) {
+			p.forgetEarlier(*same)
 			return
 		}
 		p.newMemories = append(p.newMemories, same)
@@ -130,6 +131,20 @@ func (p *planner) isForgotten(m longterm.Memory) bool {
 	return p.known.hasForgotten(m) || slices.ContainsFunc(p.forget, func(gone longterm.Memory) bool {
 		return longterm.NewForgotten(gone, gone.ValidUntil).Covers(m)
 	})
+}
+
+// forgetEarlier forgets the messages of a memory that is not stored, because the user has asked later to forget what it
+// says: they are read late, as those of an import are.
+func (p *planner) forgetEarlier(m longterm.Memory) {
+	isLater := func(f longterm.Forgotten) bool { return !f.Rejected && m.SaidAt.Before(f.At) && f.Covers(m) }
+	if !slices.ContainsFunc(p.known.Forgotten, isLater) {
+		return
+	}
+	for _, id := range m.MessageIDs {
+		if !slices.Contains(p.forgetMessages, id) {
+			p.forgetMessages = append(p.forgetMessages, id)
+		}
+	}
 }
 
 // memoryOf returns the known memory of a short id, if it may be compared and is valid.

@@ -97,6 +97,39 @@ func TestForgetMessages(t *testing.T) {
 	}
 }
 
+// TestForgottenBeforeItIsRead imports a message of before the user asked to forget what it says. It is forgotten, too,
+// and one that says it anew is not.
+func TestForgottenBeforeItIsRead(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "a", "fact of Doctor Kern")
+	e.extract(t, "a")
+	e.advance(48 * time.Hour)
+	service := erasure.NewSweeper(e.stores.Erasure(noIndex{}, e.clock), noIndex{})
+	for _, m := range e.memories(t) {
+		if err := erasure.NewMemories(e.stores.Memories, service.Service).Delete(t.Context(), e.user, m.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.create(t, "b")
+	e.append(t, "b", conversation.NewMessage{
+		Role: conversation.RoleUser, Content: "The fact of Doctor Kern", Timestamp: e.clock().Add(-24 * time.Hour),
+	})
+	e.extract(t, "b")
+	if _, err := e.stores.Sweep(t.Context(), sweep.Deletions, service, e.clock); err != nil {
+		t.Fatal(err)
+	}
+	all, err := e.stores.Extraction.MessagesAfter(t.Context(), e.user, e.session(t, "b"), conversation.Watermark{}, 10)
+	if err != nil || len(all) != 1 || !all[0].Forgotten {
+		t.Errorf("the imported message: %+v, %v", all, err)
+	}
+	e.wantValid(t)
+	e.advance(time.Hour)
+	e.more(t, "b", "fact of Doctor Kern")
+	e.extract(t, "b")
+	e.wantValid(t, "fact of Doctor Kern")
+}
+
 // TestForgetWhatHasEnded has the user ask to forget what another fact has replaced, and what has ended a year ago,
 // which is among the past records. The model sees such memories only then, and nothing but a wish to forget reaches
 // them.
