@@ -2,6 +2,7 @@ package extraction_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -94,6 +95,28 @@ func TestForgetMessages(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"Hi there", "Hello"}, kept); diff != "" || len(all) != 6 {
 		t.Errorf("of %d messages not forgotten (-want +got):\n%s", len(all), diff)
+	}
+}
+
+// TestForgetAnOldLine has the user ask to forget what was read 30 lines before. The model sees it, and can name it.
+func TestForgetAnOldLine(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "a", "fact 1")
+	e.extract(t, "a")
+	for i := range 30 {
+		e.more(t, "a", fmt.Sprint("something else ", i))
+	}
+	e.extract(t, "a")
+	e.more(t, "a", "Another thing")
+	e.extract(t, "a")
+	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "fact 1\n") && !strings.Contains(last, "PROFILE: fact 1") {
+		t.Errorf("without a wish the model reads:\n%s", last)
+	}
+	e.more(t, "a", "Please forget what I said at first")
+	e.extract(t, "a")
+	if last := e.inputs[len(e.inputs)-1]; !strings.Contains(last, "user: fact 1\n") {
+		t.Errorf("the model reads:\n%s", last)
 	}
 }
 

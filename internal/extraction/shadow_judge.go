@@ -16,7 +16,7 @@ const (
 	windowSpan     = 24 * time.Hour
 )
 
-// earlierLines is how many lines before a batch the model sees, and repliesBetween how many lines of the assistant
+// earlierLines is how many lines before a batch without a wish to forget the model sees, and repliesBetween how many lines of the assistant
 // between two messages of the user.
 const earlierLines, repliesBetween = 6, 2
 
@@ -39,7 +39,10 @@ type window struct {
 // out, but not where it answers another line of the assistant: "No." twice may be two answers.
 func shadowJudgeWindow(all []conversation.Message, after int, r conversation.Reading, end conversation.Watermark,
 ) window {
-	w, limit := window{through: end}, max(1, windowMessages>>r.Tries)
+	w, limit, earlier := window{through: end}, max(1, windowMessages>>r.Tries), earlierLines
+	if hasWish(all, after) {
+		earlier = wishMessages
+	}
 	var replies []conversation.Message // since the last message of the user
 	seen, size := map[string]bool{}, 0
 	asked := "" // the last line of the assistant since then
@@ -52,7 +55,7 @@ func shadowJudgeWindow(all []conversation.Message, after int, r conversation.Rea
 		}
 		switch {
 		case m.Seq <= after || m.Role != conversation.RoleUser && len(w.messages) == 0:
-			w.earlier = addContext(w.earlier, m, earlierLines)
+			w.earlier = addContext(w.earlier, m, earlier)
 			if m.Role == conversation.RoleUser {
 				asked = ""
 			}

@@ -22,9 +22,10 @@ const (
 	firstLeaseWait = 100 * time.Millisecond
 	maxLeaseWait   = 2 * time.Second
 	// readMessages is how many messages are read at once, and contextMessages how many of them may lie before the
-	// watermark, within contextSpan.
+	// watermark, within contextSpan. A wish to forget may be about any of the last wishMessages.
 	readMessages    = 100
 	contextMessages = 12
+	wishMessages    = 50
 	contextSpan     = time.Hour
 	// maxBatches limits the batches of one call of Extract, urgentBatches those of ExtractNext. The next call goes on.
 	maxBatches    = 8
@@ -201,10 +202,27 @@ func (w *worker) endOf(messages []conversation.Message) conversation.Watermark {
 	return conversation.Watermark{Seq: w.session.LastSeq, At: w.session.LastMessageAt}
 }
 
-// readMessages reads the next messages after the watermark, and a few before it, which are context. Where many messages
-// are left, those before it are read by their time.
-func (w *worker) readMessages(ctx context.Context) (messages []conversation.Message, err error) {
-	after := conversation.Watermark{Seq: max(0, w.session.Extracted.Seq-contextMessages)}
+// readMessages reads the next messages after the watermark, and a few before it, which are context: more where one asks
+// to forget something.
+func (w *worker) readMessages(ctx context.Context) ([]conversation.Message, error) {
+	messages, err := w.readFrom(ctx, contextMessages)
+	if err != nil || !hasWish(messages, w.session.Extracted.Seq) {
+		return messages, err
+	}
+	return w.readFrom(ctx, wishMessages)
+}
+
+// hasWish reports whether the user asks to forget something in a message after a seq.
+func hasWish(messages []conversation.Message, after int) bool {
+	return slices.ContainsFunc(messages, func(m conversation.Message) bool {
+		return m.Seq > after && m.Role == conversation.RoleUser && conversation.AsksToForget(m.Content)
+	})
+}
+
+// readFrom reads the next messages, and so many before the watermark. Where many messages are left, those before it are
+// read by their time.
+func (w *worker) readFrom(ctx context.Context, before int) (messages []conversation.Message, err error) {
+	after := conversation.Watermark{Seq: max(0, w.session.Extracted.Seq-before)}
 	if w.session.LastSeq-after.Seq >= readMessages && !w.session.Extracted.At.IsZero() {
 		after.At = w.session.Extracted.At.Add(-contextSpan)
 	}
@@ -253,10 +271,8 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 
 // refresh gives a planner what is known now.
 func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
-	asksToForget := slices.ContainsFunc(of.messages, func(m conversation.Message) bool {
-		return conversation.AsksToForget(m.Content)
-	})
-	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, asksToForget); err != nil {
+	isWish := hasWish(of.messages, 0)
+	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, isWish); err != nil {
 		return err
 	}
 	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
@@ -266,7 +282,7 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 			p.messages[m.ID] = m
 		}
 	}
-	if p.visible, err = w.visible(ctx, p.known); asksToForget {
+	if p.visible, err = w.visible(ctx, p.known); isWish {
 		p.past = slices.DeleteFunc(slices.Concat(p.known.Memories, p.known.Past), func(m longterm.Memory) bool {
 			return !p.visible[m.ID] || m.HeldAt(p.now)
 		})
