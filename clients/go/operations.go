@@ -481,7 +481,7 @@ func (c *Client) LeaveSession(ctx context.Context, id string, options ...Option)
 type ListCheckInsQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 }
 
@@ -496,7 +496,7 @@ func (c *Client) ListCheckIns(ctx context.Context, query ListCheckInsQuery, opti
 type ListCoachesQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 }
 
@@ -512,7 +512,7 @@ func (c *Client) ListCoaches(ctx context.Context, query ListCoachesQuery, option
 type ListDocumentNamespacesQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// The first labels; * is any label.
 	Prefix string `json:"prefix,omitzero"`
@@ -539,7 +539,7 @@ func (c *Client) ListDocumentNamespaces(
 type ListDocumentsQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// Only documents in this namespace and in those below it.
 	Namespace string `json:"namespace,omitzero"`
@@ -566,7 +566,7 @@ func (c *Client) ListDocuments(ctx context.Context, query ListDocumentsQuery, op
 type ListGoalsQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 }
 
@@ -581,7 +581,7 @@ func (c *Client) ListGoals(ctx context.Context, query ListGoalsQuery, options ..
 type ListMemoriesQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// Only memories of this type.
 	Type string `json:"type,omitzero"`
@@ -601,7 +601,7 @@ func (c *Client) ListMemories(ctx context.Context, query ListMemoriesQuery, opti
 type ListMessagesQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// By seq.
 	Order string `json:"order,omitzero"`
@@ -623,7 +623,7 @@ func (c *Client) ListMessages(
 type ListPromptsQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// Only prompts of this session.
 	SessionID string `json:"sessionId,omitzero"`
@@ -662,7 +662,7 @@ func (c *Client) ListQuotes(
 type ListSessionsQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// Only sessions of this context.
 	Context string `json:"context,omitzero"`
@@ -697,7 +697,7 @@ func (c *Client) ListSpines(ctx context.Context, options ...Option) (*SpineList,
 type ListTimelineQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// The earliest time.
 	From time.Time `json:"from,omitzero"`
@@ -720,7 +720,7 @@ func (c *Client) ListTimeline(ctx context.Context, query ListTimelineQuery, opti
 type ListTodosQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// Only todos of this status.
 	Status string `json:"status,omitzero"`
@@ -738,7 +738,7 @@ func (c *Client) ListTodos(ctx context.Context, query ListTodosQuery, options ..
 type ListUiMessagesQuery struct {
 	// The most items to return.
 	Limit int `json:"limit,omitzero"`
-	// The nextCursor of the page before, with the same query.
+	// The nextCursor of the page before, with the same query. Empty is the first page.
 	Cursor string `json:"cursor,omitzero"`
 	// By seq.
 	Order string `json:"order,omitzero"`

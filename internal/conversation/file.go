@@ -70,7 +70,7 @@ func (p Part) IsFetchable(at time.Time) bool {
 
 func isWebAddress(address string) bool {
 	u, err := url.Parse(address)
-	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+	return err == nil && u.Scheme == "https" && u.Host != ""
 }
 
 // FilesOf returns where the app keeps the files of parts.

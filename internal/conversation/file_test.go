@@ -35,6 +35,7 @@ func TestFileParts(t *testing.T) {
 		{name: "no place", part: conversation.Part{MediaType: "image/png"}, field: "url"},
 		{name: "two places", part: conversation.Part{MediaType: "image/png", URL: address, DataRef: "f1"}, field: "url"},
 		{name: "a script", part: conversation.Part{MediaType: "image/png", URL: "javascript:alert(1)"}, field: "url"},
+		{name: "not by https", field: "url", part: conversation.Part{MediaType: "image/png", URL: "http" + address[5:]}},
 		{name: "no media type", part: conversation.Part{URL: address}, field: "mediaType"},
 		{name: "no such media type", part: conversation.Part{MediaType: "png", URL: address}, field: "mediaType"},
 		{name: "a long text", field: "alt", part: conversation.Part{

@@ -50,7 +50,7 @@ func (t Truncation) Prepare(now time.Time) (Truncation, error) {
 	}
 	prepared, err := Append{SessionID: t.SessionID, Messages: t.Replacement}.Prepare(now)
 	if err != nil {
-		return t, err
+		return t, fault.Renamed(err, "messages", "replacement")
 	}
 	t.Replacement = prepared.Messages
 	return t, nil

@@ -6,6 +6,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -108,6 +109,23 @@ func InvalidField(field, message string) *Error {
 // InvalidFields returns an Invalid error that reports every wrong field together.
 func InvalidFields(fields ...Field) *Error {
 	return &Error{Code: Invalid, Message: "the input is not valid", Fields: fields}
+}
+
+// Renamed returns an error about fields that the caller knows by other names: the beginning of each name is replaced.
+// Other errors stay as they are.
+func Renamed(err error, from, to string) error {
+	f := find(err)
+	if f == nil || len(f.Fields) == 0 {
+		return err
+	}
+	renamed := *f
+	renamed.Fields = slices.Clone(f.Fields)
+	for i, field := range f.Fields {
+		if rest, ok := strings.CutPrefix(field.Field, from); ok {
+			renamed.Fields[i].Field = to + rest
+		}
+	}
+	return &renamed
 }
 
 // Sentence describes invalid fields: the first one, and the number of others.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/document"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/recall"
 )
 
@@ -54,6 +55,9 @@ func (s documentLists) list(ctx context.Context, c Caller, in *documentsInput) (
 		return foundDocuments{}, err
 	}
 	if in.Query != "" {
+		if in.Cursor != "" {
+			return foundDocuments{}, fault.InvalidField("cursor", "is not a cursor of this list, which has one page with query")
+		}
 		return s.find(ctx, c, recall.DocumentQuery{Query: string(in.Query), Under: under, Filter: f, Limit: in.Limit})
 	}
 	unscored := func(d document.Document) foundDocument { return foundDocument{Document: shown[Document](d)} }

@@ -157,6 +157,7 @@ func TestSearchOfDocuments(t *testing.T) {
 	if item["score"] != number("0.5") || item["key"] != "k" || len(out["degraded"].([]any)) != 1 {
 		t.Errorf("found %v", out)
 	}
+	expectProblem(t, h, 422, "invalid", "cursor", as("ann", "GET", "/v1/documents?query=walk&cursor=rubbish"))
 	out = answer(t, h, 200,
 		as("ann", "POST", "/v1/search", object{"query": "walk", "kinds": []string{"document"}}))
 	items := out["items"].([]any)

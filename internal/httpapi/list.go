@@ -29,7 +29,7 @@ type list[T any] struct {
 // Idempotent and SessionPath are exported for the same reason.
 type ListInput struct {
 	Limit  int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"The most items to return."`
-	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before, with the same query."`
+	Cursor string `query:"cursor" maxLength:"4096" doc:"The nextCursor of the page before, with the same query. Empty is the first page."`
 
 	scope cursorScope
 }

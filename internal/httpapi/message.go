@@ -64,7 +64,7 @@ type newMessage struct {
 	Role            string              `json:"role" enum:"user,assistant,system,tool" doc:"All but user need throughline/app."`
 	Content         string              `json:"content,omitempty" doc:"At most 256 KiB. With parts, the default is their texts."`
 	Parts           []conversation.Part `json:"parts,omitempty" maxItems:"200" doc:"At most 256 KiB together with the content. All but text and file need throughline/app."`
-	ClientMessageID string              `json:"clientMessageId,omitempty" maxLength:"128" doc:"The client's own id, stored once."`
+	ClientMessageID string              `json:"clientMessageId,omitempty" minLength:"1" maxLength:"128" doc:"The client's own id, stored once."`
 	Timestamp       *timestamp          `json:"timestamp,omitempty" from:"-" doc:"Default: now. At most 5 minutes ahead."`
 	Mode            string              `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
 	AgentID         string              `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`

@@ -144,6 +144,7 @@ func TestInvalidMessages(t *testing.T) {
 		"no year":         {at("0000-12-31T23:59:59Z"), "messages[0].timestamp"},
 		"the zero time":   {at("0001-01-01T00:00:00Z"), "messages[0].timestamp"},
 		"metadata":        {one(map[string]any{"metadata": "x"}), "messages[0].metadata"},
+		"an empty id":     {one(map[string]any{"clientMessageId": ""}), "messages[0].clientMessageId"},
 		"beyond a double": {
 			`{"messages":[{"role":"assistant","parts":[{"type":"data","name":"x","data":{"a":[1e400]}}]}]}`,
 			"messages[0].parts[0].data.a[0]",

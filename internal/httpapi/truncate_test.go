@@ -48,7 +48,12 @@ func TestTruncate(t *testing.T) {
 	post(object{}, 422)
 	post(object{"lastN": 1, "afterSeq": 1}, 422)
 	post(object{"lastN": 81}, 422)
-	post(object{"lastN": 1, "replacement": []any{object{"role": "user", "content": ""}}}, 422)
+	expectProblem(t, h, 422, "invalid", "replacement[1].content", as(
+		"ann", http.MethodPost, "/v1/sessions/s/messages/truncate",
+		object{"lastN": 1, "replacement": []any{
+			object{"role": "user", "content": "x"}, object{"role": "user", "content": ""},
+		}},
+	))
 	post(object{"lastN": 1, "expected": []any{"msg_2"}}, 409)
 	var out struct {
 		Deleted  []string

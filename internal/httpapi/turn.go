@@ -157,6 +157,9 @@ func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWith
 		return nil, err
 	}
 	t, err := s.taker.BeginOwn(ctx, c.User, r)
+	if err != nil && b.Message != "" {
+		err = fault.Renamed(err, "messages[0].content", "message")
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +197,7 @@ func (s turns) finish(ctx context.Context, c Caller, in *finishInput) (finishedT
 	if end.Answer != nil {
 		out.MessageID = end.Answer.ID
 	}
-	return out, err
+	return out, fault.Renamed(err, "messages[0].", "")
 }
 
 func (s turns) get(ctx context.Context, c Caller, in *TurnPath) (turnState, error) {

@@ -24,6 +24,9 @@ func (f fakeTurns) note(v any) {
 }
 
 func (f fakeTurns) BeginOwn(_ context.Context, _ conversation.UserID, r chat.OwnRequest) (chat.OwnTurn, error) {
+	if _, err := (conversation.Append{Messages: r.Messages}).Prepare(noon()); err != nil {
+		return chat.OwnTurn{}, err
+	}
 	f.note(r)
 	return chat.OwnTurn{ID: "turn_1", UserMessageID: "msg_1", Prompt: prompt.Prompt{
 		ID: "prompt_1", SessionID: "s1", Recipe: "unified", Messages: []prompt.Message{{Role: "user", Content: "x"}},
@@ -36,6 +39,11 @@ func (f fakeTurns) FinishOwn(
 ) (chat.OwnEnd, error) {
 	if id != "turn_1" {
 		return chat.OwnEnd{}, fault.Missing("turn")
+	}
+	answer := conversation.NewMessage{Role: conversation.RoleAssistant, Content: a.Content, Parts: a.Parts}
+	in := conversation.Append{Messages: []conversation.NewMessage{answer}}
+	if _, err := in.Prepare(noon()); err != nil && a.Failure == "" {
+		return chat.OwnEnd{}, err
 	}
 	f.note(a)
 	end := chat.OwnEnd{Session: conversation.Session{
@@ -95,6 +103,18 @@ func TestTurns(t *testing.T) {
 		},
 		"a wrong usage": {
 			"app:ann", "/turn_1/finish", `{"content":"y","usage":{"promptTokens":-3}}`, 422, `usage.promptTokens`,
+		},
+		"a long answer": {
+			"app:ann", "/turn_1/finish", `{"content":"` + strings.Repeat("y", 256<<10+1) + `"}`, 422, `[{"field":"content"`,
+		},
+		"a wrong part": {
+			"app:ann", "/turn_1/finish", `{"parts":[{"type":"text"}]}`, 422, `[{"field":"parts[0].text"`,
+		},
+		"a long message": {
+			"app:ann", "", `{"sessionId":"s1","message":"` + strings.Repeat("y", 256<<10+1) + `"}`, 422, `[{"field":"message"`,
+		},
+		"a wrong message": {
+			"app:ann", "", `{"sessionId":"s1","messages":[{"role":"user"}]}`, 422, `[{"field":"messages[0].content"`,
 		},
 		"an odd field": {
 			"app:ann", "/turn_1/finish", `{"text":"y"}`, 422, `"field":"text"`,

@@ -18,8 +18,8 @@ func IsBadAnswer(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.Is(err, ErrTruncated) || errors.Is(err, ErrMalformed)
 }
 
-// ServiceError is an error that a model's service answered. Detail says for a caller of the API which service failed,
-// and how.
+// ServiceError is an error of a model's service: what it answered, or that it did not. Detail says for a caller of the
+// API which service failed, and how.
 type ServiceError interface {
 	error
 	Detail() string

@@ -47,6 +47,15 @@ func (r serviceError) Detail() string {
 	return text
 }
 
+// noAnswer is the error of a service that did not answer, or broke its answer off.
+type noAnswer struct{ error }
+
+// Detail says for a caller of the API which service failed, and how. It implements llm.ServiceError's method.
+func (noAnswer) Detail() string { return "the model's service gave no whole answer" }
+
+// Unwrap returns the cause.
+func (n noAnswer) Unwrap() error { return n.error }
+
 // Is reports whether the service refused what it was asked, or found it too long. It implements errors.Is's method.
 func (r serviceError) Is(target error) bool {
 	switch r.code {
@@ -68,7 +77,7 @@ func failure(op string, err error, advice advice) *fault.Error {
 		}
 		out.Code, out.Err = codeOf(r), r
 	} else if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		out.Err = transportError(err)
+		out.Err = noAnswer{transportError(err)}
 	}
 	if out.Code == fault.RateLimited || out.Code == fault.Unavailable {
 		out.RetryAfter = advice.after

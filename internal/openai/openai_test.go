@@ -142,7 +142,8 @@ func TestErrorsHaveCodes(t *testing.T) {
 	}
 }
 
-// TestWordsOfTheService expects the service's own words only where the service is on this machine.
+// TestWordsOfTheService expects the service's own words only where the service is on this machine. A service that
+// breaks the connection has none.
 func TestWordsOfTheService(t *testing.T) {
 	t.Parallel()
 	answer := func(w http.ResponseWriter, _ *http.Request) {
@@ -152,9 +153,11 @@ func TestWordsOfTheService(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(answer))
 	defer server.Close()
 	local := openai.New(config.OpenAI{APIKey: "k", ChatModel: "m", BaseURL: server.URL})
+	broken, _ := service(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	for client, want := range map[*openai.Client]string{
 		remote: "the model's service answered 404 (model_not_found)",
 		local:  "the model's service answered 404 (model_not_found): you said: my secret",
+		broken: "the model's service gave no whole answer",
 	} {
 		_, err := client.Complete(t.Context(), llm.Request{})
 		var of llm.ServiceError

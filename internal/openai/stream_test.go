@@ -94,6 +94,10 @@ func TestBrokenStreamReturnsAnErrorAndWhatArrived(t *testing.T) {
 			if !fault.Is(err, fault.Unavailable) || strings.Contains(err.Error(), "secret") {
 				t.Errorf("error %v, want unavailable without the content", err)
 			}
+			var of llm.ServiceError
+			if !errors.As(err, &of) || !strings.HasPrefix(of.Detail(), "the model's service ") {
+				t.Errorf("error %v does not name the service", err)
+			}
 			if got.Text != wholeAnswer || emitted != wholeAnswer {
 				t.Errorf("returned %q, emitted %q, want %q", got.Text, emitted, wholeAnswer)
 			}

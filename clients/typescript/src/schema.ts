@@ -3974,7 +3974,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -4176,7 +4176,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -4666,7 +4666,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description The first labels; * is any label. */
                 prefix?: string;
@@ -4753,7 +4753,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description Only documents in this namespace and in those below it. */
                 namespace?: string;
@@ -5234,7 +5234,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
             };
             header?: never;
@@ -5816,7 +5816,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description Only memories of this type. */
                 type?: "PROFILE" | "PEOPLE" | "PROJECT" | "MANNER";
@@ -6758,7 +6758,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description The earliest time. */
                 from?: string;
@@ -7231,7 +7231,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description Only prompts of this session. */
                 sessionId?: string;
@@ -7933,7 +7933,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description Only sessions of this context. */
                 context?: "coach_conversation" | "program_designer" | "coach_creator" | "training_program" | "workout_log";
@@ -8670,7 +8670,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description By seq. */
                 order?: "asc" | "desc";
@@ -9311,7 +9311,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description By seq. */
                 order?: "asc" | "desc";
@@ -9482,7 +9482,7 @@ export interface operations {
             query?: {
                 /** @description The most items to return. */
                 limit?: number;
-                /** @description The nextCursor of the page before, with the same query. */
+                /** @description The nextCursor of the page before, with the same query. Empty is the first page. */
                 cursor?: string;
                 /** @description Only todos of this status. */
                 status?: "PENDING" | "COMPLETED" | "CANCELLED";
