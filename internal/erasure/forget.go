@@ -117,8 +117,8 @@ func (s *Service) forgetMessage(ctx context.Context, user conversation.UserID, i
 }
 
 // repeats returns the messages that repeat forgotten ones: the assistant's lines between one of them and the user's
-// next message, and those that quote one of them and came before the user asked to forget it. At most 2,000 messages
-// are read, from the first of the forgotten ones on.
+// next message, and those before the user asked to forget it that quote one of them, or, where they are the user's, say
+// it again. At most 2,000 messages are read, from the first of the forgotten ones on.
 func (s *Service) repeats(ctx context.Context, user conversation.UserID, of []conversation.Message, asked time.Time,
 ) (found []conversation.Message, err error) {
 	if len(of) == 0 {
@@ -174,7 +174,10 @@ func (r *repeatFinder) isRepeat(m conversation.Message) bool {
 	case isAnswer && r.answered[m.SessionID]:
 		return true
 	}
-	quotes := func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
+	quotes := func(q *quote.Matcher) bool { return q.Repeats(m.Content) }
+	if isAnswer {
+		quotes = func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
+	}
 	isQuote := !m.Timestamp.After(r.asked) && slices.ContainsFunc(r.quotes, quotes)
 	if !isAnswer {
 		r.answered[m.SessionID] = isQuote

@@ -219,6 +219,19 @@ func TestForgetWhatRepeats(t *testing.T) {
 	}
 }
 
+// TestForgetLeavesUnrelated forgets a message that shares everyday words and an amount with others of the user.
+func TestForgetLeavesUnrelated(t *testing.T) {
+	s := newFixture(t)
+	said := s.say("old",
+		"What do you think about inviting my ex Tom? He earns 3500 euros.", "> Think about what you want.",
+		"What do you think about the effect of statins on my muscles? I take atorvastatin 20 mg.", "> Ask your doctor.",
+		"My doctor allows 3500 mg of sodium, for my heart.", "> Noted.",
+		"Still, I think about inviting my ex Tom.", "> Fine.")
+	fact := s.remember(longterm.Extracted, conversation.Message{ID: said[0]})
+	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, fact.ID))
+	s.checkSaid("old", "FF....FF", false)
+}
+
 // TestForgetRecords forgets a memory in each way: the todos and check-ins that mention it are gone, and no others.
 func TestForgetRecords(t *testing.T) {
 	for name, forget := range map[string]func(s *fixture, fact longterm.Memory, asked string){
