@@ -61,15 +61,33 @@ func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, 
 			return all, err
 		}
 	}
-	return all, s.forgetRecords(ctx, user, f)
+	return all, s.forgetRecords(ctx, user, f, f.saidIn(all))
+}
+
+// saidIn returns the ids of forgotten messages, without the one that asks to forget them: what else it says is new.
+func (f Forgetting) saidIn(forgotten []conversation.Message) map[string]bool {
+	ids := map[string]bool{}
+	var last conversation.Message
+	for _, m := range forgotten {
+		if ids[m.ID] = m.Timestamp.Before(f.What.At); m.Role == conversation.RoleUser && m.Timestamp.After(last.Timestamp) {
+			last = m
+		}
+	}
+	if conversation.AsksToForget(last.Content) { // by the chat's tool, a little later than it was said
+		delete(ids, last.ID)
+	}
+	return ids
 }
 
 // forgetRecords deletes the todos and check-ins that mention a forgotten memory and were stored before the user asked
-// to forget it.
-func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f Forgetting) error {
+// to forget it, and the todos that only forgotten messages have said.
+func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f Forgetting, forgotten map[string]bool,
+) error {
+	isKept := func(id string) bool { return !forgotten[id] }
 	isGone := func(text string, at time.Time) bool { return f.What.Mentions(text) && !at.After(f.What.At) }
 	if err := forgetIn(ctx, user, s.Todos, func(t longterm.Todo) (string, bool) {
-		return t.ID, isGone(t.Content, t.CreatedAt)
+		isUnsaid := len(t.MessageIDs) > 0 && !slices.ContainsFunc(t.MessageIDs, isKept)
+		return t.ID, isUnsaid || isGone(t.Content, t.CreatedAt)
 	}); err != nil {
 		return err
 	}
@@ -117,8 +135,8 @@ func (s *Service) forgetMessage(ctx context.Context, user conversation.UserID, i
 }
 
 // repeats returns the messages that repeat forgotten ones: the assistant's lines between one of them and the user's
-// next message, and those that quote one of them and came before the user asked to forget it. At most 2,000 messages
-// are read, from the first of the forgotten ones on.
+// next message, and those before the user asked to forget it that quote one of them, or, where they are the user's, say
+// it again. At most 2,000 messages are read, from the first of the forgotten ones on.
 func (s *Service) repeats(ctx context.Context, user conversation.UserID, of []conversation.Message, asked time.Time,
 ) (found []conversation.Message, err error) {
 	if len(of) == 0 {
@@ -174,7 +192,10 @@ func (r *repeatFinder) isRepeat(m conversation.Message) bool {
 	case isAnswer && r.answered[m.SessionID]:
 		return true
 	}
-	quotes := func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
+	quotes := func(q *quote.Matcher) bool { return q.Repeats(m.Content) }
+	if isAnswer {
+		quotes = func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
+	}
 	isQuote := !m.Timestamp.After(r.asked) && slices.ContainsFunc(r.quotes, quotes)
 	if !isAnswer {
 		r.answered[m.SessionID] = isQuote

@@ -219,6 +219,19 @@ func TestForgetWhatRepeats(t *testing.T) {
 	}
 }
 
+// TestForgetLeavesUnrelated forgets a message that shares everyday words and an amount with others of the user.
+func TestForgetLeavesUnrelated(t *testing.T) {
+	s := newFixture(t)
+	said := s.say("old",
+		"What do you think about inviting my ex Tom? He earns 3500 euros.", "> Think about what you want.",
+		"What do you think about the effect of statins on my muscles? I take atorvastatin 20 mg.", "> Ask your doctor.",
+		"My doctor allows 3500 mg of sodium, for my heart.", "> Noted.",
+		"Still, I think about inviting my ex Tom.", "> Fine.")
+	fact := s.remember(longterm.Extracted, conversation.Message{ID: said[0]})
+	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, fact.ID))
+	s.checkSaid("old", "FF....FF", false)
+}
+
 // TestForgetRecords forgets a memory in each way: the todos and check-ins that mention it are gone, and no others.
 func TestForgetRecords(t *testing.T) {
 	for name, forget := range map[string]func(s *fixture, fact longterm.Memory, asked string){
@@ -240,12 +253,16 @@ func TestForgetRecords(t *testing.T) {
 				Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "Lives in Quahog", MessageIDs: said,
 			}, conversation.Idempotency{})
 			check.OK(t, err)
-			todo := func(content string) {
-				if _, _, err := s.store.Todos.Create(ctx, ann, longterm.Todo{Content: content, Status: longterm.Pending},
-					conversation.Idempotency{}); err != nil {
+			todo := func(content string, from ...string) {
+				if _, _, err := s.store.Todos.Create(ctx, ann, longterm.Todo{
+					Content: content, Status: longterm.Pending, MessageIDs: from,
+				}, conversation.Idempotency{}); err != nil {
 					t.Fatal(err)
 				}
 			}
+			other := s.say("old", "I have to see the dentist.")[0]
+			todo("Call the gym there", said...)
+			todo("See a dentist", said[0], other)
 			todo("Find a gym in quahog")
 			todo("Find where Ann lives")
 			for _, note := range []string{"Settled in Quahog", "Slept well"} {
@@ -255,6 +272,7 @@ func TestForgetRecords(t *testing.T) {
 				}
 			}
 			asked := s.say("new", "Please forget that I live in Quahog")
+			todo("Write to Ann", asked...)
 			s.advance(time.Second)
 			forget(s, fact, asked[0])
 			s.advance(time.Second)
@@ -262,7 +280,9 @@ func TestForgetRecords(t *testing.T) {
 			check.Got(s.sweep())(t)
 			page := conversation.Page{Limit: 9}
 			todos, _, err := s.store.Todos.List(ctx, ann, page)
-			if err != nil || len(todos) != 2 || strings.Contains(todos[0].Content+todos[1].Content, "gym") {
+			if err != nil || len(todos) != 4 || slices.ContainsFunc(todos, func(t longterm.Todo) bool {
+				return strings.Contains(t.Content, "gym")
+			}) {
 				t.Errorf("the todos are %+v, %v", todos, err)
 			}
 			checkIns, _, err := s.store.CheckIns.List(ctx, ann, page)

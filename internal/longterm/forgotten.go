@@ -24,8 +24,8 @@ func NewForgotten(m Memory, at time.Time) Forgotten {
 	}
 }
 
-// Mentions reports whether a text says what was forgotten, or has one of its names and half of its words. One word that
-// is no name says too little.
+// Mentions reports whether a text says what was forgotten, or has one of its names and half of its words, or names the
+// person if it only said who that is. One word that is no name says too little.
 func (f Forgotten) Mentions(text string) bool {
 	of, shared, isNamed := NewLikeness(text), 0, false
 	for _, n := range f.Content {
@@ -34,7 +34,8 @@ func (f Forgotten) Mentions(text string) bool {
 			isNamed = isNamed || slices.Contains(f.Names, n)
 		}
 	}
-	return isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text)
+	return isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text) ||
+		f.person().isIn(text)
 }
 
 // Covers reports whether a memory says again what was forgotten, about the same subject: in whatever words if it was

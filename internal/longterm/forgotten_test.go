@@ -73,21 +73,37 @@ func TestForgottenCoversWishOrRejection(t *testing.T) {
 func TestMentions(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		forgotten, text string
-		want            bool
+		forgotten, about, text string
+		want                   bool
 	}{
-		{"Lives in Quahog", "Settled in quahog", true},
-		{"Lives in Quahog", "Find where Ann lives", false},
-		{"Lives in Quahog", "Bought shoes", false},
-		{"Plans a surprise party for Anna", "Call Anna", false},
-		{"Plans a surprise party for Anna", "Buy a cake for the surprise of Anna", true},
-		{"Likes running", "Go running", false},
-		{"Likes running", "Write why the user likes running", true},
-		{"Running", "Running", false},
-		{"Wohnt in Köln", "Termin in Koeln", false},
-		{"Wohnt in Köln", "Termin in Köln", true},
+		{"The user's lover is called Quentin.", "", "Call Quentin on Tuesday", true},
+		{"The user's lover is called Tom.", "", "Buy Tom's present", true},
+		{"Quentin is the user's lover.", "Quentin, the user's lover", "Call Quentin on Tuesday", true},
+		{"Quentin is the user's lover.", "Quentin, the user's lover", "Call the user's sister", false},
+		{"The user's lover is called Quentin.", "", "Call the doctor on Tuesday", false},
+		{"Leo is allergic to peanuts.", "Leo, the user's son", "Pick up Leo on Friday", false},
+		{"The user's sister lives in Porto.", "the user's sister", "Book a hotel in Porto", false},
+		{"Der Liebhaber der Nutzerin heißt Quentin.", "", "Quentin am Dienstag anrufen", true},
+		{"Die Schwester des Nutzers ist Lehrerin in Bonn.", "die Schwester", "Die Lehrerin anrufen", false},
+		{"The user's sister called Ana lives in Porto.", "Ana, the sister", "Book a hotel in Porto", false},
+		{"La amante del usuario se llama Quintina.", "", "Llamar a Quintina el martes", true},
+		{"用户的情人叫昆汀。", "昆汀，用户的情人", "星期二给昆汀打电话", true},
+		{"用户的情人叫昆汀。", "昆汀，用户的情人", "星期二给医生打电话", false},
+		{"クエンティンはユーザーの恋人です。", "クエンティン、ユーザーの恋人", "火曜日にクエンティンに電話する", true},
+		{"حبيب المستخدم اسمه كوينتن", "كوينتن", "اتصل بالطبيب", false},
+		{"उपयोगकर्ता के प्रेमी का नाम क्वेंटिन है", "क्वेंटिन", "मंगलवार को डॉक्टर को फोन करना", false},
+		{"Lives in Quahog", "", "Settled in quahog", true},
+		{"Lives in Quahog", "", "Find where Ann lives", false},
+		{"Lives in Quahog", "", "Bought shoes", false},
+		{"Plans a surprise party for Anna", "", "Call Anna", false},
+		{"Plans a surprise party for Anna", "", "Buy a cake for the surprise of Anna", true},
+		{"Likes running", "", "Go running", false},
+		{"Likes running", "", "Write why the user likes running", true},
+		{"Running", "", "Running", false},
+		{"Wohnt in Köln", "", "Termin in Koeln", false},
+		{"Wohnt in Köln", "", "Termin in Köln", true},
 	} {
-		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten}, time.Time{})
+		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten, About: tt.about}, time.Time{})
 		if got := f.Mentions(tt.text); got != tt.want {
 			t.Errorf("%q mentions %q: %t, want %t", tt.text, tt.forgotten, got, tt.want)
 		}

@@ -59,12 +59,7 @@ var light = stemsOf(strings.Fields(`
 	для есть принимает है हैं था थी को से का की के में في من على لديه لديها
 	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`))
 
-var lightHashes = func() (out Likeness) {
-	for w := range light {
-		out = append(out, hashOf(w))
-	}
-	return out
-}()
+var lightHashes = hashesOf(slices.Collect(maps.Keys(light)))
 
 func stemsOf(list []string) map[string]bool {
 	out := map[string]bool{}

@@ -257,26 +257,6 @@ func isSpeaker(w string) bool {
 	return slices.Contains(strings.Fields("i i'm i've i'd ich yo soy je j'ai eu sou я मैं मुझे أنا لدي saya"), w)
 }
 
-// relations are words for people in the user's life, in the languages of docs/languages.md. A request that has one is
-// not about the user.
-var relations = func() (out []string) {
-	for _, w := range strings.Fields(`
-		son daughter child children kid kids baby wife husband partner girlfriend boyfriend mother mom mum father dad parents
-		brother sister grandmother grandma grandfather grandpa aunt uncle cousin nephew niece friend colleague boss
-		sohn tochter frau ehemann freundin freund mutter mama vater papa bruder schwester oma opa tante onkel
-		hijo hija esposa esposo marido novia novio madre padre hermano hermana abuela abuelo amigo amiga
-		fils fille femme mari mère père frère sœur amie ami filho filha mãe pai irmão irmã avó avô namorada namorado
-		anak istri suami ibu ayah kakak adik
-		сын сына сыну дочь дочери дочка жена жены муж мужа мать матери мама мамы отец отца папа брат брата сестра сестры друг
-		ابن ابني ابنه ابنة ابنتي ابنته زوجة زوجتي زوجته زوجي والدتي امي والدي ابي اخي اختي صديقي
-		बेटा बेटे बेटी पत्नी पति माँ मां पिता भाई बहन दोस्त ছেলে মেয়ে স্ত্রী স্বামী মা বাবা ভাই বোন بیٹا بیٹے بیٹی بیوی شوہر
-		儿子 女儿 妻子 老婆 丈夫 老公 妈妈 母亲 爸爸 父亲 哥哥 弟弟 姐姐 妹妹 朋友 同事 孩子
-		息子 娘 妻 母 父 兄 弟 姉 妹 子供 友達 아들 딸 아내 남편 엄마 아빠 동생`) {
-		out = append(out, word.Fold(w))
-	}
-	return out
-}()
-
 // isInflected reports whether two folded words may be forms of one name: "leo" and "leos".
 func isInflected(a, b string) bool {
 	short, long := []rune(a), []rune(b)

@@ -3,6 +3,7 @@ package quote
 
 import (
 	"iter"
+	"maps"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,22 +32,33 @@ type Matcher struct {
 	size    int
 	long    map[string]bool
 	numbers map[string]bool
+	// content are its words with content, codes the numbers that are no amounts.
+	content, codes map[string]bool
+	isSmall        func(word string) bool
 }
 
 // New returns the matcher of the texts that quote text.
 func New(text string) *Matcher {
 	words, dense := split(text)
-	m := &Matcher{runs: map[string]bool{}, size: minRun, long: map[string]bool{}, numbers: map[string]bool{}}
+	m := &Matcher{
+		runs: map[string]bool{}, size: minRun, long: map[string]bool{}, numbers: map[string]bool{},
+		codes: map[string]bool{}, isSmall: word.IsSmall(text),
+	}
+	m.content = contentOf(text, m.isSmall)
 	if dense {
 		m.size = minRunDense
 	}
 	for run := range runsOf(words, m.size) {
 		m.runs[run] = true
 	}
-	for _, w := range words {
+	for i, w := range words {
 		switch {
 		case isNumber(w):
 			m.numbers[w] = true
+			isPart := i > 0 && m.numbers[words[i-1]] || i+1 < len(words) && isNumber(words[i+1])
+			if isPart || !strings.HasSuffix(w, "0") {
+				m.codes[w] = true
+			}
 		case utf8.RuneCountInString(w) >= longWord:
 			m.long[w] = true
 		}
@@ -76,6 +88,39 @@ func (m *Matcher) Quotes(text string) bool {
 		}
 	}
 	return false
+}
+
+// Repeats reports whether a text of the same person says again what the matcher's says. Everyday words that both have
+// are not enough, as they are for an answer. Both have a number and a word with content, or a number that is no amount,
+// or words with content: two in a row of five words, or half of the matcher's and at least four.
+func (m *Matcher) Repeats(text string) bool {
+	words, _ := split(text)
+	shared := m.contentIn(text)
+	for _, w := range words {
+		if m.codes[w] || m.numbers[w] && len(shared) > 0 {
+			return true
+		}
+	}
+	if len(shared) >= minShared && 2*len(shared) >= len(m.content) {
+		return true
+	}
+	inRuns := map[string]bool{}
+	for run := range runsOf(words, m.size) {
+		if m.runs[run] {
+			if m.size == minRunDense {
+				run = strings.ReplaceAll(run, " ", "")
+			}
+			maps.Copy(inRuns, m.contentIn(run))
+		}
+	}
+	return len(inRuns) > 0 && len(inRuns) >= min(minContent, len(m.content))
+}
+
+// contentIn returns the words of the matcher with content that a text has.
+func (m *Matcher) contentIn(text string) map[string]bool {
+	content := contentOf(text, m.isSmall)
+	maps.DeleteFunc(content, func(w string, _ bool) bool { return !m.content[w] })
+	return content
 }
 
 // runsOf iterates over the runs of so many words.
