@@ -63,6 +63,21 @@ func TestIsUrgentInManyLanguages(t *testing.T) {
 	}
 }
 
+// TestCoeliacDiseaseIsUrgent says in each language that somebody has coeliac disease.
+func TestCoeliacDiseaseIsUrgent(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"Felix has coeliac disease after all", "Felix hat nun doch Zöliakie", "Félix es celíaco", "Tiene celiaquía",
+		"Félix a la maladie cœliaque", "Félix est coeliaque", "O Félix é celíaco", "费利克斯得了乳糜泻", "菲力得了乳糜瀉",
+		"フェリックスはセリアック病です", "फेलिक्स को सीलिएक रोग है", "فيليكس مصاب بمرض سيلياك", "لديه الداء البطني",
+		"ফেলিক্সের সিলিয়াক রোগ আছে", "У Феликса целиакия", "فیلکس کو سیلیک بیماری ہے", "Felix punya penyakit seliak",
+	} {
+		if !conversation.IsUrgent(text) {
+			t.Errorf("%q is not urgent", text)
+		}
+	}
+}
+
 // TestSafetyIsUrgentInManyLanguages checks four plain statements in each language: a joint that hurts in an exercise, a
 // hurt back, blood thinners, and a heart attack in the past. Beside them are two of a training day that may wait.
 func TestSafetyIsUrgentInManyLanguages(t *testing.T) {

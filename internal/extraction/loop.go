@@ -17,8 +17,9 @@ func (p *planner) openLoop(l openLoop) {
 		p.forgotten[forgottenKey(todoKey, content, "")] {
 		return
 	}
-	for _, t := range slices.Concat(p.todos, p.newTodos) {
-		if p.isOpen(t) && longterm.Normalize(t.Content) == longterm.Normalize(content) {
+	open := slices.DeleteFunc(slices.Clone(p.todos), func(t *longterm.Todo) bool { return !p.isOpen(t) })
+	for _, t := range append(open, p.newTodos...) {
+		if longterm.Normalize(t.Content) == longterm.Normalize(content) {
 			return
 		}
 	}
@@ -58,8 +59,8 @@ func (p *planner) closeLoop(l closedLoop) {
 	}
 }
 
-// isOpen reports whether a todo is an open loop that the session may speak of: one of its coach, or of another one
-// unless the user keeps contexts apart.
+// isOpen reports whether a known todo is an open loop that the session may speak of: one of its coach, or of another
+// one unless the user keeps contexts apart.
 func (p *planner) isOpen(t *longterm.Todo) bool {
-	return t.Status == longterm.Pending && (t.CoachID == p.coachID || !p.isApart)
+	return t.Status == longterm.Pending && p.visible[t.ID] && (t.CoachID == p.coachID || !p.isApart)
 }

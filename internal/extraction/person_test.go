@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/longterm"
 )
 
 // TestShortAnswersAreRead has each answer behind its question in the request, however often the user said the same.
@@ -37,5 +38,43 @@ func TestShortAnswersAreRead(t *testing.T) {
 	want := "Any heart disease? No Have you had a stroke? No. Do you smoke? Yes Do you take insulin? yes!"
 	if read := strings.Join(got, " "); read != want {
 		t.Errorf("the model reads %q, want %q", read, want)
+	}
+}
+
+// TestLoopsApart shows a promise of one session in the request of another one where a memory of it is shown, and closes
+// none that is not.
+func TestLoopsApart(t *testing.T) {
+	t.Parallel()
+	shared := longterm.DefaultPreferences()
+	apart, alone := shared, shared
+	apart.Unshared = map[string]bool{"workout_log": true}
+	alone.CrossContext = false
+	for name, c := range map[string]struct {
+		preferences longterm.Preferences
+		isShown     bool
+	}{"shared": {shared, true}, "the context is apart": {apart, false}, "each session is apart": {alone, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEcho(t)
+			if _, err := e.stores.Preferences.Put(t.Context(), e.user, c.preferences); err != nil {
+				t.Fatal(err)
+			}
+			in := conversation.NewSession{ID: "w", Context: "workout_log", CoachID: coach}
+			if _, err := e.stores.Sessions.CreateSession(t.Context(), e.user, in, noKey); err != nil {
+				t.Fatal(err)
+			}
+			said := e.more(t, "w", "I have an appointment on 2 December.")[0]
+			for content, ids := range map[string][]string{"Appointment on 2 December": {said.ID}, "Buy bands": nil} {
+				todo := longterm.Todo{Content: content, CoachID: coach, Status: longterm.Pending, MessageIDs: ids}
+				if _, _, err := e.stores.Todos.Create(t.Context(), e.user, todo, noKey); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e.say(t, "a", "Hello.")
+			e.extract(t, "a")
+			if input := e.inputs[0]; strings.Contains(input, "Appointment") != c.isShown || !strings.Contains(input, "bands") {
+				t.Errorf("the model reads:\n%s", input)
+			}
+		})
 	}
 }

@@ -40,7 +40,7 @@ type planner struct {
 	ids      map[string]string
 	model    string
 	known    Known
-	// visible has the ids of the memories that may be compared with what the session says.
+	// visible has the ids of the memories and todos that may be compared with what the session says.
 	visible map[string]bool
 	// forgotten has the contents that the user has deleted, as forgottenKey has them.
 	forgotten map[string]bool

@@ -341,8 +341,8 @@ func (w *worker) savePart(ctx context.Context, p *planner, a answer, of window, 
 	return Batch{}, answer{}, fault.New(fault.Conflict, "what is known changes all the time")
 }
 
-// visible returns the ids of the memories that may be compared with what the session says. A user may keep contexts or
-// sessions apart: then a memory counts only where a prompt of the session may tell it.
+// visible returns the ids of the memories and todos that may be compared with what the session says. A user may keep
+// contexts or sessions apart: then one counts only where a prompt of the session may tell it.
 func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, error) {
 	visible := map[string]bool{}
 	isApart := w.prefs.SeparatesContexts()
@@ -351,6 +351,9 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 		var ids []string
 		for _, m := range slices.Concat(known.Memories, known.Past) {
 			ids = append(ids, m.MessageIDs...)
+		}
+		for _, t := range known.Todos {
+			ids = append(ids, t.MessageIDs...)
 		}
 		slices.Sort(ids)
 		hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, slices.Compact(ids))
@@ -363,12 +366,15 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 			}
 		}
 	}
+	isHidden := func(id string) bool {
+		said, ok := from[id]
+		return isApart && (!ok || said.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, said.Context))
+	}
 	for _, m := range slices.Concat(known.Memories, known.Past) {
-		isHidden := func(id string) bool {
-			said, ok := from[id]
-			return !ok || said.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, said.Context)
-		}
-		visible[m.ID] = !isApart || m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
+		visible[m.ID] = m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
+	}
+	for _, t := range known.Todos {
+		visible[t.ID] = !slices.ContainsFunc(t.MessageIDs, isHidden)
 	}
 	return visible, nil
 }

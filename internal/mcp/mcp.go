@@ -84,7 +84,7 @@ type Deps struct {
 }
 
 // version is that of the server in the protocol. It changes when a tool does.
-const version = "1.0.0"
+const version = "1.1.0"
 
 // instructions tell a client's model how to use the tools.
 const instructions = "The long-term memory of one user, shared by all surfaces of an app. Search before you answer " +

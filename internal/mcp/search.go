@@ -45,6 +45,7 @@ type found struct {
 	Truncated  bool    `json:"truncated,omitempty" jsonschema:"Whether the stored text is longer."`
 	Score      float64 `json:"score" jsonschema:"The estimated probability that it helps to answer the query."`
 	Type       string  `json:"type,omitempty" jsonschema:"The type of a memory."`
+	About      string  `json:"about,omitempty" jsonschema:"Whom a memory concerns. Absent for the user."`
 	Role       string  `json:"role,omitempty" jsonschema:"Who wrote a message."`
 	Context    string  `json:"context,omitempty" jsonschema:"The surface of the session."`
 	SessionID  string  `json:"sessionId,omitempty"`
@@ -142,7 +143,7 @@ func toFound(r recall.Record) found {
 		out.Kind, out.Context, out.SessionID, out.OccurredAt = recall.SummaryKind, s.Context, s.SessionID, s.OccurredAt
 	case r.Memory != nil:
 		m := r.Memory
-		out.Kind, out.ID, out.Type = recall.MemoryKind, m.ID, string(m.Type)
+		out.Kind, out.ID, out.Type, out.About = recall.MemoryKind, m.ID, string(m.Type), untrusted.OneLine(m.About)
 		out.OccurredAt = conversation.FormatTime(m.Said())
 	case r.Document != nil:
 		d := r.Document

@@ -99,15 +99,24 @@ func (r rule) find(text string, isFirst bool) (found []span) {
 	return found
 }
 
-// passwords are the words for a password, and pins those for a number that opens something.
+// passwords are the words for a password, and pins those for a number that opens something. The Spanish "clave" is a
+// key of any kind, too: keys are the words for a password alone.
 const (
-	passwords = `(?:pass(?:word|code|phrase|wort|wörter|wd)?|pwd|pw|kennwort|contraseña|contrasena|clave|mot de passe|` +
-		`senha|wachtwoord|пароль)`
-	pins = `(?:pin|pin[- ]?code|cvv|cvc|(?:door|gate|alarm|access|entry|security|unlock) code|tür-?code|zugangscode|` +
-		`sicherheitscode|código (?:de acceso|de la puerta|de seguridad)|code (?:d'accès|de la porte|de sécurité|pin))`
+	word = `pass(?:word|code|phrase|wort|wörter|wd)?|pwd|pw|kennwort|contraseña|contrasena|mot de passe|senha|` +
+		`wachtwoord|пароль`
+	passwords = `(?:` + word + `|clave)`
+	keys      = `(?:` + word + `|(?:mi|nuestra) clave|` +
+		`clave (?:de acceso|del? (?:la |el |mi )?(?:wi-?fi|router|red|cuenta|correo|banco|alarma|portal|móvil)))`
+	pins = `(?:pin|pin[- ]?code|cvv|cvc|(?:door|gate|alarm|access|entry|security|unlock) code|geheim(?:zahl|nummer)|` +
+		`(?:tür|tor|alarm|safe|zugangs|sicherheits)-?code|` +
+		`código (?:de (?:acceso|seguridad|desbloqueo)|del? (?:la )?(?:puerta|alarma|portal|garaje|caja fuerte))|` +
+		`code (?:d'accès|de (?:la porte|l'alarme|sécurité)|pin)|codice (?:pin|di (?:accesso|sicurezza)|dell'allarme))`
 	// links stand between such a word and what it is. A few words may stand before them: "for the wifi".
-	links = `(?:\s*(?:[:=]|is|are|was|ist|lautet|heißt|war|es|era|est|é|—|-)\s+|\s*[:=]\s*)`
-	some  = `(?:\s+(?:for|of|to|für|vom|von|zum|para|de|del|du|pour|à|au)(?:\s+[\p{L}\d'-]+){1,3}?)?`
+	links = `(?:\s*(?:[:=]|is|are|was|ist|lautet|heißt|war|es|era|est|é|è|—|-)\s+|\s*[:=]\s*)`
+	some  = `(?:\s+(?:for|of|to|on|at|in|für|fürs|vom|von|zum|zur|des|der|bei|beim|im|am|auf|para|de|del|en|du|pour|à|` +
+		`au|sur|per|di|della|su|da|do|voor|van|op)(?:\s+[\p{L}\d'’-]+(?:\.\p{L}+)?){1,5}?)?`
+	// mixed is a value with a digit or a mark among its letters.
+	mixed = `([^\s"“”„«»]*[\p{Nd}!@#$%^&*+=_~][^\s"“”„«»]*)`
 )
 
 // form compiles an expression when a text is first searched for it: a function that finds no hint starts without.
@@ -121,7 +130,7 @@ func of(hints string) []string { return strings.Fields(hints) }
 var (
 	passwordHints = append(of("passw passcode passphrase passwort pwd pw kennwort contrase clave passe senha "+
 		"wachtwoord пароль"), "mot de passe")
-	pinHints = of("pin cvv cvc code código")
+	pinHints = of("pin cvv cvc code código codice geheimzahl geheimnummer")
 	begin    = `(?i)(?:^|[^\p{L}])`
 	quotes   = `["'“”„«»‘’]*`
 )
@@ -173,14 +182,14 @@ var rules = []rule{
 		hints: of("key token"), check: isRandom,
 	},
 	// A phrase that gives a password: the only word after it, or one that is none, or one in quotation marks.
-	{form: form(begin + passwords + some + links + quotes +
+	{form: form(begin + keys + some + links + quotes +
 		`([^\s"“”„«»]{3,})(?:["“”„«»]|[.!,;]?\s*(?:$|[.!\n]))`), hints: passwordHints, check: isPassword},
 	{
-		form:     form(begin + passwords + some + `(?:` + links + `|\s+)` + quotes + `([^\s"“”„«»]{4,})`),
+		form:     form(begin + passwords + `(?:` + some + links + `|\s+)` + quotes + mixed),
 		asBefore: true, check: isMixed,
 	},
 	{
-		form:     form(begin + passwords + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
+		form:     form(begin + keys + some + `(?:` + links + `|\s+)["“„«]([^"“”„«»]{3,64})["”“»]`),
 		asBefore: true, check: func(value string) bool { return !isPlaceholder(value) },
 	},
 	{
@@ -194,9 +203,9 @@ var rules = []rule{
 		digits: 3,
 	},
 	{
-		form: form(`(?:パスワード|暗証番号|合言葉|密码|密碼|비밀번호|पासवर्ड|كلمة المرور|รหัสผ่าน)\s*` +
+		form: form(`(?:パスワード|暗証番号|合言葉|密码|密碼|비밀번호|पासवर्ड|كلمة (?:المرور|السر)|รหัสผ่าน)\s*` +
 			`(?:は|が|を|是|为|為|：|:|=|는|은|है|هي)?\s*[「『"“]?([!-~]{3,})`),
-		hints: append(of("パスワード 暗証番号 合言葉 密码 密碼 비밀번호 पासवर्ड รหัสผ่าน"), "كلمة المرور"), check: isASCIISecret,
+		hints: append(of("パスワード 暗証番号 合言葉 密码 密碼 비밀번호 पासवर्ड รหัสผ่าน"), "كلمة المرور", "كلمة السر"), check: isASCIISecret,
 	},
 }
 
@@ -305,12 +314,13 @@ func isMixed(value string) bool {
 	value = strings.TrimRight(value, ".,;:!?)”\"'")
 	small, capital, digit, _ := kinds(value)
 	hasMark := strings.ContainsAny(value, "!@#$%^&*+=_~")
-	return small+capital > 0 && (digit > 0 || hasMark) && !isPlaceholder(value) && !ordinal().MatchString(value)
+	isWord := len(value) < 4 || small+capital == 0 || digit == 0 && !hasMark
+	return !isWord && !isPlaceholder(value) && !ordinal().MatchString(value)
 }
 
 // ordinal is a number with letters that is no secret: 2nd, 10km, v2.
 var ordinal = form(
-	`(?i)^(?:v?\d+(?:st|nd|rd|th|er|e|x|km|m|min|h|s)?|\d+[-/.:]\d+\S*|[a-z]+-\d{1,2}|https?:.*)$`)
+	`(?i)^(?:v?\d+(?:st|nd|rd|th|er|e|x|km|m|min|h|s)?|\d+[-/.:x]\d+\S*|[a-z]+-\d{1,2}|https?:.*)$`)
 
 // isGiven reports whether the value of a setting is a value, and no mark in the place of one or a plain word.
 func isGiven(value string) bool {
@@ -333,17 +343,24 @@ func isASCIISecret(value string) bool {
 	return small+capital+digit >= 3 && !isPlaceholder(value)
 }
 
-// isPassword reports whether the only word after "the password is" is one: no word that is said of passwords.
+// isPassword reports whether the only word after "the password is" is one: no word that is said of passwords, and no
+// time, as after a "pw" that is a personal best.
 func isPassword(value string) bool {
 	value = strings.ToLower(strings.Trim(value, ".,;:!?)”\"'"))
-	return len(value) >= 3 && !saidOfPasswords[value] && !isPlaceholder(value)
+	return len(value) >= 3 && !saidOfPasswords[value] && !isPlaceholder(value) && !clock().MatchString(value)
 }
+
+// clock is a time, or how long something took.
+var clock = form(`^\d{1,2}(?::\d\d){1,2}$`)
 
 // saidOfPasswords are words that follow "the password is" and are none.
 var saidOfPasswords = wordSet(`
 	wrong right correct incorrect invalid valid weak strong safe secure secret missing expired required needed optional
 	long short new old gone empty lost known unknown changed reset unique compromised fine ok okay good bad same different
 	this that here there it below above attached case-sensitive forgotten private mine yours yes no not hard easy simple
+	stored saved hidden protected locked blocked noted shared annoying complicated gespeichert notiert hinterlegt gesperrt
+	geschützt kompliziert nervig guardada bloqueada anotada compartida enregistré bloqué noté partagé sbagliata errata
+	scaduta giusta corretta debole sicura segreta lunga corta nuova vecchia persa uguale diversa difficile salvata
 	falsch richtig korrekt ungültig gültig schwach stark sicher unsicher geheim abgelaufen nötig lang kurz neu alt weg leer
 	bekannt unbekannt geändert zurückgesetzt vergessen egal gleich anders hier dort das dies schwer leicht einfach privat
 	incorrecta correcta inválida válida débil fuerte segura insegura secreta caducada necesaria larga corta nueva vieja
