@@ -34,7 +34,7 @@ func (g *answerRun) forget(ctx context.Context, query string) string {
 	case err != nil:
 		g.Report(ctx, "forget", err)
 		return `{"error":"it is not known whether it is forgotten: say that it will be, and that the user can check"}`
-	case !isClear:
+	case !isClear && n == 0: // extraction may have read the message first
 		return fmt.Sprintf(`{"forgotten":0,"matches":%d,"note":"ask which one is meant"}`, named)
 	case n == 0:
 		return `{"forgotten":0,"note":"nothing that is remembered matches; it is not noted either"}`

@@ -15,33 +15,33 @@ import (
 const namedShare = 60
 
 // Named returns the memories that a request to forget names, such as "my peanut allergy": those about whom it names
-// that have three fifths of its other words, and only those with all of them if there are any. What it misses, because
-// it is said in other words, is left to extraction, which reads the message with a model. isClear is false where one
-// has to ask whose is meant: they are about different people, or about others and the request names nobody, or it names
-// somebody and says "I", and the user's own have its words.
+// that have all of its other words, or else three fifths of them. What it misses, because it is said in other words, is
+// left to extraction, which reads the message with a model. isClear is false where one has to ask which is meant: they
+// have not all words, they are about different people, or about others and the request names nobody, or it names
+// somebody and says "I" or "not", and the user's own have its words.
 func Named(text string, memories []Memory) (named []Memory, isClear bool) {
 	r := newRequest(text, memories)
 	asked := r.matter()
-	named = having(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
+	named, isClear = having(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
 	others := slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool {
 		return r.isAbout(m) || len(r.people) > 0 && len(newSubject(m.About)) > 0
 	})
-	isOfTwo := len(r.people) > 0 && slices.ContainsFunc(strings.Fields(word.Normal(text)), isSpeaker)
+	isOfTwo := len(r.people) > 0 && slices.ContainsFunc(strings.Fields(word.Normal(text)), isContrast)
 	if isOfTwo || len(named) == 0 && len(r.people) == 0 {
-		if found := having(asked, others); len(found) > 0 {
+		if found, _ := having(asked, others); len(found) > 0 {
 			return append(found, named...), false
 		}
 	}
 	about := slices.DeleteFunc(slices.Clone(named), func(m Memory) bool { return m.About == "" })
 	isOther := func(m Memory) bool { return !IsSameSubject(m.About, about[0].About) }
-	return named, !slices.ContainsFunc(about, isOther)
+	return named, isClear && !slices.ContainsFunc(about, isOther)
 }
 
-// having returns the memories that have three fifths of the words, and only those with all of them if there are any.
-func having(asked []string, memories []Memory) []Memory {
+// having returns the memories that have all of the words, or else those that have three fifths of them.
+func having(asked []string, memories []Memory) (found []Memory, hasAll bool) {
 	var all, some []Memory
 	for _, m := range memories {
-		of, same := matterOf(m.Content+" "+m.About, func(string) bool { return false }, 0), 0
+		of, same := matterOf(m.Content+" "+m.About, func(string) bool { return false }), 0
 		for _, word := range asked {
 			if slices.ContainsFunc(of, func(w string) bool { return alike(word, w) }) {
 				same++
@@ -54,10 +54,10 @@ func having(asked []string, memories []Memory) []Memory {
 			some = append(some, m)
 		}
 	}
-	if len(all) > 0 {
-		return all
+	if len(all) > 0 || len(some) == 0 {
+		return all, true
 	}
-	return some
+	return some, false
 }
 
 // request is a wish to forget, read for whom it names.
@@ -149,23 +149,20 @@ func (r *request) naming(of []string) (out []string) {
 	return out
 }
 
-// matter returns what the request says besides whom it names. Short words count where it has no others. What names
-// nobody and says nothing has a word that no memory has.
+// matter returns what the request says besides whom it names. What names nobody and says nothing has a word that no
+// memory has.
 func (r *request) matter() []string {
-	names := func(w string) bool { return len(newSaid(w).naming(r.people)) > 0 }
-	for _, least := range []int{shortWord + 1, 0} {
-		asked := matterOf(r.text, names, least)
-		slices.Sort(asked)
-		if asked = slices.Compact(asked); len(asked) > 0 || len(r.people) > 0 {
-			return asked
-		}
+	asked := matterOf(r.text, func(w string) bool { return len(newSaid(w).naming(r.people)) > 0 })
+	if len(asked) == 0 && len(r.people) == 0 {
+		return []string{""}
 	}
-	return []string{""}
+	slices.Sort(asked)
+	return slices.Compact(asked)
 }
 
-// matterOf returns the beginnings of the words of a text that say something, of so many letters at least where the
-// script has capital ones, and the pairs of Chinese characters, without those that name somebody.
-func matterOf(text string, names func(string) bool, least int) (out []string) {
+// matterOf returns the beginnings of the words of a text that say something, and the pairs of Chinese characters,
+// without those that name somebody.
+func matterOf(text string, names func(string) bool) (out []string) {
 	isSmall, han := word.IsSmall(text), ""
 	for each := words.FromString(word.Normal(text) + " "); each.Next(); {
 		w := each.Value()
@@ -178,7 +175,7 @@ func matterOf(text string, names func(string) bool, least int) (out []string) {
 			han = ""
 		}
 		out, han = append(out, word.Terms(han)...), ""
-		isShort := hasCase(first) && utf8.RuneCountInString(w) < least
+		isShort := hasCase(first) && utf8.RuneCountInString(w) == 1
 		isEmpty := isSmall(w) || fillers[stem(w)] || light[w] && !hasCase(first) || subjects[stem(w)]
 		if isWord(w) && !isShort && !isEmpty && !names(w) {
 			out = append(out, stem(word.Fold(strings.TrimSuffix(w, "'s"))))
@@ -250,11 +247,14 @@ var dense = []*unicode.RangeTable{
 
 // fillers are words of a request that say nothing of what is meant.
 var fillers = stemsOf(strings.Fields(`
-	everything anything all please bitte alles todo tudo tout tutto всё все كل सब 我 私`))
+	everything anything all please know noted remember remembered said told mentioned bitte alles weißt gesagt todo sabes
+	dije tudo sabe tout sais tutto sai всё все знаешь كل सब
+	我 私 你 こ لدي عندي أن मुझे मेरा मेरी मेरे मैं`))
 
-// isSpeaker reports whether a word of a request is the user as who does or has something.
-func isSpeaker(w string) bool {
-	return slices.Contains(strings.Fields("i i'm i've i'd ich yo soy je j'ai eu sou я मैं मुझे أنا لدي saya"), w)
+// isContrast reports whether a word of a request is the user as who does or has something, or denies something.
+func isContrast(w string) bool {
+	return slices.Contains(strings.Fields(`i i'm i've i'd ich yo soy je j'ai eu sou я मैं मुझे أنا لدي saya
+		not nicht kein keine no pas não не नहीं ليس bukan`), strings.Trim(w, "(),.;:"))
 }
 
 // isInflected reports whether two folded words may be forms of one name: "leo" and "leos".

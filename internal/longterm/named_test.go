@@ -71,7 +71,9 @@ func TestNamedPeople(t *testing.T) {
 			},
 			map[string]string{
 				"I'm allergic to peanuts": "0", "my peanut allergy": "0", "the user is allergic to peanuts": "0",
-				"that I'm allergic to peanuts, not my son": "01?", "that I told you about Leo's stroke": "",
+				"that I'm allergic to peanuts, not my son": "01?", "peanut allergy (mine, not Leo's)": "01?",
+				"everything you know about Leo": "1", "my egg allergy": "", "Leo's nut allergy": "",
+				"my peanut allergy from birth": "0?", "that I told you about Leo's stroke": "",
 				"Leo's peanut allergy": "1", "that Leo is allergic to peanuts": "1", "my son's peanut allergy": "1",
 				"my daughter is allergic to peanuts": "2", "Mia’s allergy": "2", "Leo's and Mia's peanut allergy": "12?",
 				"Jonas's peanut allergy": "", "my wife's peanut allergy": "", "everything about Karim": "34", "Karim": "34",
