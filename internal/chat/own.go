@@ -156,8 +156,8 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 	return prompt.CheckTurn(r.promptRequest(conversation.Session{}, "", ""), last.Tokens)
 }
 
-// admit refuses a message that does not fit its prompt, before the turn deletes what it replaces. Any other error of the
-// prompt may be gone when the turn has begun.
+// admit refuses a message that does not fit its prompt, before the turn deletes what it replaces. Any other error of
+// the prompt may be gone when the turn has begun.
 func (s *Service) admit(ctx context.Context, user conversation.UserID, r prompt.Request, tokens int) error {
 	if !prompt.IsTight(r, tokens) {
 		return nil

@@ -98,7 +98,8 @@ func TestTurnReplaces(t *testing.T) {
 	}
 }
 
-// TestReplacementThatIsRefused begins turns in the place of another one for which there is no prompt. Nothing is deleted.
+// TestReplacementThatIsRefused begins turns in the place of another one for which there is no prompt. Nothing is
+// deleted.
 func TestReplacementThatIsRefused(t *testing.T) {
 	t.Parallel()
 	table := dynamotest.Table(t)
@@ -110,7 +111,7 @@ func TestReplacementThatIsRefused(t *testing.T) {
 		"an answer again":  {"", chat.OwnRequest{Budget: small}},
 		"an edit":          {"other", chat.OwnRequest{Budget: small}},
 		"a long message":   {strings.Repeat("long ", roleTokens), chat.OwnRequest{Budget: small}},
-		"an unknown agent": {"other", chat.OwnRequest{Scoping: &prompt.Scoping{Strategy: "tail", AgentIDs: []string{"gone"}}}},
+		"an unknown strategy": {"other", chat.OwnRequest{Scoping: &prompt.Scoping{Strategy: "gone"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

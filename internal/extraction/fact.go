@@ -68,7 +68,7 @@ func (p *planner) addFact(f fact) {
 	default:
 		same = p.newMemory(s)
 		if p.forgotten[forgottenKey(memoryKey, same.Content, same.About)] || p.isForgotten(*same) {
-			p.forgetEarlier(*same)
+			p.forgetMessages = append(p.forgetMessages, saidBefore(p.known.Forgotten, *same)...)
 			return
 		}
 		p.newMemories = append(p.newMemories, same)
@@ -133,18 +133,15 @@ func (p *planner) isForgotten(m longterm.Memory) bool {
 	})
 }
 
-// forgetEarlier forgets the messages of a memory that is not stored, because the user has asked later to forget what it
-// says: they are read late, as those of an import are.
-func (p *planner) forgetEarlier(m longterm.Memory) {
-	isLater := func(f longterm.Forgotten) bool { return !f.Rejected && m.SaidAt.Before(f.At) && f.Covers(m) }
-	if !slices.ContainsFunc(p.known.Forgotten, isLater) {
-		return
+// saidBefore returns the messages of a memory that is not stored, where the user has asked later to forget what it
+// says. They are read late, as those of an import are, and are forgotten, too.
+func saidBefore(forgotten []longterm.Forgotten, m longterm.Memory) []string {
+	if slices.ContainsFunc(forgotten, func(f longterm.Forgotten) bool {
+		return !f.Rejected && m.SaidAt.Before(f.At) && f.Covers(m)
+	}) {
+		return m.MessageIDs
 	}
-	for _, id := range m.MessageIDs {
-		if !slices.Contains(p.forgetMessages, id) {
-			p.forgetMessages = append(p.forgetMessages, id)
-		}
-	}
+	return nil
 }
 
 // memoryOf returns the known memory of a short id, if it may be compared and is valid.

@@ -110,7 +110,7 @@ func TestForgetAnOldLine(t *testing.T) {
 	e.extract(t, "a")
 	e.more(t, "a", "Another thing")
 	e.extract(t, "a")
-	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "fact 1\n") && !strings.Contains(last, "PROFILE: fact 1") {
+	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "user: fact 1\n") {
 		t.Errorf("without a wish the model reads:\n%s", last)
 	}
 	e.more(t, "a", "Please forget what I said at first")

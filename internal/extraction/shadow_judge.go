@@ -16,8 +16,8 @@ const (
 	windowSpan     = 24 * time.Hour
 )
 
-// earlierLines is how many lines before a batch without a wish to forget the model sees, and repliesBetween how many lines of the assistant
-// between two messages of the user.
+// earlierLines is how many lines before a batch the model sees where there is no wish to forget, and repliesBetween how
+// many lines of the assistant between two messages of the user.
 const earlierLines, repliesBetween = 6, 2
 
 // window is one batch of a session's messages.

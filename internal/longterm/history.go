@@ -56,9 +56,9 @@ func (m Memory) Restored(now time.Time) Memory {
 }
 
 // WithoutEnd returns a memory that has not ended, because the memory that took its place is deleted, or because all
-// messages that ended it are gone and it is pinned: another one may hold beside it then. Where another one took the place
-// of the deleted one, it takes this one's place. ok is false for a memory that ended for another reason, or has not
-// ended.
+// messages that ended it are gone and it is pinned: another one may hold beside it then. Where another one took the
+// place of the deleted one, it takes this one's place. ok is false for a memory that ended for another reason, or has
+// not ended.
 func (m Memory) WithoutEnd(isUndone bool, deleted map[string]Memory) (_ Memory, ok bool) {
 	_, ok = deleted[m.SupersededBy]
 	if !ok && (!isUndone || !m.Pinned || m.EndedReason == "" || m.SupersededBy != "") {
