@@ -25,6 +25,10 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 		changed := false
 		for _, from := range chosen {
 			from.value.MessageIDs = append(slices.Clone(from.value.MessageIDs), messageID)
+			sk, _ := table.ParseMessageID(user, messageID)
+			if at, _, ok := table.ParseMessageSK(sk); ok && from.value.EndedReason != longterm.EndedFalse {
+				from.value.EndedReason, from.value.ValidUntil = longterm.EndedForgotten, at // what it says besides is new
+			}
 			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, b)
 			if err != nil {
 				return false, err

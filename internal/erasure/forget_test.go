@@ -219,6 +219,31 @@ func TestForgetWhatRepeats(t *testing.T) {
 	}
 }
 
+// TestForgetAtOnceLeavesCorrection has the chat's tool forget a fact. What the message that asks for it says besides is
+// new, and the fact itself is not.
+func TestForgetAtOnceLeavesCorrection(t *testing.T) {
+	s := newFixture(t)
+	said := s.say("old", "I'm allergic to peanuts.")
+	fact, _, err := s.store.Memories.Create(t.Context(), ann, longterm.Memory{
+		Type: longterm.ProfileMemory, Source: longterm.Extracted, MessageIDs: said,
+		Content: "The user is allergic to peanuts.",
+	}, conversation.Idempotency{})
+	check.OK(t, err)
+	asked := s.say("new", "Forget that I'm allergic to peanuts. I'm mildly allergic to them.")[0]
+	_, messages := s.read("new")
+	s.advance(time.Second)
+	s.forgetAtOnce(fact, asked)
+	known := check.Got(s.store.Extraction.Known(t.Context(), ann, 0, true))(t)
+	for content, want := range map[string]bool{
+		"The user is mildly allergic to peanuts.": false, "The user has a peanut allergy.": true,
+	} {
+		m := longterm.Memory{Content: content, SaidAt: messages[0].Timestamp}
+		if len(known.Forgotten) != 1 || known.Forgotten[0].Covers(m) != want {
+			t.Errorf("%q is covered: %t, by %+v", content, !want, known.Forgotten)
+		}
+	}
+}
+
 // TestForgetLeavesUnrelated forgets a message that shares everyday words and an amount with others of the user.
 func TestForgetLeavesUnrelated(t *testing.T) {
 	s := newFixture(t)

@@ -41,15 +41,14 @@ func (f Forgotten) Mentions(text string) bool {
 // Covers reports whether a memory says again what was forgotten, about the same subject: in whatever words if it was
 // said before the user asked to forget it, and in the same ones if the same message says it or it was rejected.
 func (f Forgotten) Covers(m Memory) bool {
-	if !f.About.isSameSubject(newSubject(m.About)) {
+	since := m.SaidAt.Compare(f.At)
+	switch lacks, adds := f.Content.difference(m.Content); {
+	case !f.About.isSameSubject(newSubject(m.About)):
+		return false
+	case since == 0 && len(f.said) > 0:
+		return slices.Equal(f.said, saidIn(m.Content))
+	case since > 0 && (!f.Rejected || m.Pinned), since >= 0 && (lacks || adds):
 		return false
 	}
-	switch m.SaidAt.Compare(f.At) {
-	case -1:
-		return f.Content.Resembles(m.Content)
-	case 0:
-		return len(f.said) > 0 && slices.Equal(f.said, saidIn(m.Content))
-	}
-	lacks, adds := f.Content.difference(m.Content)
-	return f.Rejected && !m.Pinned && !lacks && !adds && f.Content.Resembles(m.Content)
+	return f.Content.Resembles(m.Content)
 }

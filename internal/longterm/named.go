@@ -254,7 +254,7 @@ var fillers = stemsOf(strings.Fields(`
 // isContrast reports whether a word of a request is the user as who does or has something, or denies something.
 func isContrast(w string) bool {
 	return slices.Contains(strings.Fields(`i i'm i've i'd ich yo soy je j'ai eu sou я मैं मुझे أنا لدي saya
-		not nicht kein keine no pas não не नहीं ليس bukan`), strings.Trim(w, "(),.;:"))
+		not nicht no pas não не नहीं ليس bukan`), strings.Trim(w, "(),.;:"))
 }
 
 // isInflected reports whether two folded words may be forms of one name: "leo" and "leos".

@@ -93,13 +93,13 @@ func TestNamedPeople(t *testing.T) {
 		},
 		"German": {
 			[]longterm.Memory{
-				{Content: "Der Nutzer ist allergisch gegen Erdnüsse."},
-				{Content: "Leo ist allergisch gegen Erdnüsse.", About: "Leo, der Sohn des Nutzers"},
+				{Content: "Der Nutzer verträgt keine Erdnüsse."},
+				{Content: "Leo verträgt keine Erdnüsse.", About: "Leo, der Sohn des Nutzers"},
 			},
 			map[string]string{
-				"dass ich allergisch gegen Erdnüsse bin": "0", "dass Leo allergisch gegen Erdnüsse ist": "1",
-				"dass mein Sohn allergisch gegen Erdnüsse ist": "1", "Leos Allergie": "1",
-				"dass meine Frau allergisch gegen Erdnüsse ist": "",
+				"dass ich keine Erdnüsse vertrage": "0", "dass Leo keine Erdnüsse verträgt": "1",
+				"dass mein Sohn keine Erdnüsse verträgt": "1", "Leos Erdnüsse": "1",
+				"dass meine Frau keine Erdnüsse verträgt": "",
 			},
 		},
 		"Spanish": {
