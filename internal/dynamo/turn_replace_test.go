@@ -108,9 +108,9 @@ func TestReplacementThatIsRefused(t *testing.T) {
 		message string
 		change  chat.OwnRequest
 	}{
-		"an answer again":  {"", chat.OwnRequest{Budget: small}},
-		"an edit":          {"other", chat.OwnRequest{Budget: small}},
-		"a long message":   {strings.Repeat("long ", roleTokens), chat.OwnRequest{Budget: small}},
+		"an answer again":     {"", chat.OwnRequest{Budget: small}},
+		"an edit":             {"other", chat.OwnRequest{Budget: small}},
+		"a long message":      {strings.Repeat("long ", roleTokens), chat.OwnRequest{Budget: small}},
 		"an unknown strategy": {"other", chat.OwnRequest{Scoping: &prompt.Scoping{Strategy: "gone"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
