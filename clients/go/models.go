@@ -811,7 +811,7 @@ type NewMessage struct {
 	Content string `json:"content,omitzero"`
 	// false: no summary or memory is made of it.
 	Extract *bool `json:"extract,omitzero"`
-	// false: no search and no other session hears of it.
+	// false: no search finds it; a summary may tell it.
 	Index *bool `json:"index,omitzero"`
 	// The app's own data, at most 32 KiB.
 	Metadata map[string]any `json:"metadata,omitzero"`

@@ -40,7 +40,7 @@ type Truncated struct {
 func (t Truncation) Prepare(now time.Time) (Truncation, error) {
 	switch {
 	case (t.AfterSeq == nil) == (t.LastN == nil):
-		return t, fault.InvalidField("afterSeq", "give either afterSeq or lastN")
+		return t, fault.InvalidField("afterSeq", "is needed, or lastN instead of it")
 	case t.AfterSeq != nil && *t.AfterSeq < 0:
 		return t, fault.InvalidField("afterSeq", "must be at least 0")
 	case t.LastN != nil && (*t.LastN < 1 || *t.LastN > MaxTruncated):

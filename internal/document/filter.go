@@ -50,7 +50,8 @@ func ParseFilter(parameter, text string) (Filter, error) {
 		return nil, fault.InvalidField(parameter, fmt.Sprintf("must have at most %d bytes", MaxFilterBytes))
 	}
 	if err := strictjson.Check([]byte(text)); err != nil {
-		return nil, fault.InvalidField(parameter, "must be a JSON object without repeated names: "+fault.From(err).Message)
+		return nil, fault.InvalidField(parameter, "must be a JSON object without repeated names: "+
+			strings.TrimPrefix(fault.From(err).Message, "the body is not JSON: "))
 	}
 	var fields map[string]any
 	if err := json.Unmarshal([]byte(text), &fields); err != nil || fields == nil {

@@ -69,7 +69,7 @@ type newMessage struct {
 	Mode            string              `json:"mode,omitempty" minLength:"1" maxLength:"128" doc:"Default: the session's mode."`
 	AgentID         string              `json:"agentId,omitempty" minLength:"1" maxLength:"128" doc:"The part that the model plays."`
 	Metadata        object              `json:"metadata,omitempty" doc:"The app's own data, at most 32 KiB."`
-	Index           *bool               `json:"index,omitempty" from:"-" default:"true" doc:"false: no search and no other session hears of it."`
+	Index           *bool               `json:"index,omitempty" from:"-" default:"true" doc:"false: no search finds it; a summary may tell it."`
 	Extract         *bool               `json:"extract,omitempty" from:"-" default:"true" doc:"false: no summary or memory is made of it."`
 }
 

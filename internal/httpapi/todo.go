@@ -71,6 +71,9 @@ func (p changedTodo) complete(s *server, t *longterm.Todo) error {
 		t.Tokens = s.tokens.Count(t.Content)
 	}
 	t.By, t.UpdatedAt = storedOwner(t.By), s.storedNow()
+	if p.Status != nil {
+		t.EndedBy = nil // the app decides now, and not what a message says
+	}
 	err := checkCompletion(t.Status, p.CompletedAt.value)
 	*t = t.WithCompletion(t.UpdatedAt)
 	return err

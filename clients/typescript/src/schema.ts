@@ -2146,7 +2146,7 @@ export interface components {
              */
             extract?: boolean | null;
             /**
-             * @description false: no search and no other session hears of it.
+             * @description false: no search finds it; a summary may tell it.
              * @default true
              */
             index?: boolean | null;

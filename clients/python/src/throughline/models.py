@@ -899,7 +899,7 @@ class NewMessage:
     extract: bool | None = None
     """false: no summary or memory is made of it."""
     index: bool | None = None
-    """false: no search and no other session hears of it."""
+    """false: no search finds it; a summary may tell it."""
     metadata: dict[str, Any] | None = None
     """The app's own data, at most 32 KiB."""
     mode: str | None = None
