@@ -159,8 +159,8 @@ func (s *Service) prepareOwn(r *OwnRequest) error {
 // admit refuses a message that does not fit its prompt, before the turn deletes what it replaces. Any other error of
 // the prompt may be gone when the turn has begun.
 func (s *Service) admit(ctx context.Context, user conversation.UserID, r prompt.Request, tokens int) error {
-	if !prompt.IsTight(r, tokens) {
-		return nil
+	if isTight, err := prompt.IsTight(r, tokens); err != nil || !isTight {
+		return err
 	}
 	r.SkipSave = true
 	if _, err := s.Prompts.Build(ctx, user, r); fault.Is(err, fault.Invalid) {

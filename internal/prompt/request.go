@@ -253,9 +253,9 @@ func CheckTurn(r Request, messageTokens int) error {
 // usualRole is how many tokens the role and what else is never dropped of a prompt usually have at most.
 const usualRole = 1500
 
-// IsTight reports whether a valid request's message leaves so little of its budget that only building the prompt shows
-// whether it fits.
-func IsTight(r Request, messageTokens int) bool {
+// IsTight reports whether a request's message leaves so little of its budget that only building the prompt shows
+// whether it fits. Its error is that of an invalid request.
+func IsTight(r Request, messageTokens int) (bool, error) {
 	o, err := check(r)
-	return err == nil && !o.recipe.MessageExcluded && o.budget.Tokens-messageTokens < usualRole
+	return !o.recipe.MessageExcluded && o.budget.Tokens-messageTokens < usualRole, err
 }
