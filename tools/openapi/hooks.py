@@ -16,6 +16,7 @@ RULES = [
     # Rules between two fields, or between a field and the stored records or the clock.
     ("to", "lies before from"),
     ("completedAt", "needs the status COMPLETED, and the todo is "),
+    ("endedReason", "needs validUntil, until or supersededBy"),
     # No schema has the calendar: the 31st of February.
     ("from", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("until", "must be a day such as 2026-11-20, or an RFC 3339 time"),
@@ -31,7 +32,7 @@ RULES = [
     ("messages", "must end with a text of the user"),
     ("message", "either it or messages is needed"),
     ("content", "is required where there are no parts and no error"),
-    ("afterSeq", "give either afterSeq or lastN"),
+    ("afterSeq", "is needed, or lastN instead of it"),
     ("afterSeq", "would delete "),
     # A query has JSON as text.
     ("value", "is a number that would not come back exactly: "),
