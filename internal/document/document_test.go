@@ -87,6 +87,8 @@ func TestFilter(t *testing.T) {
 		f, err := document.ParseFilter("filter", filter)
 		if !fault.Is(err, fault.Invalid) || fault.From(err).Fields[0].Field != field {
 			t.Errorf("%.40s: %v, %v", filter, f, err)
+		} else if text := fault.From(err).Fields[0].Message; strings.Contains(text, "body") {
+			t.Errorf("%.40s is in no body: %s", filter, text)
 		}
 	}
 	if f, err := document.ParseFilter("filter", ""); err != nil || !f.Matches(json.RawMessage(`{}`)) {

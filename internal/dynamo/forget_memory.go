@@ -17,6 +17,8 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 	choose func([]longterm.Memory) []longterm.Memory,
 ) (gone int, err error) {
 	const op = "forget"
+	sk, _ := table.ParseMessageID(user, messageID)
+	askedAt, _, isMessage := table.ParseMessageSK(sk)
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
 		chosen, generation, err := s.chosen(ctx, user, choose)
 		if err != nil {
@@ -25,9 +27,14 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 		changed := false
 		for _, from := range chosen {
 			from.value.MessageIDs = append(slices.Clone(from.value.MessageIDs), messageID)
-			sk, _ := table.ParseMessageID(user, messageID)
-			if at, _, ok := table.ParseMessageSK(sk); ok && from.value.EndedReason != longterm.EndedFalse {
-				from.value.EndedReason, from.value.ValidUntil = longterm.EndedForgotten, at // what it says besides is new
+			if isMessage && from.value.EndedReason != longterm.EndedFalse {
+				// What the message says besides is new.
+				from.value.EndedReason, from.value.ValidUntil = longterm.EndedForgotten, askedAt
+			}
+			if from.value.From.IsAhead(s.db.Now()) {
+				if err := longterm.GiveBack(ctx, s.memories, user, from.value); err != nil {
+					return false, err
+				}
 			}
 			deleted, err := s.memories.deleteStored(ctx, op, user, from, generation, b)
 			if err != nil {

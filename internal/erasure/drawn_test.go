@@ -6,28 +6,45 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/throughline/throughline/internal/chat"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
-// TestDeletedPlan deletes a medicine that is to replace another one next week, as an app does. The other one holds on.
+// TestDeletedPlan deletes a medicine that is to replace another one next week, as an app does or the chat's tool. The
+// other one holds on.
 func TestDeletedPlan(t *testing.T) {
 	s := newFixture(t)
 	nextWeek := s.clock().AddDate(0, 0, 7).Truncate(24 * time.Hour)
-	plan := longterm.Memory{Content: "candesartan", From: longterm.Moment{Day: nextWeek.Format(time.DateOnly)}}
-	plan, _, err := s.store.Memories.Create(t.Context(), ann, plan, conversation.Idempotency{})
-	check.OK(t, err)
-	now, _, err := s.store.Memories.Create(t.Context(), ann, longterm.Memory{
-		Content: "ramipril", Until: plan.From.Before(), ValidUntil: nextWeek, EndedReason: longterm.EndedReplaced,
-		SupersededBy: plan.ID,
-	}, conversation.Idempotency{})
-	check.OK(t, err)
-	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, plan.ID))
-	now, err = s.store.Memories.Get(t.Context(), ann, now.ID)
-	if err != nil || !now.HeldAt(nextWeek.AddDate(0, 0, 1)) {
-		t.Errorf("what the plan was to replace: %+v, %v", now, err)
+	create := func(m longterm.Memory) longterm.Memory {
+		stored, _, err := s.store.Memories.Create(t.Context(), ann, m, conversation.Idempotency{})
+		check.OK(t, err)
+		return stored
+	}
+	for name, remove := range map[string]func(longterm.Memory) error{
+		"app": func(plan longterm.Memory) error {
+			return erasure.NewMemories(s.store.Memories, s.Service).Delete(t.Context(), ann, plan.ID)
+		},
+		"tool": func(plan longterm.Memory) error {
+			_, err := s.store.Extraction.(chat.Forgetter).Forget(t.Context(), ann, "a message",
+				func([]longterm.Memory) []longterm.Memory { return []longterm.Memory{plan} })
+			return err
+		},
+	} {
+		plan := create(longterm.Memory{
+			Content: "candesartan by " + name, From: longterm.Moment{Day: nextWeek.Format(time.DateOnly)},
+		})
+		replaced := create(longterm.Memory{
+			Content: "ramipril by " + name, Until: plan.From.Before(), ValidUntil: nextWeek,
+			EndedReason: longterm.EndedReplaced, SupersededBy: plan.ID,
+		})
+		check.OK(t, remove(plan))
+		replaced, err := s.store.Memories.Get(t.Context(), ann, replaced.ID)
+		if err != nil || !replaced.HeldAt(nextWeek.AddDate(0, 0, 1)) {
+			t.Errorf("%s: what the plan was to replace: %+v, %v", name, replaced, err)
+		}
 	}
 }
 

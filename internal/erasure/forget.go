@@ -241,7 +241,7 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 		return err
 	}
 	if gone.From.IsAhead(m.service.Now()) {
-		if err := m.giveBack(ctx, user, gone); err != nil {
+		if err := longterm.GiveBack(ctx, m.Collection, user, gone); err != nil {
 			return err
 		}
 	}
@@ -249,31 +249,6 @@ func (m Memories) Delete(ctx context.Context, user conversation.UserID, id strin
 		return err
 	}
 	return m.Forget(ctx, user, gone)
-}
-
-// giveBack has the memories hold on that a plan was to replace.
-func (m Memories) giveBack(ctx context.Context, user conversation.UserID, plan longterm.Memory) error {
-	gone := map[string]longterm.Memory{plan.ID: plan}
-	for page := (conversation.Page{Limit: recordPage}); ; {
-		memories, next, err := m.List(ctx, user, page)
-		if err != nil {
-			return err
-		}
-		for _, replaced := range memories {
-			if _, ok := replaced.WithoutEnd(false, gone); !ok {
-				continue
-			}
-			if _, err := m.Update(ctx, user, replaced.ID, func(r *longterm.Memory) error {
-				*r, _ = r.WithoutEnd(false, gone)
-				return nil
-			}); err != nil {
-				return err
-			}
-		}
-		if page.After = next; next == "" {
-			return nil
-		}
-	}
 }
 
 // Forget forgets the messages that a deleted memory was drawn from. Where it fails, the sweep goes on with it.

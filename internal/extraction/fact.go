@@ -60,7 +60,7 @@ func (p *planner) addFact(f fact) {
 		p.repeat(same, s)
 	case s.until.IsOver(p.now):
 		for _, name := range s.Supersedes {
-			if old, ok := p.memoryOf(name); ok && !old.Affirmed().After(s.at) && !isAppPinned(old) {
+			if old, ok := p.memoryOf(name); ok && !old.AsOf().After(s.at) && !isAppPinned(old) {
 				p.end(old, longterm.EndedOver, s.at, s.ids)
 			}
 		}
@@ -200,7 +200,7 @@ func (p *planner) repeat(m *longterm.Memory, s statement) {
 	if !m.Pinned && p.pins(s) {
 		m.Pinned, p.changed[m.ID] = true, true
 	}
-	if !s.at.After(m.Affirmed()) {
+	if !s.at.After(m.AsOf()) {
 		return
 	}
 	before := *m
@@ -233,7 +233,7 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	}
 	effective, replaced := since(old, p.now), since(by, p.now)
 	if old.Status == longterm.Planned && by.Status == longterm.Planned { // another plan
-		effective, replaced = old.Affirmed(), by.Affirmed()
+		effective, replaced = old.AsOf(), by.AsOf()
 	}
 	if at.After(replaced) {
 		replaced = at
@@ -261,10 +261,10 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 
 // since returns when a memory took effect: when it was said, or when it began, if that was later and has come.
 func since(m *longterm.Memory, now time.Time) time.Time {
-	if start := m.From.Start(now.Location()); start.After(m.Affirmed()) && !start.After(now) {
+	if start := m.From.Start(now.Location()); start.After(m.AsOf()) && !start.After(now) {
 		return start
 	}
-	return m.Affirmed()
+	return m.AsOf()
 }
 
 // replace ends a memory in favour of another: at that time, or when the other one begins. A plan that has not begun
@@ -327,7 +327,7 @@ func (p *planner) endMemory(e ending) {
 			m, ok = &past, true
 		}
 	}
-	if !ok || len(ids) == 0 || m.Affirmed().After(at) {
+	if !ok || len(ids) == 0 || m.AsOf().After(at) {
 		return
 	}
 	switch e.Reason {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -47,6 +48,36 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 		expectProblem(t, h, 422, "invalid", "until", as("ann", "PATCH", at, object{"until": wrong}))
 	}
 	expectProblem(t, h, 422, "invalid", "endedReason", as("ann", "PATCH", at, object{"endedReason": "bored"}))
+}
+
+// TestWhatTheAppEndsIsNoMessages has the app say how a memory and a todo are that messages have ended. From then on the
+// deletion of these messages undoes nothing.
+func TestWhatTheAppEndsIsNoMessages(t *testing.T) {
+	t.Parallel()
+	h, store, _ := newMessages(t)
+	made := answer(t, h, 201, as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "Bees"}))
+	todo := answer(t, h, 201, as("ann", "POST", "/v1/todos", object{"content": "Dentist", "coachId": "c"}))
+	fact, plan := made["id"].(string), todo["id"].(string)
+	check.Got(store.records.Memories.Update(t.Context(), "ann", fact, func(m *longterm.Memory) error {
+		m.ValidUntil, m.EndedReason, m.EndedBy = noon(), longterm.EndedOver, []string{"m"}
+		return nil
+	}))(t)
+	check.Got(store.records.Todos.Update(t.Context(), "ann", plan, func(t *longterm.Todo) error {
+		t.Status, t.EndedBy = longterm.TodoCancelled, []string{"m"}
+		return nil
+	}))(t)
+	answer(t, h, 200, as("ann", "PATCH", "/v1/memories/"+fact, object{"pinned": true}))
+	answer(t, h, 200, as("ann", "PATCH", "/v1/todos/"+plan, object{"content": "The dentist"}))
+	m := check.Got(store.records.Memories.Get(t.Context(), "ann", fact))(t)
+	if d := check.Got(store.records.Todos.Get(t.Context(), "ann", plan))(t); len(m.EndedBy) != 1 || len(d.EndedBy) != 1 {
+		t.Errorf("after other changes: %v, %v", m.EndedBy, d.EndedBy)
+	}
+	answer(t, h, 200, as("ann", "PATCH", "/v1/memories/"+fact, object{"endedReason": "false"}))
+	answer(t, h, 200, as("ann", "PATCH", "/v1/todos/"+plan, object{"status": "COMPLETED"}))
+	m = check.Got(store.records.Memories.Get(t.Context(), "ann", fact))(t)
+	if d := check.Got(store.records.Todos.Get(t.Context(), "ann", plan))(t); m.EndedBy != nil || d.EndedBy != nil {
+		t.Errorf("after the app's word: %v, %v", m.EndedBy, d.EndedBy)
+	}
 }
 
 // A reason alone ends nothing, so that it is refused. It goes with the end that it is of.

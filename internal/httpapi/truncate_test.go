@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -48,6 +49,9 @@ func TestTruncate(t *testing.T) {
 	post(object{}, 422)
 	post(object{"lastN": 1, "afterSeq": 1}, 422)
 	post(object{"lastN": 81}, 422)
+	if r := post(object{"afterSeq": 1 << 53}, 422); !strings.Contains(string(r.body), "at most 9007199254740991") {
+		t.Errorf("a seq that is too large: %s", r.body)
+	}
 	expectProblem(t, h, 422, "invalid", "replacement[1].content", as(
 		"ann", http.MethodPost, "/v1/sessions/s/messages/truncate",
 		object{"lastN": 1, "replacement": []any{

@@ -41,14 +41,17 @@ func (f Forgotten) Mentions(text string) bool {
 // Covers reports whether a memory says again what was forgotten, about the same subject: in whatever words if it was
 // said before the user asked to forget it, and in the same ones if the same message says it or it was rejected.
 func (f Forgotten) Covers(m Memory) bool {
-	since := m.SaidAt.Compare(f.At)
-	switch lacks, adds := f.Content.difference(m.Content); {
-	case !f.About.isSameSubject(newSubject(m.About)):
+	if !f.About.isSameSubject(newSubject(m.About)) {
+		return false
+	}
+	switch since := m.SaidAt.Compare(f.At); {
+	case since < 0:
+		return f.Content.Resembles(m.Content)
+	case since > 0 && (!f.Rejected || m.Pinned):
 		return false
 	case since == 0 && len(f.said) > 0:
 		return slices.Equal(f.said, saidIn(m.Content))
-	case since > 0 && (!f.Rejected || m.Pinned), since >= 0 && (lacks || adds):
-		return false
 	}
-	return f.Content.Resembles(m.Content)
+	lacks, adds := f.Content.difference(m.Content)
+	return !lacks && !adds && f.Content.Resembles(m.Content)
 }

@@ -2,8 +2,11 @@ package longterm
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
 )
 
 // Evidence is a message that a memory was drawn from and that is still there.
@@ -55,10 +58,35 @@ func (m Memory) Restored(now time.Time) Memory {
 	return m
 }
 
+// GiveBack has the memories hold on that a plan was to replace, before the plan is deleted.
+func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, plan Memory) error {
+	deleted := map[string]Memory{plan.ID: plan}
+	for page := (conversation.Page{Limit: 200}); ; {
+		found, next, err := memories.List(ctx, user, page)
+		if err != nil {
+			return err
+		}
+		for _, m := range found {
+			if _, ok := m.WithoutEnd(false, deleted); !ok {
+				continue
+			}
+			if _, err := memories.Update(ctx, user, m.ID, func(m *Memory) error {
+				*m, _ = m.WithoutEnd(false, deleted)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		if page.After = next; next == "" {
+			return nil
+		}
+	}
+}
+
 // WithoutEnd returns a memory that has not ended, because the memory that took its place is deleted, or because all
-// messages that ended it are gone and it is pinned: another one may hold beside it then. Where another one took the
-// place of the deleted one, it takes this one's place. ok is false for a memory that ended for another reason, or has
-// not ended.
+// messages that ended it are gone (isUndone) and it is pinned: another one may hold beside it then. Where another one
+// took the place of the deleted one, it takes this one's place. ok is false for a memory that ended for another reason,
+// or has not ended.
 func (m Memory) WithoutEnd(isUndone bool, deleted map[string]Memory) (_ Memory, ok bool) {
 	_, ok = deleted[m.SupersededBy]
 	if !ok && (!isUndone || !m.Pinned || m.EndedReason == "" || m.SupersededBy != "") {

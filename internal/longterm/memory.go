@@ -122,7 +122,7 @@ func (m Memory) HeldAt(at time.Time) bool {
 
 // HasEnd reports whether something says when the memory ends, or that it has ended.
 func (m Memory) HasEnd() bool {
-	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || m.Until != (Moment{})
+	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || !m.Until.IsZero()
 }
 
 // correctsFor is how long the end of a memory is told of the messages that are its evidence.
@@ -137,9 +137,9 @@ func (m Memory) corrects(now time.Time) bool {
 // Said is when a memory was last said: its SaidAt, or when it was created where that is not known.
 func (m Memory) Said() time.Time { return timeOr(m.SaidAt, m.CreatedAt) }
 
-// Affirmed is when a memory was last said, or last written where that is not known: whoever writes one knows that it
-// holds. Nothing that was said before replaces it.
-func (m Memory) Affirmed() time.Time { return timeOr(m.SaidAt, timeOr(m.UpdatedAt, m.CreatedAt)) }
+// AsOf is the time as of which a memory is known to hold: when it was last said, or last written where that is not
+// known. Nothing that was said before replaces it.
+func (m Memory) AsOf() time.Time { return timeOr(m.SaidAt, timeOr(m.UpdatedAt, m.CreatedAt)) }
 
 // NewestFirst returns memories sorted by when they were created, the newest first.
 func NewestFirst(memories []Memory) []Memory {

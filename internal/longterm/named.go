@@ -21,14 +21,14 @@ const namedShare = 60
 // somebody and says "I" or "not", and the user's own have its words.
 func Named(text string, memories []Memory) (named []Memory, isClear bool) {
 	r := newRequest(text, memories)
-	asked := r.matter()
-	named, isClear = having(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
+	asked := r.topic()
+	named, isClear = matching(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
 	others := slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool {
 		return r.isAbout(m) || len(r.people) > 0 && len(newSubject(m.About)) > 0
 	})
 	isOfTwo := len(r.people) > 0 && slices.ContainsFunc(strings.Fields(word.Normal(text)), isContrast)
 	if isOfTwo || len(named) == 0 && len(r.people) == 0 {
-		if found, _ := having(asked, others); len(found) > 0 {
+		if found, _ := matching(asked, others); len(found) > 0 {
 			return append(found, named...), false
 		}
 	}
@@ -37,11 +37,11 @@ func Named(text string, memories []Memory) (named []Memory, isClear bool) {
 	return named, isClear && !slices.ContainsFunc(about, isOther)
 }
 
-// having returns the memories that have all of the words, or else those that have three fifths of them.
-func having(asked []string, memories []Memory) (found []Memory, hasAll bool) {
+// matching returns the memories that have all of the words, or else those that have three fifths of them.
+func matching(asked []string, memories []Memory) (found []Memory, hasAll bool) {
 	var all, some []Memory
 	for _, m := range memories {
-		of, same := matterOf(m.Content+" "+m.About, func(string) bool { return false }), 0
+		of, same := topicOf(m.Content+" "+m.About, func(string) bool { return false }), 0
 		for _, word := range asked {
 			if slices.ContainsFunc(of, func(w string) bool { return alike(word, w) }) {
 				same++
@@ -86,7 +86,7 @@ func newRequest(text string, memories []Memory) *request {
 			r.people = append(r.people, word.Fold(owner))
 		}
 	}
-	r.people = append(r.people, newSaid(text).naming(relations)...)
+	r.people = append(r.people, newSaid(text).namesOf(relations)...)
 	return r
 }
 
@@ -102,7 +102,7 @@ func (r *request) find(memories []Memory) {
 		if m.About == "" {
 			continue
 		}
-		named := r.naming(personWords(m))
+		named := r.namesOf(personWords(m))
 		r.people = append(r.people, named...)
 		if len(named) > most {
 			most, r.closest = len(named), nil
@@ -118,15 +118,15 @@ func (r *request) find(memories []Memory) {
 func (r *request) isAbout(m Memory) bool {
 	if len(newSubject(m.About)) > 0 {
 		isSame := func(c Memory) bool { return IsSameSubject(c.About, m.About) }
-		return len(r.naming(personWords(m))) > 0 && slices.ContainsFunc(r.closest, isSame)
+		return len(r.namesOf(personWords(m))) > 0 && slices.ContainsFunc(r.closest, isSame)
 	}
 	of := newSaid(m.Content)
 	of.same = isInflected
-	return len(r.people) == 0 || len(of.naming(r.people)) > 0
+	return len(r.people) == 0 || len(of.namesOf(r.people)) > 0
 }
 
-// naming returns which of the words of a person the request has.
-func (r *request) naming(of []string) (out []string) {
+// namesOf returns which of the words of a person the request has.
+func (r *request) namesOf(of []string) (out []string) {
 	folded := word.Fold(r.text)
 	for _, name := range of {
 		first, _ := utf8.DecodeRuneInString(name)
@@ -149,10 +149,10 @@ func (r *request) naming(of []string) (out []string) {
 	return out
 }
 
-// matter returns what the request says besides whom it names. What names nobody and says nothing has a word that no
+// topic returns what the request says besides whom it names. What names nobody and says nothing has a word that no
 // memory has.
-func (r *request) matter() []string {
-	asked := matterOf(r.text, func(w string) bool { return len(newSaid(w).naming(r.people)) > 0 })
+func (r *request) topic() []string {
+	asked := topicOf(r.text, func(w string) bool { return len(newSaid(w).namesOf(r.people)) > 0 })
 	if len(asked) == 0 && len(r.people) == 0 {
 		return []string{""}
 	}
@@ -160,9 +160,9 @@ func (r *request) matter() []string {
 	return slices.Compact(asked)
 }
 
-// matterOf returns the beginnings of the words of a text that say something, and the pairs of Chinese characters,
+// topicOf returns the beginnings of the words of a text that say something, and the pairs of Chinese characters,
 // without those that name somebody.
-func matterOf(text string, names func(string) bool) (out []string) {
+func topicOf(text string, names func(string) bool) (out []string) {
 	isSmall, han := word.IsSmall(text), ""
 	for each := words.FromString(word.Normal(text) + " "); each.Next(); {
 		w := each.Value()
@@ -188,7 +188,7 @@ func matterOf(text string, names func(string) bool) (out []string) {
 func personWords(m Memory) []string {
 	about, isSmall := namingWords(m.About), word.IsSmall(m.About)
 	about = slices.DeleteFunc(about, func(w string) bool { return isSmall(w) || articles[stem(w)] || subjects[stem(w)] })
-	for _, w := range newSaid(m.Content).naming(relations) {
+	for _, w := range newSaid(m.Content).namesOf(relations) {
 		if !slices.Contains(about, w) {
 			about = append(about, w)
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/word"
 )
 
-// relationWords are words for people in the user's life, in the languages of docs/languages.md, and naming those by
-// which a statement says what somebody is called.
+// relationWords are words for people in the user's life, in the languages of docs/languages.md, and calledWords those
+// by which a statement says what somebody is called.
 var (
 	relationWords = strings.Fields(`
 	son daughter child children kid kids baby wife husband partner girlfriend boyfriend lover ex
@@ -26,7 +26,7 @@ var (
 	बेटा बेटे बेटी पत्नी पति माँ मां पिता भाई बहन दोस्त ছেলে মেয়ে স্ত্রী স্বামী মা বাবা ভাই বোন بیٹا بیٹے بیٹی بیوی شوہر
 	儿子 女儿 妻子 老婆 情人 恋人 丈夫 老公 妈妈 母亲 爸爸 父亲 哥哥 弟弟 姐姐 妹妹 朋友 同事 孩子
 	息子 娘 妻 母 父 兄 弟 姉 妹 子供 友達 아들 딸 아내 남편 엄마 아빠 동생`)
-	naming = strings.Fields(`
+	calledWords = strings.Fields(`
 	called named name heißt heissen genannt namens llama llamado nombre appelle nom chama chamado nome зовут имя नाम
 	اسمه اسمها يدعى নাম نام bernama 叫 名叫 名前 呼`)
 )
@@ -39,10 +39,10 @@ var relations = func() (out []string) {
 	return out
 }()
 
-// namingHashes, relationHashes and userHashes are those of a likeness, the last ones of particles and of the user in
+// calledHashes, relationHashes and userHashes are those of a likeness, the last ones of particles and of the user in
 // scripts without capital letters.
 var (
-	namingHashes, relationHashes = hashesOf(naming), hashesOf(relationWords)
+	calledHashes, relationHashes = hashesOf(calledWords), hashesOf(relationWords)
 	userHashes                   = hashesOf(strings.Fields(`
 		用户 用戶 使用者 ユーザー 사용자 उपयोगकर्ता المستخدم ব্যবহারকারী صارف pengguna
 		は が を に の で と も あ り る す い だ さ ん 的 是 有 है का के की को`))
@@ -66,16 +66,16 @@ func (f Forgotten) person() (name Likeness) {
 		}
 	}
 	known := f.About
-	if slices.ContainsFunc(f.Content, isOf(namingHashes)) {
+	if slices.ContainsFunc(f.Content, isOf(calledHashes)) {
 		known = slices.Concat(f.About, f.Names)
 	}
-	isWho := isOf(namingHashes, relationHashes, userHashes)
+	isWho := isOf(calledHashes, relationHashes, userHashes)
 	for _, n := range f.Content {
 		if !isWho(n) && !slices.Contains(known, n) {
 			return nil
 		}
 	}
-	if !slices.ContainsFunc(f.Content, isOf(namingHashes, relationHashes)) {
+	if !slices.ContainsFunc(f.Content, isOf(calledHashes, relationHashes)) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(known), isWho)
