@@ -22,7 +22,8 @@ const namedShare = 60
 func Named(text string, memories []Memory) (named []Memory, isClear bool) {
 	r := newRequest(text, memories)
 	asked := r.topic()
-	named, isClear = matching(asked, slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) }))
+	meant := slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool { return !r.isAbout(m) })
+	named, isClear = matching(asked, meant)
 	others := slices.DeleteFunc(slices.Clone(memories), func(m Memory) bool {
 		return r.isAbout(m) || len(r.people) > 0 && len(newSubject(m.About)) > 0
 	})
