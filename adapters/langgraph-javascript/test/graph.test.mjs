@@ -6,7 +6,7 @@ import { MemorySaver } from '@langchain/langgraph';
 import { memoryTools, Memory, withMemory } from '@throughline/langgraph';
 import { build, newUser, reached, runOf, say, server, settle, stored, shown } from './stack.mjs';
 
-const nodes = () => new Memory({ client: server, context: 'coach_conversation', coachId: 'kim' });
+const nodes = () => new Memory({ client: server, context: 'coach_conversation', coachId: 'kim', timeout: 20_000 });
 
 test('two screens have one memory', async () => {
   const user = newUser();

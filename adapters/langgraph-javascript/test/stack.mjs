@@ -36,7 +36,7 @@ export async function settle() {
 /** Returns a graph whose model gives the answers, which are texts or messages, and what the model gets. */
 export function build(answers, context, options = {}) {
   const got = [];
-  const memory = new Memory({ client: server, context, coachId: 'kim' });
+  const memory = new Memory({ client: server, context, coachId: 'kim', timeout: 20_000 });
   const model = new FakeListChatModel({ responses: answers.filter((answer) => typeof answer === 'string') });
   const graph = new StateGraph(MemoryState)
     .addNode('recall', memory.recall)

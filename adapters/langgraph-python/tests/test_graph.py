@@ -22,7 +22,7 @@ Got = list[list[AnyMessage]]
 def build(answers: list[AIMessage], context: str, saver: Any = None, **options: Any) -> tuple[Any, Got]:
     """Return a graph whose model answers as it is made to, and what the model gets."""
     client, got = new_client(), Got()
-    memory = Memory(client, context=context, coach_id="kim")
+    memory = Memory(client, context=context, coach_id="kim", timeout=20)
     model = GenericFakeChatModel(messages=iter(answers))
 
     def ask(state: MemoryState) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def test_a_repeated_message_is_stored_once() -> None:
 
 def test_a_step_from_an_old_checkpoint_is_stored_once() -> None:
     user = new_user()
-    memory, run = Memory(new_client(), context="coach_conversation", coach_id="kim"), run_of(user)
+    memory, run = Memory(new_client(), context="coach_conversation", coach_id="kim", timeout=20), run_of(user)
     said = HumanMessage("I run on Mondays.", id="m-1")
     for answer in ("Noted.", "Noted.", "Noted again."):
         state: Any = {"messages": [said, AIMessage(answer)], **memory.recall({"messages": [said]}, run)}  # type: ignore
@@ -170,14 +170,14 @@ def test_a_thread_id_is_any_text() -> None:
 
 
 def test_a_message_needs_an_id() -> None:
-    memory = Memory(new_client(), context="coach_conversation", coach_id="kim")
+    memory = Memory(new_client(), context="coach_conversation", coach_id="kim", timeout=20)
     with pytest.raises(ValueError, match="add_messages"):
         memory.recall({"messages": [HumanMessage("Yes.")]}, run_of(new_user()))  # type: ignore
 
 
 def test_an_answer_is_stored_without_parts_that_are_too_large() -> None:
     user = new_user()
-    memory, run = Memory(new_client(), context="coach_conversation", coach_id="kim"), run_of(user)
+    memory, run = Memory(new_client(), context="coach_conversation", coach_id="kim", timeout=20), run_of(user)
     call = {"name": "read", "args": {}, "id": "call-1"}
     state: Any = {"messages": [
         HumanMessage("Read it.", id="m"), AIMessage("", tool_calls=[call]),
@@ -253,7 +253,7 @@ async def test_works_with_asyncio(ask: str) -> None:
 
 
 def test_an_open_call_of_a_tool_is_not_stored() -> None:
-    memory = Memory(new_client(), context="coach_conversation", coach_id="kim")
+    memory = Memory(new_client(), context="coach_conversation", coach_id="kim", timeout=20)
     call = {"name": "other", "args": {}, "id": "call-1"}
     state: Any = {"messages": [HumanMessage("Go.", id="m"), AIMessage("Let me look.", tool_calls=[call])], "memory": ""}
     user = new_user()

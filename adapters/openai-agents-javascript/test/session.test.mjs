@@ -105,7 +105,7 @@ test('as the SDK\'s session in memory: a logger', async () => {
     const logger = (lines) => ({ debug: (line) => lines.push(line), ...hidden });
     const { client } = newUser();
     for (const session of [
-      new ThroughlineSession({ client, sessionId: 's', context: 'coach_conversation', coachId: 'kim', logger: logger(own) }),
+      new ThroughlineSession({ client, sessionId: 's', context: 'coach_conversation', coachId: 'kim', timeout: 20_000, logger: logger(own) }),
       new MemorySession({ sessionId: 's', logger: logger(model) }),
     ]) {
       await session.addItems([]);

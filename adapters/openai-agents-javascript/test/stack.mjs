@@ -50,8 +50,9 @@ export function newUser(before = async () => {}, options = {}) {
 /** Waits until everything that was stored is indexed. */
 export const settle = async () => assert.ok((await post('/dev/settle', { timeoutMs: 30000 })).settled);
 
+/** The session waits longer than by default: the machine of a test may be busy. */
 export const newSession = (client, sessionId = 's', context = 'coach_conversation') =>
-  new ThroughlineSession({ client, sessionId, context, coachId: 'kim' });
+  new ThroughlineSession({ client, sessionId, context, coachId: 'kim', timeout: 20_000 });
 
 /** Runs an agent with a session and its memory. */
 export async function say(session, text, answers, { tools = [], stream = false } = {}) {

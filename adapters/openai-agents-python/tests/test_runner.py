@@ -21,7 +21,7 @@ def client() -> Client:
 
 
 def session(client: Client, id: str = "s", context: str = "coach_conversation", **options: Any) -> ThroughlineSession:
-    return ThroughlineSession(id, client, context=context, coach_id="kim", **options)
+    return ThroughlineSession(id, client, context=context, coach_id="kim", timeout=20, **options)
 
 
 async def say(kept: ThroughlineSession, text: str, *answers: Any, tools: Any = ()) -> tuple[str, ScriptedModel]:

@@ -31,7 +31,7 @@ def build(*answers: ModelResponse | str) -> tuple[Agent[None, str], Got]:
 
 
 def memory(client: Client, session: str, context: str = "coach_conversation", **options: Any) -> list[Any]:
-    return [ThroughlineMemory(client, session, context=context, coach_id="kim", **options)]
+    return [ThroughlineMemory(client, session, context=context, coach_id="kim", **{"timeout": 20, **options})]
 
 
 def shown(messages: list[ModelMessage]) -> str:

@@ -32,10 +32,10 @@ export function newUser() {
 export const settle = async () => assert.ok((await post('/dev/settle', { timeoutMs: 30000 })).settled);
 
 export const newStore = (client, sessionId = 's', options = {}) =>
-  new ThroughlineMemoryStore({ client, sessionId, context: 'coach_conversation', coachId: 'kim', ...options });
+  new ThroughlineMemoryStore({ client, sessionId, context: 'coach_conversation', coachId: 'kim', timeout: 20_000, ...options });
 
 export const newSnapshots = (client, options = {}) =>
-  new ThroughlineSnapshots({ client, context: 'coach_conversation', coachId: 'kim', ...options });
+  new ThroughlineSnapshots({ client, context: 'coach_conversation', coachId: 'kim', timeout: 20_000, ...options });
 
 /** Returns what a session of the user holds. */
 export const stored = async (client, sessionId = 's') =>

@@ -23,7 +23,8 @@ def client() -> Client:
 
 
 def manager(client: Client, session: str = "s", **options: Any) -> ThroughlineSessionManager:
-    return ThroughlineSessionManager(client, session_id=session, context="coach_conversation", coach_id="kim", **options)
+    return ThroughlineSessionManager(
+        client, session_id=session, context="coach_conversation", coach_id="kim", **{"timeout": 20, **options})
 
 
 def agent(client: Client, *answers: Any, session: str = "s", tools: Any = (), soft: Any = None, **options: Any) -> Agent:

@@ -21,7 +21,8 @@ def client() -> Client:
 
 
 def store(client: Client, session: str = "s", context: str = "coach_conversation", **options: Any) -> ThroughlineMemoryStore:
-    return ThroughlineMemoryStore(client, session_id=session, context=context, coach_id="kim", **options)
+    return ThroughlineMemoryStore(
+        client, session_id=session, context=context, coach_id="kim", **{"timeout": 20, **options})
 
 
 def agent(kept: ThroughlineMemoryStore, *answers: Any, tools: Any = (), **options: Any) -> tuple[Agent, Scripted]:
