@@ -62,9 +62,9 @@ func CheckInKind() Kind[CheckIn] {
 	}
 }
 
-// MemoryKind is the kind of memories. Live are the valid ones, and those that have ended lately and that messages are
-// evidence of, so that a prompt can say so of the messages. What has ended becomes past first, then extracted memories
-// before seeded ones, and older ones first.
+// MemoryKind is the kind of memories. Live are the valid ones, and those that have ended lately and that a prompt may
+// have to speak of: messages are evidence of them, or they were pinned. What has ended becomes past first, then
+// extracted memories before seeded ones, and older ones first.
 func MemoryKind() Kind[Memory] {
 	holds := func(m Memory, now time.Time) bool { return m.HeldAt(InLastZone(now)) }
 	rank := func(m Memory) int {
@@ -79,7 +79,7 @@ func MemoryKind() Kind[Memory] {
 	return Kind[Memory]{
 		Name: "memory", ID: func(m *Memory) *string { return &m.ID }, Created: Memory.Created,
 		At:     func(m Memory) time.Time { return m.CreatedAt },
-		Needed: func(m Memory, now time.Time) bool { return holds(m, now) || m.corrects(now) },
+		Needed: func(m Memory, now time.Time) bool { return holds(m, now) || m.corrects(now) || m.HasLapsed(now) },
 		Limit:  200, MaxBytes: 256 << 10, Keep: func(m Memory, now time.Time) bool { return m.Pinned && holds(m, now) },
 		Before:  func(a, b Memory) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.ID, b.ID)) },
 		Content: func(m Memory) string { return m.Content + " " + m.About },

@@ -125,13 +125,19 @@ func (m Memory) HasEnd() bool {
 	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || !m.Until.IsZero()
 }
 
-// correctsFor is how long the end of a memory is told of the messages that are its evidence.
+// correctsFor is how long the end of a memory is told.
 const correctsFor = 180 * 24 * time.Hour
 
-// corrects reports whether the memory has ended lately, and messages still say it.
+// corrects reports whether the memory has ended lately, and messages still say it, or the one in its place may lapse.
 func (m Memory) corrects(now time.Time) bool {
-	return m.EndedReason != "" && m.EndedReason != EndedForgotten && len(m.MessageIDs) > 0 &&
+	return m.EndedReason != "" && m.EndedReason != EndedForgotten && (m.Pinned || len(m.MessageIDs) > 0) &&
 		!m.ValidUntil.After(now) && now.Sub(m.ValidUntil) < correctsFor
+}
+
+// HasLapsed reports whether the last day of a pinned memory has passed lately, and nobody has said what holds since.
+func (m Memory) HasLapsed(now time.Time) bool {
+	isOpen := m.ValidUntil.IsZero() && m.SupersededBy == "" && m.Status != Waiting
+	return m.Pinned && isOpen && m.Until.IsOver(now) && !m.Until.IsOver(now.Add(-correctsFor))
 }
 
 // Said is when a memory was last said: its SaidAt, or when it was created where that is not known.

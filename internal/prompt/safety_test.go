@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,6 +90,44 @@ func TestSafetySaysWhatIsPlanned(t *testing.T) {
 		if !strings.Contains(got, "Takes apixaban 5 mg. (planned, from 9 February 2026") ||
 			strings.Contains(got, "warfarin 5 mg. (planned") {
 			t.Errorf("%s:\n%s", recipe.Name, got)
+		}
+	}
+}
+
+// TestSafetyAfterAnExchange has a dose that was to be taken until a day instead of another one. After that day nobody has
+// said what holds: SAFETY tells both, in every recipe, and nothing of a medicine that only ended.
+func TestSafetyAfterAnExchange(t *testing.T) {
+	t.Parallel()
+	day := func(text string) longterm.Moment { return check.Got(longterm.ParseMoment(text))(t) }
+	was := longterm.Memory{
+		Content: "Takes warfarin 5 mg.", ValidUntil: now.AddDate(0, 0, -9), SupersededBy: "low", EndedReason: longterm.EndedReplaced,
+	}
+	is := longterm.Memory{ID: "low", Content: "Takes warfarin 3 mg.", Until: day("2026-01-20")}
+	forgotten, held := is, is
+	forgotten.ValidUntil, forgotten.EndedReason = now, longterm.EndedForgotten
+	held.Until = day("2026-02-20")
+	for _, recipe := range prompt.Recipes {
+		for name, one := range map[string]struct {
+			memories []longterm.Memory
+			want     int
+		}{
+			"over":     {[]longterm.Memory{was, is}, 1},
+			"no other": {[]longterm.Memory{is}, 0}, "forgotten": {[]longterm.Memory{was, forgotten}, 0},
+			"not over": {[]longterm.Memory{was, held}, 0},
+		} {
+			w := newFixture()
+			p := w.user("u")
+			p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
+			for _, m := range one.memories {
+				m.ID, m.Type, m.Pinned = cmp.Or(m.ID, "m"), longterm.ProfileMemory, true
+				p.snapshot.Memories = append(p.snapshot.Memories, m)
+			}
+			r := prompt.Request{Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Pills?"}
+			got := everything(build(t, w.service(now), "u", r))
+			const line = "Takes warfarin 3 mg. (before that: Takes warfarin 5 mg.) (until 20 January 2026, over"
+			if strings.Count(got, line) != one.want || strings.Count(got, "warfarin 5") != one.want {
+				t.Errorf("%s, %s:\n%s", recipe.Name, name, got)
+			}
 		}
 	}
 }

@@ -25,9 +25,10 @@ func TestNotes(t *testing.T) {
 			"planned, until 1 December 2026, said on 20 November 2026",
 		},
 		{
-			longterm.Memory{Status: longterm.Reported, Until: longterm.Moment{Time: now}},
-			"reported, until 20 November 2026, 05:00",
+			longterm.Memory{Status: longterm.Reported, Until: longterm.Moment{Time: now.Add(time.Hour)}},
+			"reported, until 20 November 2026, 06:00",
 		},
+		{longterm.Memory{Until: longterm.Moment{Time: now}}, "until 20 November 2026, 05:00, over"},
 		{longterm.Memory{From: longterm.Moment{Day: "2026-11-20"}, SaidAt: now}, "said on 20 November 2026"},
 		{
 			longterm.Memory{From: longterm.Moment{Day: "2026-11-21"}, SaidAt: now},

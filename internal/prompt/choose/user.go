@@ -33,6 +33,9 @@ func (c *chooser) memoryNote(m longterm.Memory) string {
 	}
 	if !m.Until.IsZero() {
 		words = append(words, "until "+c.momentText(m.Until))
+		if m.Until.IsOver(c.Now.In(c.Zone)) {
+			words = append(words, "over")
+		}
 	}
 	if !m.SaidAt.IsZero() {
 		words = append(words, "said on "+calendar.Date(m.SaidAt, c.Zone))
@@ -82,7 +85,8 @@ func markFresh(c *chooser, candidates []*Candidate) []*Candidate {
 
 // chooseSafety chooses the pinned memories, such as injuries and allergies.
 func chooseSafety(c *chooser, slot *Slot) []*Candidate {
-	candidates := standingFacts(c, slot, func(m longterm.Memory) bool { return m.Pinned && !c.isManner(m) })
+	memories := slices.Concat(c.Snapshot.Memories, c.Lapsed)
+	candidates := standingFacts(c, slot, memories, func(m longterm.Memory) bool { return m.Pinned && !c.isManner(m) })
 	for _, e := range candidates {
 		if e.Left == "" {
 			fact := quote.NewStatement(e.Text)
@@ -95,7 +99,9 @@ func chooseSafety(c *chooser, slot *Slot) []*Candidate {
 }
 
 // chooseManner chooses how the user wants to be answered.
-func chooseManner(c *chooser, slot *Slot) []*Candidate { return standingFacts(c, slot, c.isManner) }
+func chooseManner(c *chooser, slot *Slot) []*Candidate {
+	return standingFacts(c, slot, c.Snapshot.Memories, c.isManner)
+}
 
 // isManner reports whether a memory says how the user wants to be answered, and the prompt has a block for that.
 func (c *chooser) isManner(m longterm.Memory) bool {
@@ -104,9 +110,11 @@ func (c *chooser) isManner(m longterm.Memory) bool {
 
 // standingFacts chooses memories that every prompt has. The newest is the most valuable; they are written in the order
 // in which they came up.
-func standingFacts(c *chooser, slot *Slot, stands func(longterm.Memory) bool) []*Candidate {
+func standingFacts(
+	c *chooser, slot *Slot, memories []longterm.Memory, stands func(longterm.Memory) bool,
+) []*Candidate {
 	var candidates []*Candidate
-	for i, m := range longterm.NewestFirst(c.Snapshot.Memories) {
+	for i, m := range longterm.NewestFirst(memories) {
 		if stands(m) {
 			e := claimMemory(c, m, slot.Block)
 			e.Position = -i

@@ -26,13 +26,16 @@ func (src *Sources) isBefore(m *conversation.Message) bool {
 	return m.ID != src.MessageID && !after
 }
 
-// allowsMemory reports whether a memory may be used: it is valid, and the user allows it. An extracted memory is used
-// only in sessions that may use all the sessions it was drawn from. If the user separates contexts and its sessions
-// are not known, it is used only if the user has pinned it.
+// allowsMemory reports whether a memory may be used: it is valid, and the user allows it.
 func (src *Sources) allowsMemory(m longterm.Memory) bool {
+	return m.Valid(src.Now.In(src.Zone)) && src.allowsOrigin(m)
+}
+
+// allowsOrigin reports whether the user allows a memory here. An extracted one is used only in sessions that may use
+// all the sessions it was drawn from. If the user separates contexts and its sessions are not known, it is used only if
+// the user has pinned it.
+func (src *Sources) allowsOrigin(m longterm.Memory) bool {
 	switch {
-	case !m.Valid(src.Now.In(src.Zone)):
-		return false
 	case m.Source != longterm.Extracted:
 		return true
 	case !src.Access.Preferences.Memory:

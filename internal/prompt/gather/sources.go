@@ -55,6 +55,9 @@ type Sources struct {
 	// HasLongTerm is false if long-term memory could not be read. Snapshot has what may be used of it.
 	HasLongTerm bool
 	Snapshot    longterm.Snapshot
+	// Lapsed are the pinned memories whose last day has passed and that had taken the place of another one, with that one
+	// in their content: "3 mg until 20 November instead of 5 mg" does not say what holds on the 21st.
+	Lapsed []longterm.Memory
 	// Ended has the memory that ended last of each message that is evidence of one, by the message's id.
 	Ended map[string]longterm.Memory
 	Coach longterm.Coach
@@ -128,12 +131,28 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			}
 		}
 	}
+	src.Lapsed = src.lapsed(snapshot.Memories)
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
 	})
 	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
 		return !src.allowsTodo(t)
 	})
+}
+
+// lapsed returns the memories of Lapsed.
+func (src *Sources) lapsed(memories []longterm.Memory) (out []longterm.Memory) {
+	for _, before := range memories {
+		i := slices.IndexFunc(memories, func(m longterm.Memory) bool { return m.ID == before.SupersededBy })
+		if i < 0 || !before.Pinned || !memories[i].HasLapsed(src.Now.In(src.Zone)) ||
+			!src.allowsOrigin(memories[i]) || !src.allowsOrigin(before) {
+			continue
+		}
+		m := memories[i]
+		m.Content, m.Tokens = m.Content+" (before that: "+before.Content+")", 0
+		out = append(out, m)
+	}
+	return out
 }
 
 // addMessages adds the messages that may be in the prompt, and returns the time of the current one.
