@@ -48,6 +48,9 @@ type SessionReader interface {
 		ctx context.Context, user conversation.UserID, session conversation.Session, after conversation.Watermark,
 		limit int,
 	) ([]conversation.Message, error)
+	// Timeline returns a page of the user's messages of all sessions in a range, and where the next page begins.
+	Timeline(ctx context.Context, user conversation.UserID, r conversation.Range, page conversation.Page,
+	) ([]conversation.Message, conversation.Position, error)
 }
 
 // RecordReader reads what is known of the user.

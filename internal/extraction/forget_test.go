@@ -120,6 +120,35 @@ func TestForgetAnOldLine(t *testing.T) {
 	}
 }
 
+// TestForgetWhatAnotherSessionHeard has the user ask to forget what was said in two other sessions, of which one is not
+// read yet. That one is read first, by the same worker, and the wish finds both memories.
+func TestForgetWhatAnotherSessionHeard(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.say(t, "a", "fact 1")
+	e.extract(t, "a")
+	e.say(t, "b", "fact 2", "Hm")
+	e.say(t, "c", "fact 3")
+	e.extract(t, "c")
+	if len(e.inputs) != 2 {
+		t.Fatalf("without a wish %d requests, want those of the two sessions", len(e.inputs))
+	}
+	e.more(t, "c", "Please forget what I told you about those")
+	e.extract(t, "c")
+	last := e.inputs[len(e.inputs)-1]
+	for _, known := range []string{"PROFILE: fact 1\n", "PROFILE: fact 2\n", "PROFILE: fact 3\n", "user: Please forget"} {
+		if !strings.Contains(last, known) {
+			t.Errorf("the last of %d requests does not have %q:\n%s", len(e.inputs), known, last)
+		}
+	}
+	if len(e.inputs) != 4 || e.session(t, "b").NeedsExtraction() || e.session(t, "c").NeedsExtraction() {
+		t.Errorf("%d requests, sessions %+v, %+v", len(e.inputs), e.session(t, "b"), e.session(t, "c"))
+	}
+	e.more(t, "c", "fact 4")
+	e.extract(t, "c") // the lease was given back
+	e.wantValid(t, "fact 1", "fact 2", "fact 3", "fact 4")
+}
+
 // TestForgottenBeforeItIsRead imports a message of before the user asked to forget what it says. It is forgotten, too,
 // and one that says it anew is not.
 func TestForgottenBeforeItIsRead(t *testing.T) {

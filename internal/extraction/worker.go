@@ -55,10 +55,10 @@ type worker struct {
 
 // effort is how much one call does: how often it tries to get the lease, and how many batches it reads. untilUrgent
 // ends it after the batch with the session's urgent message, or after the first one where there is none. skipped is the
-// seq of the one skipped message that it reads, or 0.
+// seq of the one skipped message that it reads, or 0. keepsLease says that the lease is that of another worker.
 type effort struct {
 	leaseAttempts, batches, skipped int
-	untilUrgent                     bool
+	untilUrgent, keepsLease         bool
 }
 
 // Extract reads the messages of the user that a session has after its watermark, and returns how far it is read then.
@@ -174,14 +174,14 @@ func (w *worker) run(ctx context.Context) error {
 	}
 	messages, err := w.readMessages(ctx)
 	for batch := retries; batch < w.effort.batches && err == nil && !w.released; batch++ {
-		if batch > 0 && !hasTime(ctx) {
+		if batch > 0 && (!hasTime(ctx) || w.effort.keepsLease && !w.session.NeedsExtraction()) {
 			return nil
 		}
 		end := w.endOf(messages)
 		next := shadowJudgeWindow(messages, w.session.Extracted.Seq, w.session.Reading, end)
 		isLast := next.through.Seq >= w.session.LastSeq || batch == w.effort.batches-1 ||
 			w.effort.untilUrgent && next.through.Seq >= w.session.UrgentSeq
-		if err = w.batch(ctx, next, isLast); err == nil && next.through.Seq == end.Seq && !isLast {
+		if err = w.batch(ctx, next, isLast && !w.effort.keepsLease); err == nil && next.through.Seq == end.Seq && !isLast {
 			messages, err = w.readMessages(ctx)
 		}
 	}
@@ -244,6 +244,9 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 	p := &planner{tokens: w.Tokens, random: w.Random, zone: w.prefs.Location(), forgotten: map[string]bool{}}
 	var a answer
 	if len(of.messages) > 0 {
+		if err := w.readElsewhere(ctx, of); err != nil {
+			return err
+		}
 		if err := w.refresh(ctx, p, of); err != nil {
 			return err
 		}
