@@ -112,7 +112,8 @@ func (m *Manifest) addBlock(b *pack.Block, record Block) {
 	of.Tokens, of.Chars, of.Items = of.Tokens+record.Tokens, of.Chars+record.Chars, append(of.Items, record.Items...)
 }
 
-// addWarnings warns of a required block that takes more than its share, and of protected items that are left out.
+// addWarnings warns of a required block that takes more than its share, and of protected items that are left out or
+// cut.
 func (m *Manifest) addWarnings(b *pack.Block, tokens int) {
 	if b.Required && b.MaxTokens > 0 && tokens > b.MaxTokens {
 		m.Warnings = append(m.Warnings,
@@ -120,12 +121,12 @@ func (m *Manifest) addWarnings(b *pack.Block, tokens int) {
 	}
 	left := 0
 	for i := range b.Items {
-		if !b.Items[i].In() {
+		if b.Items[i].Decision != pack.Included {
 			left++
 		}
 	}
 	if b.Protected && left > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out", left, len(b.Items), b.Block))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%d of %d in %s are left out or cut", left, len(b.Items), b.Block))
 	}
 }
 

@@ -43,7 +43,8 @@ var unified = Recipe{
 		{Block: block.Activity, Style: render.Labelled, Heading: activityHeading, Cap: Cap{Items: 5, Shorten: true}},
 		{
 			Block: block.Loops, Style: render.Bullet,
-			Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.", Cap: Cap{Items: 5},
+			Heading: "# OPEN LOOPS\nThe user meant to do these and has not said that they are done.",
+			Cap:     Cap{Items: 5, Chars: 300, Percent: 10},
 		},
 		{Block: block.Goals, Standing: true, Style: render.Bullet, Heading: "# ACTIVE GOALS", Cap: Cap{Items: 10}},
 		{
@@ -56,8 +57,9 @@ var unified = Recipe{
 		},
 		{
 			Block: block.Timeline, Style: render.Labelled,
-			Heading: "# THE TOPIC OVER TIME\nOne line for each conversation that touches it, the oldest first.",
-			Cap:     Cap{Items: 40, Chars: 160, Percent: 15},
+			Heading: "# THE TOPIC OVER TIME\nOne line for each conversation that a search found for it, the oldest first. " +
+				"Some may not be about it, and there may be more.",
+			Cap: Cap{Chars: 160, Percent: 15, FillRest: true},
 		},
 		{
 			Block: block.Thread, Style: render.TranscriptLine, Heading: "# EARLIER IN THIS THREAD AND TODAY",

@@ -14,7 +14,7 @@ import (
 )
 
 // TestSafetyGivesWayLast has a long conversation and a pinned memory in a small budget; and one so small that the
-// memory can't go in, which the manifest warns of.
+// memory is cut, which the manifest warns of.
 func TestSafetyGivesWayLast(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
@@ -31,12 +31,13 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		Tokens: tokens.Count(fact),
 	}}
 	r := prompt.Request{Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Snacks?"}
-	for budget, want := range map[int]bool{prompt.MinBudget: false, 400: true, 900: true} {
+	for budget, isWhole := range map[int]bool{prompt.MinBudget: false, 400: true, 900: true} {
 		r.Budget = &prompt.Budget{Tokens: budget}
 		got := build(t, w.service(now), "u", r)
 		warned := slices.ContainsFunc(got.Manifest.Warnings, func(s string) bool { return strings.Contains(s, "safety") })
-		if shown := strings.Contains(systemText(got), "peanuts"); shown != want || warned == want {
-			t.Errorf("budget %d: shown %v, warned %v", budget, shown, warned)
+		text := systemText(got)
+		if strings.Contains(text, strings.TrimSpace(fact)) != isWhole || warned == isWhole || !strings.Contains(text, "peanuts, severely") {
+			t.Errorf("budget %d: warned %v\n%s", budget, warned, text)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func standingFacts(
 		if stands(m) {
 			e := claimMemory(c, m, slot.Block)
 			e.Position = -i
-			candidates = append(candidates, e)
+			candidates = append(candidates, capChars(e, slot))
 		}
 	}
 	return markFresh(c, capItems(candidates, slot))
@@ -335,7 +335,8 @@ func todoCandidates(c *chooser, slot *Slot, status longterm.TodoStatus, at func(
 		if t.CoachID != c.CoachID {
 			e.leave(reasonOtherCoach)
 		}
-		candidates = append(candidates, c.claimCandidate(e, dedupeKey{slot.Block, longterm.Normalize(t.Content)}, slot.Block))
+		c.claimCandidate(e, dedupeKey{slot.Block, longterm.Normalize(t.Content)}, slot.Block)
+		candidates = append(candidates, capChars(e, slot))
 	}
 	return capItems(candidates, slot)
 }

@@ -184,6 +184,8 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 	}
 	if !p.spent.Add(price).within(p.limit) {
 		switch reason := p.exceeded(price); {
+		case isLong && b.Protected && b.Shorten && p.shrink(b, i, p.Budget.Tokens/longShare, reasonCutToShare):
+			// the others may still fit
 		case b.Shorten && p.shrink(b, i, p.limit.Tokens, reasonCutToBudget):
 			p.fullReason = reason
 		case isLong:
@@ -334,7 +336,7 @@ const minCutTokens = 24
 func (p *packer) shrink(b *Block, i *Item, left int, why string) bool {
 	frame := p.price(b, i).Tokens - i.Cost.Tokens
 	room := min(left, p.limit.Tokens-p.spent.Tokens) - frame
-	if room < minCutTokens {
+	if room < minCutTokens || p.limit.Chars > 0 {
 		return false
 	}
 	// The cost is more than the room, or the item would fit.

@@ -216,8 +216,8 @@ func (p *Plan) inOrder(blocks []*Block) []*Block {
 }
 
 // longShare is which part of the budget a single item may have before it is long: a quarter. A long message or summary
-// is cut to it where its block is cut and has no cap. What is long and does not fit is left out, and what is less
-// valuable still comes.
+// is cut to it where its block is cut and has no cap, and so is a protected item that does not fit. What else is long
+// and does not fit is left out, and what is less valuable still comes.
 const longShare = 4
 
 // isLong reports whether something is long. A budget in characters fills up in order, whatever the length.
