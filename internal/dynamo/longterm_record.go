@@ -61,6 +61,7 @@ func encodeMemory(m longterm.Memory) table.Item {
 	}
 	it.SetString(table.AttrFrom, m.From.String())
 	it.SetString(table.AttrUntil, m.Until.String())
+	it.SetString(table.AttrSaidUntil, m.SaidUntil.String())
 	return it
 }
 
@@ -68,6 +69,7 @@ func decodeMemory(it table.Item) longterm.Memory {
 	m := table.Decode[longterm.Memory](it)
 	m.ID, m.Rated = recordID(it), it.Has(table.AttrConfidence)
 	m.From, m.Until = momentIn(it, table.AttrFrom), momentIn(it, table.AttrUntil)
+	m.SaidUntil = momentIn(it, table.AttrSaidUntil)
 	return m
 }
 

@@ -72,6 +72,10 @@ func (p *planner) addFact(f fact) {
 			return
 		}
 		p.newMemories = append(p.newMemories, same)
+		if by, hasEnded := p.endOf(*same); hasEnded {
+			same.ValidUntil, same.EndedReason, same.EndedBy = by.ValidUntil, by.EndedReason, by.EndedBy
+			return
+		}
 	}
 	for _, name := range s.Supersedes {
 		old, ok := p.memoryOf(name)
@@ -84,6 +88,17 @@ func (p *planner) addFact(f fact) {
 			p.changed[same.ID] = true
 		}
 	}
+}
+
+// endOf returns the memory that says the same as one that is read late, and has ended since that was said.
+func (p *planner) endOf(m longterm.Memory) (by longterm.Memory, ok bool) {
+	for _, past := range p.past {
+		isEnd := past.EndedReason == longterm.EndedOver || past.EndedReason == longterm.EndedFalse
+		if isEnd && past.ValidUntil.After(m.SaidAt) && longterm.NewForgotten(past, past.ValidUntil).Covers(m) {
+			return past, true
+		}
+	}
+	return longterm.Memory{}, false
 }
 
 func (p *planner) newMemory(s statement) *longterm.Memory {
@@ -279,8 +294,13 @@ func (p *planner) replace(old, by *longterm.Memory, at time.Time) {
 	if old.SupersededBy != "" && old.ValidUntil.Before(at) {
 		return // another one took its place earlier
 	}
-	if isHeld && by.From.IsAhead(p.now) && !old.Until.IsOver(start) {
-		old.Until = by.From.Before()
+	if isHeld && by.From.IsAhead(p.now) {
+		if old.SupersededBy == "" {
+			old.SaidUntil = old.Until
+		}
+		if !old.Until.IsOver(start) {
+			old.Until = by.From.Before()
+		}
 	}
 	old.ValidUntil, old.EndedReason, old.SupersededBy = at, longterm.EndedReplaced, by.ID
 	p.changed[old.ID] = true
@@ -308,7 +328,7 @@ func (p *planner) inherit(ended, by *longterm.Memory, at time.Time) {
 			continue
 		}
 		if m.Until == ended.From.Before() {
-			m.Until = longterm.Moment{}
+			m.Until, m.SaidUntil = m.SaidUntil, longterm.Moment{}
 		}
 		m.ValidUntil, m.EndedReason, m.SupersededBy, p.changed[m.ID] = time.Time{}, "", "", true
 		if by != nil {
@@ -332,8 +352,11 @@ func (p *planner) endMemory(e ending) {
 	}
 	switch e.Reason {
 	case longterm.EndedForgotten:
+		if slices.ContainsFunc(p.forget, func(gone longterm.Memory) bool { return gone.ID == m.ID }) {
+			return // the answer names it twice
+		}
 		gone := *m
-		gone.MessageIDs = append(slices.Clone(m.MessageIDs), ids...)
+		gone.MessageIDs = slices.Concat(m.MessageIDs, m.EndedBy, ids)
 		gone.ValidUntil, gone.EndedReason = at, e.Reason
 		p.forget = append(p.forget, gone)
 		p.end(m, e.Reason, at, nil)

@@ -231,9 +231,11 @@ func (p *planner) newQuestion(w window) question {
 		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
 	past := newestKnown(p.past)
-	section("Memories that have ended, to be forgotten only", len(past), func(i int) string {
-		return p.memoryLine(short("e", i, past[i].ID), past[i])
-	})
+	heading := "Memories that have ended since the lines were said, on the day given: what is over with one has that until"
+	if p.isWish {
+		heading = "Memories that have ended, to be forgotten only"
+	}
+	section(heading, len(past), func(i int) string { return p.memoryLine(short("e", i, past[i].ID), past[i]) })
 	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
 	named := len(w.messages)
 	section("Earlier lines", len(w.earlier), func(i int) string {
@@ -272,6 +274,9 @@ func (p *planner) memoryLine(name string, m longterm.Memory) string {
 	}
 	if !m.Until.IsZero() {
 		words = append(words, "until "+m.Until.String())
+	}
+	if !p.isWish && m.EndedReason != "" && !m.HeldAt(p.now) {
+		words = append(words, "ended "+m.ValidUntil.In(p.zone).Format(time.DateOnly))
 	}
 	return fmt.Sprintf("- [%s] %s: %s", strings.Join(words, ", "), m.Type, safeLine(m.Content, maxContentRunes))
 }

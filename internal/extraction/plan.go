@@ -25,7 +25,7 @@ const (
 	// maxContentRunes limits the content of a memory or todo, maxAboutRunes whom a memory is about, in characters.
 	maxContentRunes, maxAboutRunes = 400, 100
 	// maxEvidence is how many messages a memory names: the first one and the newest.
-	maxEvidence = 8
+	maxEvidence = 32
 	// maxPinned is how many pinned memories there may be for an extracted one to be pinned, too. Pinned memories never
 	// make room for others, so the rest of the room is left to the others and to what the app pins.
 	maxPinned = 150
@@ -50,8 +50,10 @@ type planner struct {
 	random    io.Reader
 	// reviews says that new memories wait for the user, but for those about safety.
 	reviews bool
-	// past are the memories that have ended and may be forgotten, none where no message asks to forget anything.
-	past []longterm.Memory
+	// past are the memories that have ended and that the answer may name: all, to be forgotten, where a message asks to
+	// forget something (isWish), and otherwise those that have ended since messages that are read late were said.
+	past   []longterm.Memory
+	isWish bool
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
 

@@ -23,6 +23,8 @@ const (
 	maxLeaseWait   = 2 * time.Second
 	// readMessages is how many messages are read at once, and contextMessages how many of them may lie before the
 	// watermark, within contextSpan. A wish to forget may be about any of the last wishMessages.
+	// lateAfter is after how long a message is read late: something may have ended since that it says.
+	lateAfter       = time.Hour
 	readMessages    = 100
 	contextMessages = 12
 	wishMessages    = 50
@@ -274,8 +276,10 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 
 // refresh gives a planner what is known now.
 func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
-	isWish := hasWish(of.messages, 0)
-	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, isWish); err != nil {
+	first := of.messages[0].Timestamp
+	p.isWish = hasWish(of.messages, 0)
+	isLate := w.Now().Sub(first) > lateAfter
+	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, p.isWish || isLate); err != nil {
 		return err
 	}
 	p.now, p.coachID, p.messages = w.Now().In(p.zone), w.session.CoachID, map[string]conversation.Message{}
@@ -285,9 +289,9 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 			p.messages[m.ID] = m
 		}
 	}
-	if p.visible, err = w.visible(ctx, p.known); isWish {
+	if p.visible, err = w.visible(ctx, p.known); p.isWish || isLate {
 		p.past = slices.DeleteFunc(slices.Concat(p.known.Memories, p.known.Past), func(m longterm.Memory) bool {
-			return !p.visible[m.ID] || m.HeldAt(p.now)
+			return !p.visible[m.ID] || m.HeldAt(p.now) || !p.isWish && !m.ValidUntil.After(first)
 		})
 	}
 	return err

@@ -97,7 +97,11 @@ func (m Memory) WithoutEnd(isUndone bool, deleted map[string]Memory) (_ Memory, 
 		if !isDeleted {
 			break
 		}
-		if m.Until == by.From.Before() {
+		switch {
+		case m.Until != by.From.Before():
+		case by.SupersededBy == "":
+			m.Until, m.SaidUntil = m.SaidUntil, Moment{}
+		default:
 			m.Until = by.Until
 		}
 		m.ValidUntil, m.EndedReason, m.SupersededBy, m.EndedBy = by.ValidUntil, by.EndedReason, by.SupersededBy, by.EndedBy

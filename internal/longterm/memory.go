@@ -65,7 +65,8 @@ type Memory struct {
 	// About names whom the fact concerns. It is empty for the user.
 	About string `stored:"about,omitempty"`
 	// From is when the fact begins to be true, and Until when it ends, as it was said: "from Monday", "until 1 December".
-	From, Until Moment
+	// Where another fact is to take its place earlier, Until is the last moment before that, and SaidUntil what was said.
+	From, Until, SaidUntil Moment
 	// SaidAt is when it was last said, zero where it was not said in a conversation.
 	SaidAt time.Time `stored:"saidAt,omitempty"`
 	// Confidence, from 0 to 1, is how sure the source is. It has a meaning only if Rated is true: an unrated memory is

@@ -156,6 +156,7 @@ const (
 	AttrMoved      = "moved"      // it became past as it was
 	AttrFrom       = "from"
 	AttrUntil      = "until"
+	AttrSaidUntil  = "saidUntil"
 	AttrDueOn      = "dueOn" // of a todo: the name dueAt is that of the due index
 	AttrMemory     = "memory"
 	AttrUnshared   = "unshared"

@@ -32,8 +32,9 @@ func (src *Sources) allowsMemory(m longterm.Memory) bool {
 }
 
 // allowsOrigin reports whether the user allows a memory here. An extracted one is used only in sessions that may use
-// all the sessions it was drawn from. If the user separates contexts and its sessions are not known, it is used only if
-// the user has pinned it.
+// all the sessions it was drawn from, or one of them if it is pinned: nobody is to be hurt because two screens have
+// heard of an allergy and one of them keeps to itself. If the user separates contexts and its sessions are not known, it
+// is used only if the user has pinned it.
 func (src *Sources) allowsOrigin(m longterm.Memory) bool {
 	switch {
 	case m.Source != longterm.Extracted:
@@ -43,13 +44,14 @@ func (src *Sources) allowsOrigin(m longterm.Memory) bool {
 	case !src.Access.Preferences.SeparatesContexts(), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
 		return true
 	}
-	for _, id := range m.MessageIDs {
+	isHidden := func(id string) bool {
 		from, known := src.origins[id]
-		if !known || !src.allowsSession(from.sessionID, from.context) {
-			return false
-		}
+		return !known || !src.allowsSession(from.sessionID, from.context)
 	}
-	return len(m.MessageIDs) > 0
+	if m.Pinned { // each of its messages states it
+		return slices.ContainsFunc(m.MessageIDs, func(id string) bool { return !isHidden(id) })
+	}
+	return len(m.MessageIDs) > 0 && !slices.ContainsFunc(m.MessageIDs, isHidden)
 }
 
 // allowsTodo reports whether a todo may be used. One that was extracted from messages is used where a memory of the

@@ -1,0 +1,125 @@
+package extraction_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/sweep"
+)
+
+// TestReadAfterItsEnd imports two old messages after what they say was over. What says the same ends at once, and the
+// model sees what has ended since, with its day.
+func TestReadAfterItsEnd(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.safety = "health"
+	e.say(t, "a", "fact: takes warfarin 3 mg")
+	e.extract(t, "a")
+	e.advance(20 * 24 * time.Hour)
+	end := `{"facts":[],"ended":[{"id":"k1","reason":"over","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`
+	e.model = script(end)
+	e.say(t, "b", "Off warfarin for good")
+	e.extract(t, "b")
+	ended := e.clock()
+	e.advance(time.Minute)
+	e.model = e
+	e.create(t, "c")
+	e.append(t, "c",
+		conversation.NewMessage{
+			Role: conversation.RoleUser, Content: "fact: takes 3 mg of warfarin a day", Timestamp: ended.AddDate(0, -6, 0),
+		},
+		conversation.NewMessage{
+			Role: conversation.RoleUser, Content: "fact: takes aspirin", Timestamp: ended.AddDate(0, -6, 0).Add(time.Second),
+		})
+	e.extract(t, "c")
+	e.wantValid(t, "fact: takes aspirin")
+	want := fmt.Sprintf(", ended %s] PROFILE: fact: takes warfarin 3 mg\n", ended.Format(time.DateOnly))
+	if last := e.inputs[len(e.inputs)-1]; !strings.Contains(last, want) {
+		t.Errorf("no line ends with %q:\n%s", want, last)
+	}
+	e.say(t, "d", "fact: takes warfarin 3 mg") // again, after the end
+	e.extract(t, "d")
+	e.wantValid(t, "fact: takes aspirin", "fact: takes warfarin 3 mg")
+	if last := e.inputs[len(e.inputs)-1]; strings.Contains(last, "ended") {
+		t.Errorf("of a new message the model reads:\n%s", last)
+	}
+}
+
+// TestForgetAllThatSaidIt has a fact that eleven messages have said and one has ended, and an answer that names it
+// twice. All of the messages are forgotten.
+func TestForgetAllThatSaidIt(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	for i := range 11 {
+		e.say(t, fmt.Sprint("s", i), "fact of the bees")
+		e.extract(t, fmt.Sprint("s", i))
+	}
+	e.wantValid(t, "fact of the bees")
+	answer := func(reason string) string {
+		item := `{"id":"%s","reason":"` + reason + `","messageIds":["m1"]}`
+		id := map[string]string{"over": "k1", "forgotten": "e1"}[reason]
+		return fmt.Sprintf(`{"facts":[],"ended":[`+item+`,`+item+`],"openLoops":[],"closedLoops":[]}`, id, id)
+	}
+	for i, reason := range []string{"over", "forgotten"} {
+		e.model = script(answer(reason))
+		id := fmt.Sprint("end", i)
+		e.say(t, id, []string{"They are gone", "Please forget all about them"}[i])
+		e.extract(t, id)
+	}
+	service := erasure.NewSweeper(e.stores.Erasure(noIndex{}, e.clock), noIndex{})
+	if _, err := e.stores.Sweep(t.Context(), sweep.Deletions, service, e.clock); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"s0", "s1", "s2", "s5", "s10", "end0", "end1"} {
+		all, err := e.stores.Extraction.MessagesAfter(t.Context(), e.user, e.session(t, id), conversation.Watermark{}, 10)
+		if err != nil || len(all) != 1 || !all[0].Forgotten {
+			t.Errorf("%s: %+v, %v", id, all, err)
+		}
+	}
+}
+
+// TestThePlanFalls has a fact with a last day, a plan for the next day or for one before, and the end of the plan: the
+// fact has its own last day again. So it is when the plan's session is deleted.
+func TestThePlanFalls(t *testing.T) {
+	t.Parallel()
+	for _, until := range []string{"2026-02-15", "2026-02-20", ""} {
+		for _, falls := range []bool{true, false} {
+			f := newFixture(t, "ann")
+			fact := func(extra string) string {
+				return `{"facts":[{"type":"PROFILE","content":"A","confidence":0.9,"messageIds":["m1"],"safety":"health",` + extra +
+					`}],"ended":[],"openLoops":[],"closedLoops":[]}`
+			}
+			f.model = script(fact(`"repeats":"","supersedes":[],"until":"` + until + `"`))
+			f.say(t, "a", "A until then")
+			f.extract(t, "a")
+			f.advance(time.Minute)
+			f.model = script(strings.ReplaceAll(
+				fact(`"repeats":"","supersedes":["k1"],"status":"planned","from":"2026-02-16"`), `"A"`, `"B"`))
+			f.say(t, "b", "B from the 16th")
+			f.extract(t, "b")
+			f.advance(time.Minute)
+			for _, m := range f.memories(t) {
+				if want := "2026-02-15"; m.Content == "A" && m.Until.String() != want {
+					t.Fatalf("until %q: with the plan it is %q", until, m.Until)
+				}
+			}
+			if falls {
+				f.model = script(`{"facts":[],"ended":[{"id":"k2","reason":"false","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`)
+				f.say(t, "c", "B is off")
+				f.extract(t, "c")
+			} else if err := f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"); err != nil {
+				t.Fatal(err)
+			}
+			f.wantValid(t, "A")
+			for _, m := range f.memories(t) {
+				if m.Content == "A" && (m.Until.String() != until || !m.SaidUntil.IsZero()) {
+					t.Errorf("until %q, the plan falls %v: then it is until %q, said %q", until, falls, m.Until, m.SaidUntil)
+				}
+			}
+		}
+	}
+}
