@@ -37,6 +37,7 @@ func drawn(w *fixture) (prompt.Request, *person) {
 		memory("of both", "msg_coach_1", "msg_designer_1"), memory("of here", "msg_here_1"), memory("of nowhere"),
 		memory("of the deleted", "msg_gone_1"),
 		memory("pinned of the designer", "msg_designer_1"), memory("pinned of nowhere"),
+		memory("pinned of both", "msg_designer_1", "msg_coach_1"),
 		{ID: "seeded", Content: "seeded", Type: longterm.ProfileMemory, Source: longterm.Seeded},
 	}
 	for i := range p.snapshot.Memories {
@@ -64,13 +65,13 @@ func shownMemories(p prompt.Prompt) []string {
 	return shown
 }
 
-// A memory that was extracted is in the prompt where the prompt may have every session that it was drawn from. It costs
-// one read, only for users who keep contexts apart. Whether it is pinned matters only if its sessions are not known.
+// A memory that was extracted is in the prompt where the prompt may have every session that it was drawn from, and a
+// pinned one where it may have one of them. It costs one read, only for users who keep contexts apart.
 func TestMemoriesFollowTheirSessions(t *testing.T) {
 	t.Parallel()
 	all := []string{
 		"found in the designer", "of both", "of here", "of nowhere", "of the coach", "of the deleted",
-		"of the designer", "pinned of nowhere", "pinned of the designer", "seeded",
+		"of the designer", "pinned of both", "pinned of nowhere", "pinned of the designer", "seeded",
 	}
 	for name, tt := range map[string]struct {
 		set   func(*longterm.Preferences)
@@ -90,19 +91,19 @@ func TestMemoriesFollowTheirSessions(t *testing.T) {
 		},
 		"designer not shared": {
 			unshare("program_designer"),
-			[]string{"of here", "of the coach", "pinned of nowhere", "seeded"},
+			[]string{"of here", "of the coach", "pinned of both", "pinned of nowhere", "seeded"},
 			1,
 		},
 		"coach not shared": {
 			unshare("coach_conversation"),
-			[]string{"of here", "of the coach", "pinned of nowhere", "seeded"},
+			[]string{"of here", "of the coach", "pinned of both", "pinned of nowhere", "seeded"},
 			1,
 		},
 		"log not shared": {
 			unshare("workout_log"),
 			[]string{
-				"found in the designer", "of both", "of here", "of the coach", "of the designer", "pinned of nowhere",
-				"pinned of the designer", "seeded",
+				"found in the designer", "of both", "of here", "of the coach", "of the designer", "pinned of both",
+				"pinned of nowhere", "pinned of the designer", "seeded",
 			},
 			1,
 		},
