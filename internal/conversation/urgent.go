@@ -25,12 +25,6 @@ var forgetText string
 // forgetPhrases are the lines of forget.txt, folded.
 var forgetPhrases = sync.OnceValue(func() []string { return readPhrases(forgetText) })
 
-//go:embed overview.txt
-var overviewText string
-
-// overviewPhrases are the lines of overview.txt, folded.
-var overviewPhrases = sync.OnceValue(func() []string { return readPhrases(overviewText) })
-
 // urgentBytes is how much of a message is searched for the phrases.
 const urgentBytes = 4_000
 
@@ -81,35 +75,35 @@ func UrgentParts(content string, n int) (parts []string) {
 // AsksToForget reports whether a message of the user may ask to forget something.
 func AsksToForget(content string) bool { return hasPhrase(content, forgetPhrases()) }
 
-// AsksForOverview reports whether a message of the user may ask for what was said over many conversations: an order, a
-// count, a list or a summary.
-func AsksForOverview(content string) bool { return hasPhrase(content, overviewPhrases()) }
-
 // hasPhrase reports whether the beginning of a message has one of the phrases.
 func hasPhrase(content string, lists ...[]string) bool {
 	text := word.Fold(truncate.Bytes(content, urgentBytes))
 	return slices.ContainsFunc(slices.Concat(lists...), func(phrase string) bool { return containsPhrase(text, phrase) })
 }
 
-// containsPhrase reports whether a folded text has a phrase at the beginning of a word, or as whole words if the phrase
-// ends in "~". In a script without spaces, every character may begin a word.
-func containsPhrase(text, phrase string) bool {
+// containsPhrase reports whether a folded text has a phrase.
+func containsPhrase(text, phrase string) bool { return endOfPhrase(text, phrase) >= 0 }
+
+// endOfPhrase returns where the first place ends at which a folded text has a phrase, or -1. It has it at the beginning
+// of a word, or as whole words if the phrase ends in "~". In a script without spaces, every character may begin a word,
+// and "~" asks that no letter follows.
+func endOfPhrase(text, phrase string) int {
 	phrase, whole := strings.CutSuffix(phrase, "~")
 	first, _ := utf8.DecodeRuneInString(phrase)
-	if unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana) {
-		return strings.Contains(text, phrase)
-	}
+	anywhere := unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana)
 	for from := 0; ; {
 		at := strings.Index(text[from:], phrase)
 		if at < 0 {
-			return false
+			return -1
 		}
 		start, end := from+at, from+at+len(phrase)
 		before, _ := utf8.DecodeLastRuneInString(text[:start])
 		after, _ := utf8.DecodeRuneInString(text[end:])
-		if !unicode.IsLetter(before) && (!whole || !unicode.IsLetter(after)) {
-			return true
+		if (anywhere || !isOfWord(before)) && (!whole || !isOfWord(after)) {
+			return end
 		}
 		from = end
 	}
 }
+
+func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }

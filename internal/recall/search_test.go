@@ -188,7 +188,9 @@ func TestAGreetingBringsNothing(t *testing.T) {
 		}
 		s.addIndexed("ann", "coach_conversation", fmt.Sprint("day", day), time.Duration(day+1)*24*time.Hour, texts...)
 	}
-	for _, query := range []string{"hi", "thanks!", "Good morning coach", "ok great, see you later"} {
+	for _, query := range []string{
+		"hi", "thanks!", "Good morning coach", "ok great, see you later", "你好", "Привет, как дела?", "Hoi", "k",
+	} {
 		if got := contents(s.recall("ann", recall.MessageQuery{Query: query})); len(got) > 0 && got[0] != query {
 			t.Errorf("%q brings %d messages, first %q", query, len(got), got[0])
 		}

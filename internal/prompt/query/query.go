@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/word"
 )
 
 var (
@@ -25,7 +26,7 @@ var (
 // v0.5).
 func IsGreeting(message string) bool {
 	text := truncate.Bytes(message, maxBytes)
-	return greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4
+	return greetingWords.MatchString(text) && len(strings.Fields(text)) <= 4 || word.IsCourtesy(message)
 }
 
 // IsGeneral reports whether a message asks about the world and not about the user or the past.

@@ -9,7 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/word"
 )
 
-// courtesies are words of greeting, thanks, assent and of talking as such. A query of nothing else asks for nothing.
+// courtesies are words of greeting, thanks, assent and of talking as such, most of them in English. A query of nothing
+// else asks for nothing, and neither does one of which word.IsCourtesy is true.
 var courtesies = func() map[string]bool {
 	out := map[string]bool{}
 	for w := range strings.FieldsSeq(`

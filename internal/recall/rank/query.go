@@ -160,7 +160,7 @@ func NewQuery(text string, now time.Time) *Query {
 	}
 	q.asksPast = did || f.past.matches(r) || q.dates.isNamed() && strings.ContainsAny(text, questionMarks)
 	words := strings.FieldsFunc(strings.ToLower(text), isSeparator)
-	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent)
+	q.courtesy = len(words) > 0 && !slices.ContainsFunc(words, isContent) || word.IsCourtesy(text)
 	if asked := word.NewQuery(text); !q.courtesy && !q.isSmallTalk(asked.Terms()) {
 		q.asked, q.terms = asked, asked.Terms()
 	}

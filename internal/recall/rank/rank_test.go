@@ -214,6 +214,10 @@ func TestFeatures(t *testing.T) {
 		"Chinese number":   {"numberWords", "我跑了多少次？", []rank.Candidate{said("user", "我跑了3次")}, 1},
 		"Chinese question": {"question", "跑步", []rank.Candidate{said("user", "跑步吗？")}, 1 - 2./30},
 		"courtesy":         {"content", "Good morning, how are you?", []rank.Candidate{said("user", "Good morning")}, 0},
+		"Chinese greeting": {"content", "你好", []rank.Candidate{said("user", "你好")}, 0},
+		"German greeting":  {"content", "Hallo, wie geht's?", []rank.Candidate{said("user", "Hallo")}, 0},
+		"Chinese request":  {"content", "你好，我的狗怎么样", []rank.Candidate{said("user", "你好")}, 1},
+		"Russian exact":    {"exact", "Привет!", []rank.Candidate{said("user", "привет")}, 0},
 		"words of courtesy do not match": {
 			"words", "Good morning coach, how are you?", []rank.Candidate{said("user", "Good morning")}, 0,
 		},

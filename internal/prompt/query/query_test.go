@@ -1,0 +1,20 @@
+package query_test
+
+import (
+	"testing"
+
+	"github.com/throughline/throughline/internal/prompt/query"
+)
+
+// TestIsGreeting reads greetings in several languages, and what only begins with one.
+func TestIsGreeting(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Good morning!": true, "Thanks a lot": true, "你好": true, "Привет, как дела?": true, "ありがとう": true, "": false,
+		"你好，我的狗怎么样": false, "Hello, how far did I run yesterday?": false, "Привет, как моя собака?": false,
+	} {
+		if got := query.IsGreeting(text); got != want {
+			t.Errorf("%q is a greeting: %v", text, got)
+		}
+	}
+}
