@@ -130,8 +130,8 @@ func TestFindsParts(t *testing.T) {
 	}
 }
 
-// TestCharacters has the terms of Han with how much each counts, and texts in which a character is not found: stop words
-// are not, nor is one within a pair that is found.
+// TestCharacters has the terms of Han with how much each counts, and texts in which a character is not found: stop
+// words are not, nor is one within a pair that is found.
 func TestCharacters(t *testing.T) {
 	t.Parallel()
 	got := map[string]float64{}
