@@ -174,9 +174,11 @@ func (s *MemoryHistory) correct(ctx context.Context, user conversation.UserID, i
 			if err != nil {
 				return false, err
 			}
+			over := ended.value.EndedAs(c.reason, id, now)
+			isLive := ended.live && s.memories.kind.Needed(over, now) // prompts tell that it has ended
 			s.memories.addOwn(t, user, recordChange[longterm.Memory]{
-				from: &ended, to: ended.value.EndedAs(c.reason, id, now), generation: generation,
-			}, false)
+				from: &ended, to: over, generation: generation,
+			}, isLive)
 		}
 		t.Check(table.GenerationKey(user), table.IsGeneration(generation))
 		failures, err := s.db.Commit(ctx, op, t, b)

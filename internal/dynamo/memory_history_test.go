@@ -58,6 +58,13 @@ func TestMemoryHistory(t *testing.T) {
 	if rome.Valid(s.clock()) || rome.EndedReason != longterm.EndedFalse {
 		t.Errorf("its successor: %+v", rome)
 	}
+	snapshot, err := s.PromptSource.LongTerm(t.Context(), alice)
+	check.OK(t, err)
+	if !slices.ContainsFunc(snapshot.Memories, func(m longterm.Memory) bool {
+		return m.ID == ids["Rome"] && m.EndedReason == longterm.EndedFalse
+	}) {
+		t.Errorf("prompts do not know that its successor is false: %+v", snapshot.Memories)
+	}
 	if past, err := history.History(t.Context(), alice, ids["Oslo"]); err != nil || len(past) != 3 {
 		t.Errorf("history after it: %+v, %v", past, err)
 	}

@@ -13,18 +13,20 @@ import (
 // own, such as 2,048 values.
 const MaxTerms = 1000
 
-// Encode returns the sparse vector of a text. It has one index for each term of the text (see word.Terms), with the
-// value 1 + log(frequency), and is normalised to length 1. The dot product of two such vectors is their cosine, as it
-// is for normalised dense vectors, so the two can be added (see Hybrid). Encode is deterministic. A text without terms
-// gives an empty vector.
+// Encode returns the sparse vector of a text. It has one index for each term of the text, with the value
+// 1 + log(frequency) times its share (see word.Weighted), and is normalised to length 1. The dot product of two such
+// vectors is their cosine, as it is for normalised dense vectors, so the two can be added (see Hybrid). Encode is
+// deterministic. A text without terms gives an empty vector.
 func Encode(text string) Sparse {
-	counts := make(map[uint32]int)
-	for _, term := range word.Terms(text) {
-		counts[index(term)]++
+	counts, shares := map[uint32]int{}, map[uint32]float64{}
+	for term, share := range word.Weighted(text) {
+		i := index(term)
+		counts[i]++
+		shares[i] = max(shares[i], share)
 	}
 	weights := make([]weight, 0, len(counts))
 	for i, n := range counts {
-		weights = append(weights, weight{i, 1 + math.Log(float64(n))})
+		weights = append(weights, weight{i, shares[i] * (1 + math.Log(float64(n)))})
 	}
 	return normalised(heaviest(weights))
 }

@@ -7,8 +7,10 @@ import (
 
 // Query is what is looked for in texts: words, each once. It may be used concurrently.
 type Query struct {
-	// terms are the words as Terms returns them, folded the words before they are stemmed.
+	// terms are the words as Weighted returns them, folded the words before they are stemmed.
 	terms, folded []string
+	// shares are how much each term counts.
+	shares []float64
 	// languages are those by whose stems words of the Latin script are compared. A query that does not show its language
 	// is compared by all.
 	languages []language
@@ -24,30 +26,27 @@ func NewQuery(text string) Query {
 			q.languages = append(q.languages, other)
 		}
 	}
-	known := map[string]bool{}
-	add := func(term, word string) {
-		if !known[term] {
-			known[term] = true
-			q.terms, q.folded = append(q.terms, term), append(q.folded, word)
+	places := map[string]int{}
+	add := func(term, word string, share float64) bool {
+		at, known := places[term]
+		if !known {
+			at, places[term] = len(q.terms), len(q.terms)
+			q.terms, q.folded, q.shares = append(q.terms, term), append(q.folded, word), append(q.shares, 0)
 		}
+		q.shares[at] = max(q.shares[at], share)
+		return true
 	}
 	for r := range words(folded) {
-		if r.pairs {
-			for term := range pairs(r.text) {
-				add(term, "")
-			}
-			continue
-		}
-		w := significant(r.text)
-		if of := l.of(w); w != "" && !of.isStop(w) {
-			add(of.stem(w), w)
-		}
+		r.weighted(l, add)
 	}
 	return q
 }
 
 // Terms returns the terms of the query, each once. They must not be changed.
 func (q Query) Terms() []string { return q.terms }
+
+// Share returns how much a term of the query counts: 1, or LightShare.
+func (q Query) Share(term int) float64 { return q.shares[term] }
 
 // Hit is a word of a text that is one of a query's: the number of the term, and the number of the word in its text.
 type Hit struct{ Term, At int32 }
@@ -64,6 +63,8 @@ type Finder struct {
 	starts [1 << startBits / 64]uint64
 	// firsts and seconds are the characters of the pairs, with all that are folded to them.
 	firsts, seconds runeSet
+	// singles are the characters of Han that are terms wherever they stand.
+	singles runeSet
 	// words are the places of the words seen so far, seen those of two characters, runs the hits in those with letters
 	// beyond ASCII.
 	words map[string]int32
@@ -120,6 +121,9 @@ func (f *Finder) addPair(term string, at int32) {
 	f.pairs[term] = at
 	first, size := utf8.DecodeRuneInString(term)
 	variants(first, func(r rune) { f.firsts.add(r) })
+	if size == len(term) && kindOf(first) == han && !inHan.isStop(term) {
+		variants(first, func(r rune) { f.singles.add(r) })
+	}
 	if size < len(term) {
 		second, _ := utf8.DecodeRuneInString(term[size:])
 		variants(second, func(r rune) { f.seconds.add(r) })

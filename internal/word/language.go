@@ -50,21 +50,23 @@ const (
 	inNorwegian
 	inFinnish
 	latinLanguages
-	inRussian = iota - 1
+	inRussian = language(iota - 1)
 	inArabic
 	inHindi
 	inTamil
+	inHan // Chinese and Japanese: the stop words are single characters
 	languages
 )
 
 var codes = [languages]string{
 	"en", "es", "pt", "fr", "de", "it", "tr", "nl", "ro", "sv", "hu", "da", "no", "fi", "ru", "ar", "hi", "ta",
+	"han",
 }
 
 var stemmers = [languages]func(*snowballstem.Env) bool{
 	english.Stem, spanish.Stem, portuguese.Stem, french.Stem, german.Stem, italian.Stem, turkish.Stem, dutch.Stem,
 	romanian.Stem, swedish.Stem, hungarian.Stem, danish.Stem, norwegian.Stem, finnish.Stem, russian.Stem, arabic.Stem,
-	nil, tamil.Stem,
+	nil, tamil.Stem, nil,
 }
 
 //go:embed stop.txt

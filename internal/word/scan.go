@@ -51,12 +51,26 @@ func (f *Finder) appendPairs(hits []Hit, chars string, before int) []Hit {
 	if len(f.pairs) == 0 {
 		return hits
 	}
+	n, inPair := 0, false
 	for term, at := range pairs(chars) {
-		if place, found := f.pairs[term]; found {
+		place, found := f.pairs[term]
+		if found {
 			hits = append(hits, Hit{place, int32(before + 1 + at/2)})
 		}
+		first, _ := utf8.DecodeRuneInString(term)
+		hits = f.appendSingle(hits, first, found || inPair, before+1+at/2)
+		n, inPair = at+1, found
 	}
-	return hits
+	last, _ := utf8.DecodeLastRuneInString(chars)
+	return f.appendSingle(hits, last, inPair, before+1+n/2)
+}
+
+// appendSingle appends the hit of a character of Han that is a term, unless it is in a pair that is one.
+func (f *Finder) appendSingle(hits []Hit, char rune, inPair bool, at int) []Hit {
+	if inPair || !f.singles.has(char) {
+		return hits
+	}
+	return f.appendPair(hits, [2]rune{char}, at)
 }
 
 // wordsOf is about how many words so many characters are.
@@ -121,7 +135,8 @@ func plainKind(r rune) kind {
 // characters they are.
 func (f *Finder) appendRun(hits []Hit, text string, of kind, before int) (all []Hit, size, chars int) {
 	var first, last rune
-	mayFollow := false // a pair begins with the last character, for all that firsts knows
+	mayFollow := false // a term begins with the last character, for all that firsts knows
+	inPair := false    // the last character is in a pair that is a term
 	for ; ; chars++ {
 		r := denseAt(text, size)
 		if of == han && uint32(r-firstHan) > lastHan-firstHan || of != han && (r == 0 || plainKind(r) != of) {
@@ -129,14 +144,24 @@ func (f *Finder) appendRun(hits []Hit, text string, of kind, before int) (all []
 		}
 		if chars == 0 {
 			first = r
-		} else if mayFollow && f.seconds.has(r) {
-			hits = f.appendPair(hits, [2]rune{last, r}, before+(chars+1)/2)
+		} else if mayFollow {
+			n := len(hits)
+			if f.seconds.has(r) {
+				hits = f.appendPair(hits, [2]rune{last, r}, before+(chars+1)/2)
+			}
+			found := len(hits) > n
+			hits = f.appendSingle(hits, last, found || inPair, before+(chars+1)/2)
+			inPair = found
+		} else {
+			inPair = false
 		}
 		last, mayFollow = r, f.firsts.has(r)
 		size += denseBytes
 	}
 	if isAlone(first, chars) && f.firsts.has(first) {
 		hits = f.appendPair(hits, [2]rune{first}, before+1)
+	} else if mayFollow {
+		hits = f.appendSingle(hits, last, inPair, before+(chars+1)/2)
 	}
 	return hits, size, chars
 }

@@ -24,6 +24,48 @@ func Terms(text string) []string {
 	return terms
 }
 
+// LightShare is how much a light term counts where another one counts 1.
+const LightShare = 0.5
+
+// Weighted iterates over all terms of a text with how much each counts: those of Terms and, beside pairs of Han, their
+// single characters that are no stop words. Characters are light, and so is a pair of two stop words.
+func Weighted(text string) iter.Seq2[string, float64] {
+	return func(yield func(term string, share float64) bool) {
+		folded := Fold(text)
+		l, _ := languageOf(folded)
+		for r := range words(folded) {
+			if !r.weighted(l, func(term, _ string, share float64) bool { return yield(term, share) }) {
+				return
+			}
+		}
+	}
+}
+
+// weighted calls each term of a run with the word before it is stemmed and with how much it counts, until one returns
+// false. Words of the Latin script are in a language.
+func (r run) weighted(l language, each func(term, word string, share float64) bool) bool {
+	if !r.pairs {
+		w := significant(r.text)
+		of := l.of(w)
+		return w == "" || of.isStop(w) || each(of.stem(w), w, 1)
+	}
+	for term := range pairs(r.text) {
+		share := 1.0
+		if isStopPair(term) {
+			share = LightShare
+		}
+		if !each(term, "", share) {
+			return false
+		}
+	}
+	for char := range characters(r.text) {
+		if !each(char, "", LightShare) {
+			return false
+		}
+	}
+	return true
+}
+
 // IsSmall returns what tells the small words of a text, the stop words of its language, from those with content.
 func IsSmall(text string) func(word string) bool {
 	l, _ := languageOf(Fold(text))
@@ -117,6 +159,27 @@ func pairs(chars string) iter.Seq2[string, int] {
 		}
 		if isAlone(first, n) {
 			yield(chars[:utf8.RuneLen(first)], 0)
+		}
+	}
+}
+
+// isStopPair reports whether a term of characters is a pair of stop words of Han.
+func isStopPair(term string) bool {
+	first, size := utf8.DecodeRuneInString(term)
+	return size < len(term) && inHan.isStop(string(first)) && inHan.isStop(term[size:])
+}
+
+// characters iterates over the characters of a run that may be words of their own, beside its pairs: those of Han, but
+// no stop words.
+func characters(chars string) iter.Seq[string] {
+	return func(yield func(char string) bool) {
+		if r, size := utf8.DecodeRuneInString(chars); size == len(chars) || kindOf(r) != han {
+			return
+		}
+		for _, r := range chars {
+			if char := string(r); !inHan.isStop(char) && !yield(char) {
+				return
+			}
 		}
 	}
 }

@@ -25,7 +25,8 @@
 // Scripts without spaces between words have no such words. Han, kana, Thai, Lao, Khmer and Myanmar are compared by each
 // two characters that stand together. Korean words are too, as a noun hardly stands without its particle. A character
 // that stands alone is a word, except one of kana, which is a particle. A Korean word of two syllables also has its
-// first one, which may be a noun with its particle.
+// first one, which may be a noun with its particle. A character of Han within a run may be a word, too ("狗" in
+// "我养了一只狗"), unless it is a stop word: it counts half, and only where no pair has it (see Weighted).
 //
 // What has 200 characters of ASCII without a space is encoded data, and has no words.
 package word
@@ -42,7 +43,7 @@ import (
 
 // Form names what the words of a text are. A change of the normal form, of the segmentation or of the stems needs
 // another name, because sparse vectors of two forms find less of each other.
-const Form = "2"
+const Form = "3"
 
 // Fold returns the form by which texts are searched.
 func Fold(text string) string {

@@ -111,6 +111,11 @@ func TestFindsParts(t *testing.T) {
 		"Chinese":           {"花生过敏", "我從小就對花生過敏，很嚴重"},
 		"Japanese":          {"膝の調子", "膝が痛い"},
 		"one character":     {"膝", "膝が痛い"},
+		"one of several":    {"我的狗怎么样？", "我养了一只狗。"},
+		"a question's verb": {"狗吃什么", "我养了一只狗"},
+		"one traditional":   {"总结一下关于猫的事", "鄰居送我一隻小貓。"},
+		"one simplified":    {"貓呢", "邻居送我一只小猫 (x̃)"}, // a text that is folded first
+		"one of Japanese":   {"犬は元気？", "愛犬と暮らしています"},
 		"German plural":     {"Wie viele Kniebeugen mache ich?", "Die Kniebeuge war schwer"},
 		"German, no accent": {"Uebung Ubungen", "Die Übung war schwer"},
 		"Spanish plural":    {"¿Qué rodilla me duele?", "Me duelen las rodillas"},
@@ -122,6 +127,32 @@ func TestFindsParts(t *testing.T) {
 			t.Parallel()
 			finds(t, tt.query, tt.text)
 		})
+	}
+}
+
+// TestCharacters has the terms of Han with how much each counts, and texts in which a character is not found: stop
+// words are not, nor is one within a pair that is found.
+func TestCharacters(t *testing.T) {
+	t.Parallel()
+	got := map[string]float64{}
+	for term, share := range word.Weighted("我们的狗怎么样 dog, 膝が") {
+		got[term] += share
+	}
+	want := map[string]float64{
+		"我们": .5, "们的": .5, "的狗": 1, "狗怎": 1, "怎么": .5, "么样": .5, "狗": .5, "dog": 1, "膝": 1,
+	}
+	check.Same(t, want, got, "shares")
+	for _, tt := range []struct {
+		query, text string
+		hits        int
+	}{
+		{"我们的狗", "你们好", 0}, {"花生过敏", "我对花生过敏", 3}, {"花生", "花生的花", 2},
+		{"花生", "花生的花 (x̃)", 2}, {"了", "来了", 0},
+	} {
+		hits, _ := word.NewFinder(word.NewQuery(tt.query)).Append(nil, tt.text, 0)
+		if len(hits) != tt.hits {
+			t.Errorf("%q in %q: %v", tt.query, tt.text, hits)
+		}
 	}
 }
 

@@ -24,12 +24,12 @@ func (q *Query) Passage(text string, n int) (from, to int) {
 			rarity[term]++
 		}
 	}
-	best, at := valueOf(spans, rarity, n), 0
+	best, at := q.valueOf(spans, rarity, n), 0
 	for i, s := range spans {
 		if len(s.terms) == 0 {
 			continue
 		}
-		if value := valueOf(spans[i:], rarity, n); value > best+leastGain {
+		if value := q.valueOf(spans[i:], rarity, n); value > best+leastGain {
 			best, at = value, i
 		}
 	}
@@ -71,7 +71,7 @@ func (q *Query) sentences(text string) []sentence {
 }
 
 // valueOf is the value of the first sentences that fit n characters, of the first one whatever its length.
-func valueOf(spans []sentence, rarity []float64, n int) float64 {
+func (q *Query) valueOf(spans []sentence, rarity []float64, n int) float64 {
 	value, seen := 0.0, make([]bool, len(rarity))
 	for i, s := range spans {
 		if n -= s.chars; i > 0 && n < 0 {
@@ -80,7 +80,7 @@ func valueOf(spans []sentence, rarity []float64, n int) float64 {
 		for _, term := range s.terms {
 			if !seen[term] {
 				seen[term] = true
-				value += 1 / rarity[term]
+				value += q.asked.Share(term) / rarity[term]
 			}
 		}
 	}

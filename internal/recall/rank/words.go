@@ -34,6 +34,9 @@ type wordScorer struct {
 	// usual is the score of a text that has all terms and as many words as half of the texts.
 	usual      float64
 	queryTerms int
+	// shares are how much each of terms counts, queryLength that of the query's sparse vector before it has length 1.
+	shares      []float64
+	queryLength float64
 	// close are the terms of the message that is read that are close to another one.
 	close []bool
 }
@@ -55,24 +58,35 @@ func newWordScorer(q *Query, records []record) *wordScorer {
 			s.terms = append(s.terms, term)
 		}
 	}
-	slices.SortStableFunc(s.terms, func(a, b int) int { return cmp.Compare(counts[a], counts[b]) })
+	slices.SortStableFunc(s.terms, func(a, b int) int {
+		return cmp.Or(cmp.Compare(q.asked.Share(b), q.asked.Share(a)), cmp.Compare(counts[a], counts[b]))
+	})
 	s.terms = s.terms[:min(len(s.terms), maxTerms)]
 	s.places = slices.Repeat([]int{-1}, len(q.terms))
 	for i, term := range s.terms {
 		s.places[term] = i
 	}
+	s.shares = make([]float64, len(s.terms))
 	s.rates = make([]float64, len(s.terms))
 	for i, term := range s.terms {
 		s.rates[i] = float64(counts[term]) / float64(max(all, 1))
-		s.usual += s.surprise(i, median(lengths))
+		s.shares[i] = q.asked.Share(term)
+		if s.shares[i] == 1 {
+			s.usual += s.surprise(i, median(lengths))
+		}
 	}
+	squares := 0.0
+	for term := range q.terms {
+		squares += q.asked.Share(term) * q.asked.Share(term)
+	}
+	s.queryLength = math.Sqrt(max(squares, 1))
 	s.close = make([]bool, len(s.terms))
 	return s
 }
 
 // surprise is the score of a term in a text of that many words.
 func (s *wordScorer) surprise(term int, words float64) float64 {
-	return -math.Log(max(-math.Expm1(-s.rates[term]*(words+otherWords)), leastChance))
+	return -s.shares[term] * math.Log(max(-math.Expm1(-s.rates[term]*(words+otherWords)), leastChance))
 }
 
 // passage scores what several texts have together.
@@ -173,12 +187,12 @@ func (s *wordScorer) scoreSessions(records []record, groups int) []float64 {
 // than its own. About half of a text's words are stop words.
 func (s *wordScorer) cosine(t text) float64 {
 	sum := 0.0
-	for _, term := range s.terms {
+	for i, term := range s.terms {
 		if n := t.counts[term]; n > 0 {
-			sum += 1 + math.Log(float64(n))
+			sum += s.shares[i] * s.shares[i] * (1 + math.Log(float64(n)))
 		}
 	}
-	return sum / math.Sqrt(float64(max(s.queryTerms, 1))*(float64(t.words)/2+contextTerms))
+	return sum / s.queryLength / math.Sqrt(float64(t.words)/2+contextTerms)
 }
 
 // median returns the median of values, 0 of none.
