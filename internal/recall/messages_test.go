@@ -162,8 +162,8 @@ func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesHideSecrets has secrets in two sessions and in a check-in. Who asks from a session gets its own ones only,
-// and others in their place. Who asks from outside gets all.
+// TestMessagesHideSecrets has secrets in two sessions and in a check-in. Who asks from a session gets its own ones, and
+// others in their place. Who asks from outside gets all.
 func TestMessagesHideSecrets(t *testing.T) {
 	t.Parallel()
 	const own, other, note, plain = "My bank account: GB82 WEST 1234 5698 7654 32.",
