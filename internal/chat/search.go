@@ -12,7 +12,6 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
@@ -84,7 +83,7 @@ func (g *answerRun) renderFound(query string, found recall.Records, left *int) s
 	lines := make([]line, 0, len(found.Records))
 	for _, r := range found.Records {
 		m := r.Message
-		if m.Role == conversation.RoleSystem || m.SessionID != g.turn.Session.ID && secret.Has(m.Content) {
+		if m.Role == conversation.RoleSystem || recall.IsSecretTo(g.turn.Session.ID, *m) {
 			continue
 		}
 		content, tokens := untrusted.BreakTokens(untrusted.Clean(around(query, m.Content))), m.Tokens

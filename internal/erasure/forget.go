@@ -39,6 +39,11 @@ type Forgetting struct {
 // so they are left.
 func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, f Forgetting,
 ) ([]conversation.Message, error) {
+	memories, err := newest(ctx, user, s.Memories)
+	if err != nil {
+		return nil, err
+	}
+	f.What = f.What.Among(memories)
 	var all []conversation.Message
 	forget := func(id string) error {
 		m, err := s.forgetMessage(ctx, user, id)
@@ -96,28 +101,38 @@ func (s *Service) forgetRecords(ctx context.Context, user conversation.UserID, f
 	})
 }
 
-// forgetIn deletes records of a collection, of which the newest 1,000 are read.
+// forgetIn deletes records of a collection.
 func forgetIn[T any](ctx context.Context, user conversation.UserID, store longterm.Collection[T],
 	isGone func(T) (id string, gone bool),
 ) error {
-	page := conversation.Page{Limit: 200}
+	records, err := newest(ctx, user, store)
+	if err != nil {
+		return err
+	}
+	for _, r := range records {
+		if id, gone := isGone(r); gone {
+			if err := fault.IgnoreNotFound(store.Delete(ctx, user, id)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// newest reads the newest 1,000 records of a collection.
+func newest[T any](ctx context.Context, user conversation.UserID, store longterm.Collection[T]) (all []T, err error) {
+	page := conversation.Page{Limit: recordPage}
 	for range 5 {
 		records, next, err := store.List(ctx, user, page)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		for _, r := range records {
-			if id, gone := isGone(r); gone {
-				if err := fault.IgnoreNotFound(store.Delete(ctx, user, id)); err != nil {
-					return err
-				}
-			}
-		}
+		all = append(all, records...)
 		if page.After = next; next == "" {
 			break
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // forgetMessage marks one message and deletes what was made of it.

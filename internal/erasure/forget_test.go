@@ -318,6 +318,50 @@ func TestForgetRecords(t *testing.T) {
 	}
 }
 
+// TestForgetLeavesNamesakes forgets who somebody is. The todos about another one of that name stay, and one that says
+// who it is goes.
+func TestForgetLeavesNamesakes(t *testing.T) {
+	s := newFixture(t)
+	ctx := t.Context()
+	said := s.say("old", "Olga is my boss.", "My daughter Olga has pneumonia.")
+	var boss longterm.Memory
+	for i, m := range []longterm.Memory{
+		{Content: "Olga has pneumonia.", About: "Olga, the user's daughter", MessageIDs: said[1:]},
+		{Content: "Olga is the user's boss.", About: "Olga, the user's boss", MessageIDs: said[:1]},
+	} {
+		m.Type, m.Source = longterm.ProfileMemory, longterm.Extracted
+		stored, _, err := s.store.Memories.Create(ctx, ann, m, conversation.Idempotency{})
+		check.OK(t, err)
+		if i == 1 {
+			boss = stored
+		}
+	}
+	want := map[string]bool{}
+	for content, stays := range map[string]bool{
+		"Fetch Olga from the lung clinic on 2 December": true, "Buy a birthday gift for Olga, the daughter": true,
+		"Send the slides to Olga, the boss": false,
+	} {
+		if _, _, err := s.store.Todos.Create(ctx, ann, longterm.Todo{Content: content, Status: longterm.Pending},
+			conversation.Idempotency{}); err != nil {
+			t.Fatal(err)
+		}
+		if stays {
+			want[content] = true
+		}
+	}
+	s.advance(time.Second)
+	check.OK(t, erasure.NewMemories(s.store.Memories, s.Service).Delete(ctx, ann, boss.ID))
+	s.advance(time.Minute)
+	check.Got(s.sweep())(t)
+	todos, _, err := s.store.Todos.List(ctx, ann, conversation.Page{Limit: 9})
+	check.OK(t, err)
+	got := map[string]bool{}
+	for _, todo := range todos {
+		got[todo.Content] = true
+	}
+	check.Same(t, want, got, "todos")
+}
+
 // checkSaid checks which lines of a session are forgotten, and that its summary is gone where there was one.
 func (s *fixture) checkSaid(id, want string, hasSwept bool) {
 	s.t.Helper()

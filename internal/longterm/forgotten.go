@@ -2,6 +2,7 @@ package longterm
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -13,19 +14,40 @@ type Forgotten struct {
 	At time.Time
 	// Rejected says that it waited for a review and was rejected: the same is not noted again, unless it is about safety.
 	Rejected bool
-	// said has all of its words. It is not stored.
-	said []string
+	// said has all of its words, namesakes the names in it that others have, too. They are not stored.
+	said      []string
+	namesakes Likeness
 }
 
 // NewForgotten returns what stays of a memory that is forgotten at a time.
 func NewForgotten(m Memory, at time.Time) Forgotten {
 	return Forgotten{
-		NewLikeness(m.Content), newSubject(m.About), namesIn(m.Content), at, m.isRejected(), saidIn(m.Content),
+		Content: NewLikeness(m.Content), About: newSubject(m.About), Names: namesIn(m.Content), At: at,
+		Rejected: m.isRejected(), said: saidIn(m.Content),
 	}
 }
 
+// Among returns what is forgotten with the names in it that others have of whom the user's memories are. A text that
+// has such a name alone does not mention it.
+func (f Forgotten) Among(memories []Memory) Forgotten {
+	known := slices.Concat(f.About, f.Content)
+	for _, m := range memories {
+		of := newSubject(m.About)
+		isUnknown := func(n uint16) bool { return !slices.Contains(known, n) }
+		if !slices.ContainsFunc(of, isUnknown) || f.About.isSameSubject(of) {
+			continue
+		}
+		for _, n := range of {
+			if !isUnknown(n) && !isWho(n) {
+				f.namesakes = append(f.namesakes, n)
+			}
+		}
+	}
+	return f
+}
+
 // Mentions reports whether a text says what was forgotten, or has one of its names and half of its words, or names the
-// person if it only said who that is. One word that is no name says too little.
+// person if it only said who that is. One word that is no name says too little, as does the name of a namesake.
 func (f Forgotten) Mentions(text string) bool {
 	of, shared, isNamed := NewLikeness(text), 0, false
 	for _, n := range f.Content {
@@ -34,8 +56,24 @@ func (f Forgotten) Mentions(text string) bool {
 			isNamed = isNamed || slices.Contains(f.Names, n)
 		}
 	}
-	return isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text) ||
+	isSaid := isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text) ||
 		f.person().isIn(text)
+	return isSaid && !f.namesOther(text)
+}
+
+// namesOther reports whether all that a text has of what was forgotten is the name of others.
+func (f Forgotten) namesOther(text string) bool {
+	isOther := false
+	for _, s := range SubjectWords(text) {
+		s, _, _ = strings.Cut(s, "'")
+		switch n := hashOf(s); {
+		case slices.Contains(f.namesakes, n):
+			isOther = true
+		case slices.Contains(f.Content, n), slices.Contains(f.About, n):
+			return false
+		}
+	}
+	return isOther
 }
 
 // Covers reports whether a memory says again what was forgotten, about the same subject: in whatever words if it was

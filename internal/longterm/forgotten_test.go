@@ -109,3 +109,38 @@ func TestMentions(t *testing.T) {
 		}
 	}
 }
+
+// TestMentionsOfNamesakes has texts with the name of somebody where another one of that name is known. Such a name says
+// too little.
+func TestMentionsOfNamesakes(t *testing.T) {
+	t.Parallel()
+	others := []longterm.Memory{
+		{Content: "Olga has pneumonia.", About: "Olga, the user's daughter"},
+		{Content: "Max runs.", About: "Max, a colleague"},
+		{Content: "昆汀得了肺炎。", About: "昆汀，用户的儿子"},
+		{Content: "The user bakes bread."},
+	}
+	for _, tt := range []struct {
+		forgotten, about, text string
+		want                   bool
+	}{
+		{"Olga is the user's boss.", "Olga, the user's boss", "Fetch Olga from the lung clinic on 2 December", false},
+		{"Olga is the user's boss.", "Olga, the user's boss", "Buy a birthday gift for Olga, the daughter", false},
+		{"Olga is the user's boss.", "Olga, the user's boss", "Fetch Olga's medicine", false},
+		{"The user's boss is called Olga.", "", "Fetch Olga from the lung clinic", false},
+		{"The user's boss is Olga.", "Olga, the user's boss", "Fetch Olga from the lung clinic", false},
+		{"Olga is the user's boss.", "Olga, the user's boss", "Write to Olga, the boss", true},
+		{"Olga is the user's colleague.", "Olga, the user's colleague", "Write to the colleague Olga", true},
+		{"Olga moves to Porto.", "Olga, the user's boss", "Help Olga move to Porto", true},
+		{"Olga moves to Porto.", "Olga, the user's boss", "Olga moves to Porto in May", true},
+		{"Max is the user's lover.", "Max, the user's lover", "Call Max on Tuesday", false},
+		{"Quentin is the user's lover.", "Quentin, the user's lover", "Call Quentin on Tuesday", true},
+		{"Olga has asthma.", "Olga, the user's daughter", "Fetch what helps Olga against asthma", true},
+		{"用户的情人叫昆汀。", "昆汀，用户的情人", "星期二给昆汀打电话", false},
+	} {
+		f := longterm.NewForgotten(longterm.Memory{Content: tt.forgotten, About: tt.about}, time.Time{}).Among(others)
+		if got := f.Mentions(tt.text); got != tt.want {
+			t.Errorf("%q mentions %q: %t, want %t", tt.text, tt.forgotten, got, tt.want)
+		}
+	}
+}

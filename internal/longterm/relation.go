@@ -57,19 +57,23 @@ func hashesOf(list []string) (out Likeness) {
 	return out
 }
 
+// isOf returns a function that reports whether a word is in one of the lists.
+func isOf(lists ...Likeness) func(uint16) bool {
+	return func(n uint16) bool {
+		return slices.ContainsFunc(lists, func(l Likeness) bool { return slices.Contains(l, n) })
+	}
+}
+
+// isWho reports whether a word says who somebody is, or what somebody is called, and is no name.
+var isWho = isOf(calledHashes, relationHashes, userHashes)
+
 // person returns the likeness of the name of somebody of whom the forgotten memory said only who it is: "The user's
 // lover is called Quentin". It is empty where the memory said more, which may have nothing to do with the name.
 func (f Forgotten) person() (name Likeness) {
-	isOf := func(lists ...Likeness) func(uint16) bool {
-		return func(n uint16) bool {
-			return slices.ContainsFunc(lists, func(l Likeness) bool { return slices.Contains(l, n) })
-		}
-	}
 	known := f.About
 	if slices.ContainsFunc(f.Content, isOf(calledHashes)) {
 		known = slices.Concat(f.About, f.Names)
 	}
-	isWho := isOf(calledHashes, relationHashes, userHashes)
 	for _, n := range f.Content {
 		if !isWho(n) && !slices.Contains(known, n) {
 			return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/recall/rank"
+	"github.com/throughline/throughline/internal/secret"
 	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -31,7 +32,8 @@ const (
 // MessageQuery asks for the messages that help to answer a text. Its JSON is the body of POST /v1/recall.
 type MessageQuery struct {
 	Query string `json:"query"`
-	// SessionID is the session that asks. Its own messages may be found whatever the preferences say about others.
+	// SessionID is the session that asks. Its own messages may be found whatever the preferences say about others. Those
+	// that are secret to it are left out. Without it, the app's server asks and finds all.
 	SessionID        string `json:"sessionId,omitempty"`
 	ExcludeSessionID string `json:"excludeSessionId,omitempty"`
 	// Contexts, From and To limit what is found; From is inclusive, To is exclusive.
@@ -105,6 +107,11 @@ func (h Hit) message() conversation.Message {
 	}
 }
 
+// IsSecretTo reports whether a message, or a note as one, has a secret that was given outside a session.
+func IsSecretTo(sessionID string, m conversation.Message) bool {
+	return m.SessionID != sessionID && secret.Has(m.Content)
+}
+
 // newestMessages ranks the newest messages that may be seen, without the index. The words that a message shares with
 // the query replace both likenesses. A message that shares none is left out.
 func (s *Service) newestMessages(ctx context.Context, user conversation.UserID, visible visibility) ([]Hit, error) {
@@ -163,6 +170,6 @@ func (q MessageQuery) search() (Search, error) {
 	return Search{
 		Text: q.Query, RecordTypes: []string{vector.MessageRecord, vector.CheckInRecord}, Limit: limit,
 		Ranked: true, SessionID: q.SessionID, ExcludeSessionID: q.ExcludeSessionID,
-		Contexts: q.Contexts, From: q.From, To: q.To,
+		Contexts: q.Contexts, From: q.From, To: q.To, hidesSecrets: q.SessionID != "",
 	}, wrong.Err()
 }

@@ -162,6 +162,29 @@ func TestCheckInNotesAreRecalledAsMessages(t *testing.T) {
 	}
 }
 
+// TestMessagesHideSecrets has secrets in two sessions and in a check-in. Who asks from a session gets its own ones, and
+// others in their place. Who asks from outside gets all.
+func TestMessagesHideSecrets(t *testing.T) {
+	t.Parallel()
+	const own, other, note, plain = "My bank account: GB82 WEST 1234 5698 7654 32.",
+		"The bank account of my firm is DE89 3704 0044 0532 0130 00.", "Opened the bank account AT61 1904 3002 3457 3201.",
+		"Which bank account is the cheapest?"
+	s := newFixture(t)
+	s.addIndexed("ann", "coach_conversation", "here", 2*time.Hour, own)
+	s.addIndexed("ann", "coach_conversation", "there", 3*time.Hour, other, plain)
+	s.checkIn("ann", longterm.CheckIn{Timestamp: s.now.Add(-time.Hour), Note: note, Tokens: 9})
+	for session, want := range map[string][]string{"here": {own, plain}, "there": {other, plain}} {
+		got := s.recall("ann", recall.MessageQuery{Query: "bank account", SessionID: session, Limit: new(2)})
+		if diff := cmp.Diff(sorted(want), sorted(contents(got))); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", session, diff)
+		}
+	}
+	all := contents(s.recall("ann", recall.MessageQuery{Query: "bank account"}))
+	if diff := cmp.Diff(sorted([]string{own, other, note, plain}), sorted(all)); diff != "" {
+		t.Errorf("from outside: (-want +got)\n%s", diff)
+	}
+}
+
 func TestMessagesFitTheBudget(t *testing.T) {
 	t.Parallel()
 	s := story(t)

@@ -47,6 +47,8 @@ type Search struct {
 	CoachID string
 	// HalfLife, where positive, halves a hit's score for each such span of its age.
 	HalfLife time.Duration
+	// hidesSecrets leaves out messages and notes that are secret to the session that asks.
+	hidesSecrets bool
 	// fields, where set, limits summaries by their own fields.
 	fields fieldFilter
 	// under, where set, limits documents to a namespace and those below it.

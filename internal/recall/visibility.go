@@ -64,6 +64,9 @@ func (v visibility) allows(h Hit) bool {
 	if at := h.OccurredAt(); at.Before(v.From) || (!v.To.IsZero() && !at.Before(v.To)) {
 		return false
 	}
+	if v.hidesSecrets && (h.Message != nil || h.CheckIn != nil) && IsSecretTo(v.SessionID, h.message()) {
+		return false
+	}
 	switch {
 	case h.Message != nil:
 		return h.Message.IsSearched() && v.wants(vector.MessageRecord) &&

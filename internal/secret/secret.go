@@ -1,6 +1,6 @@
-// Package secret finds what nobody but its owner needs to read: the numbers of payment cards and bank accounts, keys of
-// services, and passwords. It goes by the form of a text and by phrases that give a password, not by a word alone: an
-// IMEI is no card, and "the PIN is in the blue folder" gives none.
+// Package secret finds what nobody but its owner needs to read: the numbers of payment cards, bank accounts and
+// documents, keys of services, passwords, and codes that open something. It goes by the form of a text and by phrases
+// that give a secret, not by a word alone: an IMEI is no card, and "the PIN is in the blue folder" gives none.
 package secret
 
 import (
@@ -108,13 +108,15 @@ const (
 	keys      = `(?:` + word + `|(?:mi|nuestra) clave|` +
 		`clave (?:de acceso|del? (?:la |el |mi )?(?:wi-?fi|router|red|cuenta|correo|banco|alarma|portal|móvil)))`
 	pins = `(?:pin|pin[- ]?code|cvv|cvc|(?:door|gate|alarm|access|entry|security|unlock) code|geheim(?:zahl|nummer)|` +
-		`(?:tür|tor|alarm|safe|zugangs|sicherheits)-?code|` +
+		`(?:(?:haus)?tür|tor|alarm|safe|tresor|handy|spind|schloss|garagen|koffer|zugangs|sicherheits)-?code|` +
 		`código (?:de (?:acceso|seguridad|desbloqueo)|del? (?:la )?(?:puerta|alarma|portal|garaje|caja fuerte))|` +
 		`code (?:d'accès|de (?:la porte|l'alarme|sécurité)|pin)|codice (?:pin|di (?:accesso|sicurezza)|dell'allarme))`
 	// links stand between such a word and what it is. A few words may stand before them: "for the wifi".
 	links = `(?:\s*(?:[:=]|is|are|was|ist|lautet|heißt|war|es|era|est|é|è|—|-)\s+|\s*[:=]\s*)`
 	some  = `(?:\s+(?:for|of|to|on|at|in|für|fürs|vom|von|zum|zur|des|der|bei|beim|im|am|auf|para|de|del|en|du|pour|à|` +
 		`au|sur|per|di|della|su|da|do|voor|van|op)(?:\s+[\p{L}\d'’-]+(?:\.\p{L}+)?){1,5}?)?`
+	begin  = `(?i)(?:^|[^\p{L}])`
+	quotes = `["'“”„«»‘’]*`
 	// mixed is a value with a digit or a mark among its letters.
 	mixed = `([^\s"“”„«»]*[\p{Nd}!@#$%^&*+=_~][^\s"“”„«»]*)`
 )
@@ -131,14 +133,12 @@ var (
 	passwordHints = append(of("passw passcode passphrase passwort pwd pw kennwort contrase clave passe senha "+
 		"wachtwoord пароль"), "mot de passe")
 	pinHints = of("pin cvv cvc code código codice geheimzahl geheimnummer")
-	begin    = `(?i)(?:^|[^\p{L}])`
-	quotes   = `["'“”„«»‘’]*`
 )
 
 // rules are the forms of secrets. The prefixes are those that the services give their keys.
-var rules = []rule{
+var rules = append([]rule{
 	{form: form(`\d(?:[ -]?\d){11,18}(?:[ -]\d{3,4})?`), digits: 12, check: hasCard},
-	{form: form(`\b[A-Z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}\b`), digits: 8, check: isIBAN},
+	{form: form(`\b[A-Z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}\b`), digits: 8, check: hasIBAN},
 	{
 		form:  form(`\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{6,}|\bwhsec_[A-Za-z0-9]{16,}`),
 		hints: of("k_live_ k_test_ whsec_"),
@@ -207,7 +207,7 @@ var rules = []rule{
 			`(?:は|が|を|是|为|為|：|:|=|는|은|है|هي)?\s*[「『"“]?([!-~]{3,})`),
 		hints: append(of("パスワード 暗証番号 合言葉 密码 密碼 비밀번호 पासवर्ड รหัสผ่าน"), "كلمة المرور", "كلمة السر"), check: isASCIISecret,
 	},
-}
+}, phrases...)
 
 // separators are what may be within a number.
 var separators = strings.NewReplacer(" ", "", "-", "")
@@ -265,6 +265,19 @@ func isCard(number string) bool {
 	for _, r := range issuers {
 		first := number[:min(len(r.from), len(number))]
 		if first >= r.from && first <= r.to && slices.Contains(r.lengths, len(number)) {
+			return true
+		}
+	}
+	return false
+}
+
+// leastIBAN is the length of the shortest number of a bank account, Norway's.
+const leastIBAN = 15
+
+// hasIBAN reports whether a text begins with the number of a bank account. Words may follow it.
+func hasIBAN(text string) bool {
+	for last := len(text); last > 0; last = strings.LastIndexAny(text, " -") {
+		if text = text[:last]; len(text) >= leastIBAN && isIBAN(text) {
 			return true
 		}
 	}

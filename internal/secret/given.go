@@ -1,0 +1,109 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+const (
+	// owners are the words before "code" where nothing else says what code it is, as in "the area code".
+	owners = `(?:my|our|your|his|her|their|the|\p{L}+['’]s|(?:mein|unser|sein|ihr)(?:e[nm]?)?|d(?:er|en|em|ie)|el|la|mi|` +
+		`tu|su|nuestro|le|mon|notre|son|il|mio|nostro|suo|o|meu)\s+(?:(?:new|old|neue[rn]?|nuevo|nouveau|nuovo)\s+)?`
+	codes = `(?:code|c[óo]digo|codice|combination|combo|kombination|combinación|combinaison|combinazione)`
+	// devices and locks are what a code opens. "Phone code" alone may be that of a country.
+	devices = `(?:i?phone|mobile|cell ?phone|smartphone|ipad|tablet|laptop|sim(?: card)?)`
+	locks   = `(?:safe|vault|locker|(?:bike |door )?lock|padlock|lock ?box|key ?box|garage|house|suitcase|mailbox)`
+	opened  = `(?:` + devices + `|` + locks + `|computer|door|gate|apartment|flat|alarm|handy|telefon|tresor|spind|` +
+		`koffer|(?:fahrrad|zahlen|vorhänge)?schloss|(?:haus|wohnungs|garagen)?tür|alarmanlage|` +
+		`schlüssel(?:box|safe|kasten)|rechner|m[óo]vil|tel[ée]fono|celular|caja fuerte|candado|taquilla|` +
+		`puerta|portal|garaje|alarma|maleta|portátil|téléphone|portable|coffre(?:-fort)?|cadenas|casier|porte|` +
+		`portail|alarme|valise|cellulare|cassaforte|lucchetto|armadietto|porta|portone|cancello|allarme|valigia)`
+	opens = `\s+(?:for|of|to|on|für|fürs|vom|von|zum|zur|des|der|am|beim|de|del|para|du|pour|di|del|della|dello|per)` +
+		`\s+(?:[\p{L}'’-]+\s+){0,3}?`
+	// code is a number that opens something, or the numbers of a lock.
+	code = quotes + `(\d{1,3}(?:[- ]{1,3}\d{1,3}){2,3}|\d{3,8}[A-Z]?)\b`
+	// changes and changed say that a password becomes another one.
+	changes = `(?:chang|set|reset|updat|switch|änder|setz|stell|cambi|pus|modifi|mis)\p{L}*\s+(?:\S+\s+){0,3}?`
+	changed = `\s+(?:geändert|gesetzt|gewechselt|umgestellt|gestellt)`
+	// documents are the numbers of documents and of persons.
+	documents = `(?:(?:passport|(?:identity|id) card|driv(?:er['’]?s|ing) licen[cs]e|social (?:security|insurance)|` +
+		`national insurance)\s+(?:number|no\.?|nr\.?)|national id(?: number)?|ssn|dni|nif|curp|cpf|bsn|` +
+		`(?:reise)?pass-?nummer|(?:personal)?ausweis-?nummer|führerschein-?nummer|` +
+		`(?:sozial|renten)versicherungs-?nummer|steuer(?:-id|identifikationsnummer)|` +
+		`n[úu]mero (?:del? |do )(?:mi )?(?:pasaporte|passaporte|identidad|(?:la )?seguridad social)|pasaporte número|` +
+		`numéro (?:de |du )(?:mon )?(?:passeport|sécurité sociale|carte d['’]identité)|codice fiscale|` +
+		`numero (?:del |di )(?:mio )?passaporto|numero (?:della |di )(?:mia )?carta d['’]identità|paspoortnummer)`
+	// number is the number of a document. It may have letters before its first digit, among its digits and at the end.
+	number = `((?:[A-Z]{0,6}|(?-i:[A-Z]{1,3})[ -])\d[A-Z\d]*(?:[-./ ]\d[A-Z\d]*)*(?: (?-i:[A-Z])\b)?)`
+)
+
+// phrases are the forms of secrets that a person gives in common words.
+var phrases = []rule{
+	{
+		form:  form(begin + owners + codes + opens + opened + links + `(?:now\s+|jetzt\s+|ahora\s+)?` + code),
+		hints: of("code código codigo codice combin combo kombin"), digits: 3,
+	},
+	{
+		form: form(begin + `(?:(?:my|our|his|her|their|\p{L}+['’]s)\s+(?:\p{L}+\s+)?` + devices + ` ` + codes +
+			links + `|(?:` + locks + `[- ]|zahlen)` + codes + `(?:` + links + `|\s+))` + code),
+		asBefore: true,
+	},
+	{
+		form: form(begin + changes + passwords + `(?:\s+\S+){0,4}?\s+(?:to|auf|in|zu|a|por|en|pour)\s+` + quotes +
+			mixed),
+		hints: passwordHints, check: isMixed,
+	},
+	{
+		form:     form(begin + passwords + some + `\s+(?:auf|in|zu)\s+` + quotes + mixed + changed),
+		asBefore: true, check: isMixed,
+	},
+	{
+		form: form(begin + `(?:log-?in|credentials|(?:zugangs|anmelde|login)daten|credenciales|identifiants|credenziali)` +
+			some + links + `(?:[^\s/:.]+\s*|\S+\s+)/\s*` + mixed),
+		hints: of("login log-in credential zugangsdaten anmeldedaten credencial identifiant credenzial"), check: isMixed,
+	},
+	{
+		form: form(begin + `(?:(?:seed|recovery|backup|mnemonic)[- ](?:phrase|words)|mnemonic|` +
+			`wiederherstellungs(?:phrase|wörter)|frase (?:semilla|seme|de recuperación|di recupero)|` +
+			`phrase (?:de récupération|secrète))` + some + `(?:` + links + `|\s+)` + quotes +
+			`((?:(?:\d{1,2}[.)]\s*)?\p{L}{3,8}[\s,]+){11,23}(?:\d{1,2}[.)]\s*)?\p{L}{3,8})(?:$|[^\p{L}])`),
+		hints: append(of("phrase frase mnemonic wiederherstellungsw"), "seed w", "recovery w", "backup w"), check: isSeed,
+	},
+	{
+		form: form(begin + documents + some + `(?:` + links + `|\s+)` + quotes + number),
+		hints: append(of("passport pasaporte passaport passeport paspoort passnummer pass-nummer ausweis führerschein "+
+			"licence license sicherungs euer-id eueridenti ssn dni nif curp cpf bsn fiscale"),
+			"card n", "social secur", "social insur", "national i", "identi", "seguridad social",
+			"sécurité sociale", "identità"),
+		digits: 2, check: isDocument,
+	},
+	{
+		form: form(`(?:パスポート番号|マイナンバー|护照号码?|護照號碼?|身份证号码?|身分證號碼?|여권 ?번호|주민등록번호|` +
+			`رقم (?:جواز السفر|جواز سفري|الجواز|الهوية))\s*(?:は|が|是|为|為|：|:|는|은|هو)?\s*([A-Z]{0,3}\d[A-Z\d-]+)`),
+		hints: append(of("パスポート番号 マイナンバー 护照号 護照號 身份证号 身分證號 여권 주민등록번호"), "رقم ال", "رقم جواز"),
+		check: isDocument,
+	},
+	{
+		form: form(`(?:الرقم السري|رقمي السري|الرمز السري|رمز (?:الدخول|القفل|الباب|الهاتف))(?:\s+\p{L}+){0,3}?\s*[:：]?\s*` +
+			`(\p{Nd}{3,8})`),
+		hints: of("السري رمز"),
+	},
+}
+
+// isSeed reports whether words are those that restore a wallet: a sentence has small words that no such list has.
+func isSeed(value string) bool {
+	isSmall := func(w string) bool { return smallWords[w] }
+	return !slices.ContainsFunc(strings.Fields(strings.ToLower(strings.ReplaceAll(value, ",", " "))), isSmall)
+}
+
+var smallWords = wordSet(`
+	the and for with your are was not but has his her its from our were did let der die das und den dem ein eine ist mit
+	los las que con por una del les des une est pas dans pour sur il gli che non per`)
+
+// isDocument reports whether the number of a document is one, and no date.
+func isDocument(value string) bool {
+	small, capital, digit, _ := kinds(value)
+	return digit >= 5 && small+capital+digit >= 6 && !date().MatchString(value)
+}
+
+var date = form(`^(?:\d{1,2}[-./ ]\d{1,2}[-./ ](?:\d\d|\d{4})|\d{4}[-./]\d{1,2}[-./]\d{1,2}|\d{4}-\d{4})$`)
