@@ -39,6 +39,8 @@ type AppContext struct {
 	Name string `json:"name"`
 	// The record types that its sessions read at their start.
 	Reads []string `json:"reads"`
+	// The contexts whose messages its prompts find, besides its own. Absent: all.
+	Recalls []string `json:"recalls,omitzero"`
 	// The recipe of prompts that name none.
 	Recipe string `json:"recipe"`
 	// Whether it shares with the others where the preferences do not say.

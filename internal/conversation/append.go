@@ -57,7 +57,7 @@ func (m NewMessage) prepare(wrong *fault.Problems, field string, now time.Time) 
 	}
 	add("content", m.contentProblem())
 	add("clientMessageId", clientIDProblem(m.ClientMessageID))
-	add("timestamp", timestampProblem(m.Timestamp, now))
+	add("timestamp", TimestampProblem(m.Timestamp, now))
 	add("mode", nameProblem(m.Mode))
 	add("agentId", nameProblem(m.AgentID))
 	if !m.Timestamp.IsZero() {
@@ -132,7 +132,8 @@ func (m NewMessage) CheckDuplicate(stored Message, exists bool) error {
 	return nil
 }
 
-func timestampProblem(at, now time.Time) string {
+// TimestampProblem says what is wrong with a time that a client sent for what was said, or nothing.
+func TimestampProblem(at, now time.Time) string {
 	switch {
 	case at.IsZero():
 		return ""

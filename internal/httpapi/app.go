@@ -26,6 +26,7 @@ type appContext struct {
 	Recipe      string     `json:"recipe" from:"-" doc:"The recipe of prompts that name none."`
 	Writes      string     `json:"writes" from:"-" doc:"The record type of its summaries."`
 	Reads       []string   `json:"reads" doc:"The record types that its sessions read at their start."`
+	Recalls     []string   `json:"recalls,omitzero" doc:"The contexts whose messages its prompts find, besides its own. Absent: all."`
 	Fields      []appField `json:"fields" from:"-" doc:"The attributes that its summaries have as own fields."`
 }
 

@@ -35,7 +35,7 @@ type Memory struct {
 
 type newMemory struct {
 	Type         memoryType  `json:"type" doc:"What the memory is about."`
-	Content      string      `json:"content" minLength:"1" maxLength:"8000" doc:"The text, as it was stored."`
+	Content      string      `json:"content" minLength:"1" maxLength:"8000" doc:"The text, as it was stored." visible:"true"`
 	Pinned       bool        `json:"pinned,omitempty" doc:"Whether every prompt has it, as injuries and allergies."`
 	Source       string      `json:"source,omitempty" enum:"seeded,extracted" default:"seeded" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   *confidence `json:"confidence,omitempty" doc:"How certain it is."`
@@ -59,7 +59,7 @@ func (source) Schema(huma.Registry) *huma.Schema { return textSchema(512) }
 
 type changedMemory struct {
 	Type         *memoryType          `json:"type,omitempty" doc:"What the memory is about."`
-	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000" doc:"The text, as it was stored."`
+	Content      *string              `json:"content,omitempty" minLength:"1" maxLength:"8000" doc:"The text, as it was stored." visible:"true"`
 	Pinned       *bool                `json:"pinned,omitempty" doc:"Whether it is a safety fact, which no prompt drops."`
 	Source       *string              `json:"source,omitempty" enum:"seeded,extracted" doc:"Whether the app stored it (seeded) or it was read from messages (extracted)."`
 	Confidence   optional[confidence] `json:"confidence,omitzero" doc:"null removes it."`

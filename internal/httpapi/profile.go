@@ -25,7 +25,7 @@ type profileDoc struct {
 type profileInput profileDoc
 
 type seedDoc struct {
-	Content string `json:"content" maxLength:"16000" doc:"A short text about the user that the app sets by hand."`
+	Content string `json:"content" maxLength:"16000" doc:"A short text about the user that the app sets by hand." visible:"true"`
 }
 
 type userSummaryDoc struct {

@@ -1,6 +1,10 @@
 package httpapi
 
-import "github.com/throughline/throughline/internal/longterm"
+import (
+	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
+)
 
 type goal struct {
 	ID        string     `json:"id" doc:"The id of the record."`
@@ -12,13 +16,13 @@ type goal struct {
 }
 
 type newGoal struct {
-	Title    string `json:"title" minLength:"1" maxLength:"1000" doc:"The title, for people."`
+	Title    string `json:"title" minLength:"1" maxLength:"1000" doc:"The title, for people." visible:"true"`
 	Status   string `json:"status,omitempty" enum:"active,paused,completed,abandoned" default:"active" doc:"The state of the record."`
 	GoalType string `json:"goalType" enum:"habit,target,project" doc:"What kind of goal it is."`
 }
 
 type changedGoal struct {
-	Title    *string `json:"title,omitempty" minLength:"1" maxLength:"1000" doc:"The title, for people."`
+	Title    *string `json:"title,omitempty" minLength:"1" maxLength:"1000" doc:"The title, for people." visible:"true"`
 	Status   *string `json:"status,omitempty" enum:"active,paused,completed,abandoned" doc:"The state of the record."`
 	GoalType *string `json:"goalType,omitempty" enum:"habit,target,project" doc:"What kind of goal it is."`
 }
@@ -36,10 +40,13 @@ type checkIn struct {
 
 type newCheckIn struct {
 	Timestamp *timestamp `json:"timestamp,omitempty" doc:"Default: now."`
-	Note      string     `json:"note,omitempty" maxLength:"16000" doc:"Indexed and recalled as messages are."`
+	Note      string     `json:"note,omitempty" maxLength:"16000" doc:"Indexed and recalled as messages are." visible:"true"`
 }
 
 func (newCheckIn) complete(s *server, c *longterm.CheckIn) error {
+	if problem := conversation.TimestampProblem(c.Timestamp, s.storedNow()); problem != "" {
+		return fault.InvalidField("timestamp", problem)
+	}
 	c.Tokens = s.tokens.Count(c.Note)
 	return nil
 }

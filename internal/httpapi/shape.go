@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // A record has a shape for the wire, with the tags of its schema, and one in the domain. Their fields have the same Go
@@ -28,6 +30,9 @@ func show[View, T any](record T, err error) (View, error) { return shown[View](r
 
 // fill writes what a caller has sent into a record. What the caller has left out stays.
 func fill[T any](s *server, record *T, sent any) error {
+	if err := checkVisible(reflect.ValueOf(sent)); err != nil {
+		return err
+	}
 	convert(reflect.ValueOf(record).Elem(), reflect.ValueOf(sent))
 	if c, ok := sent.(interface {
 		complete(s *server, record *T) error
@@ -35,6 +40,22 @@ func fill[T any](s *server, record *T, sent any) error {
 		return c.complete(s, record)
 	}
 	return nil
+}
+
+// checkVisible reports the fields of what a caller has sent that are for people, tagged visible, and have only what
+// nobody sees. An empty text is none, and the schema says where one is required.
+func checkVisible(sent reflect.Value) error {
+	var wrong fault.Problems
+	for _, f := range reflect.VisibleFields(sent.Type()) {
+		value := sent.FieldByIndex(f.Index)
+		if f.Tag.Get("visible") == "" || value.IsZero() {
+			continue
+		}
+		text := reflect.Indirect(value).String()
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		wrong.If(text != "" && !untrusted.HasVisible(text), name, "must have visible text")
+	}
+	return wrong.Err()
 }
 
 // filled returns a record of what a caller has sent.

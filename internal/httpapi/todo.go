@@ -23,7 +23,7 @@ type todo struct {
 }
 
 type newTodo struct {
-	Content     string     `json:"content" minLength:"1" maxLength:"4000" doc:"The text, as it was stored."`
+	Content     string     `json:"content" minLength:"1" maxLength:"4000" doc:"The text, as it was stored." visible:"true"`
 	CoachID     id         `json:"coachId" doc:"The id of the coach."`
 	Status      string     `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" default:"PENDING" doc:"The state of the record."`
 	By          string     `json:"by,omitempty" enum:"user,assistant" default:"user" doc:"Who does it."`
@@ -44,7 +44,7 @@ func (newTodo) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 }
 
 type changedTodo struct {
-	Content     *string             `json:"content,omitempty" minLength:"1" maxLength:"4000" doc:"The text, as it was stored."`
+	Content     *string             `json:"content,omitempty" minLength:"1" maxLength:"4000" doc:"The text, as it was stored." visible:"true"`
 	CoachID     *id                 `json:"coachId,omitempty" doc:"The id of the coach."`
 	Status      *string             `json:"status,omitempty" enum:"PENDING,COMPLETED,CANCELLED" doc:"The state of the record."`
 	By          *string             `json:"by,omitempty" enum:"user,assistant" doc:"Who does it."`

@@ -57,6 +57,22 @@ func TestActivityHasWhatTheSummaryLacks(t *testing.T) {
 	}
 }
 
+// TestActivityLeavesOutWhatNobodySees has messages without visible text after the summary.
+func TestActivityLeavesOutWhatNobodySees(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("there", "program_designer", "c", now.Add(-3*time.Hour), says(0, "I run"), says(time.Minute, "\u200b"),
+		says(2*time.Minute, " \n"))
+	p.converse("blank", "workout_log", "c", now.Add(-2*time.Hour), says(0, "\u2060"))
+	p.converse("here", "coach_conversation", "c", now.Add(-minute), says(0, "hi"))
+	got := systemText(build(t, w.service(now), "u",
+		prompt.Request{Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next"}))
+	if !strings.Contains(got, `User: "I run"`) || strings.Contains(got, `: ""`) || strings.Contains(got, "[Workout") {
+		t.Errorf("activity: %s", got)
+	}
+}
+
 // What is in the prompt: the last 48 hours, at most 5, this coach's, of other contexts that this one reads. Those stay
 // that are near to the message or new. A session of two days ago gives way to newer ones, though it is nearer than they
 // are. The newest come first.

@@ -162,6 +162,31 @@ func TestRecalls(t *testing.T) {
 	if !slices.Equal(w.asked.Recalls, []string{"workout_log"}) {
 		t.Errorf("the search was asked for %q", w.asked.Recalls)
 	}
+	const kept = " messages of those that were read or found are of contexts that this one does not recall"
+	for _, tt := range []struct {
+		recalls []string
+		want    string
+	}{
+		{nil, ""},
+		{[]string{"workout_log"}, "2" + kept},
+		{[]string{}, "4" + kept},
+	} {
+		app.Contexts[0].Recalls = tt.recalls
+		reason := ""
+		built := build(t, w.service(now), "u", prompt.Request{
+			Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "pole vault?", SkipSave: true,
+		})
+		for _, i := range blockOf(t, built, "relevant_messages").Items {
+			if i.Kind == "withheld" && i.ID == "recalls" {
+				reason = i.Reason
+			}
+		}
+		text := everything(built)
+		found := strings.Contains(text, "workout_log pole")
+		if reason != tt.want || found != (tt.recalls == nil || len(tt.recalls) > 0) {
+			t.Errorf("recalls %#v: the manifest has %q, found %v\n%s", tt.recalls, reason, found, text)
+		}
+	}
 }
 
 // TestNoWallAndNoLeak builds prompts for 40 users at once, in every context and with each of two coaches. A search that

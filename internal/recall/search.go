@@ -38,7 +38,7 @@ type Search struct {
 	SessionID string
 	// ExcludeSessionID leaves out that session's messages and summary.
 	ExcludeSessionID string
-	// Recalls, where set, are the contexts besides Context whose messages and summaries may be seen.
+	// Recalls, unless nil, are the contexts besides Context whose messages and summaries may be seen.
 	Recalls []string
 	// Contexts, From and To, where set, limit the hits to those contexts and to that half-open span of time.
 	Contexts []string

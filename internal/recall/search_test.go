@@ -108,6 +108,7 @@ func TestSearchFindsEveryKind(t *testing.T) {
 		"not this session": {recall.Search{ExcludeSessionID: "chat"}, nil, userLevel},
 		"recalled":         {recall.Search{Context: "workout_log", Recalls: []string{"coach_conversation"}}, nil, all},
 		"not recalled":     {recall.Search{Context: "workout_log", Recalls: []string{"program_designer"}}, nil, userLevel},
+		"recalls no other": {recall.Search{Context: "workout_log", Recalls: []string{}}, nil, userLevel},
 		"recalls itself":   {recall.Search{Context: "coach_conversation", Recalls: []string{"workout_log"}}, nil, all},
 		"one context": {
 			recall.Search{Contexts: []string{"coach_conversation"}}, nil, map[string]int{"message": 1, "summary": 1},

@@ -43,7 +43,7 @@ func (v visibility) allowsSession(context, id string) bool {
 
 // allowsContext reports whether the preferences, and the context that asks, let what was said in a context be seen.
 func (v visibility) allowsContext(context string) bool {
-	isRecalled := len(v.Recalls) == 0 || context == v.Context || slices.Contains(v.Recalls, context)
+	isRecalled := v.Recalls == nil || context == v.Context || slices.Contains(v.Recalls, context)
 	return isRecalled && v.Shares(context, v.Context)
 }
 

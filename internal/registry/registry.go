@@ -69,14 +69,14 @@ type Context struct {
 	Summary Summary `yaml:"summary"`
 	// Reads are the record types of the summaries that its sessions read at their start.
 	Reads []RecordType `yaml:"reads"`
-	// Recalls, if set, are the contexts whose messages and summaries its prompts find by what they mean, besides its own.
-	// Empty means all.
+	// Recalls are the contexts whose messages and summaries its prompts find by what they mean, besides its own. Nil means
+	// all, and an empty list its own alone.
 	Recalls []string `yaml:"recalls"`
 }
 
 // RecallsFrom reports whether the context's prompts may find what was said in another one.
 func (c Context) RecallsFrom(name string) bool {
-	return len(c.Recalls) == 0 || name == c.Name || slices.Contains(c.Recalls, name)
+	return c.Recalls == nil || name == c.Name || slices.Contains(c.Recalls, name)
 }
 
 // Shares reports whether the context shares with the others where the user's preferences do not say.

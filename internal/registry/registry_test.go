@@ -76,6 +76,21 @@ func TestLookups(t *testing.T) {
 	}
 }
 
+// TestRecallsNone tells a context that recalls no other from one that says nothing, in the file as well.
+func TestRecallsNone(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]bool{"": true, "    recalls: []\n": false, "    recalls: [lesson]\n": false} {
+		app, err := registry.Parse([]byte("contexts:\n  - name: lesson\n    label: Lesson\n" + line +
+			"  - name: other\n    label: Other\nmemoryTypes:\n  - name: LEARNER\n    means: the learner\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := app.Contexts[0].RecallsFrom("other"); got != want || !app.Contexts[0].RecallsFrom("lesson") {
+			t.Errorf("%q: recalls another context: %v", line, got)
+		}
+	}
+}
+
 // TestDefaultsOfUsers asks for what the app decides where a user has not.
 func TestDefaultsOfUsers(t *testing.T) {
 	t.Parallel()

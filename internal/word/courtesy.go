@@ -9,13 +9,14 @@ import (
 	"github.com/throughline/throughline/internal/truncate"
 )
 
-// courtesyWords are the words of courtesies of each language. A receipt says only that another message was received, and
-// an assent is one that may answer a question. The rest are of greetings, farewells, refusals, and of asking how somebody
-// is.
+// courtesyWords are the words of courtesies of each language. A receipt says only that another message was received,
+// and an assent is one that may answer a question. The rest are of greetings, farewells, refusals, and of asking how
+// somebody is.
 var courtesyWords = []struct{ assents, receipts, rest string }{
 	{ // English
 		`yes yep yeah sure right have that done will do`,
-		`noted ok okay k kk got it understood thing thanks thank you very much great good cool nice alright all fine perfect
+		`noted ok okay k kk got it understood thing thanks thank you very much great good cool nice
+		alright all fine perfect
 		i see for now`,
 		`hi hello hey hiya howdy bye goodbye morning afternoon evening night no nope there how are`,
 	},
@@ -35,12 +36,14 @@ var courtesyWords = []struct{ assents, receipts, rest string }{
 	},
 	{ // French
 		`oui`, `bien noté compris merci reçu d accord parfait`,
-		`beaucoup bonjour bonsoir salut coucou ça va comment allez vous vas tu et toi au revoir bonne nuit journée non s il te plaît
+		`beaucoup bonjour bonsoir salut coucou ça va comment allez vous vas tu et toi au revoir bonne
+		nuit journée non s il te plaît
 		très`,
 	},
 	{ // Arabic
 		`نعم أجل`, `شكرا تمام حسنا فهمت`,
-		`جزيلا لك مرحبا أهلا وسهلا السلام عليكم وعليكم صباح الخير النور مساء كيف حالك الحال مع السلامة لا تصبح على خير طيب`,
+		`جزيلا لك مرحبا أهلا وسهلا السلام عليكم وعليكم صباح الخير النور مساء كيف حالك الحال مع السلامة لا
+		تصبح على خير طيب`,
 	},
 	{ // Bengali
 		`হ্যাঁ জি`, `ধন্যবাদ আচ্ছা ঠিক আছে বুঝেছি`,
@@ -52,7 +55,8 @@ var courtesyWords = []struct{ assents, receipts, rest string }{
 	},
 	{ // Russian
 		`да ага`, `спасибо понял поняла понятно хорошо ладно ок окей ясно`,
-		`большое привет здравствуйте здравствуй доброе утро добрый день вечер доброй ночи как дела ты вы пока до свидания нет у тебя вас`,
+		`большое привет здравствуйте здравствуй доброе утро добрый день вечер доброй ночи как дела ты вы
+		пока до свидания нет у тебя вас`,
 	},
 	{ // Urdu
 		`ہاں جی`, `شکریہ ٹھیک ہے اچھا سمجھ گیا گئی`,
@@ -60,7 +64,8 @@ var courtesyWords = []struct{ assents, receipts, rest string }{
 	},
 	{ // German
 		`ja`, `notiert verstanden alles klar gut danke okay`,
-		`schön vielen dank hallo guten morgen tag abend nacht gute grüezi grüzi moin servus tschüss tschüs wie geht gehts s es dir
+		`schön vielen dank hallo guten morgen tag abend nacht gute grüezi grüzi moin servus tschüss
+		tschüs wie geht gehts s es dir
 		ihnen bitte nein sehr prima genau`,
 	},
 	{ // Japanese
@@ -79,7 +84,8 @@ var courtesyWords = []struct{ assents, receipts, rest string }{
 	},
 	{ // Dutch
 		`ja`, `bedankt dank je begrepen goed prima oké`,
-		`wel u hoi hé hallo goedemorgen goedemiddag goedenavond goedenacht hoe gaat het er ermee met jou doei dag nee alstublieft
+		`wel u hoi hé hallo goedemorgen goedemiddag goedenavond goedenacht hoe gaat het er ermee met jou
+		doei dag nee alstublieft
 		alsjeblieft`,
 	},
 	{ // Korean
@@ -116,9 +122,10 @@ func IsCourtesy(message string) bool {
 		return false
 	}
 	words := splitCourtesy(message)
-	return len(words) > 0 && (IsReceipt(message) || slices.ContainsFunc(readCourtesies().languages, func(l []string) bool {
-		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(l, w) })
-	}))
+	return len(words) > 0 && (IsReceipt(message) || slices.ContainsFunc(readCourtesies().languages,
+		func(l []string) bool {
+			return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(l, w) })
+		}))
 }
 
 // IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".

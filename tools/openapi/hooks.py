@@ -13,6 +13,10 @@ RULES = [
     # The tz database changes, so the schema does not list its names.
     ("timezone", "is not the IANA name of a time zone"),
     ("timezone", "must be an IANA time zone such as Europe/Berlin"),
+    # No schema knows which characters are seen.
+    ("content", "must have visible text"),
+    ("title", "must have visible text"),
+    ("note", "must have visible text"),
     # Rules between two fields, or between a field and the stored records or the clock.
     ("to", "lies before from"),
     ("completedAt", "needs the status COMPLETED, and the todo is "),
@@ -21,6 +25,7 @@ RULES = [
     ("from", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("until", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("dueAt", "must be a day such as 2026-11-20, or an RFC 3339 time"),
+    ("timestamp", "must lie at most 5 minutes in the future"),
     ("messageId", "names "),
     ("message", "does not fit: the budget is "),
     # The app's own objects: JSON has numbers that no double has, and any depth.

@@ -991,6 +991,8 @@ export interface components {
             name: string;
             /** @description The record types that its sessions read at their start. */
             reads: string[];
+            /** @description The contexts whose messages its prompts find, besides its own. Absent: all. */
+            recalls?: string[];
             /** @description The recipe of prompts that name none. */
             recipe: string;
             /** @description Whether it shares with the others where the preferences do not say. */

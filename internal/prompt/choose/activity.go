@@ -135,7 +135,8 @@ func describeActivity(c *chooser, e *Candidate, other *conversation.Session) {
 func quotedSince(c *chooser, e *Candidate, other *conversation.Session, covered int) []string {
 	fresh := slices.DeleteFunc(slices.Clone(c.BySession[other.ID]),
 		func(m *conversation.Message) bool {
-			return m.Seq <= covered || m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, e.Fresh)
+			return m.Seq <= covered || !untrusted.HasVisible(m.Content) ||
+				m.Role == conversation.RoleUser && c.repeatsSafety(m.Content, e.Fresh)
 		})
 	if !slices.ContainsFunc(fresh, func(m *conversation.Message) bool { return !word.IsReceipt(m.Content) }) {
 		return nil

@@ -54,16 +54,21 @@ func chooseRelevantMessages(c *chooser, slot *Slot) []*Candidate {
 	return candidates
 }
 
-// withheld says how much of what was read the user's preferences keep from this context, without a word of it.
-func withheld(c *chooser) []*Candidate {
-	n := c.Withheld
-	if n.Messages+n.Sessions+n.Memories == 0 {
-		return nil
+// withheld says how much of what was read the user's preferences keep from this context, and how much it does not
+// recall, without a word of it.
+func withheld(c *chooser) (out []*Candidate) {
+	if n := c.Withheld; n.Messages+n.Sessions+n.Memories > 0 {
+		e := &Candidate{Kind: "withheld", ID: "preferences"}
+		out = append(out, e.leave(fmt.Sprintf("the user's preferences keep %s, %s and %s of those that were read from this "+
+			"context", calendar.Count(n.Messages, "message"), calendar.Count(n.Sessions, "session"),
+			calendar.Count(n.Memories, "fact"))))
 	}
-	e := &Candidate{Kind: "withheld", ID: "preferences"}
-	return []*Candidate{e.leave(fmt.Sprintf("the user's preferences keep %s, %s and %s of those that were read from this "+
-		"context", calendar.Count(n.Messages, "message"), calendar.Count(n.Sessions, "session"),
-		calendar.Count(n.Memories, "fact")))}
+	if c.Unrecalled > 0 {
+		e := &Candidate{Kind: "withheld", ID: "recalls"}
+		out = append(out, e.leave(fmt.Sprintf("%s of those that were read or found are of contexts that this one does not "+
+			"recall", calendar.Count(c.Unrecalled, "message"))))
+	}
+	return out
 }
 
 // groupByTalk puts the messages of one session and day under one heading. Each is labelled with its speaker, and with

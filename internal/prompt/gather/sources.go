@@ -70,6 +70,9 @@ type Sources struct {
 	// Withheld counts the messages, sessions and memories among what was read that the user's preferences keep from this
 	// context.
 	Withheld struct{ Messages, Sessions, Memories int }
+	// Unrecalled counts the messages among what was read or found that this context does not recall: its prompts do not
+	// find them, whatever they mean.
+	Unrecalled int
 	// Degraded are the sources that are missing, Warnings say which bound ended a read, and Timings are how long each
 	// source took, by its name.
 	Degraded []recall.Degradation
@@ -106,6 +109,24 @@ func (src *Sources) complete(got *read) {
 	src.Withheld.Sessions = got.withheldSessions
 	src.addLongTerm(got.snapshot)
 	src.addHits(got.hits)
+	src.countUnrecalled(got.hits)
+}
+
+// countUnrecalled counts the messages of Unrecalled, each once.
+func (src *Sources) countUnrecalled(hits []recall.Hit) {
+	messages := slices.Concat(src.Timeline, src.Referenced)
+	for _, h := range hits {
+		if h.Message != nil && src.mayShow(h.Message) {
+			messages = append(messages, h.Message)
+		}
+	}
+	ids := map[string]bool{}
+	for _, m := range messages {
+		if !src.Recalls(m.Context) {
+			ids[m.ID] = true
+		}
+	}
+	src.Unrecalled = len(ids)
 }
 
 // addLongTerm adds the long-term memory that the user allows.

@@ -41,6 +41,8 @@ class AppContext:
     """The name."""
     reads: list[str]
     """The record types that its sessions read at their start."""
+    recalls: list[str] | None = None
+    """The contexts whose messages its prompts find, besides its own. Absent: all."""
     recipe: str
     """The recipe of prompts that name none."""
     share: bool
