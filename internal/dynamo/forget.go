@@ -153,12 +153,18 @@ func (s *DeletionStore) newForgetting(ctx context.Context, k table.Key, m conver
 	path := table.LayoutOf(before).Path
 	u := table.Set(path(table.AttrForgottenSeqs), d.after.Forgotten.String())
 	if d.after.Summary == nil && before.Summary != nil {
-		u = dueAfter(s.db, u, user, before, d.after, true).
-			SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
-		u = dropSummary(d.tx, &d.tombstone, before, u, s.db.Now())
+		u = renewSummary(s.db, &d, before, u)
 	}
 	d.tx.Update(sessionKey, u, isAsRead)
 	return d, nil
+}
+
+// renewSummary deletes the summary of a session, which is due for another one. u is the update of the session.
+func renewSummary(db *DB, d *messageDeletion, before conversation.Session, u table.Update) table.Update {
+	path := table.LayoutOf(before).Path
+	u = dueAfter(db, u, d.tombstone.User, before, d.after, true).
+		SetWatermark(path(table.AttrSummarizedSeq), path(table.AttrSummarizedAt), d.after.Summarized)
+	return dropSummary(d.tx, &d.tombstone, before, u, db.Now())
 }
 
 // isForgottenSeqs is the condition that no message of the session was forgotten since it was read.

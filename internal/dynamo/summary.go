@@ -8,6 +8,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
+	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/summary"
 )
@@ -67,6 +68,34 @@ func (s *SummaryStore) SaveSummary(ctx context.Context, user conversation.UserID
 		return fault.Missing("session")
 	}
 	return fault.New(fault.Conflict, "the session has a better summary, or lost a message")
+}
+
+// ForgetSummary removes the summary of a session that was read, on condition that it is still the same. It tries again
+// when another writer came first.
+func (s *SummaryStore) ForgetSummary(ctx context.Context, user conversation.UserID, read conversation.Session,
+) (t erasure.Tombstone, err error) {
+	const op = "forget summary"
+	k := table.KeyOfSession(user, read)
+	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
+		before, _, err := NewSessionReader(s.db).record(ctx, user, k)
+		if err != nil {
+			return false, err
+		}
+		if before.Summary == nil || !before.Summary.UpdatedAt.Equal(read.Summary.UpdatedAt) || !before.IsSame(read) {
+			t = erasure.Tombstone{}
+			return true, nil
+		}
+		d := messageDeletion{tx: s.db.Transaction(), after: before, tombstone: erasure.Tombstone{
+			User: user, Generation: before.Generation, Session: &before, DeletedAt: s.db.Now(),
+		}}
+		d.after.Summary, d.after.Summarized = nil, conversation.Watermark{}
+		u := renewSummary(s.db, &d, before, table.Update{})
+		d.tx.Update(k, u, table.IsUnchanged(before).And(hasSameSummary(before)))
+		t = d.tombstone
+		failures, err := s.db.Commit(ctx, op, d.tx, b)
+		return failures == nil, err
+	})
+	return t, err
 }
 
 // isSaved reports whether a session has this very summary, or for one without text, its watermark.

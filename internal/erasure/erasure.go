@@ -191,6 +191,7 @@ type Deps struct {
 	Sources    SourceStore
 	Forgetting ForgettingStore
 	Timeline   conversation.TimelineReader
+	Summaries  SummaryStore
 	// Memories and Todos leave no trace of what is deleted: the user may say it again.
 	Memories longterm.Collection[longterm.Memory]
 	Todos    longterm.Collection[longterm.Todo]

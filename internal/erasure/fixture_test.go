@@ -178,11 +178,18 @@ func (s *fixture) indexed(user conversation.UserID, generation int64, ids ...str
 // summarize stores a summary of all messages of a session, and its vector.
 func (s *fixture) summarize(user conversation.UserID, id string) summary.Summary {
 	s.t.Helper()
+	return s.summarizeAs(user, id, "sum")
+}
+
+// summarizeAs is summarize with a text.
+func (s *fixture) summarizeAs(user conversation.UserID, id, text string) summary.Summary {
+	s.t.Helper()
 	session, err := s.store.Sessions.Session(s.t.Context(), user, id)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	sum := s.summaryOf(session)
+	sum.Text = text
 	if err := s.store.Summaries.SaveSummary(s.t.Context(), user, session, sum); err != nil {
 		s.t.Fatal(err)
 	}

@@ -34,9 +34,9 @@ type Forgetting struct {
 }
 
 // ForgetMessages takes messages out of summaries, spines, the index and stored prompts, with what repeats them: the
-// answers to them, and messages that quote them and were said before the user asked for it. They stay in their
-// conversations, marked. It returns them. Messages in the array of an app that has not migrated have no record to mark,
-// so they are left.
+// answers to them, messages that quote them and were said before the user asked for it, and summaries that mention what
+// is forgotten. The messages stay in their conversations, marked. It returns them. Messages in the array of an app that
+// has not migrated have no record to mark, so they are left.
 func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, f Forgetting,
 ) ([]conversation.Message, error) {
 	memories, err := newest(ctx, user, s.Memories)
@@ -46,23 +46,37 @@ func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, 
 	f.What = f.What.Among(memories)
 	var all []conversation.Message
 	forget := func(id string) error {
-		m, err := s.forgetMessage(ctx, user, id)
-		if err == nil {
-			all = append(all, m)
+		t, err := s.Forgetting.ForgetMessage(ctx, user, id)
+		if err != nil {
+			return fault.IgnoreNotFound(err) // it was deleted
 		}
-		return fault.IgnoreNotFound(err) // it was deleted
+		all = append(all, *t.Message)
+		return s.forgetMade(ctx, t)
 	}
 	for _, id := range f.MessageIDs {
 		if err := forget(id); err != nil {
 			return all, err
 		}
 	}
-	repeats, err := s.repeats(ctx, user, slices.Clone(all), f.AskedAt)
+	sessions, err := f.summarizedIn(ctx, s.Summaries, user)
+	if err != nil {
+		return all, err
+	}
+	repeats, err := s.repeats(ctx, user, slices.Clone(all), f, sessions)
 	if err != nil {
 		return all, err
 	}
 	for _, m := range repeats {
 		if err := forget(m.ID); err != nil {
+			return all, err
+		}
+	}
+	for _, session := range sessions {
+		t, err := s.Summaries.ForgetSummary(ctx, user, session)
+		if err == nil && t.Session != nil {
+			err = s.forgetMade(ctx, t)
+		}
+		if fault.IgnoreNotFound(err) != nil {
 			return all, err
 		}
 	}
@@ -135,29 +149,34 @@ func newest[T any](ctx context.Context, user conversation.UserID, store longterm
 	return all, nil
 }
 
-// forgetMessage marks one message and deletes what was made of it.
-func (s *Service) forgetMessage(ctx context.Context, user conversation.UserID, id string,
-) (conversation.Message, error) {
-	t, err := s.Forgetting.ForgetMessage(ctx, user, id)
-	if err != nil {
-		return conversation.Message{}, err
+// forgetMade deletes from the index and from stored prompts what was made of a message or summary that is forgotten.
+func (s *Service) forgetMade(ctx context.Context, t Tombstone) error {
+	vectors := t.Vectors
+	if t.Message != nil {
+		vectors = append(vectors, indexing.MessageVectorIDs(*t.Message)...)
 	}
-	vectors := append(t.Vectors, indexing.MessageVectorIDs(*t.Message)...)
-	if err := s.Index.Delete(ctx, user, t.Generation, vectors); err != nil {
-		return conversation.Message{}, err
+	if err := s.Index.Delete(ctx, t.User, t.Generation, vectors); err != nil {
+		return err
 	}
-	return *t.Message, s.deletePrompts(ctx, t)
+	return s.deletePrompts(ctx, t)
 }
 
 // repeats returns the messages that repeat forgotten ones: the assistant's lines between one of them and the user's
 // next message, and those before the user asked to forget it that quote one of them, or, where they are the user's, say
-// it again. At most 2,000 messages are read, from the first of the forgotten ones on.
-func (s *Service) repeats(ctx context.Context, user conversation.UserID, of []conversation.Message, asked time.Time,
+// it again, or, where they are the assistant's, mention what is forgotten. At most 2,000 messages are read, from the
+// first of the forgotten ones on.
+func (s *Service) repeats(ctx context.Context, user conversation.UserID, of []conversation.Message, f Forgetting,
+	summarized []conversation.Session,
 ) (found []conversation.Message, err error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	r := repeatFinder{ids: map[string]bool{}, answered: map[string]bool{}, asked: asked}
+	r := repeatFinder{
+		ids: map[string]bool{}, answered: map[string]bool{}, summarized: map[string]bool{}, asked: f.AskedAt, what: f.What,
+	}
+	for _, session := range summarized {
+		r.summarized[session.ID] = true
+	}
 	slices.SortFunc(of, func(a, b conversation.Message) int { return a.Timestamp.Compare(b.Timestamp) })
 	for _, m := range of {
 		if r.ids[m.ID] = true; m.Timestamp.After(r.asked) {
@@ -192,8 +211,9 @@ type repeatFinder struct {
 	ids    map[string]bool
 	quotes []*quote.Matcher
 	asked  time.Time
-	// answered has the sessions whose last message of the user is forgotten.
-	answered map[string]bool
+	what   longterm.Forgotten
+	// answered has the sessions whose last message of the user is forgotten, summarized those whose summaries mention it.
+	answered, summarized map[string]bool
 }
 
 func (r *repeatFinder) isRepeat(m conversation.Message) bool {
@@ -211,11 +231,17 @@ func (r *repeatFinder) isRepeat(m conversation.Message) bool {
 	if isAnswer {
 		quotes = func(q *quote.Matcher) bool { return q.Quotes(m.Content) }
 	}
-	isQuote := !m.Timestamp.After(r.asked) && slices.ContainsFunc(r.quotes, quotes)
+	isQuote := !m.Timestamp.After(r.asked) && (slices.ContainsFunc(r.quotes, quotes) || isAnswer && r.mentions(m))
 	if !isAnswer {
 		r.answered[m.SessionID] = isQuote
 	}
 	return isQuote
+}
+
+// mentions reports whether a message of the assistant mentions what is forgotten. In a session whose summary does, half
+// of its words are enough.
+func (r *repeatFinder) mentions(m conversation.Message) bool {
+	return r.what.Mentions(m.Content) || r.summarized[m.SessionID] && r.what.IsHalfIn(m.Content)
 }
 
 // forget goes on with a forgetting, and indexes anew what follows the messages. It comes back twice.

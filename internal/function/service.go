@@ -107,6 +107,7 @@ func Eraser(cfg config.Config, rt Runtime, db *dynamo.DB) (*erasure.Service, err
 		Messages: deletion, Sessions: deletion, Cuts: deletion, Sources: deletion, Forgetting: deletion,
 		Prompts:    dynamo.NewPromptStore(db),
 		Timeline:   dynamo.NewMessageStore(db),
+		Summaries:  dynamo.NewSummarySource(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Users: dynamo.NewErasureStore(db),
 		Memories: dynamo.NewMemoryStore(db).WithoutTrace(), Todos: dynamo.NewTodoStore(db).WithoutTrace(),
 		CheckIns: dynamo.NewCheckInStore(db),

@@ -49,16 +49,24 @@ func (f Forgotten) Among(memories []Memory) Forgotten {
 // Mentions reports whether a text says what was forgotten, or has one of its names and half of its words, or names the
 // person if it only said who that is. One word that is no name says too little, as does the name of a namesake.
 func (f Forgotten) Mentions(text string) bool {
-	of, shared, isNamed := NewLikeness(text), 0, false
+	of := NewLikeness(text)
+	isNamed := slices.ContainsFunc(f.Content, func(n uint16) bool {
+		return slices.Contains(of, n) && slices.Contains(f.Names, n)
+	})
+	isSaid := isNamed && f.IsHalfIn(text) || len(f.Content) > 1 && f.Content.Resembles(text) ||
+		f.person().isIn(text)
+	return isSaid && !f.namesOther(text)
+}
+
+// IsHalfIn reports whether a text has half of the words of what was forgotten, and not those of a namesake alone.
+func (f Forgotten) IsHalfIn(text string) bool {
+	of, shared := NewLikeness(text), 0
 	for _, n := range f.Content {
 		if slices.Contains(of, n) {
 			shared++
-			isNamed = isNamed || slices.Contains(f.Names, n)
 		}
 	}
-	isSaid := isNamed && 2*shared >= len(f.Content) || len(f.Content) > 1 && f.Content.Resembles(text) ||
-		f.person().isIn(text)
-	return isSaid && !f.namesOther(text)
+	return shared > 0 && 2*shared >= len(f.Content) && !f.namesOther(text)
 }
 
 // namesOther reports whether all that a text has of what was forgotten is the name of others.

@@ -52,7 +52,7 @@ func StoresOf(db *dynamo.DB) Stores {
 		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
 		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
 		MessageDeletion: deletion, SessionDeletion: deletion, Cuts: deletion, PromptDeletion: prompts, Sources: deletion,
-		Forgetting: deletion,
+		Forgetting: deletion, SummaryDeletion: dynamo.NewSummarySource(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
 		Due: dynamo.NewDueStore(db),
 	}

@@ -54,6 +54,7 @@ type Stores struct {
 
 	MessageDeletion erasure.MessageStore
 	SessionDeletion erasure.SessionStore
+	SummaryDeletion erasure.SummaryStore
 	Cuts            erasure.CutStore
 	PromptDeletion  erasure.PromptStore
 	Tombstones      erasure.TombstoneStore
@@ -109,7 +110,7 @@ func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Serv
 		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
 		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
 		CheckIns:   s.CheckIns,
-		Forgetting: s.Forgetting, Cuts: s.Cuts,
+		Forgetting: s.Forgetting, Summaries: s.SummaryDeletion, Cuts: s.Cuts,
 		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }
