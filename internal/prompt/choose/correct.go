@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/word"
 )
 
@@ -21,6 +24,39 @@ func correct(c *chooser, e *Candidate) {
 	if !ended || e.Kind == kindCheckIn {
 		return
 	}
+	e.Text, e.Tokens = e.Text+endMark(c, m), 0
+}
+
+// correctSummary marks each sentence of a session's summary that says what a memory from the session said which holds
+// no more. The text is not cut before its last mark, so that no such sentence is told without one.
+func correctSummary(c *chooser, e *Candidate) {
+	isOther := func(m longterm.Memory) bool { return !c.IsFrom(m, e.SessionID, e.At) }
+	past := slices.DeleteFunc(slices.Clone(c.Past), isOther)
+	if e.Left != "" || len(past) == 0 {
+		return
+	}
+	said := make([]longterm.Likeness, len(past))
+	for i, m := range past {
+		said[i] = longterm.NewLikeness(m.Content)
+	}
+	var text strings.Builder
+	isMarked := false
+	for _, sentence := range truncate.SentencesAt(e.Text) {
+		told := strings.TrimRight(sentence, " \t\r\n")
+		text.WriteString(told)
+		if i := slices.IndexFunc(said, func(l longterm.Likeness) bool { return l.Resembles(told) }); i >= 0 {
+			text.WriteString(endMark(c, past[i]))
+			isMarked, e.MinChars = true, utf8.RuneCountInString(text.String())+1
+		}
+		text.WriteString(sentence[len(told):])
+	}
+	if isMarked {
+		e.Text, e.Tokens = text.String(), 0
+	}
+}
+
+// endMark says when and why a memory ended, and what holds in its place.
+func endMark(c *chooser, m longterm.Memory) string {
 	day := calendar.Date(m.ValidUntil, c.Zone)
 	mark := map[longterm.EndedReason]string{
 		longterm.EndedReplaced: "since replaced on ", longterm.EndedFalse: "not true, the user said on ",
@@ -29,7 +65,7 @@ func correct(c *chooser, e *Candidate) {
 	if by := successor(c, m); by != "" {
 		mark += ": " + excerpt(by, correctionChars)
 	}
-	e.Text, e.Tokens = e.Text+" ("+mark+")", 0
+	return " (" + mark + ")"
 }
 
 // successor returns the content of the memory that holds now in place of one, where this prompt may have it.

@@ -60,10 +60,14 @@ type Sources struct {
 	Lapsed []longterm.Memory
 	// Ended has the memory that ended last of each message that is evidence of one, by the message's id.
 	Ended map[string]longterm.Memory
+	// Past are all memories that ended and are known, those that ended last first.
+	Past  []longterm.Memory
 	Coach longterm.Coach
 	// Hits are what the search found, best first.
 	Hits    []recall.Hit
 	origins map[string]origin
+	// sessionOf has the session of each message that was read, where a memory has ended.
+	sessionOf map[string]string
 	// secrets says of messages, by id, whether they have a secret.
 	secrets map[string]bool
 
@@ -106,6 +110,9 @@ func (src *Sources) complete(got *read) {
 	src.Withheld.Sessions = got.withheldSessions
 	src.addLongTerm(got.snapshot)
 	src.addHits(got.hits)
+	if len(src.Past) > 0 {
+		src.addEvidence()
+	}
 }
 
 // addLongTerm adds the long-term memory that the user allows.
@@ -124,6 +131,7 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
 		case m.EndedReason != "" && !m.HeldAt(src.Now.In(src.Zone)):
+			src.Past = append(src.Past, m)
 			for _, id := range m.MessageIDs {
 				if src.Ended[id].ValidUntil.Before(m.ValidUntil) {
 					src.Ended[id] = m
@@ -131,6 +139,9 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			}
 		}
 	}
+	slices.SortFunc(src.Past, func(a, b longterm.Memory) int {
+		return cmp.Or(b.ValidUntil.Compare(a.ValidUntil), cmp.Compare(a.ID, b.ID))
+	})
 	src.Lapsed = src.lapsed(snapshot.Memories)
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
@@ -138,6 +149,35 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
 		return !src.allowsTodo(t)
 	})
+}
+
+// IsFrom reports whether a memory was said in a session until a time. Where the session of its messages was not read,
+// it was said before that time, and ended after it.
+func (src *Sources) IsFrom(m longterm.Memory, sessionID string, until time.Time) bool {
+	isKnown := false
+	for _, id := range m.MessageIDs {
+		from, known := src.sessionOf[id]
+		if isKnown = isKnown || known; known && from == sessionID {
+			return true
+		}
+	}
+	return len(m.MessageIDs) > 0 && !isKnown && !m.Said().After(until) && until.Before(m.ValidUntil)
+}
+
+// addEvidence notes the sessions of the messages that were read.
+func (src *Sources) addEvidence() {
+	src.sessionOf = map[string]string{}
+	for id, from := range src.origins {
+		src.sessionOf[id] = from.sessionID
+	}
+	for _, m := range slices.Concat(src.Own, src.Timeline, src.Referenced) {
+		src.sessionOf[m.ID] = m.SessionID
+	}
+	for _, h := range src.Hits {
+		if h.Message != nil {
+			src.sessionOf[h.ID] = h.Message.SessionID
+		}
+	}
 }
 
 // lapsed returns the memories of Lapsed.
