@@ -104,3 +104,60 @@ func TestAnswersGoWithTheirQuestions(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+const (
+	summarized   = "The user weighs 92 kilos these days."
+	replacedMark = " (since replaced on 5 February 2026: The user weighs 81 kilos)"
+)
+
+// weighed is a user whose weight in the summary of one session was replaced. The summary of another session has the
+// same words about somebody else. The message is the evidence of the memory.
+func weighed(w *fixture, message string) {
+	p := w.user("u")
+	summarize(p.converse("brother", "workout_log", "c", now.Add(-26*time.Hour), says(0, "My brother is here.")),
+		"His brother told the user that he weighs 92 kilos. They ran.")
+	said := now.Add(-20 * time.Hour)
+	summarize(p.converse("past", "program_designer", "c", said, says(0, "I weigh 92 kilos."), answers(1, "Noted.")),
+		"They ran 10 km. "+summarized+" They like tea. "+strings.Repeat("They walk a lot. ", 9))
+	p.converse("here", "coach_conversation", "c", now.Add(-time.Minute), says(0, "Hello there, coach"))
+	p.hits = []recall.Hit{summaryHit(&p.sessions[1], 0.9), summaryHit(&p.sessions[0], 0.8)}
+	m := ended("old", "new", longterm.EndedReplaced, now.Add(-time.Hour), message)
+	m.Content, m.SaidAt = "The user weighs 92 kilos", said
+	p.snapshot.Memories = []longterm.Memory{m, {
+		ID: "new", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user weighs 81 kilos",
+	}}
+}
+
+// TestSummariesAreCorrected marks the sentence of a session's summary that says what was replaced since, in each recipe
+// that tells it and at any budget, also where the message that said it is not read. Nothing else has a mark.
+func TestSummariesAreCorrected(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range recipeNames() {
+		for _, evidence := range []string{"msg_past_1", "msg_unread"} {
+			w := newFixture()
+			weighed(w, evidence)
+			r := prompt.Request{
+				Recipe: recipe, Context: "coach_conversation", SessionID: "here", CoachID: "c",
+				Message: "How much do I weigh in kilos?", SkipSave: true,
+			}
+			told := false
+			for budget := 200; budget < 1700; budget += 7 {
+				r.Budget = &prompt.Budget{Tokens: budget}
+				got, err := w.service(now).Build(t.Context(), "u", r)
+				if err != nil {
+					continue // it has no room for what the recipe must have
+				}
+				text := everything(got)
+				_, rest, found := strings.Cut(text, summarized[:len(summarized)-1])
+				told = told || found
+				if found && !strings.HasPrefix(rest, "."+replacedMark) ||
+					strings.Count(text, "since replaced") != strings.Count(text, summarized) {
+					t.Fatalf("%s, %d tokens:\n%s", recipe, budget, text)
+				}
+			}
+			if isOwn := recipe == prompt.WorkingContext; told == isOwn {
+				t.Errorf("%s tells the summary: %v", recipe, told)
+			}
+		}
+	}
+}

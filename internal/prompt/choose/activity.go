@@ -33,7 +33,7 @@ func chooseActivity(c *chooser, slot *Slot) []*Candidate {
 			continue
 		}
 		e := &Candidate{
-			Kind: "session", ID: other.ID, SessionID: other.ID, Context: other.Context, At: other.LastMessageAt,
+			Kind: kindSession, ID: other.ID, SessionID: other.ID, Context: other.Context, At: other.LastMessageAt,
 			Score: scores[other.ID], Label: ContextLabel(other.Context) + " - " +
 				conversation.Age(other.LastMessageAt, c.Now, c.Zone),
 			// The age of what was said today changes while the session goes on.

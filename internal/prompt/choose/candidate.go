@@ -20,6 +20,8 @@ const (
 	KindMessage = "message"
 	KindMemory  = "memory"
 	KindSummary = "summary"
+	// kindSession is what is told of another session's activity.
+	kindSession = "session"
 )
 
 // Candidate is one thing that a prompt may have. Nothing changes it once Blocks has returned it.

@@ -127,6 +127,11 @@ func Blocks(src *gather.Sources, plan Plan) []Block {
 			choose = selectors[slot.Block]
 		}
 		blocks[i].Candidates = choose(c, slot)
+		for _, e := range blocks[i].Candidates {
+			if e.Kind == KindSummary || e.Kind == kindSession {
+				correctSummary(c, e)
+			}
+		}
 	}
 	return blocks
 }

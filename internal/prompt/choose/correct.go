@@ -2,12 +2,15 @@ package choose
 
 import (
 	"cmp"
-	"maps"
 	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/calendar"
+	"github.com/throughline/throughline/internal/truncate"
 	"github.com/throughline/throughline/internal/word"
 )
 
@@ -21,32 +24,66 @@ func correct(c *chooser, e *Candidate) {
 	if !ended || e.Kind == kindCheckIn {
 		return
 	}
-	day := calendar.Date(m.ValidUntil, c.Zone)
+	e.Text, e.Tokens = e.Text+endMark(c, m), 0
+}
+
+// correctSummary marks each sentence of a session's summary that says what a memory from the session said which holds
+// no more. The text is not cut before its last mark, so that no such sentence is told without one.
+func correctSummary(c *chooser, e *Candidate) {
+	isOther := func(m longterm.Memory) bool { return !c.IsFrom(m, e.SessionID, e.At) }
+	past := slices.DeleteFunc(slices.Clone(c.Past), isOther)
+	if e.Left != "" || len(past) == 0 {
+		return
+	}
+	said := make([]longterm.Likeness, len(past))
+	for i, m := range past {
+		said[i] = longterm.NewLikeness(m.Content)
+	}
+	var text strings.Builder
+	isMarked := false
+	for _, sentence := range truncate.SentencesAt(e.Text) {
+		told := strings.TrimRight(sentence, " \t\r\n")
+		text.WriteString(told)
+		if i := slices.IndexFunc(said, func(l longterm.Likeness) bool { return l.Resembles(told) }); i >= 0 {
+			text.WriteString(endMark(c, past[i]))
+			isMarked, e.MinChars = true, utf8.RuneCountInString(text.String())+1
+		}
+		text.WriteString(sentence[len(told):])
+	}
+	if isMarked {
+		e.Text, e.Tokens = text.String(), 0
+	}
+}
+
+// endMark says when and why a memory ended, and what holds in its place.
+func endMark(c *chooser, m longterm.Memory) string {
+	by, day := successor(c, m)
 	mark := map[longterm.EndedReason]string{
 		longterm.EndedReplaced: "since replaced on ", longterm.EndedFalse: "not true, the user said on ",
 	}[m.EndedReason]
-	mark = cmp.Or(mark, "over since ") + day
-	if by := successor(c, m); by != "" {
+	mark = cmp.Or(mark, "over since ") + calendar.Date(day, c.Zone)
+	if by != "" {
 		mark += ": " + excerpt(by, correctionChars)
 	}
-	e.Text, e.Tokens = e.Text+" ("+mark+")", 0
+	return " (" + mark + ")"
 }
 
-// successor returns the content of the memory that holds now in place of one, where this prompt may have it.
-func successor(c *chooser, m longterm.Memory) string {
+// successor returns the content of the memory that holds now in place of one, where this prompt may have it, and when
+// that took the place. Without one it returns when the memory ended.
+func successor(c *chooser, m longterm.Memory) (content string, at time.Time) {
+	at = m.ValidUntil
 	for range maxSuccessors {
 		is := func(by longterm.Memory) bool { return by.ID == m.SupersededBy }
 		if i := slices.IndexFunc(c.Snapshot.Memories, is); i >= 0 {
-			return c.Snapshot.Memories[i].Content
+			return c.Snapshot.Memories[i].Content, m.ValidUntil
 		}
-		next := slices.Collect(maps.Values(c.Ended))
-		i := slices.IndexFunc(next, is)
+		i := slices.IndexFunc(c.Past, is)
 		if i < 0 {
 			break
 		}
-		m = next[i]
+		m = c.Past[i]
 	}
-	return ""
+	return "", at
 }
 
 // maxSuccessors is how often a statement may have been replaced until its successor is not looked for.

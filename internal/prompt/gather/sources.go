@@ -60,10 +60,14 @@ type Sources struct {
 	Lapsed []longterm.Memory
 	// Ended has the memory that ended last of each message that is evidence of one, by the message's id.
 	Ended map[string]longterm.Memory
+	// Past are all memories that ended and are known, those that ended last first.
+	Past  []longterm.Memory
 	Coach longterm.Coach
 	// Hits are what the search found, best first.
 	Hits    []recall.Hit
 	origins map[string]origin
+	// sessionOf has the session of each message that was read, where a memory has ended.
+	sessionOf map[string]string
 	// secrets says of messages, by id, whether they have a secret.
 	secrets map[string]bool
 
@@ -110,6 +114,9 @@ func (src *Sources) complete(got *read) {
 	src.addLongTerm(got.snapshot)
 	src.addHits(got.hits)
 	src.countUnrecalled(got.hits)
+	if len(src.Past) > 0 {
+		src.addEvidence()
+	}
 }
 
 // countUnrecalled counts the messages of Unrecalled, each once.
@@ -145,6 +152,7 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
 		case m.EndedReason != "" && !m.HeldAt(src.Now.In(src.Zone)):
+			src.Past = append(src.Past, m)
 			for _, id := range m.MessageIDs {
 				if src.Ended[id].ValidUntil.Before(m.ValidUntil) {
 					src.Ended[id] = m
@@ -152,6 +160,9 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 			}
 		}
 	}
+	slices.SortFunc(src.Past, func(a, b longterm.Memory) int {
+		return cmp.Or(b.ValidUntil.Compare(a.ValidUntil), cmp.Compare(a.ID, b.ID))
+	})
 	src.Lapsed = src.lapsed(snapshot.Memories)
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
@@ -159,6 +170,53 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	src.Snapshot.Todos = slices.DeleteFunc(slices.Clone(snapshot.Todos), func(t longterm.Todo) bool {
 		return !src.allowsTodo(t)
 	})
+}
+
+// IsFrom reports whether a memory was said in a session until a time. Where the session of its messages was not read,
+// it was said before that time, and ended after it.
+func (src *Sources) IsFrom(m longterm.Memory, sessionID string, until time.Time) bool {
+	isKnown := false
+	for _, id := range m.MessageIDs {
+		from, known := src.sessionOf[id]
+		if isKnown = isKnown || known; known && from == sessionID {
+			return true
+		}
+	}
+	return len(m.MessageIDs) > 0 && !isKnown && !m.Said().After(until) && until.Before(m.ValidUntil)
+}
+
+// shortAnswer is the length, in tokens, up to which an answer says nothing but what its question said: "24 it is."
+const shortAnswer = 24
+
+// addEvidence notes the sessions of the messages that were read, and that a short answer has ended with its question.
+func (src *Sources) addEvidence() {
+	src.sessionOf = map[string]string{}
+	for id, from := range src.origins {
+		src.sessionOf[id] = from.sessionID
+	}
+	messages := slices.Concat(src.Own, src.Timeline, src.Referenced)
+	for _, h := range src.Hits {
+		if h.Message != nil {
+			messages = append(messages, h.Message)
+		}
+	}
+	type place struct {
+		session string
+		seq     int
+	}
+	after := map[place]longterm.Memory{}
+	for _, m := range messages {
+		src.sessionOf[m.ID] = m.SessionID
+		if ended, ok := src.Ended[m.ID]; ok && m.Role == conversation.RoleUser {
+			after[place{m.SessionID, m.Seq + 1}] = ended
+		}
+	}
+	for _, m := range messages {
+		ended, ok := after[place{m.SessionID, m.Seq}]
+		if ok && m.Role == conversation.RoleAssistant && m.Tokens <= shortAnswer {
+			src.Ended[m.ID] = ended
+		}
+	}
 }
 
 // lapsed returns the memories of Lapsed.
