@@ -16,7 +16,8 @@ func (w *worker) readElsewhere(ctx context.Context, of window) error {
 		return nil
 	}
 	page := conversation.Page{Limit: wishMessages, Descending: true}
-	lately, _, err := w.Store.Timeline(ctx, w.user, conversation.Range{To: of.messages[len(of.messages)-1].Timestamp}, page)
+	until := conversation.Range{To: of.messages[len(of.messages)-1].Timestamp}
+	lately, _, err := w.Store.Timeline(ctx, w.user, until, page)
 	if err != nil {
 		return err
 	}

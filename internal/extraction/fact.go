@@ -72,7 +72,7 @@ func (p *planner) addFact(f fact) {
 			return
 		}
 		p.newMemories = append(p.newMemories, same)
-		if by, hasEnded := p.endOf(*same); hasEnded {
+		if by, hasEnded := endOf(*same, p.past); hasEnded {
 			same.ValidUntil, same.EndedReason, same.EndedBy = by.ValidUntil, by.EndedReason, by.EndedBy
 			return
 		}
@@ -91,11 +91,11 @@ func (p *planner) addFact(f fact) {
 }
 
 // endOf returns the memory that says the same as one that is read late, and has ended since that was said.
-func (p *planner) endOf(m longterm.Memory) (by longterm.Memory, ok bool) {
-	for _, past := range p.past {
-		isEnd := past.EndedReason == longterm.EndedOver || past.EndedReason == longterm.EndedFalse
-		if isEnd && past.ValidUntil.After(m.SaidAt) && longterm.NewForgotten(past, past.ValidUntil).Covers(m) {
-			return past, true
+func endOf(m longterm.Memory, past []longterm.Memory) (by longterm.Memory, ok bool) {
+	for _, ended := range past {
+		isEnd := ended.EndedReason == longterm.EndedOver || ended.EndedReason == longterm.EndedFalse
+		if isEnd && ended.ValidUntil.After(m.SaidAt) && longterm.NewForgotten(ended, ended.ValidUntil).Covers(m) {
+			return ended, true
 		}
 	}
 	return longterm.Memory{}, false

@@ -108,7 +108,8 @@ func TestThePlanFalls(t *testing.T) {
 				}
 			}
 			if falls {
-				f.model = script(`{"facts":[],"ended":[{"id":"k2","reason":"false","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`)
+				f.model = script(`{"facts":[],"ended":[{"id":"k2","reason":"false","messageIds":["m1"]}],` +
+					`"openLoops":[],"closedLoops":[]}`)
 				f.say(t, "c", "B is off")
 				f.extract(t, "c")
 			} else if err := f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"); err != nil {

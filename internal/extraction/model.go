@@ -231,11 +231,9 @@ func (p *planner) newQuestion(w window) question {
 		return p.memoryLine(short("k", i, memories[i].ID), memories[i])
 	})
 	past := newestKnown(p.past)
-	heading := "Memories that have ended since the lines were said, on the day given: what is over with one has that until"
-	if p.isWish {
-		heading = "Memories that have ended, to be forgotten only"
-	}
-	section(heading, len(past), func(i int) string { return p.memoryLine(short("e", i, past[i].ID), past[i]) })
+	section(pastHeading(p.isWish), len(past), func(i int) string {
+		return p.memoryLine(short("e", i, past[i].ID), past[i])
+	})
 	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
 	named := len(w.messages)
 	section("Earlier lines", len(w.earlier), func(i int) string {
@@ -255,6 +253,14 @@ func (p *planner) newQuestion(w window) question {
 	})
 	q.text = b.String()
 	return q
+}
+
+// pastHeading says for what the model sees memories that have ended.
+func pastHeading(isWish bool) string {
+	if isWish {
+		return "Memories that have ended, to be forgotten only"
+	}
+	return "Memories that have ended since the lines were said, on the day given: what is over with one has that until"
 }
 
 // memoryLine is a known memory, with what is known of it besides its content.

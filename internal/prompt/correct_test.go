@@ -37,11 +37,13 @@ func TestCorrectionsTravel(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p, r := recalled(w, says(0, "I live in Porto."), says(1, "I have a dog."), says(2, "I am a pirate king."),
-		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)))
+		says(3, "I work as a nurse."), says(4, "I lived in Rome until I moved. "+strings.Repeat("Rome is loud. ", 60)),
+		says(5, "I take 22 units."), answers(6, "Then 22 it is."))
 	day := now.AddDate(0, 0, -9)
 	p.snapshot.Memories = []longterm.Memory{
 		ended("porto", "faro", longterm.EndedReplaced, day, "msg_past_1"),
-		ended("faro", "lagos", longterm.EndedReplaced, day, "msg_other"),
+		ended("faro", "lagos", longterm.EndedReplaced, day.AddDate(0, 0, 4), "msg_other"),
+		ended("units", "", longterm.EndedFalse, day, "msg_past_6"),
 		{ID: "lagos", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user lives in Lagos."},
 		ended("dog", "", longterm.EndedOver, day, "msg_past_2"), ended("king", "", longterm.EndedFalse, day, "msg_past_3"),
 		{ID: "nurse", Type: longterm.ProfileMemory, Content: "Is a nurse.", MessageIDs: []string{"msg_past_4"}},
@@ -51,7 +53,8 @@ func TestCorrectionsTravel(t *testing.T) {
 		r.Budget = &prompt.Budget{Tokens: budget}
 		text := systemText(build(t, w.service(now), "u", r))
 		for said, mark := range map[string]string{
-			"I live in Porto.":    " (since replaced on 27 January 2026: The user lives in Lagos.)",
+			"I live in Porto.":    " (since replaced on 31 January 2026: The user lives in Lagos.)",
+			"I take 22 units.":    " (not true, the user said on 27 January 2026)",
 			"I have a dog.":       " (over since 27 January 2026)",
 			"I am a pirate king.": " (not true, the user said on 27 January 2026)",
 			"I work as a nurse.":  "\n",
@@ -59,6 +62,9 @@ func TestCorrectionsTravel(t *testing.T) {
 			if _, rest, told := strings.Cut(text, "[User] "+said); told && !strings.HasPrefix(rest+"\n", mark) {
 				t.Errorf("%d tokens: %q is followed by %.80q", budget, said, rest)
 			}
+		}
+		if strings.Count(text, "Then 22 it is.") != strings.Count(text, "Then 22 it is. (not true, the user said on 27 ") {
+			t.Errorf("%d tokens: an answer has no mark:\n%s", budget, text)
 		}
 		if strings.Contains(text, "Rome is loud") && !strings.Contains(text, "… (since replaced on 27 January 2026: The") {
 			t.Errorf("%d tokens: a long message lost its mark:\n%s", budget, text)

@@ -36,7 +36,8 @@ func TestSafetyGivesWayLast(t *testing.T) {
 		got := build(t, w.service(now), "u", r)
 		warned := slices.ContainsFunc(got.Manifest.Warnings, func(s string) bool { return strings.Contains(s, "safety") })
 		text := systemText(got)
-		if strings.Contains(text, strings.TrimSpace(fact)) != isWhole || warned == isWhole || !strings.Contains(text, "peanuts, severely") {
+		hasAll, hasPart := strings.Contains(text, strings.TrimSpace(fact)), strings.Contains(text, "peanuts, severely")
+		if hasAll != isWhole || warned == isWhole || !hasPart {
 			t.Errorf("budget %d: warned %v\n%s", budget, warned, text)
 		}
 	}
@@ -95,13 +96,14 @@ func TestSafetySaysWhatIsPlanned(t *testing.T) {
 	}
 }
 
-// TestSafetyAfterAnExchange has a dose that was to be taken until a day instead of another one. After that day nobody has
-// said what holds: SAFETY tells both, in every recipe, and nothing of a medicine that only ended.
+// TestSafetyAfterAnExchange has a dose that was to be taken until a day instead of another one. After that day nobody
+// has said what holds: SAFETY tells both, in every recipe, and nothing of a medicine that only ended.
 func TestSafetyAfterAnExchange(t *testing.T) {
 	t.Parallel()
 	day := func(text string) longterm.Moment { return check.Got(longterm.ParseMoment(text))(t) }
 	was := longterm.Memory{
-		Content: "Takes warfarin 5 mg.", ValidUntil: now.AddDate(0, 0, -9), SupersededBy: "low", EndedReason: longterm.EndedReplaced,
+		Content: "Takes warfarin 5 mg.", ValidUntil: now.AddDate(0, 0, -9), SupersededBy: "low",
+		EndedReason: longterm.EndedReplaced,
 	}
 	is := longterm.Memory{ID: "low", Content: "Takes warfarin 3 mg.", Until: day("2026-01-20")}
 	forgotten, held := is, is
@@ -123,7 +125,9 @@ func TestSafetyAfterAnExchange(t *testing.T) {
 				m.ID, m.Type, m.Pinned = cmp.Or(m.ID, "m"), longterm.ProfileMemory, true
 				p.snapshot.Memories = append(p.snapshot.Memories, m)
 			}
-			r := prompt.Request{Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Pills?"}
+			r := prompt.Request{
+				Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Pills?",
+			}
 			got := everything(build(t, w.service(now), "u", r))
 			const line = "Takes warfarin 3 mg. (before that: Takes warfarin 5 mg.) (until 20 January 2026, over"
 			if strings.Count(got, line) != one.want || strings.Count(got, "warfarin 5") != one.want {

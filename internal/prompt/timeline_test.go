@@ -63,7 +63,8 @@ func TestTimeline(t *testing.T) {
 	}
 	r.Budget = &prompt.Budget{Tokens: 1600}
 	p = build(t, w.service(now), "u", r)
-	if text = systemText(p); blockOf(t, p, "timeline").Tokens > 240 || !strings.Contains(text, "user]: Kayak trip number 11.") ||
+	text = systemText(p)
+	if blockOf(t, p, "timeline").Tokens > 240 || !strings.Contains(text, "user]: Kayak trip number 11.") ||
 		strings.Contains(text, "user]: Kayak trip number 0.") {
 		t.Errorf("of 1,600 tokens:\n%s", text)
 	}

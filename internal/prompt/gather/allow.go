@@ -33,8 +33,8 @@ func (src *Sources) allowsMemory(m longterm.Memory) bool {
 
 // allowsOrigin reports whether the user allows a memory here. An extracted one is used only in sessions that may use
 // all the sessions it was drawn from, or one of them if it is pinned: nobody is to be hurt because two screens have
-// heard of an allergy and one of them keeps to itself. If the user separates contexts and its sessions are not known, it
-// is used only if the user has pinned it.
+// heard of an allergy and one of them keeps to itself. If the user separates contexts and its sessions are not known,
+// it is used only if the user has pinned it.
 func (src *Sources) allowsOrigin(m longterm.Memory) bool {
 	switch {
 	case m.Source != longterm.Extracted:
