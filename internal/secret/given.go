@@ -9,7 +9,7 @@ const (
 	// owners are the words before "code" where nothing else says what code it is, as in "the area code".
 	owners = `(?:my|our|your|his|her|their|the|\p{L}+['’]s|(?:mein|unser|sein|ihr)(?:e[nm]?)?|d(?:er|en|em|ie)|el|la|mi|` +
 		`tu|su|nuestro|le|mon|notre|son|il|mio|nostro|suo|o|meu)\s+(?:(?:new|old|neue[rn]?|nuevo|nouveau|nuovo)\s+)?`
-	codes = `(?:code|c[óo]digo|codice|combination|combo|kombination|combinación|combinaison|combinazione)`
+	codes = `(?:code|c[óo]digo|codice|combination|combo|kombination|combina(?:ción|ison|zione))`
 	// devices and locks are what a code opens. "Phone code" alone may be that of a country.
 	devices = `(?:i?phone|mobile|cell ?phone|smartphone|ipad|tablet|laptop|sim(?: card)?)`
 	locks   = `(?:safe|vault|locker|(?:bike |door )?lock|padlock|lock ?box|key ?box|garage|house|suitcase|mailbox)`
