@@ -146,8 +146,11 @@ func TestCharacters(t *testing.T) {
 		query, text string
 		hits        int
 	}{
-		{"我们的狗", "你们好", 0}, {"花生过敏", "我对花生过敏", 3}, {"花生", "花生的花", 2},
-		{"花生", "花生的花 (x̃)", 2}, {"了", "来了", 0},
+		{"我们的狗", "你们好", 0},
+		{"花生过敏", "我对花生过敏", 3},
+		{"花生", "花生的花", 2},
+		{"花生", "花生的花 (x̃)", 2},
+		{"了", "来了", 0},
 	} {
 		hits, _ := word.NewFinder(word.NewQuery(tt.query)).Append(nil, tt.text, 0)
 		if len(hits) != tt.hits {
