@@ -2,7 +2,6 @@ package conversation
 
 import (
 	_ "embed"
-	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -24,15 +23,28 @@ const (
 	topic      = 0
 )
 
-// overviewPhrases are the lines of overview.txt, folded, by their first character and without it.
-var overviewPhrases = sync.OnceValue(func() map[byte][]string {
-	phrases := map[byte][]string{}
-	for _, p := range readPhrases(overviewText) {
-		kind := byte(topic)
-		if strings.IndexByte("!=?@", p[0]) >= 0 {
-			kind, p = p[0], p[1:]
+// overviewPhrase is a line of overview.txt, folded: its first character or topic, whether it stands at the beginning of a
+// sentence, and its parts, between which there may be any words.
+type overviewPhrase struct {
+	kind        byte
+	atBeginning bool
+	parts       []string
+}
+
+// overviewPhrases are the phrases by the first character of their first part.
+var overviewPhrases = sync.OnceValue(func() map[rune][]overviewPhrase {
+	phrases := map[rune][]overviewPhrase{}
+	for _, line := range readPhrases(overviewText) {
+		p := overviewPhrase{kind: topic}
+		if strings.IndexByte("!=?@", line[0]) >= 0 {
+			p.kind, line = line[0], line[1:]
 		}
-		phrases[kind] = append(phrases[kind], p)
+		line, p.atBeginning = strings.CutPrefix(line, "^")
+		for part := range strings.SplitSeq(line, "...") {
+			p.parts = append(p.parts, strings.TrimSpace(part))
+		}
+		first, _ := utf8.DecodeRuneInString(p.parts[0])
+		phrases[first] = append(phrases[first], p)
 	}
 	return phrases
 })
@@ -41,51 +53,49 @@ var overviewPhrases = sync.OnceValue(func() map[byte][]string {
 // count, a list or a summary.
 func AsksForOverview(content string) bool {
 	for _, s := range truncate.SentencesAt(truncate.Bytes(content, urgentBytes)) {
-		if sentence(word.Fold(s)).asksForOverview() {
+		if asksForOverview(word.Fold(s)) {
 			return true
 		}
 	}
 	return false
 }
 
-// sentence is a folded sentence that is looked through for the phrases of overview.txt.
-type sentence string
-
-func (s sentence) asksForOverview() bool {
-	return s.has(imperative) || s.isRequest() && (s.has(topic) || s.has(ownTopic) && s.has(ofUser))
-}
-
-// isRequest reports whether the sentence is a question or asks for something.
-func (s sentence) isRequest() bool { return strings.ContainsAny(string(s), "?؟") || s.has(request) }
-
-// has reports whether the sentence has a phrase of a kind.
-func (s sentence) has(kind byte) bool {
-	return slices.ContainsFunc(overviewPhrases()[kind], func(phrase string) bool {
-		phrase, atBeginning := strings.CutPrefix(phrase, "^")
-		rest := string(s)
-		for part := range strings.SplitSeq(phrase, "...") {
-			end := s.find(rest, strings.TrimSpace(part), atBeginning)
-			if end < 0 {
-				return false
+// asksForOverview reads one folded sentence, each character once.
+func asksForOverview(sentence string) bool {
+	has, phrases := map[byte]bool{}, overviewPhrases()
+	for at, first := range sentence {
+		if !mayBegin(sentence[:at], first) {
+			continue
+		}
+		for _, p := range phrases[first] {
+			if !has[p.kind] && p.isAt(sentence, at) {
+				has[p.kind] = true
 			}
-			rest, atBeginning = rest[end:], false
 		}
-		return true
-	})
+	}
+	isRequest := has[request] || strings.ContainsAny(sentence, "?؟")
+	return has[imperative] || isRequest && (has[topic] || has[ownTopic] && has[ofUser])
 }
 
-// find returns where a part of a phrase ends in the rest of the sentence, or -1.
-func (s sentence) find(rest, part string, atBeginning bool) int {
-	for from := 0; ; {
-		end := endOfPhrase(rest[from:], part)
-		if end < 0 || !atBeginning {
-			return end
-		}
-		end += from
-		before := strings.TrimSpace(rest[:end-len(strings.TrimSuffix(part, "~"))])
-		if last, _ := utf8.DecodeLastRuneInString(before); before == "" || unicode.IsPunct(last) {
-			return end
-		}
-		from = end
+// isAt reports whether a sentence has the phrase at a place: its first part there, and the others after it.
+func (p overviewPhrase) isAt(sentence string, at int) bool {
+	end := endAt(sentence, at, p.parts[0])
+	if end < 0 || p.atBeginning && !isBeginning(sentence[:at]) {
+		return false
 	}
+	for _, part := range p.parts[1:] {
+		next := endOfPhrase(sentence[end:], part)
+		if next < 0 {
+			return false
+		}
+		end += next
+	}
+	return true
+}
+
+// isBeginning reports whether nothing stands in front of a place of a sentence, or a mark such as a comma.
+func isBeginning(before string) bool {
+	before = strings.TrimSpace(before)
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return before == "" || unicode.IsPunct(last)
 }

@@ -84,26 +84,42 @@ func hasPhrase(content string, lists ...[]string) bool {
 // containsPhrase reports whether a folded text has a phrase.
 func containsPhrase(text, phrase string) bool { return endOfPhrase(text, phrase) >= 0 }
 
-// endOfPhrase returns where the first place ends at which a folded text has a phrase, or -1. It has it at the beginning
-// of a word, or as whole words if the phrase ends in "~". In a script without spaces, every character may begin a word,
-// and "~" asks that no letter follows.
+// endOfPhrase returns where the first place ends at which a folded text has a phrase, or -1.
 func endOfPhrase(text, phrase string) int {
-	phrase, whole := strings.CutSuffix(phrase, "~")
-	first, _ := utf8.DecodeRuneInString(phrase)
-	anywhere := unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana)
+	literal := strings.TrimSuffix(phrase, "~")
 	for from := 0; ; {
-		at := strings.Index(text[from:], phrase)
+		at := strings.Index(text[from:], literal)
 		if at < 0 {
 			return -1
 		}
-		start, end := from+at, from+at+len(phrase)
-		before, _ := utf8.DecodeLastRuneInString(text[:start])
-		after, _ := utf8.DecodeRuneInString(text[end:])
-		if (anywhere || !isOfWord(before)) && (!whole || !isOfWord(after)) {
+		if end := endAt(text, from+at, phrase); end >= 0 {
 			return end
 		}
-		from = end
+		from += at + len(literal)
 	}
+}
+
+// endAt returns where a phrase ends that a folded text has at a place, or -1. It has it at the beginning of a word, or
+// as whole words if the phrase ends in "~". In a script without spaces, every character may begin a word, and "~" asks
+// that no letter follows.
+func endAt(text string, at int, phrase string) int {
+	phrase, whole := strings.CutSuffix(phrase, "~")
+	end := at + len(phrase)
+	if !strings.HasPrefix(text[at:], phrase) {
+		return -1
+	}
+	first, _ := utf8.DecodeRuneInString(phrase)
+	after, _ := utf8.DecodeRuneInString(text[end:])
+	if !mayBegin(text[:at], first) || whole && isOfWord(after) {
+		return -1
+	}
+	return end
+}
+
+// mayBegin reports whether a character may begin a word behind a text.
+func mayBegin(before string, first rune) bool {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	return !isOfWord(last) || unicode.In(first, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
 func isOfWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) }
