@@ -39,11 +39,13 @@ type Forgetting struct {
 // has not migrated have no record to mark, so they are left.
 func (s *Service) ForgetMessages(ctx context.Context, user conversation.UserID, f Forgetting,
 ) ([]conversation.Message, error) {
-	memories, err := newest(ctx, user, s.Memories)
-	if err != nil {
-		return nil, err
+	if len(f.What.Content) > 0 {
+		memories, err := newest(ctx, user, s.Memories)
+		if err != nil {
+			return nil, err
+		}
+		f.What = f.What.Among(memories)
 	}
-	f.What = f.What.Among(memories)
 	var all []conversation.Message
 	forget := func(id string) error {
 		t, err := s.Forgetting.ForgetMessage(ctx, user, id)

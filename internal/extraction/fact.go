@@ -266,7 +266,10 @@ func (p *planner) supersede(old, by *longterm.Memory, at time.Time) {
 	}
 	if isReplacedLater(old, replaced) && old.SupersededBy != by.ID && by.SupersededBy == "" &&
 		!by.From.IsAhead(replaced.In(p.zone)) {
-		by.Until, by.ValidUntil = old.Until, old.ValidUntil
+		by.ValidUntil, by.SaidUntil = old.ValidUntil, by.Until
+		if !by.Until.IsOver(old.ValidUntil.In(p.zone)) {
+			by.Until = old.Until
+		}
 		by.EndedReason, by.SupersededBy = old.EndedReason, old.SupersededBy
 		p.changed[by.ID] = true
 	}

@@ -1,6 +1,7 @@
 package extraction_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/erasure"
+	"github.com/throughline/throughline/internal/extraction"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -123,4 +126,79 @@ func TestThePlanFalls(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestBeforeThePlan has a fact that a plan is to replace, and another one, with a last day of its own, in its place until
+// then: it ends on the earlier of the two days, and on its own again when the plan falls.
+func TestBeforeThePlan(t *testing.T) {
+	t.Parallel()
+	for until, want := range map[string]string{"2026-02-12": "2026-02-12", "2026-02-20": "2026-02-15", "": "2026-02-15"} {
+		f := newFixture(t, "ann")
+		say := func(id, content, more string) {
+			f.model = script(`{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` +
+				`"safety":"health","repeats":"",` + more + `}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+			f.say(t, id, content)
+			f.extract(t, id)
+			f.advance(time.Minute)
+		}
+		say("a", "A", `"supersedes":[]`)
+		say("b", "B", `"supersedes":["k1"],"status":"planned","from":"2026-02-16"`)
+		say("c", "C", `"supersedes":["k1"],"until":"`+until+`"`)
+		check := func(when, want string) {
+			t.Helper()
+			for _, m := range f.memories(t) {
+				if m.Content == "C" && m.Until.String() != want {
+					t.Errorf("C until %q, %s: until %q, want %q", until, when, m.Until, want)
+				}
+			}
+		}
+		check("before the plan", want)
+		if err := f.stores.Erasure(noIndex{}, f.clock).DeleteSession(t.Context(), f.user, "b"); err != nil {
+			t.Fatal(err)
+		}
+		check("without the plan", until)
+	}
+}
+
+// conflicts is a store of which the first writes of batches conflict.
+type conflicts struct {
+	extraction.Store
+	left int
+}
+
+func (c *conflicts) SaveExtraction(ctx context.Context, user conversation.UserID, s conversation.Session,
+	b extraction.Batch,
+) ([]string, error) {
+	if c.left--; c.left >= 0 {
+		return nil, fault.New(fault.Conflict, "another writer came first")
+	}
+	return c.Store.SaveExtraction(ctx, user, s, b)
+}
+
+// TestConflictWithoutAMessage raises the watermark over a message that is not read, after a conflict.
+func TestConflictWithoutAMessage(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.create(t, "a")
+	e.append(t, "a", conversation.NewMessage{Role: conversation.RoleUser, Content: "fact 1", NoExtract: true})
+	store := &conflicts{Store: e.stores.Extraction, left: 2}
+	through, err := extraction.New(e.deps(store)).Extract(t.Context(), e.user, appContext, "a")
+	if through.Seq != 1 || err != nil {
+		t.Errorf("read through %d, %v", through.Seq, err)
+	}
+	e.wantCalls(t, 0)
+}
+
+// TestManyUnreadBeforeAWish asks to forget something while five other sessions are not read: three are read first.
+func TestManyUnreadBeforeAWish(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	for i := range 5 {
+		e.say(t, fmt.Sprint("s", i), fmt.Sprint("fact ", i))
+		e.advance(time.Second)
+	}
+	e.say(t, "wish", "Please forget what I told you")
+	e.extract(t, "wish")
+	e.wantCalls(t, 4)
+	e.wantValid(t, "fact 2", "fact 3", "fact 4")
 }

@@ -260,7 +260,7 @@ func pastHeading(isWish bool) string {
 	if isWish {
 		return "Memories that have ended, to be forgotten only"
 	}
-	return "Memories that have ended since the lines were said, on the day given: what is over with one has that until"
+	return "Memories that ended after the lines were said, with their days. A fact that ended with one has its day as until"
 }
 
 // memoryLine is a known memory, with what is known of it besides its content.

@@ -276,9 +276,13 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 
 // refresh gives a planner what is known now.
 func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error) {
-	first := of.messages[0].Timestamp
 	p.isWish = hasWish(of.messages, 0)
-	isLate := w.Now().Sub(first) > lateAfter
+	var first time.Time
+	isLate := false
+	if len(of.messages) > 0 {
+		first = of.messages[0].Timestamp
+		isLate = w.Now().Sub(first) > lateAfter
+	}
 	if p.known, err = w.Store.Known(ctx, w.user, w.session.Generation, p.isWish || isLate); err != nil {
 		return err
 	}

@@ -51,6 +51,9 @@ func (m Memory) isRejected() bool { return m.Status == Waiting && m.EndedReason 
 
 // Restored returns a memory that holds again from a time.
 func (m Memory) Restored(now time.Time) Memory {
+	if !m.SaidUntil.IsZero() {
+		m.Until, m.SaidUntil = m.SaidUntil, Moment{}
+	}
 	if m.Until.IsOver(InLastZone(now)) {
 		m.Until = Moment{}
 	}

@@ -43,6 +43,32 @@ func TestSafetyGivesWayLast(t *testing.T) {
 	}
 }
 
+// TestLongSafety has a fact of 3,000 characters and three short ones in budgets that do not hold the long one: each
+// recipe tells its beginning, and the others whole.
+func TestLongSafety(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range prompt.Recipes {
+		w := newFixture()
+		p := w.user("u")
+		p.converse("s", "coach_conversation", "c", now.Add(-30*minute), says(0, "Hello."))
+		for i, fact := range []string{"Latex.", "Nuts.", "Penicillin.", "Bees, " + strings.Repeat("very badly ", 280)} {
+			p.snapshot.Memories = append(p.snapshot.Memories, longterm.Memory{
+				ID: fmt.Sprint(i), Type: longterm.ProfileMemory, Content: fact, Pinned: true, Source: longterm.Seeded,
+				Tokens: tokens.Count(fact), CreatedAt: now.Add(time.Duration(i) * time.Minute),
+			})
+		}
+		got := everything(build(t, w.service(now), "u", prompt.Request{
+			Recipe: recipe.Name, Context: "coach_conversation", SessionID: "s", CoachID: "c", Message: "Honey?",
+			Budget: &prompt.Budget{Tokens: 500},
+		}))
+		for _, want := range []string{"Latex.", "Nuts.", "Penicillin.", "Bees, very badly"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s does not say %q:\n%s", recipe.Name, want, got)
+			}
+		}
+	}
+}
+
 // TestSafetyIsInEveryRecipe asks something that names no danger in each recipe: a pinned memory stands there all the
 // same, before all else that may be left out, once.
 func TestSafetyIsInEveryRecipe(t *testing.T) {

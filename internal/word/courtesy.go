@@ -122,35 +122,37 @@ func IsCourtesy(message string) bool {
 		return false
 	}
 	words := splitCourtesy(message)
-	return len(words) > 0 && (IsReceipt(message) || slices.ContainsFunc(readCourtesies().languages,
-		func(l []string) bool {
-			return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(l, w) })
-		}))
+	isOf := func(language []string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(language, w) })
+	}
+	n, _ := countReceipt(words)
+	return n > 0 || len(words) > 0 && slices.ContainsFunc(readCourtesies().languages, isOf)
 }
 
 // IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".
 func IsReceipt(message string) bool {
-	words, _ := countReceipt(message)
-	return words > 0
+	n, _ := countReceipt(splitCourtesy(message))
+	return n > 0
 }
 
 // countReceipt counts the words of a receipt, and those of them that may answer a question. Another message has none.
-func countReceipt(message string) (words, assenting int) {
+func countReceipt(words []string) (n, assenting int) {
 	known := readCourtesies()
-	for _, word := range splitCourtesy(truncate.Bytes(message, maxCourtesyBytes)) {
-		if words++; words > maxReceiptWords || !slices.Contains(known.receipts, word) {
+	for _, word := range words {
+		if n++; n > maxReceiptWords || !slices.Contains(known.receipts, word) {
 			return 0, 0
 		}
 		if slices.Contains(known.assents, word) {
 			assenting++
 		}
 	}
-	return words, assenting
+	return n, assenting
 }
 
-// splitCourtesy returns the folded words of a message, in scripts without spaces what is between two separators.
+// splitCourtesy returns the folded words of the beginning of a message, in scripts without spaces what is between two
+// separators.
 func splitCourtesy(message string) []string {
-	return strings.FieldsFunc(Fold(message), func(r rune) bool {
+	return strings.FieldsFunc(Fold(truncate.Bytes(message, maxCourtesyBytes)), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 	})
 }
@@ -158,7 +160,7 @@ func splitCourtesy(message string) []string {
 // HasContent reports whether somebody may look for a message: it has a letter or a digit, and is no receipt, unless it
 // may answer a question.
 func HasContent(message string) bool {
-	words, assenting := countReceipt(message)
+	words, assenting := countReceipt(splitCourtesy(message))
 	isSaid := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 	return words == assenting && strings.ContainsFunc(message, isSaid)
 }

@@ -222,14 +222,15 @@ func (src *Sources) addEvidence() {
 // lapsed returns the memories of Lapsed.
 func (src *Sources) lapsed(memories []longterm.Memory) (out []longterm.Memory) {
 	for _, before := range memories {
-		i := slices.IndexFunc(memories, func(m longterm.Memory) bool { return m.ID == before.SupersededBy })
-		if i < 0 || !before.Pinned || !memories[i].HasLapsed(src.Now.In(src.Zone)) ||
-			!src.allowsOrigin(memories[i]) || !src.allowsOrigin(before) {
+		if !before.Pinned || before.SupersededBy == "" || !src.allowsOrigin(before) {
 			continue
 		}
-		m := memories[i]
-		m.Content, m.Tokens = m.Content+" (before that: "+before.Content+")", 0
-		out = append(out, m)
+		for _, m := range memories {
+			if m.ID == before.SupersededBy && m.HasLapsed(src.Now.In(src.Zone)) && src.allowsOrigin(m) {
+				m.Content, m.Tokens = m.Content+" (before that: "+before.Content+")", 0
+				out = append(out, m)
+			}
+		}
 	}
 	return out
 }

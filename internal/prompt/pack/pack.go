@@ -184,11 +184,11 @@ func (p *packer) addItem(b *Block, i *Item) (capped bool) {
 	}
 	if !p.spent.Add(price).within(p.limit) {
 		switch reason := p.exceeded(price); {
-		case isLong && b.Protected && b.Shorten && p.shrink(b, i, p.Budget.Tokens/longShare, reasonCutToShare):
+		case b.Protected && b.Shorten && p.shrink(b, i, p.Budget.Tokens/longShare, reasonCutToShare):
 			// the others may still fit
 		case b.Shorten && p.shrink(b, i, p.limit.Tokens, reasonCutToBudget):
 			p.fullReason = reason
-		case isLong:
+		case isLong || b.Protected:
 			i.drop(fmt.Sprintf("longer than what the budget of %d tokens leaves", p.Budget.Tokens))
 		default:
 			p.fullReason = reason
@@ -334,15 +334,16 @@ const minCutTokens = 24
 // shrink adds an item cut to the tokens that are left for it, its heading and frame included, if it can. It reports
 // whether it did. If it did not, the item has its whole size, for the manifest.
 func (p *packer) shrink(b *Block, i *Item, left int, why string) bool {
-	frame := p.price(b, i).Tokens - i.Cost.Tokens
-	room := min(left, p.limit.Tokens-p.spent.Tokens) - frame
-	if room < minCutTokens || p.limit.Chars > 0 {
+	price := p.price(b, i)
+	frame := Cost{Tokens: price.Tokens - i.Cost.Tokens, Chars: price.Chars - i.Cost.Chars}
+	room := min(left, p.limit.Tokens-p.spent.Tokens) - frame.Tokens
+	if room < minCutTokens {
 		return false
 	}
-	// The cost is more than the room, or the item would fit.
+	// The cost is more than the room, or than the budget's characters, or the item would fit.
 	for n := utf8.RuneCountInString(i.Text) * room / i.Cost.Tokens; n > max(1, i.MinChars); n = n * 9 / 10 {
 		body, cost := p.Body(b.Block, i.Candidate, truncate.Ellipsis(i.Text, n), 0)
-		if cost.Tokens <= room {
+		if cost.Tokens <= room && p.spent.Add(frame).Add(cost).within(p.limit) {
 			i.Body, i.Cost, i.cut = body, cost, why
 			p.include(b, i, p.price(b, i), "")
 			return true

@@ -34,10 +34,10 @@ type packing struct {
 	candidates []choose.Candidate
 }
 
-// packBlocks packs blocks within a budget of tokens, of which the standing ones may have half. It returns the text of
-// each block, empty if the prompt does not have it.
-func packBlocks(budget int, packings []packing) ([]string, error) {
-	plan := pack.Plan{Budget: pack.Cost{Tokens: budget}, Standing: 50}
+// packBlocks packs blocks within a budget, of whose tokens the standing ones may have half. It returns the text of each
+// block, empty if the prompt does not have it.
+func packBlocks(budget pack.Cost, packings []packing) ([]string, error) {
+	plan := pack.Plan{Budget: budget, Standing: 50}
 	blocks := make([]choose.Block, len(packings))
 	slots := make([]render.Slot, len(packings))
 	for i, from := range packings {
@@ -161,6 +161,15 @@ func TestPack(t *testing.T) {
 				{layout{}, []choose.Candidate{{Text: ten, Replaces: 1}}},
 			}, []string{long + "\n", ""},
 		},
+		"protected items behind one that does not fit": {
+			60, []packing{{
+				layout{Slot: pack.Slot{Protected: true, Shorten: true}}, lines(ten, ten, ten, ten, ten, "0123456789ab", "0"),
+			}}, []string{line + line + line + line + line + "0\n"},
+		},
+		"a protected item is cut to a quarter": {
+			200, []packing{{layout{Slot: pack.Slot{Protected: true, Shorten: true}}, lines(long+long+long, ten)}},
+			[]string{strings.Repeat("x", 42) + "…\n" + line},
+		},
 		"nothing to tell": {99, []packing{{none, nil}}, []string{"nothing\n"}},
 		"nothing but what was dropped before": {
 			99,
@@ -209,10 +218,23 @@ func TestPack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := packBlocks(tt.budget, tt.blocks)
+			got, err := packBlocks(pack.Cost{Tokens: tt.budget}, tt.blocks)
 			if diff := gocmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		})
+	}
+}
+
+// TestPackCharacters cuts a protected item to what a budget has of characters.
+func TestPackCharacters(t *testing.T) {
+	t.Parallel()
+	blocks := []packing{{
+		layout{Slot: pack.Slot{Protected: true, Shorten: true}},
+		[]choose.Candidate{{Text: strings.Repeat("x", 100)}, {Text: "0"}},
+	}}
+	got, err := packBlocks(pack.Cost{Tokens: 999, Chars: 60}, blocks)
+	if err != nil || len(got[0]) < 45 || len([]rune(got[0])) > 60 || !strings.HasSuffix(got[0], "…\n0\n") {
+		t.Errorf("%q, %v", got, err)
 	}
 }

@@ -55,8 +55,8 @@ type Slot struct {
 	Relevant bool
 	// FillRest gives the block what the budget leaves in the end, beyond Tokens and Percent.
 	FillRest bool
-	// Shorten cuts the text of the first candidate that does not fit, if there are tokens for a part of it. It is for
-	// budgets without characters.
+	// Shorten cuts the text of the first candidate that does not fit, if there are tokens for a part of it. Of a protected
+	// block it cuts each to a quarter of the budget at most.
 	Shorten bool
 }
 

@@ -68,11 +68,12 @@ func newWordScorer(q *Query, records []record) *wordScorer {
 	}
 	s.shares = make([]float64, len(s.terms))
 	s.rates = make([]float64, len(s.terms))
+	usual := median(lengths)
 	for i, term := range s.terms {
 		s.rates[i] = float64(counts[term]) / float64(max(all, 1))
 		s.shares[i] = q.asked.Share(term)
 		if s.shares[i] == 1 {
-			s.usual += s.surprise(i, median(lengths))
+			s.usual += s.surprise(i, usual)
 		}
 	}
 	squares := 0.0
