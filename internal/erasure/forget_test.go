@@ -257,19 +257,22 @@ func TestForgetLeavesUnrelated(t *testing.T) {
 	s.checkSaid("old", "FF....FF", false)
 }
 
+// waysToForget are the ways by which a user forgets a memory: in a message, whose id is asked, or by a call.
+var waysToForget = map[string]func(s *fixture, fact longterm.Memory, asked string){
+	"in words": func(s *fixture, fact longterm.Memory, asked string) {
+		fact.MessageIDs = append(fact.MessageIDs, asked)
+		s.forget("new", fact)
+	},
+	"by a call": func(s *fixture, fact longterm.Memory, _ string) {
+		if err := erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID); err != nil {
+			s.t.Fatal(err)
+		}
+	},
+}
+
 // TestForgetRecords forgets a memory in each way: the todos and check-ins that mention it are gone, and no others.
 func TestForgetRecords(t *testing.T) {
-	for name, forget := range map[string]func(s *fixture, fact longterm.Memory, asked string){
-		"in words": func(s *fixture, fact longterm.Memory, asked string) {
-			fact.MessageIDs = append(fact.MessageIDs, asked)
-			s.forget("new", fact)
-		},
-		"by a call": func(s *fixture, fact longterm.Memory, _ string) {
-			if err := erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID); err != nil {
-				s.t.Fatal(err)
-			}
-		},
-	} {
+	for name, forget := range waysToForget {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
 			ctx := t.Context()

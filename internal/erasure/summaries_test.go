@@ -14,17 +14,7 @@ import (
 // vectors and prompts, and are due anew without the assistant's lines about it. Others stay, as does what was said
 // later.
 func TestForgetInSummaries(t *testing.T) {
-	for name, forget := range map[string]func(s *fixture, fact longterm.Memory, asked string){
-		"in words": func(s *fixture, fact longterm.Memory, asked string) {
-			fact.MessageIDs = append(fact.MessageIDs, asked)
-			s.forget("new", fact)
-		},
-		"by a call": func(s *fixture, fact longterm.Memory, _ string) {
-			if err := erasure.NewMemories(s.store.Memories, s.Service).Delete(s.t.Context(), ann, fact.ID); err != nil {
-				s.t.Fatal(err)
-			}
-		},
-	} {
+	for name, forget := range waysToForget {
 		t.Run(name, func(t *testing.T) {
 			s := newFixture(t)
 			said := s.say("old", "I got a phoenix tattoo on my hip.")
