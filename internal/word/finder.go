@@ -45,7 +45,7 @@ func NewQuery(text string) Query {
 // Terms returns the terms of the query, each once. They must not be changed.
 func (q Query) Terms() []string { return q.terms }
 
-// Share returns how much a term of the query counts: 1, or LightShare.
+// Share returns how much a term of the query counts: 1, or lightShare.
 func (q Query) Share(term int) float64 { return q.shares[term] }
 
 // Hit is a word of a text that is one of a query's: the number of the term, and the number of the word in its text.

@@ -24,8 +24,8 @@ func Terms(text string) []string {
 	return terms
 }
 
-// LightShare is how much a light term counts where another one counts 1.
-const LightShare = 0.5
+// lightShare is how much a light term counts where another one counts 1.
+const lightShare = 0.5
 
 // Weighted iterates over all terms of a text with how much each counts: those of Terms and, beside pairs of Han, their
 // single characters that are no stop words. Characters are light, and so is a pair of two stop words.
@@ -52,14 +52,14 @@ func (r run) weighted(l language, each func(term, word string, share float64) bo
 	for term := range pairs(r.text) {
 		share := 1.0
 		if isStopPair(term) {
-			share = LightShare
+			share = lightShare
 		}
 		if !each(term, "", share) {
 			return false
 		}
 	}
 	for char := range characters(r.text) {
-		if !each(char, "", LightShare) {
+		if !each(char, "", lightShare) {
 			return false
 		}
 	}
