@@ -260,7 +260,8 @@ func pastHeading(isWish bool) string {
 	if isWish {
 		return "Memories that have ended, to be forgotten only"
 	}
-	return "Memories that ended after the lines were said, with their days. A fact that ended with one has its day as until"
+	return "Memories that ended after the lines were said, with their days. " +
+		"A fact that ended with one has that day as until"
 }
 
 // memoryLine is a known memory, with what is known of it besides its content.

@@ -127,8 +127,8 @@ type Cap struct {
 	Tokens, Percent int
 	// FillRest gives the block what the budget leaves in the end, beyond Tokens and Percent.
 	FillRest bool
-	// Shorten cuts the text of the first entry that does not fit, if there are tokens for a part of it. Of a protected block
-	// it cuts each to a quarter of the budget at most.
+	// Shorten cuts the text of the first entry that does not fit, if there are tokens for a part of it. Of a protected
+	// block it cuts each to a quarter of the budget at most.
 	Shorten bool
 }
 

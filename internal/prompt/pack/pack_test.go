@@ -167,7 +167,8 @@ func TestPack(t *testing.T) {
 			}}, []string{line + line + line + line + line + "0\n"},
 		},
 		"a protected item is cut to a quarter": {
-			200, []packing{{layout{Slot: pack.Slot{Protected: true, Shorten: true}}, lines(long+long+long, ten)}},
+			200,
+			[]packing{{layout{Slot: pack.Slot{Protected: true, Shorten: true}}, lines(long+long+long, ten)}},
 			[]string{strings.Repeat("x", 42) + "…\n" + line},
 		},
 		"nothing to tell": {99, []packing{{none, nil}}, []string{"nothing\n"}},
