@@ -23,8 +23,8 @@ const (
 	topic      = 0
 )
 
-// overviewPhrase is a line of overview.txt, folded: its first character or topic, whether it stands at the beginning of a
-// sentence, and its parts, between which there may be any words.
+// overviewPhrase is a line of overview.txt, folded: its first character or topic, whether it stands at the beginning of
+// a sentence, and its parts, between which there may be any words.
 type overviewPhrase struct {
 	kind        byte
 	atBeginning bool

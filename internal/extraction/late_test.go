@@ -128,8 +128,8 @@ func TestThePlanFalls(t *testing.T) {
 	}
 }
 
-// TestBeforeThePlan has a fact that a plan is to replace, and another one, with a last day of its own, in its place until
-// then: it ends on the earlier of the two days, and on its own again when the plan falls.
+// TestBeforeThePlan has a fact that a plan is to replace, and another one, with a last day of its own, in its place
+// until then: it ends on the earlier of the two days, and on its own again when the plan falls.
 func TestBeforeThePlan(t *testing.T) {
 	t.Parallel()
 	for until, want := range map[string]string{"2026-02-12": "2026-02-12", "2026-02-20": "2026-02-15", "": "2026-02-15"} {
