@@ -1,6 +1,7 @@
 package word
 
 import (
+	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -100,18 +101,26 @@ const (
 	maxCourtesyBytes = 200
 )
 
-// courtesies are the folded words: assents, receipts with them, and all words of each language.
+// courtesies are the folded words: those of receipts, true for an assent, and all words of each language.
 type courtesies struct {
-	assents, receipts []string
-	languages         [][]string
+	receipts  map[string]bool
+	languages []map[string]bool
 }
 
-var readCourtesies = sync.OnceValue(func() (c courtesies) {
+var readCourtesies = sync.OnceValue(func() courtesies {
+	c := courtesies{receipts: map[string]bool{}}
 	for _, of := range courtesyWords {
-		assents := strings.Fields(Fold(of.assents))
-		receipts := append(strings.Fields(Fold(of.receipts)), assents...)
-		c.assents, c.receipts = append(c.assents, assents...), append(c.receipts, receipts...)
-		c.languages = append(c.languages, append(strings.Fields(Fold(of.rest)), receipts...))
+		language := map[string]bool{}
+		for _, w := range strings.Fields(Fold(of.receipts)) {
+			c.receipts[w], language[w] = c.receipts[w], true
+		}
+		for _, w := range strings.Fields(Fold(of.assents)) {
+			c.receipts[w], language[w] = true, true
+		}
+		for _, w := range strings.Fields(Fold(of.rest)) {
+			language[w] = true
+		}
+		c.languages = append(c.languages, language)
 	}
 	return c
 })
@@ -121,46 +130,53 @@ func IsCourtesy(message string) bool {
 	if len(message) > maxCourtesyBytes {
 		return false
 	}
-	words := splitCourtesy(message)
-	isOf := func(language []string) bool {
-		return !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(language, w) })
+	words := slices.Collect(courtesyOf(message))
+	isOf := func(language map[string]bool) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !language[w] })
 	}
-	n, _ := countReceipt(words)
-	return n > 0 || len(words) > 0 && slices.ContainsFunc(readCourtesies().languages, isOf)
+	return IsReceipt(message) || len(words) > 0 && slices.ContainsFunc(readCourtesies().languages, isOf)
 }
 
 // IsReceipt reports whether a message says nothing but that another one was received: "Noted.", "Ok, thanks!".
 func IsReceipt(message string) bool {
-	n, _ := countReceipt(splitCourtesy(message))
+	n, _ := countReceipt(message)
 	return n > 0
 }
 
-// countReceipt counts the words of a receipt, and those of them that may answer a question. Another message has none.
-func countReceipt(words []string) (n, assenting int) {
-	known := readCourtesies()
-	for _, word := range words {
-		if n++; n > maxReceiptWords || !slices.Contains(known.receipts, word) {
+// countReceipt counts the words of a receipt, and those of them that may answer a question. Another message has none:
+// it is read to the first word that tells so, because each message of a prompt is read.
+func countReceipt(message string) (n, assenting int) {
+	receipts := readCourtesies().receipts
+	for word := range courtesyOf(message) {
+		assents, isReceipt := receipts[word]
+		if n++; n > maxReceiptWords || !isReceipt {
 			return 0, 0
 		}
-		if slices.Contains(known.assents, word) {
+		if assents {
 			assenting++
 		}
 	}
 	return n, assenting
 }
 
-// splitCourtesy returns the folded words of the beginning of a message, in scripts without spaces what is between two
+// courtesyOf returns the folded words of the beginning of a message, in scripts without spaces what is between two
 // separators.
-func splitCourtesy(message string) []string {
-	return strings.FieldsFunc(Fold(truncate.Bytes(message, maxCourtesyBytes)), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
-	})
+func courtesyOf(message string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for run := range strings.FieldsFuncSeq(truncate.Bytes(message, maxCourtesyBytes), isBetweenWords) {
+			if !yield(Fold(run)) {
+				return
+			}
+		}
+	}
 }
+
+func isBetweenWords(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
 
 // HasContent reports whether somebody may look for a message: it has a letter or a digit, and is no receipt, unless it
 // may answer a question.
 func HasContent(message string) bool {
-	words, assenting := countReceipt(splitCourtesy(message))
+	words, assenting := countReceipt(message)
 	isSaid := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 	return words == assenting && strings.ContainsFunc(message, isSaid)
 }

@@ -92,8 +92,11 @@ func (w *Weights) Rank(q *Query, pool []Candidate) []Result {
 		order[i], scores[i] = i, w.Score(matrix.Row(i))
 	}
 	slices.SortFunc(order, func(a, b int) int {
+		if scores[a] != scores[b] {
+			return cmp.Compare(scores[b], scores[a])
+		}
 		first, second := matrix.first[a], matrix.first[b]
-		return cmp.Or(cmp.Compare(scores[b], scores[a]), second.Time.Compare(first.Time), cmp.Compare(first.ID, second.ID))
+		return cmp.Or(second.Time.Compare(first.Time), cmp.Compare(first.ID, second.ID))
 	})
 	results := make([]Result, len(order))
 	parts := make(Contributions, 0, len(order)*(featureCount+1))
