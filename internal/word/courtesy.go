@@ -171,7 +171,9 @@ func courtesyOf(message string) iter.Seq[string] {
 	}
 }
 
-func isBetweenWords(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) }
+func isBetweenWords(r rune) bool {
+	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
+}
 
 // HasContent reports whether somebody may look for a message: it has a letter or a digit, and is no receipt, unless it
 // may answer a question.
