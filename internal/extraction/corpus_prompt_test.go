@@ -53,7 +53,7 @@ func (c *corpusCase) checkPrompt(t *testing.T) {
 			want = append(want, line)
 		}
 	}
-	got := c.promptLines(t, at)
+	got := c.promptLines(t, "s", at)
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -63,14 +63,14 @@ func (c *corpusCase) checkPrompt(t *testing.T) {
 
 // promptLines returns the lines of a prompt under the headings of what is remembered. A line about safety has "!" in
 // front.
-func (c *corpusCase) promptLines(t *testing.T, at time.Time) []string {
+func (f *fixture) promptLines(t *testing.T, session string, at time.Time) []string {
 	t.Helper()
 	service := prompt.New(prompt.Deps{
-		Store: c.stores.PromptSource, Search: noSearch{}, Counter: wordCounter{}, Archive: c.stores.Prompts,
+		Store: f.stores.PromptSource, Search: noSearch{}, Counter: wordCounter{}, Archive: f.stores.Prompts,
 		Now: func() time.Time { return at }, NewID: rand.Text,
 	})
-	built, err := service.Build(t.Context(), c.user, prompt.Request{
-		Context: appContext, SessionID: "s", CoachID: coach, Message: "And now?", SkipSave: true,
+	built, err := service.Build(t.Context(), f.user, prompt.Request{
+		Context: appContext, SessionID: session, CoachID: coach, Message: "And now?", SkipSave: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (p *planner) addFact(f fact) {
 	for _, name := range s.Supersedes {
 		old, ok := p.memoryOf(name)
 		switch {
-		case !ok:
+		case !ok, old.AsOf().After(s.at) && same.AsOf().After(s.at): // what was said before both says nothing of them
 		case same.Status != longterm.Waiting:
 			p.supersede(old, same, s.at)
 		case old != same && !slices.Contains(same.Supersedes, old.ID): // once it is confirmed

@@ -160,6 +160,28 @@ func TestBeforeThePlan(t *testing.T) {
 	}
 }
 
+// TestRepeatedLate reads what was said before two memories, repeats one and takes the other's place as the model says.
+// That one was said later, and stays.
+func TestRepeatedLate(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	say := func(id string, days int, fact string) {
+		f.create(t, id)
+		f.append(t, id, conversation.NewMessage{
+			Role: conversation.RoleUser, Content: id, Timestamp: f.clock().AddDate(0, 0, -days),
+		})
+		f.model = script(`{"facts":[{"type":"PROFILE","confidence":0.9,"messageIds":["m1"],` + fact +
+			`}],"ended":[],"openLoops":[],"closedLoops":[]}`)
+		f.extract(t, id)
+	}
+	say("a", 1, `"content":"A","repeats":"","supersedes":[]`)
+	say("b", 2, `"content":"B","repeats":"","supersedes":["k1"],"status":"planned","from":"`+
+		f.clock().AddDate(0, 0, 5).Format(time.DateOnly)+`"`)
+	f.wantValid(t, "A", "B")
+	say("c", 3, `"content":"A","repeats":"k2","supersedes":["k1"]`)
+	f.wantValid(t, "A", "B")
+}
+
 // conflicts is a store of which the first writes of batches conflict.
 type conflicts struct {
 	extraction.Store

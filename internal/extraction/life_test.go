@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -19,15 +20,18 @@ import (
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
 
+// safetySubject is the subject whose statements are about safety.
+const safetySubject = "work"
+
 var (
 	// lifeBegan is before the first statement.
 	lifeBegan = dynamotest.Now.Add(24 * time.Hour)
-	subjects  = []string{"home", "work"}
+	subjects  = []string{"home", safetySubject}
 )
 
 // TestLives draws what a user says over weeks, each statement in a session of its own, and when a capable model reads
-// it: at once, or late, two of a subject in any order. What ends something, or says that a plan has come true, is read
-// at once. Then what holds is what holds for who hears everything in order.
+// it: at once, or late in any order where mayBeLate. Then what holds, and what a prompt tells, is what holds for who
+// hears everything in order.
 func TestLives(t *testing.T) {
 	t.Parallel()
 	f, lives := newFixture(t, ""), 0
@@ -49,10 +53,7 @@ func TestLives(t *testing.T) {
 			f.advance(s.at.Sub(f.clock()))
 			f.create(t, fmt.Sprint("s", i))
 			f.append(t, fmt.Sprint("s", i), conversation.NewMessage{Role: conversation.RoleUser, Content: s.String()})
-			isFree := s.verb == "state" && s.value == fmt.Sprint("place", i) || s.verb == "plan"
-			isSame := func(j int) bool { return life[j].subject == s.subject }
-			late := slices.DeleteFunc(slices.Clone(unread), func(j int) bool { return !isSame(j) })
-			if unread = append(unread, i); !isFree || len(late) > 1 || rapid.Bool().Draw(rt, "at once") {
+			if unread = append(unread, i); !mayBeLate(life, unread) || rapid.Bool().Draw(rt, "at once") {
 				read(func(o said) bool { return o.subject == s.subject && o != s })
 				read(func(o said) bool { return o == s })
 			}
@@ -63,7 +64,31 @@ func TestLives(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
+		told := f.promptLines(t, "s0", f.clock())
+		for i, line := range told {
+			told[i], _, _ = strings.Cut(line[len("- "):], " (")
+			if line[0] == '!' != strings.HasPrefix(told[i], safetySubject) {
+				rt.Errorf("%q stands under the wrong heading", line)
+			}
+		}
+		slices.Sort(told)
+		if diff := cmp.Diff(want, told, cmpopts.EquateEmpty()); diff != "" {
+			rt.Fatalf("the prompt, read in the order %v (-want +got):\n%s%v", order, diff, life)
+		}
 	})
+}
+
+// mayBeLate reports whether the last of the statements that are not read may be read late, after others of its subject:
+// it ends nothing, and is no third plan. The first of three plans does not end with the second, which nobody sees once
+// the third has replaced it.
+func mayBeLate(life []said, unread []int) bool {
+	s, plans := life[unread[len(unread)-1]], 0
+	for _, i := range unread {
+		if life[i].subject == s.subject && life[i].verb == "plan" {
+			plans++
+		}
+	}
+	return s.verb == "state" || s.verb == "plan" && plans < 3
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
@@ -194,7 +219,7 @@ type lifeModel struct{}
 
 var (
 	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (\S+) (\S+) (\S+)$`)
-	knownLine = regexp.MustCompile(`(?m)^- \[(k\d+), said (\S+?)(, planned)?(?:, from (\S+?))?` +
+	knownLine = regexp.MustCompile(`(?m)^- \[(k\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, from (\S+?))?` +
 		`(?:, until (\S+?))?\] PROFILE: ((\S+) .*)$`)
 )
 
@@ -229,6 +254,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 		}
 		facts = append(facts, map[string]any{
 			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
+			"safety": map[string]string{safetySubject: "health"}[subject],
 			"status": map[string]string{"state": "stated", "plan": "planned"}[verb], "repeats": repeats, "supersedes": others,
 		})
 	}
