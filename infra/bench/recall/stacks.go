@@ -46,7 +46,7 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 		b, err = o.measure(ctx, api, sets, r)
 		return err
 	})
-	if err == nil && o.leaveOneOut {
+	if err == nil {
 		err = s.leaveOut(ctx, b, sets, r)
 	}
 	return err
@@ -54,9 +54,8 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 
 // on starts a stack that ranks by a file of weights, or by those that ship, and stops it when the function is done.
 func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) (err error) {
-	environment := []string{"LOG_LEVEL=ERROR", weightsVariable + "=" + weights}
-	if s.options.leaveOneOut {
-		environment = append(environment, "DATA_DIR="+filepath.Join(s.folder, "data"))
+	environment := []string{
+		"LOG_LEVEL=ERROR", weightsVariable + "=" + weights, "DATA_DIR=" + filepath.Join(s.folder, "data"),
 	}
 	if s.embeddings != "" {
 		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+s.embeddings,
@@ -84,7 +83,7 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataset.
 			if err != nil {
 				return err
 			}
-			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen), true})
+			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen)})
 		}
 		var found []evidence.Found
 		for _, c := range set.Conversations {
@@ -94,7 +93,7 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataset.
 			}
 			found = append(found, part...)
 		}
-		r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOthers, evidence.Mean(found), true})
+		r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOthers, evidence.Mean(found)})
 	}
 	return nil
 }
