@@ -26,7 +26,7 @@ const weightsVariable = "RECALL_WEIGHTS"
 // stacks starts stacks one after the other on the same data.
 type stacks struct {
 	options
-	folder, program string
+	folder string
 }
 
 // measureStacks measures a fresh stack, and then the same data again by other weights.
@@ -36,11 +36,7 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return err
-	}
-	s := stacks{o, folder, program}
+	s := stacks{o, folder}
 	var b *evidence.Bench
 	err = s.on(ctx, "", func(api *client.Client) (err error) {
 		b, err = o.measure(ctx, api, sets, r)
@@ -53,7 +49,7 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 }
 
 // on starts a stack that ranks by a file of weights, or by those that ship, and stops it when the function is done.
-func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) (err error) {
+func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) error {
 	environment := []string{
 		"LOG_LEVEL=ERROR", weightsVariable + "=" + weights, "DATA_DIR=" + filepath.Join(s.folder, "data"),
 	}
@@ -61,12 +57,7 @@ func (s stacks) on(ctx context.Context, weights string, do func(api *client.Clie
 		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+s.embeddings,
 			"OPENAI_EMBEDDING_MODEL="+s.model+"@"+strconv.Itoa(s.dimensions))
 	}
-	stack, err := launch.Start(ctx, s.program, os.Stderr, environment...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stack.Stop()) }()
-	return do(client.New(stack.Base))
+	return launch.With(ctx, environment, func(stack *launch.Stack) error { return do(client.New(stack.Base)) })
 }
 
 // leaveOut asks the questions again, ranked by weights that were fitted on the other data sets and then by weights

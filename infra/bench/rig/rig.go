@@ -142,15 +142,14 @@ func (r *Rig) serve(h http.Handler) (address string) {
 	return server.URL
 }
 
-// Proxy serves, at an address of its own, the service at an address through a transport. It passes the pieces of a
-// stream on as they come.
+// Proxy serves, at an address of its own, the service at an address through a transport.
 func (r *Rig) Proxy(address string, through http.RoundTripper) (proxied string, err error) {
 	target, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
 	return r.serve(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1, Transport: through,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: through,
 	}), nil
 }
 
