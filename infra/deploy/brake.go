@@ -21,8 +21,8 @@ var brakes = map[string][]string{
 	"chat": {"coach"}, "background": {"remember", "summarize"}, "all": {"coach", "remember", "summarize"},
 }
 
-// Brake stops functions of a stack at once, by a concurrency of 0, or gives them that of the stack's parameters again. It
-// says what it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
+// Brake stops functions of a stack at once, by a concurrency of 0, or gives them that of the stack's parameters again.
+// It says what it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
 func Brake(ctx context.Context, cfg aws.Config, stack, what string, isOff bool, out io.Writer) error {
 	names, ok := brakes[what]
 	if !ok {

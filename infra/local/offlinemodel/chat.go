@@ -13,9 +13,9 @@ import (
 
 // The limits of what an answer quotes.
 const (
-	maxQuotes     = 3
-	maxQuote = 260
-	maxEcho  = 100
+	maxQuotes = 3
+	maxQuote  = 260
+	maxEcho   = 100
 	// related is the share of the question's weight that a passage needs to count as an answer.
 	related = 0.18
 )

@@ -259,7 +259,8 @@ func TestBackfillIsKilled(t *testing.T) {
 				check.OK(t, source.Load(t.Context(), a.client, a.table))
 				ctx, cancel := context.WithCancel(t.Context())
 				n := &killedNetwork{how: dynamotest.CrashAfter, cancel: cancel, at: math.MaxInt}
-				service := a.service(t, dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: n.call}), killedScans{a.client, n}, stage)
+				api := dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: n.call})
+				service := a.service(t, api, killedScans{a.client, n}, stage)
 				n.calls, n.at = 0, at
 				_, err := service.Run(ctx, migration.Request{Action: "backfill", TotalSegments: 1})
 				if ended = err == nil; ended && at < 12 {

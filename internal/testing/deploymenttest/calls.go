@@ -99,7 +99,8 @@ func (s *Stack) getTemplate(in *cloudformation.GetTemplateInput) (*cloudformatio
 }
 
 // listStackResources lists the functions and one resource more, one a page.
-func (s *Stack) listStackResources(in *cloudformation.ListStackResourcesInput) (*cloudformation.ListStackResourcesOutput, error) {
+func (s *Stack) listStackResources(in *cloudformation.ListStackResourcesInput,
+) (*cloudformation.ListStackResourcesOutput, error) {
 	list := []types.StackResourceSummary{
 		{ResourceType: aws.String("AWS::DynamoDB::Table"), PhysicalResourceId: aws.String(Table)},
 	}
@@ -117,7 +118,8 @@ func (s *Stack) listStackResources(in *cloudformation.ListStackResourcesInput) (
 }
 
 // createChangeSet checks what CloudFormation checks at once.
-func (s *Stack) createChangeSet(in *cloudformation.CreateChangeSetInput) (*cloudformation.CreateChangeSetOutput, error) {
+func (s *Stack) createChangeSet(in *cloudformation.CreateChangeSetInput,
+) (*cloudformation.CreateChangeSetOutput, error) {
 	c := &changeSet{template: s.Template, given: map[string]string{}, transformed: !aws.ToBool(in.UsePreviousTemplate)}
 	switch {
 	case s.isBusy():
@@ -169,7 +171,8 @@ func (s *Stack) hasChanges(c *changeSet) bool {
 }
 
 // describeChangeSet answers at first that the change set is being made.
-func (s *Stack) describeChangeSet(in *cloudformation.DescribeChangeSetInput) (*cloudformation.DescribeChangeSetOutput, error) {
+func (s *Stack) describeChangeSet(in *cloudformation.DescribeChangeSetInput,
+) (*cloudformation.DescribeChangeSetOutput, error) {
 	c, ok := s.changeSets[aws.ToString(in.ChangeSetName)]
 	switch {
 	case !ok:
@@ -187,7 +190,8 @@ func (s *Stack) describeChangeSet(in *cloudformation.DescribeChangeSetInput) (*c
 }
 
 // executeChangeSet begins the update.
-func (s *Stack) executeChangeSet(in *cloudformation.ExecuteChangeSetInput) (*cloudformation.ExecuteChangeSetOutput, error) {
+func (s *Stack) executeChangeSet(in *cloudformation.ExecuteChangeSetInput,
+) (*cloudformation.ExecuteChangeSetOutput, error) {
 	c, ok := s.changeSets[aws.ToString(in.ChangeSetName)]
 	if !ok || !c.isSeen || !s.hasChanges(c) || s.isBusy() {
 		return nil, &smithy.GenericAPIError{Code: "InvalidChangeSetStatus", Message: "it cannot be executed"}
@@ -198,7 +202,8 @@ func (s *Stack) executeChangeSet(in *cloudformation.ExecuteChangeSetInput) (*clo
 }
 
 // deleteChangeSet forgets a change set.
-func (s *Stack) deleteChangeSet(in *cloudformation.DeleteChangeSetInput) (*cloudformation.DeleteChangeSetOutput, error) {
+func (s *Stack) deleteChangeSet(in *cloudformation.DeleteChangeSetInput,
+) (*cloudformation.DeleteChangeSetOutput, error) {
 	delete(s.changeSets, aws.ToString(in.ChangeSetName))
 	return &cloudformation.DeleteChangeSetOutput{}, nil
 }
@@ -226,7 +231,8 @@ func (s *Stack) function(name *string) (string, error) {
 }
 
 // getFunctionConfiguration returns the variables of $LATEST, or of the version that an alias has.
-func (s *Stack) getFunctionConfiguration(in *lambda.GetFunctionConfigurationInput) (*lambda.GetFunctionConfigurationOutput, error) {
+func (s *Stack) getFunctionConfiguration(in *lambda.GetFunctionConfigurationInput,
+) (*lambda.GetFunctionConfigurationOutput, error) {
 	name, err := s.function(in.FunctionName)
 	if err != nil {
 		return nil, err
@@ -241,7 +247,8 @@ func (s *Stack) getFunctionConfiguration(in *lambda.GetFunctionConfigurationInpu
 }
 
 // getFunctionConcurrency returns a function's reservation.
-func (s *Stack) getFunctionConcurrency(in *lambda.GetFunctionConcurrencyInput) (*lambda.GetFunctionConcurrencyOutput, error) {
+func (s *Stack) getFunctionConcurrency(in *lambda.GetFunctionConcurrencyInput,
+) (*lambda.GetFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	out := &lambda.GetFunctionConcurrencyOutput{}
 	if n, ok := s.Concurrency[name]; ok {
@@ -251,7 +258,8 @@ func (s *Stack) getFunctionConcurrency(in *lambda.GetFunctionConcurrencyInput) (
 }
 
 // putFunctionConcurrency sets a function's reservation.
-func (s *Stack) putFunctionConcurrency(in *lambda.PutFunctionConcurrencyInput) (*lambda.PutFunctionConcurrencyOutput, error) {
+func (s *Stack) putFunctionConcurrency(in *lambda.PutFunctionConcurrencyInput,
+) (*lambda.PutFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	if err == nil {
 		s.Concurrency[name] = int(aws.ToInt32(in.ReservedConcurrentExecutions))
@@ -260,7 +268,8 @@ func (s *Stack) putFunctionConcurrency(in *lambda.PutFunctionConcurrencyInput) (
 }
 
 // deleteFunctionConcurrency removes a function's reservation.
-func (s *Stack) deleteFunctionConcurrency(in *lambda.DeleteFunctionConcurrencyInput) (*lambda.DeleteFunctionConcurrencyOutput, error) {
+func (s *Stack) deleteFunctionConcurrency(in *lambda.DeleteFunctionConcurrencyInput,
+) (*lambda.DeleteFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	delete(s.Concurrency, name)
 	return &lambda.DeleteFunctionConcurrencyOutput{}, err
