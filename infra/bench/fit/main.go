@@ -6,8 +6,7 @@
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
 // beside the index's own score and BM25: for weights that were fitted on the other conversations, and for weights that
-// were fitted on the other data sets. It shows what noise small talk brings. Each file is a data set. It has LoCoMo's
-// form or that of package dataset.
+// were fitted on the other data sets. Each file is a data set. It has LoCoMo's form or that of package dataset.
 //
 // Weights are not written if they find less than the index or BM25 by more than noise, on a data set or in a class of
 // its questions, where they were fitted on the other conversations or on the other data sets.
@@ -92,39 +91,30 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.leaveOneOut != "" {
 		return o.writeLeaveOneOut(pools)
 	}
-	unseen := []part{{"other conversations", leaveOut(pools, byPerson).probabilities}}
+	unseen := []row{{"other conversations", byValue(leaveOut(pools, byPerson).probabilities)}}
 	if kinds, _ := grouped(pools, byKind); len(kinds) > 1 {
-		unseen = append(unseen, part{"other data sets", leaveOut(pools, byKind).probabilities})
+		unseen = append(unseen, row{"other data sets", byValue(leaveOut(pools, byKind).probabilities)})
 	}
 	reportAll(out, pools, unseen)
 	for _, u := range unseen {
-		if err := checkFloor(pools, u.fittedOn, byValue(u.probabilities)); err != nil {
+		if err := checkFloor(pools, u.name, u.ranking); err != nil {
 			return err
 		}
 	}
 	return o.write(out, fit(pools))
 }
 
-// part is what weights that were fitted on a part of the data say of the rest.
-type part struct {
-	fittedOn      string
-	probabilities scorer
-}
-
-// reportAll prints the tables of a ranking by weights that have not seen what is asked about, beside its baselines.
-func reportAll(out io.Writer, pools []pool, unseen []part) {
+// reportAll prints the tables of a ranking by weights that were fitted on other parts of the data than is asked about,
+// beside its baselines.
+func reportAll(out io.Writer, pools []pool, unseen []row) {
 	rows := []row{
 		{"index", byIndex}, {"BM25", byWords}, {"shipped", byValue(fittedOf(rank.Default()).probabilities)},
 	}
 	for _, u := range unseen {
-		rows = append(rows, row{"fitted on " + u.fittedOn, byValue(u.probabilities)})
+		rows = append(rows, row{"fitted on " + u.name, u.ranking})
 	}
 	report(out, pools, bySet, rows...)
 	report(out, pools, byCategory, rows...)
-	for _, u := range unseen {
-		fmt.Fprintf(out, "\nfitted on %s:\n", u.fittedOn)
-		reportNoise(out, pools, u.probabilities)
-	}
 }
 
 // pools reads the data sets.
@@ -229,6 +219,10 @@ func (o options) write(out io.Writer, f fitted) error {
 	}
 	return os.WriteFile(o.out, text, 0o644)
 }
+
+// noise is the probability below which a record is noise. Nearly all questions have a record above it on each data set,
+// and most small talk has none.
+const noise = 0.001
 
 // weights returns a fit as the service reads it. The part says which conversations of the data it was fitted on.
 func (o options) weights(f fitted, part string) rank.Weights {
