@@ -220,7 +220,7 @@ bench: ## Measure: make bench NAME=store|prompt|forecast, or NAME=recall|fit DAT
 	@test -n "$(DATA)" || ! [[ "$(NAME)" =~ ^(recall|fit)$$ ]] || \
 	  { echo "make bench: name the files: make bench NAME=$(NAME) DATA=\"locomo.json realtalk.json\"" >&2; exit 2; }
 	@go -C infra/bench run ./$(NAME) $(if $(DATA),-data "$(abspath $(DATA))") $(if $(EMBEDDINGS),-embeddings "$(EMBEDDINGS)") \
-	  $(if $(OUT),-out "$(abspath $(OUT))") $(if $(filter recall,$(NAME)),-leave-one-out) \
+	  $(if $(OUT),-out "$(abspath $(OUT))") \
 	  $(if $(filter store prompt recall,$(NAME)),-docs ../../docs)
 
 .PHONY: bench-answers

@@ -37,24 +37,54 @@ func Read(path string) (File, error) {
 	return File{App: app, Text: string(text)}, nil
 }
 
-// Give gives a stage a registry. isFresh says that nobody has sessions yet in the contexts of the example that ships.
+// parameter names the version in the template.
+const parameter = "AppVersion"
+
+var (
+	errNoTable   = errors.New("the stack has no output TableName: deploy this version of the template first")
+	errNoVersion = errors.New("the stack has no parameter " + parameter + ": deploy this version of the template first")
+)
+
+// Give gives a stage a registry: it stores the file and updates the stack to its version. isFresh says that nobody has
+// sessions yet in the contexts of the example that ships. A registry that loses contexts of the one before is refused,
+// before anything is written.
 func Give(ctx context.Context, cfg aws.Config, of deployment.Stage, file File, isFresh, isUrgent bool, out io.Writer,
 ) error {
-	s := stage{
-		updater: deployment.NewUpdater(cfg, of, out), isFresh: isFresh, isUrgent: isUrgent,
-		files: func(table string) files {
-			return dynamo.NewAppStore(dynamo.New(dynamodb.NewFromConfig(cfg), table))
-		},
+	updater, app := deployment.NewUpdater(cfg, of, out), file.App
+	found, err := deployment.Find(ctx, updater.Stacks, of.Stack)
+	if err != nil {
+		return err
 	}
-	changed, err := s.use(ctx, file.App, file.Text)
+	table := deployment.Output(found, "TableName")
+	if table == "" {
+		return errNoTable
+	}
+	before, ok := deployment.Parameter(found, parameter)
+	if !ok {
+		return errNoVersion
+	}
+	store := dynamo.NewAppStore(dynamo.New(dynamodb.NewFromConfig(cfg), table))
+	if before != app.Version {
+		if err := checkSuccessor(ctx, store, before, app, isFresh); err != nil {
+			return err
+		}
+		if err := store.Put(ctx, app.Version, file.Text); err != nil {
+			return err
+		}
+	}
+	given := map[string]string{parameter: app.Version}
+	if isUrgent {
+		given[deployment.Gradual] = "false"
+	}
+	changed, err := updater.Update(ctx, given, map[string]string{"APP_VERSION": app.Version})
 	if err != nil {
 		return err
 	}
 	if !changed {
-		fmt.Fprintf(out, "%s has the version %s already\n", of.Stack, file.App.Version)
+		fmt.Fprintf(out, "%s has the version %s already\n", of.Stack, app.Version)
 		return nil
 	}
-	fmt.Fprintf(out, "all functions of %s serve with the version %s\n", of.Stack, file.App.Version)
+	fmt.Fprintf(out, "all functions of %s serve with the version %s\n", of.Stack, app.Version)
 	if _, given := of.Given[parameter]; given {
 		fmt.Fprintf(out, "the configuration names another version of %s: remove it there, or the next deployment goes "+
 			"back\n", parameter)
@@ -62,64 +92,11 @@ func Give(ctx context.Context, cfg aws.Config, of deployment.Stage, file File, i
 	return nil
 }
 
-// parameter names the version in the template.
-const parameter = "AppVersion"
-
-// files keeps the files of a table.
-type files interface {
-	Put(ctx context.Context, version, file string) error
-	File(ctx context.Context, version string) (string, error)
-}
-
-var (
-	errNoTable   = errors.New("the stack has no output TableName: deploy this version of the template first")
-	errNoVersion = errors.New("the stack has no parameter " + parameter + ": deploy this version of the template first")
-)
-
-// stage is the stack whose registry is changed.
-type stage struct {
-	updater *deployment.Updater
-	// isFresh is true if nobody has sessions yet in the contexts of the example that ships.
-	isFresh  bool
-	isUrgent bool
-	files    func(table string) files
-}
-
-// use stores the file and updates the stack to its version. It reports whether it has changed anything. A registry that
-// loses contexts of the one before is refused, before anything is written.
-func (s stage) use(ctx context.Context, app *registry.App, file string) (changed bool, err error) {
-	found, err := deployment.Find(ctx, s.updater.Stacks, s.updater.Stage.Stack)
-	if err != nil {
-		return false, err
-	}
-	table := deployment.Output(found, "TableName")
-	if table == "" {
-		return false, errNoTable
-	}
-	before, ok := deployment.Parameter(found, parameter)
-	if !ok {
-		return false, errNoVersion
-	}
-	store := s.files(table)
-	if before != app.Version {
-		if err := s.checkSuccessor(ctx, store, before, app); err != nil {
-			return false, err
-		}
-		if err := store.Put(ctx, app.Version, file); err != nil {
-			return false, err
-		}
-	}
-	given := map[string]string{parameter: app.Version}
-	if s.isUrgent {
-		given[deployment.Gradual] = "false"
-	}
-	return s.updater.Update(ctx, given, map[string]string{"APP_VERSION": app.Version})
-}
-
-func (s stage) checkSuccessor(ctx context.Context, store files, before string, app *registry.App) error {
+func checkSuccessor(ctx context.Context, store *dynamo.AppStore, before string, app *registry.App, isFresh bool,
+) error {
 	if before == "" {
 		err := registry.CheckSuccessor(registry.Live(), app)
-		if err == nil || s.isFresh {
+		if err == nil || isFresh {
 			return nil
 		}
 		return fmt.Errorf("the stack has the example that ships, and:\n%w\n"+

@@ -2,11 +2,15 @@ package app
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/throughline/throughline/internal/registry"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -20,34 +24,62 @@ type fakeStage struct {
 	isFresh, isUrgent bool
 }
 
-func (f *fakeStage) Put(_ context.Context, version, file string) error {
-	f.stored[version] = file
-	return nil
-}
-
-func (f *fakeStage) File(_ context.Context, version string) (string, error) {
-	if file, ok := f.stored[version]; ok {
-		return file, nil
-	}
-	return "", errors.New("no such version")
-}
-
 func newFake(t *testing.T, version string) *fakeStage {
 	t.Helper()
 	given := map[string]string{parameter: version}
 	return &fakeStage{Stack: deploymenttest.New(t, given), isFresh: true, stored: map[string]string{}}
 }
 
-func (f *fakeStage) use(t *testing.T, file string) (bool, error) {
-	t.Helper()
-	app := check.Got(registry.Parse([]byte(file)))(t)
-	s := stage{isFresh: f.isFresh, isUrgent: f.isUrgent, updater: f.Updater(t.Output()), files: func(table string) files {
-		if table != deploymenttest.Table {
-			t.Errorf("the table is %s", table)
+// answer answers a call of a client of AWS by its input.
+func (f *fakeStage) answer(in any) (any, error) {
+	switch in := in.(type) {
+	case *dynamodb.UpdateItemInput:
+		for _, v := range in.ExpressionAttributeValues {
+			return &dynamodb.UpdateItemOutput{}, f.put(*in.TableName, in.Key, v)
 		}
-		return f
-	}}
-	return s.use(t.Context(), app, file)
+	case *dynamodb.BatchGetItemInput:
+		return f.batchGetItem(in)
+	}
+	return f.Answer(in)
+}
+
+func (f *fakeStage) put(table string, key map[string]types.AttributeValue, file types.AttributeValue) error {
+	if table != deploymenttest.Table {
+		return errors.New("the table is " + table)
+	}
+	f.stored[versionOf(key)] = file.(*types.AttributeValueMemberS).Value
+	return nil
+}
+
+func (f *fakeStage) batchGetItem(in *dynamodb.BatchGetItemInput) (*dynamodb.BatchGetItemOutput, error) {
+	out := &dynamodb.BatchGetItemOutput{Responses: map[string][]map[string]types.AttributeValue{}}
+	for table, of := range in.RequestItems {
+		if file, ok := f.stored[versionOf(of.Keys[0])]; ok {
+			item := maps.Clone(of.Keys[0])
+			item["file"] = &types.AttributeValueMemberS{Value: file}
+			out.Responses[table] = append(out.Responses[table], item)
+		}
+	}
+	return out, nil
+}
+
+// versionOf is the version whose file has a key.
+func versionOf(key map[string]types.AttributeValue) string {
+	return strings.TrimPrefix(key["sk"].(*types.AttributeValueMemberS).Value, "registry#")
+}
+
+func (f *fakeStage) use(t *testing.T, text string) (changed bool, err error) {
+	t.Helper()
+	file := File{check.Got(registry.Parse([]byte(text)))(t), text}
+	var out bytes.Buffer
+	synctest.Test(t, func(t *testing.T) {
+		err = Give(t.Context(), deploymenttest.Config(f.answer), deploymenttest.Stage, file, f.isFresh, f.isUrgent, &out)
+	})
+	changed = strings.Contains(out.String(), "all functions of throughline serve with the version "+file.App.Version)
+	if err == nil && changed == strings.Contains(out.String(), "has the version "+file.App.Version+" already") {
+		t.Errorf("says %s", &out)
+	}
+	return changed, err
 }
 
 func example(t *testing.T, name string) string {

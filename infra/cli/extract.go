@@ -86,8 +86,7 @@ func (e extract) play(ctx context.Context, messages []map[string]string) (err er
 		}
 		e.screen = app.Contexts[0].Name
 	}
-	create := map[string]any{"context": e.screen, "coachId": "coach", "sessionId": "dry-run"}
-	if err := e.api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
+	if err := e.api.Open(ctx, e.screen, "coach", "dry-run"); err != nil {
 		return err
 	}
 	for at := 0; at < len(messages); at += maxLines {

@@ -16,7 +16,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -99,11 +98,8 @@ func (c command) run(ctx context.Context, arguments []string, out, problems io.W
 		f.PrintDefaults()
 	}
 	do := c.flags(f)
-	if c.argument != "" && len(arguments) > 0 && !strings.HasPrefix(arguments[0], "-") {
-		f.argument, arguments = arguments[0], arguments[1:]
-	}
 	err := f.Parse(arguments)
-	if c.argument != "" && f.argument == "" && f.NArg() > 0 && err == nil { // it stands after flags
+	if c.argument != "" && f.NArg() > 0 && err == nil { // it stands before, among or after the flags
 		f.argument = f.Arg(0)
 		err = f.Parse(f.Args()[1:])
 	}

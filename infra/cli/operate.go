@@ -13,10 +13,12 @@ import (
 	"github.com/throughline/throughline/infra/smoke"
 )
 
+// background is how long the work after a turn may take.
+const background = 90 * time.Second
+
 func smokeFlags(f *flags) func(context.Context) error {
 	url := f.String("url", "", "address of the HTTP API (output ApiUrl)")
 	coach := f.String("coach-url", "", "address of the coach (output CoachUrl); the default is -url")
-	wait := f.Duration("wait", 90*time.Second, "how long background work may take")
 	return func(ctx context.Context) error {
 		token := os.Getenv("TOKEN")
 		if *url == "" || token == "" {
@@ -26,7 +28,7 @@ func smokeFlags(f *flags) func(context.Context) error {
 			*coach = *url
 		}
 		works := smoke.Run(ctx, smoke.Target{
-			API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: *wait, Out: f.out,
+			API: client.New(*url).WithToken(token), Coach: client.New(*coach).WithToken(token), Wait: background, Out: f.out,
 		})
 		if !works {
 			return errFound

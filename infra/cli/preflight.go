@@ -18,12 +18,11 @@ import (
 
 // preflightFlags needs rights to read only; docs/adopting.md has the policy.
 func preflightFlags(f *flags) func(context.Context) error {
-	region := f.String("region", "", "region of the table; the default is that of the environment")
 	sample := f.Int("sample", 2000, "most records to look at; 0 looks at none")
 	units := f.Float64("units", 500, "most read units that they may cost")
 	asJSON := f.Bool("json", false, "print the report as JSON")
 	return func(ctx context.Context) error {
-		cfg, err := config.LoadDefaultConfig(ctx, config.WithRegion(*region))
+		cfg, err := config.LoadDefaultConfig(ctx)
 		if err != nil {
 			return fmt.Errorf("read the AWS configuration: %w", err)
 		}

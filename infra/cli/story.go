@@ -56,9 +56,8 @@ func (s *story) play(ctx context.Context) error {
 	for i, a := range acts {
 		id := a.session + "-" + s.run
 		if !opened[id] {
-			create := map[string]any{"context": a.appContext, "coachId": "coach", "sessionId": id}
-			if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil); err != nil {
-				return fmt.Errorf("open %s: %w", a.label, err)
+			if err := api.Open(ctx, a.appContext, "coach", id); err != nil {
+				return err
 			}
 			opened[id] = true
 		}

@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,7 +20,6 @@ type Client struct {
 	base  string
 	token string
 	http  *http.Client
-	calls *atomic.Int64
 }
 
 // Problem is an error answer of the API (RFC 9457).
@@ -50,7 +48,7 @@ func (p *Problem) Error() string {
 // New returns a client, without a token, of the stack at a base address.
 func New(base string) *Client {
 	return &Client{
-		base: strings.TrimRight(base, "/"), calls: new(atomic.Int64),
+		base: strings.TrimRight(base, "/"),
 		http: &http.Client{Timeout: 3 * time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: 64}},
 	}
 }
@@ -75,9 +73,6 @@ func (c *Client) WithToken(token string) *Client {
 	return &clone
 }
 
-// Calls returns how many requests this client has sent, and the clients made from it.
-func (c *Client) Calls() int64 { return c.calls.Load() }
-
 // Header is one request header.
 type Header struct{ Name, Value string }
 
@@ -98,6 +93,15 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any, heade
 	}
 	if err := json.NewDecoder(response.Body).Decode(out); err != nil {
 		return fmt.Errorf("decode answer of %s %s: %w", method, path, err)
+	}
+	return nil
+}
+
+// Open opens a session with a coach in one of the app's contexts.
+func (c *Client) Open(ctx context.Context, appContext, coach, session string, headers ...Header) error {
+	body := map[string]any{"context": appContext, "coachId": coach, "sessionId": session}
+	if err := c.Do(ctx, http.MethodPost, "/v1/sessions", body, nil, headers...); err != nil {
+		return fmt.Errorf("open session %s: %w", session, err)
 	}
 	return nil
 }
@@ -124,7 +128,6 @@ func (c *Client) send(ctx context.Context, method, path string, in any, headers 
 	for _, h := range headers {
 		request.Header.Set(h.Name, h.Value)
 	}
-	c.calls.Add(1)
 	response, err := c.http.Do(request)
 	if err != nil {
 		return nil, err

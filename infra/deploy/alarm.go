@@ -14,7 +14,7 @@ import (
 
 // firing says which alarms of a release fire. CodeDeploy stops a gradual release at once while one does, also the
 // release that would end the outage, and CloudFormation takes the whole stack back.
-func firing(ctx context.Context, alarms cloudwatch.DescribeAlarmsAPIClient, s deployment.Stage) []string {
+func firing(ctx context.Context, alarms *cloudwatch.Client, s deployment.Stage) []string {
 	if s.Value(deployment.Gradual) != "true" {
 		return nil
 	}

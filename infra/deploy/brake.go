@@ -21,31 +21,14 @@ var brakes = map[string][]string{
 	"chat": {"coach"}, "background": {"remember", "summarize"}, "all": {"coach", "remember", "summarize"},
 }
 
-// functions are the calls of Lambda that stop a function, and let it work again.
-type functions interface {
-	GetFunctionConcurrency(context.Context, *lambda.GetFunctionConcurrencyInput, ...func(*lambda.Options),
-	) (*lambda.GetFunctionConcurrencyOutput, error)
-	PutFunctionConcurrency(context.Context, *lambda.PutFunctionConcurrencyInput, ...func(*lambda.Options),
-	) (*lambda.PutFunctionConcurrencyOutput, error)
-	DeleteFunctionConcurrency(context.Context, *lambda.DeleteFunctionConcurrencyInput, ...func(*lambda.Options),
-	) (*lambda.DeleteFunctionConcurrencyOutput, error)
-}
-
-// Brake stops functions of a stack, or lets them work again. It says what it changes.
+// Brake stops functions of a stack at once, by a concurrency of 0, or gives them that of the stack's parameters again.
+// It says what it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
 func Brake(ctx context.Context, cfg aws.Config, stack, what string, isOff bool, out io.Writer) error {
-	return brake(ctx, lambda.NewFromConfig(cfg), cloudformation.NewFromConfig(cfg), stack, what, isOff, out)
-}
-
-// brake stops functions at once, by a concurrency of 0, or gives them that of the stack's parameters again. It says
-// what it changes. CloudFormation changes nothing of it: it looks at its templates and not at the functions.
-func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesStacks, stack, what string, isOff bool,
-	out io.Writer,
-) error {
 	names, ok := brakes[what]
 	if !ok {
 		return fmt.Errorf("there is no brake %q, but %s", what, strings.Join(slices.Sorted(maps.Keys(brakes)), ", "))
 	}
-	found, err := deployment.Find(ctx, stacks, stack)
+	found, err := deployment.Find(ctx, cloudformation.NewFromConfig(cfg), stack)
 	if err != nil {
 		return err
 	}
@@ -59,7 +42,7 @@ func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesSt
 				want = nil
 			}
 		}
-		if err := reserve(ctx, lambdas, stack+"-"+name, want, out); err != nil {
+		if err := reserve(ctx, lambda.NewFromConfig(cfg), stack+"-"+name, want, out); err != nil {
 			return err
 		}
 	}
@@ -67,7 +50,7 @@ func brake(ctx context.Context, lambdas functions, stacks deployment.DescribesSt
 }
 
 // reserve gives a function a reservation, or takes it from it.
-func reserve(ctx context.Context, lambdas functions, name string, want *int32, out io.Writer) error {
+func reserve(ctx context.Context, lambdas *lambda.Client, name string, want *int32, out io.Writer) error {
 	held, err := lambdas.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: &name})
 	if err != nil {
 		return fmt.Errorf("read the concurrency of %s: %w", name, err)

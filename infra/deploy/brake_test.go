@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/throughline/throughline/infra/deployment"
@@ -18,7 +19,7 @@ func TestBrakes(t *testing.T) {
 	t.Parallel()
 	stack := deploymenttest.New(t, map[string]string{"CoachConcurrency": "7", "BackgroundConcurrency": "100"})
 	stack.Concurrency["coach"], stack.Concurrency["remember"], stack.Concurrency["prompt"] = 7, 100, 100
-	after := maps.Clone(stack.Concurrency)
+	cfg, after := deploymenttest.Config(stack.Answer), maps.Clone(stack.Concurrency)
 	after["summarize"] = 100
 	for _, c := range []struct {
 		what  string
@@ -39,12 +40,12 @@ func TestBrakes(t *testing.T) {
 		{"all", true, "", after},
 	} {
 		var out bytes.Buffer
-		check.OK(t, brake(t.Context(), stack, stack, deploymenttest.Name, c.what, c.isOff, &out))
+		check.OK(t, Brake(t.Context(), cfg, deploymenttest.Name, c.what, c.isOff, &out))
 		if diff := cmp.Diff(c.want, stack.Concurrency); diff != "" || out.String() != c.says {
 			t.Errorf("%s, off %t: says %q, concurrency (-want +got)\n%s", c.what, c.isOff, &out, diff)
 		}
 	}
-	err := brake(t.Context(), stack, stack, deploymenttest.Name, "everything", false, &bytes.Buffer{})
+	err := Brake(t.Context(), cfg, deploymenttest.Name, "everything", false, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "but all, background, chat") || stack.Updates != 0 {
 		t.Errorf("an unknown brake: %v", err)
 	}
@@ -54,21 +55,22 @@ func TestBrakes(t *testing.T) {
 func TestFiringAlarmsAreSaid(t *testing.T) {
 	t.Parallel()
 	stack := deploymenttest.New(t, nil)
+	alarms := cloudwatch.NewFromConfig(deploymenttest.Config(stack.Answer))
 	gradual := deployment.Stage{
 		Name: "prod", Stack: deploymenttest.Name, Given: map[string]string{"GradualReleases": "true"},
 	}
 	stack.Firing = []string{"throughline-model-failing"}
-	if got := firing(t.Context(), stack, gradual); len(got) != 0 {
+	if got := firing(t.Context(), alarms, gradual); len(got) != 0 {
 		t.Errorf("another alarm: %v", got)
 	}
 	stack.Firing = append(stack.Firing, "throughline-release-answers")
-	got := firing(t.Context(), stack, gradual)
+	got := firing(t.Context(), alarms, gradual)
 	if len(got) != 1 || !strings.HasPrefix(got[0], "throughline-release-answers: firing") ||
 		!strings.Contains(got[0], `"make deploy ENV=prod URGENT=1"`) {
 		t.Errorf("says %q", got)
 	}
 	gradual.Given["GradualReleases"] = "false"
-	if got := firing(t.Context(), stack, gradual); len(got) != 0 {
+	if got := firing(t.Context(), alarms, gradual); len(got) != 0 {
 		t.Errorf("a release at once: %v", got)
 	}
 }

@@ -85,9 +85,7 @@ func (a *account) command(ctx context.Context, arguments ...string) error {
 
 // updater updates the stage as the commands do.
 func (a *account) updater() *deployment.Updater {
-	u := a.Updater(io.Discard)
-	u.Stacks, u.Poll = a, 15*time.Second
-	return u
+	return deployment.NewUpdater(deploymenttest.Config(a.answer), deploymenttest.Stage, io.Discard)
 }
 
 func (a *account) deploy(isUrgent bool) error {
@@ -134,21 +132,43 @@ func (a *account) restore(ctx context.Context, text string) error {
 	return err
 }
 
-// DescribeStacks knows the stage's stack while it exists.
-func (a *account) DescribeStacks(ctx context.Context, in *cloudformation.DescribeStacksInput,
-	options ...func(*cloudformation.Options),
-) (*cloudformation.DescribeStacksOutput, error) {
+// answer answers a call of the account by its input.
+func (a *account) answer(in any) (any, error) {
+	switch in := in.(type) {
+	case *cloudformation.DescribeStacksInput:
+		return a.describeStacks(in)
+	case *lambda.InvokeInput:
+		return a.invoke(in)
+	case *cloudwatch.SetAlarmStateInput:
+		return a.setAlarmState(in)
+	case *cloudwatch.DescribeAlarmHistoryInput:
+		return a.describeAlarmHistory()
+	case *dynamodb.PutItemInput:
+		return a.putItem(in)
+	case *dynamodb.GetItemInput:
+		return a.getItem(in)
+	case *dynamodb.DescribeTableInput:
+		return a.describeTable(in)
+	case *dynamodb.UpdateTableInput:
+		return a.updateTable(in)
+	case *dynamodb.DeleteTableInput:
+		return a.deleteTable(in)
+	}
+	return a.Answer(in)
+}
+
+// describeStacks knows the stage's stack while it exists.
+func (a *account) describeStacks(in *cloudformation.DescribeStacksInput) (any, error) {
 	if !a.exists {
 		return nil, errors.New("it does not exist")
 	}
 	a.mu.Lock() // an update takes its next step
 	defer a.mu.Unlock()
-	return a.Stack.DescribeStacks(ctx, in, options...)
+	return a.Answer(in)
 }
 
-// Invoke has a turn of the chat, or reads the table that the functions serve with.
-func (a *account) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*lambda.Options),
-) (*lambda.InvokeOutput, error) {
+// invoke has a turn of the chat, or reads the table that the functions serve with.
+func (a *account) invoke(in *lambda.InvokeInput) (*lambda.InvokeOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n, isBound := a.Concurrency[strings.TrimPrefix(aws.ToString(in.FunctionName), deploymenttest.Name+"-")]
@@ -165,34 +185,29 @@ func (a *account) Invoke(_ context.Context, in *lambda.InvokeInput, _ ...func(*l
 	return out, nil
 }
 
-// SetAlarmState makes an alarm fire.
-func (a *account) SetAlarmState(_ context.Context, in *cloudwatch.SetAlarmStateInput, _ ...func(*cloudwatch.Options),
-) (*cloudwatch.SetAlarmStateOutput, error) {
+// setAlarmState makes an alarm fire.
+func (a *account) setAlarmState(in *cloudwatch.SetAlarmStateInput) (*cloudwatch.SetAlarmStateOutput, error) {
 	a.Firing = append(a.Firing, aws.ToString(in.AlarmName))
 	return &cloudwatch.SetAlarmStateOutput{}, nil
 }
 
-// DescribeAlarmHistory says what became of an alarm's action.
-func (a *account) DescribeAlarmHistory(context.Context, *cloudwatch.DescribeAlarmHistoryInput,
-	...func(*cloudwatch.Options),
-) (*cloudwatch.DescribeAlarmHistoryOutput, error) {
+// describeAlarmHistory says what became of an alarm's action.
+func (a *account) describeAlarmHistory() (*cloudwatch.DescribeAlarmHistoryOutput, error) {
 	return &cloudwatch.DescribeAlarmHistoryOutput{
 		AlarmHistoryItems: []alarmtypes.AlarmHistoryItem{{HistorySummary: &a.topic}},
 	}, nil
 }
 
-// PutItem notes a record with its time.
-func (a *account) PutItem(_ context.Context, in *dynamodb.PutItemInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.PutItemOutput, error) {
+// putItem notes a record with its time.
+func (a *account) putItem(in *dynamodb.PutItemInput) (*dynamodb.PutItemOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.records[*in.TableName][in.Item["sk"].(*types.AttributeValueMemberS).Value] = time.Now()
 	return &dynamodb.PutItemOutput{}, nil
 }
 
-// GetItem returns a record that is there.
-func (a *account) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.GetItemOutput, error) {
+// getItem returns a record that is there.
+func (a *account) getItem(in *dynamodb.GetItemInput) (*dynamodb.GetItemOutput, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := &dynamodb.GetItemOutput{}
@@ -202,9 +217,8 @@ func (a *account) GetItem(_ context.Context, in *dynamodb.GetItemInput, _ ...fun
 	return out, nil
 }
 
-// DescribeTable describes a table that is there. It is protected until that is switched off.
-func (a *account) DescribeTable(_ context.Context, in *dynamodb.DescribeTableInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.DescribeTableOutput, error) {
+// describeTable describes a table that is there. It is protected until that is switched off.
+func (a *account) describeTable(in *dynamodb.DescribeTableInput) (*dynamodb.DescribeTableOutput, error) {
 	records, ok := a.records[*in.TableName]
 	if !ok {
 		return nil, &types.ResourceNotFoundException{}
@@ -215,16 +229,14 @@ func (a *account) DescribeTable(_ context.Context, in *dynamodb.DescribeTableInp
 	}}, nil
 }
 
-// UpdateTable switches the protection off.
-func (a *account) UpdateTable(_ context.Context, in *dynamodb.UpdateTableInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.UpdateTableOutput, error) {
+// updateTable switches the protection off.
+func (a *account) updateTable(in *dynamodb.UpdateTableInput) (*dynamodb.UpdateTableOutput, error) {
 	a.records[*in.TableName]["unprotected"] = time.Now()
 	return &dynamodb.UpdateTableOutput{}, nil
 }
 
-// DeleteTable deletes a table that is not protected.
-func (a *account) DeleteTable(_ context.Context, in *dynamodb.DeleteTableInput, _ ...func(*dynamodb.Options),
-) (*dynamodb.DeleteTableOutput, error) {
+// deleteTable deletes a table that is not protected.
+func (a *account) deleteTable(in *dynamodb.DeleteTableInput) (*dynamodb.DeleteTableOutput, error) {
 	if _, ok := a.records[*in.TableName]["unprotected"]; !ok {
 		return nil, errors.New("it is protected")
 	}

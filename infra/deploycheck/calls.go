@@ -22,36 +22,6 @@ import (
 	"github.com/throughline/throughline/internal/delay"
 )
 
-// invoker is the call of Lambda that invokes a function.
-type invoker interface {
-	Invoke(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
-}
-
-// alarms are the calls of CloudWatch that make an alarm fire and say what it did.
-type alarms interface {
-	SetAlarmState(context.Context, *cloudwatch.SetAlarmStateInput, ...func(*cloudwatch.Options),
-	) (*cloudwatch.SetAlarmStateOutput, error)
-	DescribeAlarmHistory(context.Context, *cloudwatch.DescribeAlarmHistoryInput, ...func(*cloudwatch.Options),
-	) (*cloudwatch.DescribeAlarmHistoryOutput, error)
-}
-
-// records are the calls of DynamoDB that write and read one record.
-type records interface {
-	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
-	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
-}
-
-// tables are the calls of DynamoDB that are made.
-type tables interface {
-	records
-	UpdateTable(context.Context, *dynamodb.UpdateTableInput, ...func(*dynamodb.Options),
-	) (*dynamodb.UpdateTableOutput, error)
-	DeleteTable(context.Context, *dynamodb.DeleteTableInput, ...func(*dynamodb.Options),
-	) (*dynamodb.DeleteTableOutput, error)
-	DescribeTable(context.Context, *dynamodb.DescribeTableInput, ...func(*dynamodb.Options),
-	) (*dynamodb.DescribeTableOutput, error)
-}
-
 // invoke invokes a function as its callers do, by its alias, and returns the end of its log.
 func (c *check) invoke(ctx context.Context, function, payload string) (string, error) {
 	out, err := c.lambdas.Invoke(ctx, &lambda.InvokeInput{
@@ -128,7 +98,7 @@ func (c *check) readMeanwhile(ctx context.Context, do func() error) (failed erro
 			case err == nil:
 				reads++
 			}
-			_ = delay.Sleep(ctx, c.pause()) // the loop looks at the context
+			_ = delay.Sleep(ctx, pause) // the loop looks at the context
 		}
 		return nil
 	})
@@ -139,7 +109,7 @@ func (c *check) readMeanwhile(ctx context.Context, do func() error) (failed erro
 }
 
 // pause is the time between two calls that something waits for.
-func (c *check) pause() time.Duration { return min(c.poll, time.Second) }
+const pause = time.Second
 
 // key is the key of a record that only this command knows.
 func key(name string) map[string]types.AttributeValue {

@@ -23,9 +23,8 @@ import (
 func Run(ctx context.Context, cfg aws.Config, of deployment.Stage, out io.Writer,
 	command func(ctx context.Context, arguments ...string) error,
 ) error {
-	updater := deployment.NewUpdater(cfg, of, out)
 	c := &check{
-		stage: of, updater: updater, poll: updater.Poll, out: out, now: time.Now, command: command,
+		stage: of, updater: deployment.NewUpdater(cfg, of, out), out: out, command: command,
 		lambdas: lambda.NewFromConfig(cfg), alarms: cloudwatch.NewFromConfig(cfg), tables: dynamodb.NewFromConfig(cfg),
 	}
 	return c.run(ctx)
@@ -51,14 +50,12 @@ func Confirm(of deployment.Stage, named string) error {
 type check struct {
 	stage   deployment.Stage
 	updater *deployment.Updater
-	lambdas invoker
-	alarms  alarms
-	tables  tables
+	lambdas *lambda.Client
+	alarms  *cloudwatch.Client
+	tables  *dynamodb.Client
 	// command runs a target of the Makefile, or a subcommand, for the stage.
 	command func(ctx context.Context, arguments ...string) error
 	out     io.Writer
-	poll    time.Duration
-	now     func() time.Time
 
 	kept []string // the tables that the stage leaves
 }
@@ -87,11 +84,11 @@ func (c *check) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, c.cleanUp(context.WithoutCancel(ctx))) }()
 	for i, s := range steps {
 		fmt.Fprintf(c.out, "%d of %d  %s: %s\n", i+1, len(steps)+1, s.name, s.proves)
-		began := c.now()
+		began := time.Now()
 		if err := s.do(ctx); err != nil {
 			return fmt.Errorf("%s is not proved: %w", s.name, err)
 		}
-		fmt.Fprintf(c.out, "%d of %d  %s: proved, %s\n", i+1, len(steps)+1, s.name, c.now().Sub(began).Round(time.Second))
+		fmt.Fprintf(c.out, "%d of %d  %s: proved, %s\n", i+1, len(steps)+1, s.name, time.Since(began).Round(time.Second))
 	}
 	return nil
 }
@@ -144,7 +141,7 @@ func (c *check) brake(ctx context.Context) error {
 const arrival = 2 * time.Minute
 
 func (c *check) alarm(ctx context.Context) error {
-	began := c.now()
+	began := time.Now()
 	name := c.stage.Stack + "-answers-burn-fast"
 	if err := c.fire(ctx, name); err != nil {
 		return err
@@ -183,9 +180,9 @@ func (c *check) restore(ctx context.Context) error {
 		return err
 	}
 	// A time of point-in-time recovery has a second's resolution.
-	at := c.now().UTC().Truncate(time.Second).Add(2 * time.Second)
+	at := time.Now().UTC().Truncate(time.Second).Add(2 * time.Second)
 	if err := c.within(ctx, time.Minute, "the time to pass", func() (bool, error) {
-		return c.now().After(at.Add(2 * time.Second)), nil
+		return time.Now().After(at.Add(2 * time.Second)), nil
 	}); err != nil {
 		return err
 	}
@@ -227,7 +224,7 @@ func (c *check) find(ctx context.Context) (types.Stack, error) {
 func (c *check) within(ctx context.Context, limit time.Duration, what string, isDone func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return deployment.Wait(ctx, c.out, c.pause(), what, isDone)
+	return deployment.Wait(ctx, c.out, pause, what, isDone)
 }
 
 // cleanUp deletes the stage and the tables that it leaves. The secrets and the index were there before.

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
@@ -24,13 +23,7 @@ func play(t *testing.T, change func(*account)) (a *account, said string, err err
 			change(a)
 		}
 		var out bytes.Buffer
-		updater := a.Updater(&out)
-		updater.Stacks = a
-		c := &check{
-			stage: updater.Stage, updater: updater, lambdas: a, alarms: a, tables: a, command: a.command, out: &out,
-			poll: 15 * time.Second, now: time.Now,
-		}
-		err = c.run(t.Context())
+		err = Run(t.Context(), deploymenttest.Config(a.answer), deploymenttest.Stage, &out, a.command)
 		said = out.String()
 	})
 	return a, said, err

@@ -10,14 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/kms"
 )
 
-// DescribesStacks is the call of CloudFormation that reads a stack.
-type DescribesStacks interface {
-	DescribeStacks(context.Context, *cloudformation.DescribeStacksInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DescribeStacksOutput, error)
-}
-
 // Find reads a stack.
-func Find(ctx context.Context, stacks DescribesStacks, name string) (types.Stack, error) {
+func Find(ctx context.Context, stacks *cloudformation.Client, name string) (types.Stack, error) {
 	out, err := stacks.DescribeStacks(ctx, &cloudformation.DescribeStacksInput{StackName: &name})
 	if err != nil {
 		return types.Stack{}, fmt.Errorf("read the stack %s: %w", name, err)
@@ -48,15 +42,9 @@ func Parameter(of types.Stack, name string) (value string, ok bool) {
 	return "", false
 }
 
-// ListsResources is the call of CloudFormation that lists what a stack has.
-type ListsResources interface {
-	ListStackResources(context.Context, *cloudformation.ListStackResourcesInput, ...func(*cloudformation.Options),
-	) (*cloudformation.ListStackResourcesOutput, error)
-}
-
 // Resources returns the names of a stack's resources of a type. DescribeStackResources would leave out what a stack has
 // beyond 100.
-func Resources(ctx context.Context, stacks ListsResources, name, kind string) ([]string, error) {
+func Resources(ctx context.Context, stacks *cloudformation.Client, name, kind string) ([]string, error) {
 	var out []string
 	in := &cloudformation.ListStackResourcesInput{StackName: &name}
 	pages := cloudformation.NewListStackResourcesPaginator(stacks, in)

@@ -21,38 +21,6 @@ import (
 	"github.com/throughline/throughline/internal/delay"
 )
 
-// Stacks are the calls of CloudFormation that change a stage without SAM.
-type Stacks interface {
-	DescribesStacks
-	ListsResources
-	ChangeSets
-	GetTemplate(context.Context, *cloudformation.GetTemplateInput, ...func(*cloudformation.Options),
-	) (*cloudformation.GetTemplateOutput, error)
-	DeleteChangeSet(context.Context, *cloudformation.DeleteChangeSetInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DeleteChangeSetOutput, error)
-}
-
-// ChangeSets are the calls of CloudFormation that update a stack in two steps.
-type ChangeSets interface {
-	CreateChangeSet(context.Context, *cloudformation.CreateChangeSetInput, ...func(*cloudformation.Options),
-	) (*cloudformation.CreateChangeSetOutput, error)
-	DescribeChangeSet(context.Context, *cloudformation.DescribeChangeSetInput, ...func(*cloudformation.Options),
-	) (*cloudformation.DescribeChangeSetOutput, error)
-	ExecuteChangeSet(context.Context, *cloudformation.ExecuteChangeSetInput, ...func(*cloudformation.Options),
-	) (*cloudformation.ExecuteChangeSetOutput, error)
-}
-
-// Functions is the call of Lambda that says what a function serves with.
-type Functions interface {
-	GetFunctionConfiguration(context.Context, *lambda.GetFunctionConfigurationInput, ...func(*lambda.Options),
-	) (*lambda.GetFunctionConfigurationOutput, error)
-}
-
-// Objects is the call of S3 that stores a template.
-type Objects interface {
-	PutObject(context.Context, *s3.PutObjectInput, ...func(*s3.Options)) (*s3.PutObjectOutput, error)
-}
-
 // poll is the time between two looks at something that CloudFormation works on.
 const poll = 15 * time.Second
 
@@ -62,9 +30,9 @@ const Live = "live"
 // Updater changes the parameters of a stage's stack, whose code stays.
 type Updater struct {
 	Stage     Stage
-	Stacks    Stacks
-	Functions Functions
-	Objects   Objects
+	Stacks    *cloudformation.Client
+	Functions *lambda.Client
+	Objects   *s3.Client
 	// Out gets a line for each look at what is waited for.
 	Out  io.Writer
 	Poll time.Duration
@@ -166,7 +134,7 @@ func (u *Updater) Check(ctx context.Context, variables map[string]string) error 
 }
 
 // Environment returns the variables with which a function serves: those of its alias live. $LATEST may have others.
-func Environment(ctx context.Context, functions Functions, name string) (map[string]string, error) {
+func Environment(ctx context.Context, functions *lambda.Client, name string) (map[string]string, error) {
 	out, err := functions.GetFunctionConfiguration(ctx,
 		&lambda.GetFunctionConfigurationInput{FunctionName: &name, Qualifier: aws.String(Live)})
 	if err != nil {

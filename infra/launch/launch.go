@@ -52,17 +52,16 @@ func Build(ctx context.Context, folder string) (string, error) {
 	return program, nil
 }
 
-// BuildFunctions builds main packages of this module, such as "./functions/prompt", as they are built for Lambda but
-// for this machine's processor. It returns the path of each package's binary, in order.
+// Module is the path of this module.
+const Module = "github.com/throughline/throughline/"
+
+// BuildFunctions builds main packages, such as Module + "functions/prompt", as they are built for Lambda but for this
+// machine's processor. It returns the path of each package's binary, in order.
 func BuildFunctions(ctx context.Context, folder string, packages ...string) ([]string, error) {
-	root, err := ModuleRoot(ctx)
-	if err != nil {
-		return nil, err
-	}
 	// One command loads the packages once. It gives each binary the name of its package.
 	arguments := append([]string{"build", "-tags=lambda.norpc", "-ldflags=-s", "-o", folder + "/"}, packages...)
 	build := exec.CommandContext(ctx, "go", arguments...)
-	build.Dir, build.Env = root, BuildEnv()
+	build.Env = BuildEnv()
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("build %v: %w\n%s", packages, err, out)
 	}

@@ -4,7 +4,6 @@
 package legacy
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -21,8 +20,6 @@ type Table struct {
 	Seed                      uint64
 	// Large is the number of sessions with an array close to DynamoDB's limit of an item. The others share the messages.
 	Large int
-	// Bytes is about how long a content is; 0 means 40.
-	Bytes int
 }
 
 // Session is one conversation of the app.
@@ -85,10 +82,11 @@ var shapes = []shape{
 	{"empty", nil},
 }
 
-// largeEntries and largeBytes make an array of about 390 KB.
+// largeEntries and largeBytes make an array of about 390 KB. A content has usualBytes elsewhere.
 const (
 	largeEntries = 39
 	largeBytes   = 10_000
+	usualBytes   = 40
 )
 
 // Session makes the session with a number from 0 to Sessions-1.
@@ -99,7 +97,7 @@ func (t Table) Session(n int) Session {
 	if n%3 == 0 {
 		s.Context = "program_designer"
 	}
-	g.count, g.bytes = t.size(n, kind, g.random), cmp.Or(t.Bytes, 40)
+	g.count, g.bytes = t.size(n, kind, g.random), usualBytes
 	if n < t.Large {
 		kind, g.count, g.bytes = shapes[0], largeEntries, largeBytes
 	}

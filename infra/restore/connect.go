@@ -30,14 +30,9 @@ func New(cfg aws.Config, of deployment.Stage, operator string, at time.Time, out
 			// The stream is new, so nobody reads it.
 			Consumers: func(context.Context, string) ([]string, error) { return nil, nil },
 		},
-		eraser: func(ctx context.Context, table string) (eraser, error) {
-			environ, err := deployment.OperatorEnvironment(ctx, cfg, of.Stack+"-messages")
-			if err != nil {
-				return nil, err
-			}
-			return newEraser(ctx, environ, table)
+		environ: func(ctx context.Context) (map[string]string, error) {
+			return deployment.OperatorEnvironment(ctx, cfg, of.Stack+"-messages")
 		},
-		now: time.Now,
 	}
 }
 

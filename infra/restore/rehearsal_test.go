@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -171,15 +170,13 @@ func (x *rehearsal) command(operator, last string) *Restore {
 	tables := x.tables.client(operator)
 	return &Restore{
 		out: testWriter{x.T}, at: x.at, tables: tables,
-		operator: []string{principalOf(operator)}, updater: x.stack.Updater(testWriter{x.T}), now: time.Now,
+		operator: []string{principalOf(operator)}, updater: x.stack.Updater(testWriter{x.T}),
 		services: preflight.Services{
 			Table:      tables,
 			KeyManager: func(context.Context, string) (string, error) { return "AWS", nil },
 			Consumers:  func(context.Context, string) ([]string, error) { return nil, nil },
 		},
-		eraser: func(ctx context.Context, table string) (eraser, error) {
-			return newEraser(ctx, x.environment(operator), table)
-		},
+		environ: func(context.Context) (map[string]string, error) { return x.environment(operator), nil },
 		afterStep: func(step string) error {
 			if step == last {
 				return errStopped

@@ -16,13 +16,7 @@ import (
 	"github.com/throughline/throughline/infra/deployment"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/preflight"
-	"github.com/throughline/throughline/internal/erasure"
 )
-
-// eraser erases again what an entry of the ledger names.
-type eraser interface {
-	EraseAgain(ctx context.Context, e erasure.Erased, until time.Time) (bool, error)
-}
 
 // Restore is the restoration of one stage to a time. Every step asks what is there before it does anything, so that a
 // run that was stopped anywhere is repeated as a whole.
@@ -33,9 +27,8 @@ type Restore struct {
 	tables   *dynamodb.Client
 	updater  *deployment.Updater
 	services preflight.Services
-	// eraser returns what erases users of a table again.
-	eraser func(ctx context.Context, table string) (eraser, error)
-	now    func() time.Time
+	// environ returns the variables with which functions of the stage serve, for the operator.
+	environ func(ctx context.Context) (map[string]string, error)
 
 	source, target, ledger, tablePrefix string
 	// isSwitched says that the stack has the new table already.
@@ -92,7 +85,7 @@ func (r *Restore) Run(ctx context.Context) error {
 	if err := r.find(ctx); err != nil {
 		return err
 	}
-	began := r.now()
+	began := time.Now()
 	steps := []struct {
 		name string
 		do   func(context.Context) (string, error)
@@ -118,7 +111,7 @@ func (r *Restore) Run(ctx context.Context) error {
 			}
 		}
 	}
-	took := r.now().Sub(began).Round(time.Second)
+	took := time.Since(began).Round(time.Second)
 	fmt.Fprintf(r.out, "restored in %s: %s has what was written until %s\n", took, r.updater.Stage.Stack, stamp(r.at))
 	return r.sayNext(ctx)
 }
@@ -139,7 +132,11 @@ func (r *Restore) eraseAgain(ctx context.Context) (string, error) {
 	if r.isSwitched {
 		return "done before the switch", nil
 	}
-	e, err := r.eraser(ctx, r.target)
+	environ, err := r.environ(ctx)
+	if err != nil {
+		return "", err
+	}
+	e, err := newEraser(ctx, environ, r.target)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +147,7 @@ func (r *Restore) eraseAgain(ctx context.Context) (string, error) {
 			return "", err
 		}
 		entries++
-		had, err := e.EraseAgain(ctx, entry, r.now().Add(eraseWithin))
+		had, err := e.EraseAgain(ctx, entry, time.Now().Add(eraseWithin))
 		if err != nil {
 			return "", fmt.Errorf("user %s: %w", entry.User, err)
 		}

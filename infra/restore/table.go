@@ -47,7 +47,7 @@ func (r *Restore) checkTime(ctx context.Context) error {
 		}
 		earliest := aws.ToTime(recovery.EarliestRestorableDateTime)
 		latest := aws.ToTime(recovery.LatestRestorableDateTime)
-		if r.at.Before(earliest) || r.at.After(r.now()) {
+		if r.at.Before(earliest) || r.at.After(time.Now()) {
 			return false, fmt.Errorf("%s can be restored as it was from %s to %s, and not at %s", r.source, stamp(earliest),
 				stamp(latest), stamp(r.at))
 		}

@@ -50,7 +50,7 @@ func run(t testing.TB, bootstrap string, memory int, environment ...string) *emu
 
 func echo(t testing.TB) string {
 	t.Helper()
-	binaries := check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), "./infra/rie/testdata/echo"))(t)
+	binaries := check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), launch.Module+"infra/rie/testdata/echo"))(t)
 	return binaries[0]
 }
 

@@ -69,7 +69,7 @@ func build(t testing.TB, functions []template.Function) []string {
 	t.Helper()
 	var packages []string
 	for _, f := range functions {
-		packages = append(packages, "./functions/"+f.Name)
+		packages = append(packages, launch.Module+"functions/"+f.Name)
 	}
 	return check.Got(launch.BuildFunctions(t.Context(), t.TempDir(), packages...))(t)
 }

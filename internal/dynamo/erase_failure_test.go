@@ -28,7 +28,7 @@ func TestErasureWithFailures(t *testing.T) {
 		t.Fatalf("an erasure that is cut off: %v", err)
 	}
 	for name, first := range map[string]*erasing{"erased": done, "cut off": cut} {
-		before := dynamotest.HistoryOf(t, table, first.user)
+		before := historyOf(t, table, first.user)
 		for _, at := range erasureCalls() {
 			for _, f := range []dynamotest.Failure{dynamotest.AnswerLost, dynamotest.Conflict} {
 				isRead, isEmpty := at.op == dynamotest.QueryCall || at.op == dynamotest.IndexCall, first == done
@@ -39,7 +39,7 @@ func TestErasureWithFailures(t *testing.T) {
 					t.Parallel()
 					e := &erasing{table: table, user: conversation.UserID(t.Name()), clock: dynamotest.NewClock()}
 					e.clock.Advance(first.clock.Time().Sub(e.clock.Time()))
-					before.GiveTo(t, table, e.user)
+					before.giveTo(t, table, e.user)
 					err := e.erase(t, map[remoteCall]dynamotest.Failure{{op: at.op}: f})
 					if err != nil && (f == dynamotest.Conflict || !dynamotest.IsUnanswered(err)) {
 						t.Fatalf("the caller gets %v", err)

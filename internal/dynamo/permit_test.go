@@ -48,7 +48,7 @@ func newSlotCase(t *testing.T, answers int) *permitCase {
 
 // open returns one more instance.
 func (c *permitCase) open(t *testing.T, answers int) *dynamo.DB {
-	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
+	api := dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: c.calls.Call})
 	return dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }),
 		dynamo.WithAnswerLimit(answers, longestTurn))
 }
@@ -265,7 +265,7 @@ func TestAnExportWhoseAnswerIsLost(t *testing.T) {
 	t.Parallel()
 	c := newSlotCase(t, 1)
 	lost := &dynamotest.FailingCalls{Op: "UpdateItem", Errs: []error{dynamotest.ErrNoAnswer}, CarriedOut: true}
-	db := dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: lost.Call}, c.table,
+	db := dynamo.New(dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: lost.Call}), c.table,
 		dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithAnswerLimit(1, longestTurn))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()

@@ -30,7 +30,7 @@ type quotaCase struct {
 func newQuotaCase(t *testing.T, tokens int) *quotaCase {
 	t.Helper()
 	c := &quotaCase{table: dynamotest.Table(t), now: start}
-	api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: c.calls.Call}
+	api := dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: c.calls.Call})
 	db := dynamo.New(api, c.table, dynamo.WithClock(func() time.Time { return c.now }), dynamo.WithDailyTokens(tokens))
 	c.Stores, c.quota = dynamotest.StoresOf(db), dynamo.NewQuotaStore(db)
 	c.open(t, alice)

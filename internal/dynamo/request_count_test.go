@@ -18,7 +18,7 @@ func TestRequestsAreCountedOnce(t *testing.T) {
 	var calls dynamotest.CallCounter
 	counters := make([]*dynamo.RequestCounter, 2)
 	for i := range counters {
-		api := &dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: calls.Call}
+		api := dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: calls.Call})
 		counters[i] = dynamo.NewRequestCounter(dynamo.New(api, table))
 	}
 	calls.Take()

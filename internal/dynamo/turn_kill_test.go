@@ -103,7 +103,7 @@ func newKilledTurn(t *testing.T, table, user string) *killedTurn {
 }
 
 func (k *killedTurn) open(t *testing.T, l *lifetime) *dynamo.DB {
-	return dynamo.New(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: l.step}, k.table,
+	return dynamo.New(dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: l.step}), k.table,
 		dynamo.WithClock(func() time.Time { return k.now }), dynamo.WithAnswerLimit(2, longestTurn),
 		dynamo.WithDailyTokens(manyTokens))
 }

@@ -332,14 +332,14 @@ func TestWrites(t *testing.T) {
 type writing struct {
 	table   string
 	before  stored
-	history dynamotest.History
+	history history
 }
 
 func newWriting(t *testing.T) writing {
 	t.Helper()
 	w := writing{table: dynamotest.Table(t)}
 	w.before = store(t, dynamotest.Open(t, w.table, dynamotest.FixedClock()), firstUser)
-	w.history = dynamotest.HistoryOf(t, w.table, firstUser)
+	w.history = historyOf(t, w.table, firstUser)
 	return w
 }
 
@@ -357,7 +357,7 @@ func (w writing) kindsAfter(t *testing.T, do write, script []exchange) map[strin
 	case strings.Contains(t.Name(), "settle"):
 		f.cover(t, calm, user)
 	default:
-		w.history.GiveTo(t, w.table, user)
+		w.history.giveTo(t, w.table, user)
 		f = w.before.of(user)
 	}
 	connection := &wire{op: do.op, script: script}

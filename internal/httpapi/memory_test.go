@@ -17,10 +17,10 @@ import (
 // memory is the stores of a test, with the service that deletes from them.
 type memory struct {
 	conversation.SessionStore
-	dynamotest.MessageStore
+	*dynamo.MessageStore
 	*erasure.Service
 	records   httpapi.LongTerm
-	documents dynamotest.DocumentStore
+	documents *dynamo.DocumentStore
 	// fail is the error of listing sessions, if set.
 	fail error
 }

@@ -28,7 +28,7 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 	server := httptest.NewServer(offlinemodel.Handler())
 	t.Cleanup(server.Close)
 	o := options{
-		url: server.URL + "/v1", model: "gpt-5-mini", judge: "gpt-5-mini", context: "coach_conversation", sample: 3, seed: 7,
+		url: server.URL + "/v1", model: "gpt-5-mini", judge: "gpt-5-mini", sample: 3, seed: 7,
 	}
 	sets := check.Got(dataset.ReadSets(files))(t)
 	o.draw(sets)
@@ -36,7 +36,7 @@ func TestAnswersOfTheLocalServer(t *testing.T) {
 	b := check.Got(evidence.Load(t.Context(), api, sets))(t)
 	answers := &spy{completer: o.client(o.model)}
 	judges := &spy{completer: o.client(o.judge)}
-	marks, err := examiner{answers, judges, o.context}.examine(t.Context(), b)
+	marks, err := examiner{answers, judges}.examine(t.Context(), b)
 	if err != nil || len(marks) != 3 {
 		t.Fatalf("%d marks, %v", len(marks), err)
 	}

@@ -27,6 +27,8 @@ const (
 	answerTokens, judgeTokens, judgedTokens = 400, 200, 600
 	// answersEach is how many answers a question has: from the prompt, and from what BM25 finds.
 	answersEach = 2
+	// appContext is where the questions are asked.
+	appContext = "coach_conversation"
 	// atOnce is how many questions are worked on at once.
 	atOnce = 4
 )
@@ -64,7 +66,6 @@ type completer interface {
 // examiner asks questions and has the answers judged.
 type examiner struct {
 	answers, judges completer
-	context         string
 }
 
 // mark says which answers to a question are right.
@@ -92,7 +93,7 @@ func (x examiner) examine(ctx context.Context, b *evidence.Bench) ([]mark, error
 // prompt builds the prompt of a question, in a session of its own.
 func (x examiner) prompt(ctx context.Context, api *client.Client, question string, n int) ([]llm.Message, error) {
 	session := fmt.Sprintf("bench-answers-%d", n)
-	if err := dataset.Open(ctx, api, x.context, session); err != nil {
+	if err := dataset.Open(ctx, api, appContext, session); err != nil {
 		return nil, err
 	}
 	var built struct {
@@ -100,7 +101,7 @@ func (x examiner) prompt(ctx context.Context, api *client.Client, question strin
 		Messages []llm.Message
 	}
 	err := api.Do(ctx, http.MethodPost, "/v1/prompts", map[string]any{
-		"context": x.context, "coachId": dataset.Coach, "sessionId": session, "message": question,
+		"context": appContext, "coachId": dataset.Coach, "sessionId": session, "message": question,
 		"budget": map[string]any{"tokens": cutoff.PromptTokens}, "systemRole": strings.TrimSpace(answerRules),
 	}, &built)
 	if err != nil {

@@ -4,7 +4,7 @@
 // within as many tokens. Both models are of any service with OpenAI's protocol.
 //
 //	OPENAI_API_KEY=… go -C infra/bench run ./answers -data "FILE FILE" -model gpt-5-mini -judge gpt-5.1
-//	  [-url https://api.openai.com/v1] [-sample 140] [-seed 1] [-context workout_log] [-price "0.25 2 1.25 10"]
+//	  [-url https://api.openai.com/v1] [-sample 140] [-seed 1] [-price "0.25 2 1.25 10"]
 //
 // What the models are told is in answer.txt and judge.txt. Before the first call it prints how many calls and tokens
 // the sample takes at most, and what they cost where -price has dollars for a million tokens: the model's input and
@@ -31,9 +31,9 @@ import (
 )
 
 type options struct {
-	data, url, model, judge, context, price string
-	sample                                  int
-	seed                                    uint64
+	data, url, model, judge, price string
+	sample                         int
+	seed                           uint64
 }
 
 func main() {
@@ -42,7 +42,6 @@ func main() {
 	flag.StringVar(&o.url, "url", "https://api.openai.com/v1", "base URL of the service")
 	flag.StringVar(&o.model, "model", "", "the model that answers (required)")
 	flag.StringVar(&o.judge, "judge", "", "the model that judges (required)")
-	flag.StringVar(&o.context, "context", "coach_conversation", "the context in which the questions are asked")
 	flag.StringVar(&o.price, "price", "", "dollars for a million tokens: the model's input and output, the judge's")
 	flag.IntVar(&o.sample, "sample", 140, "how many questions are asked")
 	flag.Uint64Var(&o.seed, "seed", 1, "which questions are asked")
@@ -72,7 +71,7 @@ func (o options) measure(ctx context.Context, api *client.Client, sets []dataset
 	if err != nil {
 		return err
 	}
-	examiner := examiner{answers: o.client(o.model), judges: o.client(o.judge), context: o.context}
+	examiner := examiner{answers: o.client(o.model), judges: o.client(o.judge)}
 	marks, err := examiner.examine(ctx, b)
 	if err != nil {
 		return err

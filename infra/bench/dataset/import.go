@@ -36,11 +36,7 @@ func Import(ctx context.Context, api *client.Client, c Conversation) (ids map[st
 
 // Open opens a session in a context.
 func Open(ctx context.Context, api *client.Client, appContext, session string) error {
-	create := map[string]any{"context": appContext, "coachId": Coach, "sessionId": session}
-	if err := api.Do(ctx, http.MethodPost, "/v1/sessions", create, nil, client.Key(session)); err != nil {
-		return fmt.Errorf("create session: %w", err)
-	}
-	return nil
+	return api.Open(ctx, appContext, Coach, session, client.Key(session))
 }
 
 func importSession(ctx context.Context, api *client.Client, s Session, ids map[string]string) error {

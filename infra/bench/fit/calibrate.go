@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"math"
 	"slices"
 
@@ -196,26 +194,6 @@ func (f fitted) probabilities(p pool) []float64 {
 		out[i] = rank.Probability(out[i] + rivals + f.intercept)
 	}
 	return out
-}
-
-// reportReliability prints for each data set how often records of about a probability are evidence.
-func reportReliability(out io.Writer, pools []pool, probabilities scorer) {
-	limits := []float64{0.005, 0.02, 0.05, 0.1, 0.2, 0.4, 1}
-	fmt.Fprintf(out, "\n%-20s %10s %10s %10s\n", "probability up to", "records", "said", "evidence")
-	names, groups := grouped(pools, bySet)
-	for _, name := range names {
-		counts, said, evidence := make([]float64, len(limits)), make([]float64, len(limits)), make([]float64, len(limits))
-		for _, p := range groups[name] {
-			for i, q := range probabilities(p) {
-				n, _ := slices.BinarySearch(limits, q)
-				counts[n], said[n], evidence[n] = counts[n]+1, said[n]+q, evidence[n]+one(p.relevant[i])
-			}
-		}
-		for n, most := range limits {
-			all := max(counts[n], 1)
-			fmt.Fprintf(out, "%-14s %5g %10.0f %9.1f%% %9.1f%%\n", name, most, counts[n], 100*said[n]/all, 100*evidence[n]/all)
-		}
-	}
 }
 
 func column(name string) int { return slices.Index(rank.Names[:], name) }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -219,18 +218,4 @@ func TestLeaveOut(t *testing.T) {
 	if cmp.Equal(want.Features, fitWithout(t, talks, "ann").Features) {
 		t.Error("without another conversation the weights are the same")
 	}
-}
-
-// wide is an embedder whose vectors have four dimensions.
-type wide struct{}
-
-func (wide) Embed(context.Context, []string) ([][]float32, error) {
-	return [][]float32{{3, 4, 12, 84}, {0, 2, 0, 0}}, nil
-}
-
-// TestShortenedVectorsHaveLengthOne expects that a vector of fewer dimensions has the length of a whole one.
-func TestShortenedVectorsHaveLengthOne(t *testing.T) {
-	t.Parallel()
-	got := check.Got(shortened{wide{}, 2}.Embed(t.Context(), nil))(t)
-	check.Same(t, [][]float32{{0.6, 0.8}, {0, 1}}, got, "shortened")
 }

@@ -6,8 +6,7 @@
 // It indexes each conversation as the service does, in memory, and takes the same pool of matches for each question.
 // Then it prints which share of the evidence is among the first k messages (R@k) and within a budget of tokens (B),
 // beside the index's own score and BM25: for weights that were fitted on the other conversations, and for weights that
-// were fitted on the other data sets. It shows how often probabilities are true, and what noise small talk brings. Each
-// file is a data set. It has LoCoMo's form or that of package dataset.
+// were fitted on the other data sets. Each file is a data set. It has LoCoMo's form or that of package dataset.
 //
 // Weights are not written if they find less than the index or BM25 by more than noise, on a data set or in a class of
 // its questions, where they were fitted on the other conversations or on the other data sets.
@@ -21,7 +20,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,28 +50,6 @@ func (o offline) Embed(_ context.Context, texts []string) ([][]float32, error) {
 	return out, nil
 }
 
-// shortened keeps the first dimensions of another embedder's vectors, and gives them length 1. It shows what a
-// shorter vector costs recall, also of a model that was not trained to be shortened.
-type shortened struct {
-	vector.Embedder
-	dimensions int
-}
-
-func (s shortened) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	out, err := s.Embedder.Embed(ctx, texts)
-	for i := range out {
-		out[i] = out[i][:min(s.dimensions, len(out[i]))]
-		var sum float64
-		for _, v := range out[i] {
-			sum += float64(v) * float64(v)
-		}
-		for k := range out[i] {
-			out[i][k] /= float32(math.Sqrt(sum))
-		}
-	}
-	return out, err
-}
-
 type options struct {
 	data, embeddings, model, out, leaveOneOut string
 	dimensions                                int
@@ -84,7 +60,7 @@ func main() {
 	flag.StringVar(&o.data, "data", "", "files with the conversations and questions, with spaces between them (required)")
 	flag.StringVar(&o.embeddings, "embeddings", "", "base URL of an embedding service; the offline model by default")
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
-	flag.IntVar(&o.dimensions, "dimensions", 0, "keep so many of a vector's dimensions; all by default")
+	flag.IntVar(&o.dimensions, "dimensions", 0, "ask for vectors of so many dimensions; the model's own by default")
 	flag.StringVar(&o.out, "out", "", "file to write the weights to")
 	flag.StringVar(&o.leaveOneOut, "leave-one-out", "",
 		"only fit, without each conversation and each file, and write the weights to id.json and set-file.json here")
@@ -99,11 +75,9 @@ func (o options) embedder() vector.Embedder {
 	if o.embeddings == "" {
 		return offline{embedder.New(), cmp.Or(o.dimensions, embedder.DefaultDimensions)}
 	}
-	service := openai.New(config.OpenAI{BaseURL: o.embeddings, APIKey: "any", Embedding: config.Embedding{Model: o.model}})
-	if o.dimensions == 0 {
-		return service
-	}
-	return shortened{service, o.dimensions}
+	return openai.New(config.OpenAI{
+		BaseURL: o.embeddings, APIKey: "any", Embedding: config.Embedding{Model: o.model, Dimensions: o.dimensions},
+	})
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
@@ -117,42 +91,30 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	if o.leaveOneOut != "" {
 		return o.writeLeaveOneOut(pools)
 	}
-	unseen := []part{{"other conversations", leaveOut(pools, byPerson).probabilities}}
+	unseen := []row{{"other conversations", byValue(leaveOut(pools, byPerson).probabilities)}}
 	if kinds, _ := grouped(pools, byKind); len(kinds) > 1 {
-		unseen = append(unseen, part{"other data sets", leaveOut(pools, byKind).probabilities})
+		unseen = append(unseen, row{"other data sets", byValue(leaveOut(pools, byKind).probabilities)})
 	}
 	reportAll(out, pools, unseen)
 	for _, u := range unseen {
-		if err := checkFloor(pools, u.fittedOn, byValue(u.probabilities)); err != nil {
+		if err := checkFloor(pools, u.name, u.ranking); err != nil {
 			return err
 		}
 	}
 	return o.write(out, fit(pools))
 }
 
-// part is what weights that were fitted on a part of the data say of the rest.
-type part struct {
-	fittedOn      string
-	probabilities scorer
-}
-
-// reportAll prints the tables of a ranking by weights that have not seen what is asked about, beside its baselines.
-func reportAll(out io.Writer, pools []pool, unseen []part) {
-	shipped := fittedOf(rank.Default()).probabilities
+// reportAll prints the tables of a ranking by weights that were fitted on other parts of the data than is asked about,
+// beside its baselines.
+func reportAll(out io.Writer, pools []pool, unseen []row) {
 	rows := []row{
-		{"index", byIndex}, {"BM25", byWords}, {"shipped", by(shipped)}, {"the same, filled by value", byValue(shipped)},
+		{"index", byIndex}, {"BM25", byWords}, {"shipped", byValue(fittedOf(rank.Default()).probabilities)},
 	}
 	for _, u := range unseen {
-		rows = append(rows, row{"fitted on " + u.fittedOn, by(u.probabilities)},
-			row{"the same, filled by value", byValue(u.probabilities)})
+		rows = append(rows, row{"fitted on " + u.name, u.ranking})
 	}
 	report(out, pools, bySet, rows...)
 	report(out, pools, byCategory, rows...)
-	for _, u := range unseen {
-		fmt.Fprintf(out, "\nfitted on %s:\n", u.fittedOn)
-		reportReliability(out, pools, u.probabilities)
-		reportNoise(out, pools, u.probabilities)
-	}
 }
 
 // pools reads the data sets.
@@ -257,6 +219,10 @@ func (o options) write(out io.Writer, f fitted) error {
 	}
 	return os.WriteFile(o.out, text, 0o644)
 }
+
+// noise is the probability below which a record is noise. Nearly all questions have a record above it on each data set,
+// and most small talk has none.
+const noise = 0.001
 
 // weights returns a fit as the service reads it. The part says which conversations of the data it was fitted on.
 func (o options) weights(f fitted, part string) rank.Weights {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/rig"
 )
 
@@ -60,11 +60,10 @@ func (m model) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
+	answer, err := meter.Whole(response)
+	if err != nil {
+		return nil, err
 	}
-	response.Body = io.NopCloser(bytes.NewReader(answer))
 	sent, in, reasoned := float64(len(request)), lastNumber(inputTokens, answer), lastNumber(reasoningTokens, answer)
 	if path.Base(r.URL.Path) == "embeddings" {
 		m.count(m.function, use{"sentBytes": sent, "embeddingCalls": 1, "embeddingTokens": in})

@@ -17,6 +17,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/capacity"
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/rig"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/delay"
@@ -265,7 +266,7 @@ func (b *bench) metered(name string, build stack.Constructor) stack.Constructor 
 				b.count(name, use{"sweeps": 1})
 			}
 		})
-		m := meter.New(rig.Client(cfg.DynamoDBEndpoint), table.CreateTableInput(tableName))
+		m := meter.New(dynamodblocal.Client(cfg.DynamoDBEndpoint), table.CreateTableInput(tableName))
 		b.mu.Lock()
 		b.meters[m] = name
 		b.mu.Unlock()

@@ -73,6 +73,16 @@ func (m *Meter) RoundTrip(r *http.Request) (*http.Response, error) {
 	return m.Do(r)
 }
 
+// Whole reads an answer to its end, and gives it a body that can be read again.
+func Whole(response *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return body, nil
+}
+
 // Do makes a request of the client and counts it.
 func (m *Meter) Do(r *http.Request) (response *http.Response, err error) {
 	body, err := io.ReadAll(r.Body)
@@ -85,9 +95,7 @@ func (m *Meter) Do(r *http.Request) (response *http.Response, err error) {
 		if response, err = m.next.Do(r); err != nil { //nolint:bodyclose // it is closed below
 			return nil
 		}
-		answer, err = io.ReadAll(response.Body)
-		err = errors.Join(err, response.Body.Close())
-		response.Body = io.NopCloser(bytes.NewReader(answer))
+		answer, err = Whole(response)
 		return answer
 	})
 	m.mu.Lock()

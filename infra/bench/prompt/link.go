@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 
+	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/local/stack"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/conversation"
@@ -33,10 +29,6 @@ type link struct {
 // finish holds the answer of a call back, then records the call.
 func (l link) finish(began time.Time, name string) {
 	l.wait(began)
-	l.record(began, name)
-}
-
-func (l link) record(began time.Time, name string) {
 	l.add(call{function: l.function, service: l.service, operation: name, begin: began})
 }
 
@@ -47,7 +39,7 @@ func (l link) wait(began time.Time) {
 }
 
 // transport is a link over HTTP. It reads an answer to its end before it returns it, so that the time to decode it is
-// not the service's. It returns a stream of events at once; the call ends with the stream.
+// not the service's.
 type transport struct {
 	link
 	next http.RoundTripper
@@ -63,18 +55,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
-		t.wait(began)
-		end := sync.OnceFunc(func() { t.record(began, operationName(r)) })
-		response.Body = &eventStream{response.Body, end}
-		return response, nil
+	if _, err := meter.Whole(response); err != nil {
+		return nil, err
 	}
-	whole := bytes.NewBuffer(make([]byte, 0, max(response.ContentLength, bytes.MinRead)+bytes.MinRead))
-	_, err = whole.ReadFrom(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
-	}
-	response.Body = io.NopCloser(whole)
 	t.finish(began, operationName(r))
 	return response, nil
 }
@@ -86,27 +69,6 @@ func operationName(r *http.Request) string {
 		return target
 	}
 	return path.Base(r.URL.Path)
-}
-
-// eventStream is a body that calls end when there is nothing more to read, or when it is closed.
-type eventStream struct {
-	io.ReadCloser
-	end func()
-}
-
-// Read reads.
-func (s *eventStream) Read(p []byte) (int, error) {
-	n, err := s.ReadCloser.Read(p)
-	if err != nil {
-		s.end()
-	}
-	return n, err
-}
-
-// Close closes.
-func (s *eventStream) Close() error {
-	s.end()
-	return s.ReadCloser.Close()
 }
 
 // index is a link to the vector index. The time of gRPC itself counts as the service's.

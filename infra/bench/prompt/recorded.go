@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/prompt/gather"
@@ -85,8 +86,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 		if err != nil {
 			return recording{}, err
 		}
-		defer response.Body.Close()
-		answer, err := io.ReadAll(response.Body)
+		answer, err := meter.Whole(response)
 		return recording{operationName(request), *response, answer}, err
 	})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/throughline/throughline/infra/bench/rig"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/internal/config"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -61,7 +62,7 @@ func startServices(ctx context.Context, endpoint, name string, l latencies) (*se
 
 func (s *services) dynamoClient(t http.RoundTripper, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	over := func(o *dynamodb.Options) { o.HTTPClient = &http.Client{Transport: t} }
-	return rig.Client(s.Endpoint, append(options, over)...)
+	return dynamodblocal.Client(s.Endpoint, append(options, over)...)
 }
 
 // transport keeps as many idle connections as a function does.

@@ -11,7 +11,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -82,8 +81,6 @@ func measureStarts(ctx context.Context, repeats int) (out starts, err error) {
 	return out, nil
 }
 
-const emptyFunction = "github.com/throughline/throughline/infra/bench/prompt/emptyfn"
-
 // build builds the empty function, which comes first, and those of the template.
 func (a *runtimeAPI) build(ctx context.Context, folder string) (programs []*program, err error) {
 	deployed, err := template.Parse(throughline.Template, map[string]string{
@@ -93,20 +90,14 @@ func (a *runtimeAPI) build(ctx context.Context, folder string) (programs []*prog
 	if err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-tags=lambda.norpc", "-ldflags=-s", "-o", folder+"/", emptyFunction)
-	build.Env = launch.BuildEnv()
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the empty function: %w\n%s", err, out)
-	}
-	var packages []string
+	packages := []string{launch.Module + "infra/bench/prompt/emptyfn"}
 	for _, f := range deployed.Functions {
-		packages = append(packages, "./functions/"+f.Name)
+		packages = append(packages, launch.Module+"functions/"+f.Name)
 	}
 	binaries, err := launch.BuildFunctions(ctx, folder, packages...)
 	if err != nil {
 		return nil, err
 	}
-	binaries = append([]string{filepath.Join(folder, "emptyfn")}, binaries...)
 	empty := template.Function{Name: "an empty function", Environment: deployed.Functions[0].Environment}
 	for i, f := range append([]template.Function{empty}, deployed.Functions...) {
 		programs = append(programs, &program{name: f.Name, binary: binaries[i], environment: a.environment(f)})

@@ -5,9 +5,8 @@
 // session and in the middle of a chat. It starts a local stack of its own.
 //
 //	go -C infra/bench run ./recall -data "FILE FILE" [-embeddings http://127.0.0.1:8091/v1] [-docs ../../docs]
-//	  [-leave-one-out]
 //
-// With -leave-one-out it asks again, with weights of the ranking that have not seen what is asked about: those that
+// Then it asks again, with weights of the ranking that have not seen what is asked about: those that
 // were fitted on all other conversations, and those that were fitted on the other data sets (infra/bench/fit).
 //
 // Each file is a data set. It has LoCoMo's form or that of package dataset. The service at -embeddings has OpenAI's
@@ -35,7 +34,6 @@ import (
 type options struct {
 	data, embeddings, model, docs string
 	dimensions                    int
-	leaveOneOut                   bool
 }
 
 func main() {
@@ -45,8 +43,6 @@ func main() {
 	flag.StringVar(&o.model, "model", "all-MiniLM-L6-v2", "embedding model of that service")
 	flag.IntVar(&o.dimensions, "dimensions", 384, "dimension of that model")
 	flag.StringVar(&o.docs, "docs", "", "folder of the documents to write the results into")
-	flag.BoolVar(&o.leaveOneOut, "leave-one-out", false,
-		"ask again, with weights fitted on other conversations and data sets")
 	flag.Parse()
 	if o.data == "" {
 		fmt.Fprintln(os.Stderr, "bench-recall: -data names files of conversations")
@@ -105,7 +101,7 @@ func (o options) measure(
 		}
 		measured := &setResult{
 			Name: s.Name, Conversations: len(s.Conversations), Questions: len(one.Cases),
-			Rankings: []ranking{{words, evidence.Mean(one.BM25()), true}, {shipped, evidence.Mean(found), true}},
+			Rankings: []ranking{{words, evidence.Mean(one.BM25())}, {shipped, evidence.Mean(found)}},
 		}
 		for _, c := range s.Conversations {
 			measured.Messages += c.Messages()

@@ -28,9 +28,8 @@ type setResult struct {
 
 // ranking is what one ranking found. Of some there are no prompts.
 type ranking struct {
-	Name       string
-	Scores     evidence.Scores
-	HasPrompts bool
+	Name   string
+	Scores evidence.Scores
 }
 
 // The names of the rankings.
@@ -84,7 +83,7 @@ func (r result) table() *report.Table {
 			for _, share := range score.Shares {
 				cells = append(cells, report.Percent(share))
 			}
-			if k.HasPrompts {
+			if len(score.Prompts) > 0 {
 				_, worst := score.Worst()
 				cells = append(cells, report.Percent(worst.In), report.Percent(worst.Whole))
 			}

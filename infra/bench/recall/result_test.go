@@ -12,10 +12,13 @@ import (
 
 // found returns a ranking that finds the same share everywhere.
 func found(name string, share, prompt float64) ranking {
-	score := &evidence.Score{Questions: 4, Shares: everywhere(share), Prompts: map[evidence.Place]evidence.PromptShares{
-		{Context: "kitchen"}: {In: prompt, Whole: prompt / 2}, {Context: "office", Chat: true}: {In: 1, Whole: 1},
-	}}
-	return ranking{name, evidence.Scores{evidence.All: score, "food": score}, prompt > 0}
+	score := &evidence.Score{Questions: 4, Shares: everywhere(share)}
+	if prompt > 0 {
+		score.Prompts = map[evidence.Place]evidence.PromptShares{
+			{Context: "kitchen"}: {In: prompt, Whole: prompt / 2}, {Context: "office", Chat: true}: {In: 1, Whole: 1},
+		}
+	}
+	return ranking{name, evidence.Scores{evidence.All: score, "food": score}}
 }
 
 func everywhere(share float64) (shares cutoff.Shares) {

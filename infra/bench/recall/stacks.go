@@ -26,7 +26,7 @@ const weightsVariable = "RECALL_WEIGHTS"
 // stacks starts stacks one after the other on the same data.
 type stacks struct {
 	options
-	folder, program string
+	folder string
 }
 
 // measureStacks measures a fresh stack, and then the same data again by other weights.
@@ -36,38 +36,28 @@ func (o options) measureStacks(ctx context.Context, sets []dataset.Set, r *resul
 		return fmt.Errorf("make folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	program, err := launch.Build(ctx, folder)
-	if err != nil {
-		return err
-	}
-	s := stacks{o, folder, program}
+	s := stacks{o, folder}
 	var b *evidence.Bench
 	err = s.on(ctx, "", func(api *client.Client) (err error) {
 		b, err = o.measure(ctx, api, sets, r)
 		return err
 	})
-	if err == nil && o.leaveOneOut {
+	if err == nil {
 		err = s.leaveOut(ctx, b, sets, r)
 	}
 	return err
 }
 
 // on starts a stack that ranks by a file of weights, or by those that ship, and stops it when the function is done.
-func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) (err error) {
-	environment := []string{"LOG_LEVEL=ERROR", weightsVariable + "=" + weights}
-	if s.options.leaveOneOut {
-		environment = append(environment, "DATA_DIR="+filepath.Join(s.folder, "data"))
+func (s stacks) on(ctx context.Context, weights string, do func(api *client.Client) error) error {
+	environment := []string{
+		"LOG_LEVEL=ERROR", weightsVariable + "=" + weights, "DATA_DIR=" + filepath.Join(s.folder, "data"),
 	}
 	if s.embeddings != "" {
 		environment = append(environment, "OPENAI_EMBEDDING_BASE_URL="+s.embeddings,
 			"OPENAI_EMBEDDING_MODEL="+s.model+"@"+strconv.Itoa(s.dimensions))
 	}
-	stack, err := launch.Start(ctx, s.program, os.Stderr, environment...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stack.Stop()) }()
-	return do(client.New(stack.Base))
+	return launch.With(ctx, environment, func(stack *launch.Stack) error { return do(client.New(stack.Base)) })
 }
 
 // leaveOut asks the questions again, ranked by weights that were fitted on the other data sets and then by weights
@@ -84,7 +74,7 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataset.
 			if err != nil {
 				return err
 			}
-			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen), true})
+			r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOtherSets, evidence.Mean(unseen)})
 		}
 		var found []evidence.Found
 		for _, c := range set.Conversations {
@@ -94,7 +84,7 @@ func (s stacks) leaveOut(ctx context.Context, b *evidence.Bench, sets []dataset.
 			}
 			found = append(found, part...)
 		}
-		r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOthers, evidence.Mean(found), true})
+		r.Sets[n].Rankings = append(r.Sets[n].Rankings, ranking{onOthers, evidence.Mean(found)})
 	}
 	return nil
 }

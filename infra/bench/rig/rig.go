@@ -21,7 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"google.golang.org/grpc"
 
@@ -56,7 +55,7 @@ type Rig struct {
 
 // New makes the table on a DynamoDB engine, and serves the model and the index. Close ends them.
 func New(ctx context.Context, endpoint, name string) (r *Rig, err error) {
-	r = &Rig{Endpoint: endpoint, Table: name, Client: Client(endpoint)}
+	r = &Rig{Endpoint: endpoint, Table: name, Client: dynamodblocal.Client(endpoint)}
 	if _, err := r.Client.CreateTable(ctx, table.CreateTableInput(name)); err != nil {
 		return nil, fmt.Errorf("create table: %w", err)
 	}
@@ -68,14 +67,6 @@ func New(ctx context.Context, endpoint, name string) (r *Rig, err error) {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
-}
-
-// Client returns a client of a DynamoDB engine on this machine.
-func Client(endpoint string, options ...func(*dynamodb.Options)) *dynamodb.Client {
-	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &endpoint,
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	}, options...)
 }
 
 // Stack is a running local stack with a client of its user.
@@ -115,11 +106,7 @@ func (r *Rig) Stack(ctx context.Context, user string, rest time.Duration,
 
 // Open opens a session of the chat with a coach.
 func (s Stack) Open(ctx context.Context, session, coach string) error {
-	body := map[string]any{"context": "coach_conversation", "coachId": coach, "sessionId": session}
-	if err := s.API.Do(ctx, http.MethodPost, "/v1/sessions", body, nil); err != nil {
-		return fmt.Errorf("create session: %w", err)
-	}
-	return nil
+	return s.API.Open(ctx, "coach_conversation", coach, session)
 }
 
 // Turn sends the message of a session's nth turn, reads the answer to its end, and waits for what follows.
@@ -155,15 +142,14 @@ func (r *Rig) serve(h http.Handler) (address string) {
 	return server.URL
 }
 
-// Proxy serves, at an address of its own, the service at an address through a transport. It passes the pieces of a
-// stream on as they come.
+// Proxy serves, at an address of its own, the service at an address through a transport.
 func (r *Rig) Proxy(address string, through http.RoundTripper) (proxied string, err error) {
 	target, err := url.Parse(address)
 	if err != nil {
 		return "", err
 	}
 	return r.serve(&httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, FlushInterval: -1, Transport: through,
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(target) }, Transport: through,
 	}), nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/throughline/throughline/infra/bench/meter"
 	"github.com/throughline/throughline/infra/bench/report"
 	"github.com/throughline/throughline/infra/bench/rig"
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
 	"github.com/throughline/throughline/internal/dynamo/table"
 )
 
@@ -19,7 +20,7 @@ const tableName = "bench-store"
 
 func main() {
 	rig.Main("store", func(ctx context.Context, endpoint string) (report.Result, error) {
-		client := rig.Client(endpoint)
+		client := dynamodblocal.Client(endpoint)
 		if _, err := client.CreateTable(ctx, table.CreateTableInput(tableName)); err != nil {
 			return report.Result{}, fmt.Errorf("create table: %w", err)
 		}

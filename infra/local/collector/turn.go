@@ -23,8 +23,7 @@ func (c *Collector) OneTurn(ctx context.Context, api *client.Client) (Tree, erro
 		{"program_designer", "designer", "My left knee hurts on stairs. Swap the lunges."},
 		{"coach_conversation", "coach", "Good morning."},
 	} {
-		session := map[string]any{"context": s.appContext, "coachId": "coach", "sessionId": s.id}
-		if err := api.Do(ctx, http.MethodPost, "/v1/sessions", session, nil); err != nil {
+		if err := api.Open(ctx, s.appContext, "coach", s.id); err != nil {
 			return Tree{}, err
 		}
 		said := map[string]any{"messages": []map[string]any{{"role": "user", "content": s.text}}}

@@ -1,4 +1,4 @@
-// Package devapi reads and writes the JSON bodies of the routes that only the local stack serves.
+// Package devapi reads and writes the JSON bodies of what only the local stack serves.
 package devapi
 
 import (
@@ -37,8 +37,13 @@ func Read(r *http.Request, v any) error {
 
 // Write answers 200 with a value.
 func Write(w http.ResponseWriter, v any) {
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	// An error here means that the client is gone.
-	_ = json.NewEncoder(w).Encode(v)
+	Answer(w, http.StatusOK, "application/json", v)
+}
+
+// Answer answers with a value in JSON, under the name that a service has for it.
+func Answer(w http.ResponseWriter, status int, mediaType string, v any) {
+	w.Header().Set("Content-Type", mediaType)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // an error means that the client is gone
 }

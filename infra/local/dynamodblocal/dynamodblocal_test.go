@@ -115,7 +115,7 @@ func TestStartErrorsSayWhatToDo(t *testing.T) {
 			t.Setenv("PATH", c.path)
 			t.Setenv("JAVA_HOME", "")
 			if c.emptyCache {
-				t.Setenv(dynamodblocal.CacheVariable, t.TempDir())
+				t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			}
 			_, err := dynamodblocal.Start(t.Context(), dynamodblocal.Options{})
 			if err == nil {

@@ -23,9 +23,6 @@ const (
 	integrity      = "xTeeRLvzEfqyd5lh3bH4c0kHvSHHmmhD5ZDsHFKAQ5g2Zl6JqlFdutaQhCLHzxEp6Ry1o7TB6niIoXuQAnSewQ=="
 )
 
-// CacheVariable is the environment variable that names another folder to install the engine into.
-const CacheVariable = "THROUGHLINE_CACHE"
-
 // Installed reports whether the engine is in the cache. A caller can then say why the first start takes longer.
 func Installed() bool {
 	dir, err := engineDir()
@@ -111,15 +108,11 @@ func verify(path string) error {
 }
 
 func engineDir() (string, error) {
-	root := os.Getenv(CacheVariable)
-	if root == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("find cache folder: %w (set %s)", err, CacheVariable)
-		}
-		root = filepath.Join(cache, "throughline")
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find cache folder: %w", err)
 	}
-	return filepath.Abs(filepath.Join(root, "dynamodblocal-"+packageVersion))
+	return filepath.Join(cache, "throughline", "dynamodblocal-"+packageVersion), nil
 }
 
 func jar(dir string) string { return filepath.Join(dir, "DynamoDBLocal.jar") }

@@ -208,12 +208,17 @@ func (s *Server) answers(ctx context.Context) bool {
 		return false
 	}
 	s.endpoint = "http://" + net.JoinHostPort("127.0.0.1", port[1])
-	client := dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: &s.endpoint, RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
+	client := Client(s.endpoint, func(o *dynamodb.Options) { o.RetryMaxAttempts = 1 })
 	_, err := client.ListTables(ctx, &dynamodb.ListTablesInput{})
 	return err == nil
+}
+
+// Client returns a client of an engine on this machine.
+func Client(endpoint string, options ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.New(dynamodb.Options{
+		Region: "us-east-1", BaseEndpoint: &endpoint,
+		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+	}, options...)
 }
 
 // startError names what the user can do, where they can.

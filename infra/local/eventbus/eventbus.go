@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+
+	"github.com/throughline/throughline/infra/local/devapi"
 )
 
 const (
@@ -22,13 +24,12 @@ const (
 	timeBytes  = 14
 	// maxKept is how many events are kept, the newest.
 	maxKept = 100_000
+
+	mediaType = "application/x-amz-json-1.1"
 )
 
 // Bus is an event bus. It is safe for concurrent use.
 type Bus struct {
-	// Print, if set, is called with each event.
-	Print func(events.EventBridgeEvent)
-
 	mu    sync.Mutex
 	count int
 	kept  []events.EventBridgeEvent
@@ -53,7 +54,7 @@ func (b *Bus) Handler() http.Handler {
 			bytes += timeBytes + len(e.Source) + len(e.DetailType) + len(e.Detail)
 		}
 		if err != nil || len(in.Entries) == 0 || len(in.Entries) > maxEntries || bytes > maxBytes {
-			answer(w, http.StatusBadRequest, map[string]string{
+			devapi.Answer(w, http.StatusBadRequest, mediaType, map[string]string{
 				"__type": "ValidationException", "message": "a call has 1 to 10 entries with 262144 bytes",
 			})
 			return
@@ -62,14 +63,8 @@ func (b *Bus) Handler() http.Handler {
 		for i, e := range in.Entries {
 			results[i] = map[string]string{"EventId": b.add(e)}
 		}
-		answer(w, http.StatusOK, map[string]any{"FailedEntryCount": 0, "Entries": results})
+		devapi.Answer(w, http.StatusOK, mediaType, map[string]any{"FailedEntryCount": 0, "Entries": results})
 	})
-}
-
-func answer(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone
 }
 
 func (b *Bus) add(in entry) string {
@@ -85,9 +80,6 @@ func (b *Bus) add(in entry) string {
 	b.kept = b.kept[max(0, len(b.kept)-maxKept):]
 	close(b.more)
 	b.more = make(chan struct{})
-	if b.Print != nil {
-		b.Print(e)
-	}
 	return e.ID
 }
 

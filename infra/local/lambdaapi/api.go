@@ -12,6 +12,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 
+	"github.com/throughline/throughline/infra/local/devapi"
 	"github.com/throughline/throughline/infra/local/template"
 	"github.com/throughline/throughline/internal/delay"
 )
@@ -106,8 +107,6 @@ func (r *Runtime) invokeAsync(name string, payload []byte) {
 }
 
 func writeAPIError(w http.ResponseWriter, status int, errorType, message string) {
-	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Amzn-Errortype", errorType)
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{"Type": "User", "Message": message}) // the client may be gone
+	devapi.Answer(w, status, "application/json", map[string]string{"Type": "User", "Message": message})
 }

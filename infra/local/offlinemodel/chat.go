@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/infra/local/openaiserver"
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // The limits of what an answer quotes.
 const (
-	maxQuotes     = 3
-	maxQuoteBytes = 260
-	maxEchoBytes  = 100
+	maxQuotes = 3
+	maxQuote  = 260
+	maxEcho   = 100
 	// related is the share of the question's weight that a passage needs to count as an answer.
 	related = 0.18
 )
@@ -117,13 +119,13 @@ func echo(query string) string {
 	if query == "" {
 		return "Hello."
 	}
-	return verb + `: "` + clip(oneLine(query), maxEchoBytes) + `"`
+	return verb + `: "` + truncate.Prose(untrusted.OneLine(query), maxEcho) + `"`
 }
 
 func quote(passages []passage) string {
 	quotes := make([]string, len(passages))
 	for i, p := range passages {
-		quotes[i] = `"` + clip(strings.Trim(p.text, "\". "), maxQuoteBytes) + `"`
+		quotes[i] = `"` + truncate.Prose(strings.Trim(p.text, "\". "), maxQuote) + `"`
 	}
 	return strings.Join(quotes, "; ") + "."
 }
@@ -174,7 +176,7 @@ func (m *model) searchWords(query string) string {
 		}
 	}
 	if len(words) == 0 {
-		return clip(oneLine(query), longest)
+		return truncate.Prose(untrusted.OneLine(query), longest)
 	}
-	return clip(strings.Join(words, " "), longest)
+	return truncate.Prose(strings.Join(words, " "), longest)
 }

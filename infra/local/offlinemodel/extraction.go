@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // How alike two statements are, as the share of topic words that they have in common.
@@ -13,8 +16,8 @@ const (
 	sameEnd    = 0.3 // of an end with the memory that it ends
 )
 
-// maxContentBytes bounds a memory or a todo.
-const maxContentBytes = 260
+// maxContent bounds a memory or a todo.
+const maxContent = 260
 
 // extraction collects what the messages of one request say.
 type extraction struct {
@@ -101,12 +104,12 @@ func (e *extraction) message(t turn) {
 		text = f.match.ReplaceAllString(text, " ")
 	}
 	for _, sentence := range splitSentences(text) {
-		clauses := splitClauses(oneLine(sentence))
+		clauses := splitClauses(untrusted.OneLine(sentence))
 		switch {
 		case e.forms.has("supposed", e.bare(sentence)):
 			clauses = nil
 		case strings.HasSuffix(sentence, "?"):
-			clauses = []string{oneLine(sentence)}
+			clauses = []string{untrusted.OneLine(sentence)}
 		}
 		for _, clause := range clauses {
 			e.clause(e.bare(clause), t)
@@ -196,7 +199,7 @@ func (e *extraction) add(f *finding, text string, from turn) {
 	if f.content == "" {
 		f.content = e.forms.retell(text)
 	}
-	f.content = capitalize(strings.TrimRight(from.at.resolve(clip(f.content, maxContentBytes)), ". ")) + "."
+	f.content = capitalize(strings.TrimRight(from.at.resolve(truncate.Prose(f.content, maxContent)), ". ")) + "."
 	f.until = from.at.lastDay(f.content)
 	f.stems, f.messages = e.matter(text), idList(from.id)
 	excludes := e.excludes(f.content)
@@ -272,7 +275,7 @@ func (e *extraction) superseded(content, statement string) string {
 // open adds what the user promises, unless it is open already or nothing in particular.
 func (e *extraction) open(todo string, from turn) {
 	o := &finding{messages: idList(from.id), stems: e.matter(todo)}
-	o.content = capitalize(clip(strings.TrimRight(todo, ".! "), maxContentBytes))
+	o.content = capitalize(truncate.Prose(strings.TrimRight(todo, ".! "), maxContent))
 	same := func(other *finding) bool { return overlap(other.stems, o.stems) >= repeats }
 	if e.isTask(todo) && e.nearest(e.from.loops, todo, repeats) == nil && !slices.ContainsFunc(e.opened, same) {
 		e.opened = append(e.opened, o)

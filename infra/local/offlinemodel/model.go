@@ -13,6 +13,7 @@ import (
 
 	"github.com/throughline/throughline/infra/local/embedder"
 	"github.com/throughline/throughline/infra/local/openaiserver"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // ModelID is the model that every response names.
@@ -38,7 +39,7 @@ var _ openaiserver.Model = (*model)(nil)
 
 // Fill answers the product's formats by their names. Every required text of another format is a summary.
 func (m *model) Fill(c openaiserver.Conversation, format string) (values map[string]any, text string) {
-	const textBytes = 300
+	const longest = 300
 	input := c.Messages[min(lastUserMessage(c.Messages), len(c.Messages)-1)].Text
 	if format == "spine" {
 		return m.spine(input), ""
@@ -52,7 +53,7 @@ func (m *model) Fill(c openaiserver.Conversation, format string) (values map[str
 	case len(t.turns) == 0 && t.previous == "":
 		t.turns = []turn{{role: "user", text: input}}
 	}
-	return nil, clip(m.summarize(t), textBytes)
+	return nil, truncate.Prose(m.summarize(t), longest)
 }
 
 // topics is the set of stems of a text.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/throughline/throughline/infra/local/openaiserver"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
 // passage is a piece of a prompt that an answer may quote.
@@ -75,7 +76,7 @@ func readPrompt(messages []openaiserver.Message) (p prompt) {
 // add adds a passage, unless another or the question says the same. It is shortened to what may be quoted.
 func (p *prompt) add(next passage) {
 	const quotable = 3
-	next.text = oneLine(strings.TrimLeft(tags.ReplaceAllString(next.text, ""), "-*• "))
+	next.text = untrusted.OneLine(strings.TrimLeft(tags.ReplaceAllString(next.text, ""), "-*• "))
 	if at := strings.Index(next.text, ownMark); at >= 0 {
 		next.text = next.text[:at]
 	}

@@ -8,9 +8,12 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// The longest texts, in bytes: a summary, a day and a statement of it, a spine, and what one session adds to it.
+// The longest texts: a summary, a day and a statement of it, a spine, and what one session adds to it.
 const (
 	summaryRoom   = 600
 	dayRoom       = 250
@@ -52,16 +55,16 @@ func (m *model) lastDay(t transcript) string {
 	}
 	last := t.turns[len(t.turns)-1].at.Format(time.DateOnly)
 	of := slices.DeleteFunc(slices.Clone(t.turns), func(x turn) bool { return x.at.Format(time.DateOnly) != last })
-	return clip(m.summarize(transcript{previous: t.day, turns: of}), dayRoom)
+	return truncate.Prose(m.summarize(transcript{previous: t.day, turns: of}), dayRoom)
 }
 
 // summarize goes on with the summary so far: it retells the new statements, and drops the oldest where they are too
 // long.
 func (m *model) summarize(t transcript) string {
 	if len(t.details) > 0 && len(t.turns) == 0 {
-		return clip("The app recorded: "+strings.Join(t.details, "; ")+".", summaryRoom)
+		return truncate.Prose("The app recorded: "+strings.Join(t.details, "; ")+".", summaryRoom)
 	}
-	sentences := splitSentences(oneLine(t.previous))
+	sentences := splitSentences(untrusted.OneLine(t.previous))
 	for _, turn := range t.turns {
 		for _, sentence := range m.retold(turn) {
 			stems := m.topics(sentence)
@@ -91,7 +94,7 @@ func (m *model) said(turns []turn) string {
 		if turn.role != "user" {
 			continue
 		}
-		text := clip(quoteMarks.Replace(oneLine(m.meant(turn.text))), statementRoom)
+		text := truncate.Prose(quoteMarks.Replace(untrusted.OneLine(m.meant(turn.text))), statementRoom)
 		last, _ := utf8.DecodeLastRuneInString(text)
 		switch {
 		case m.weight(text) < enough || strings.Contains(text, ownMark):
@@ -114,8 +117,8 @@ func (m *model) retold(from turn) (sentences []string) {
 	add := func(text string) {
 		sentences = append(sentences, strings.TrimRight(from.at.resolve(text), ". ")+".")
 	}
-	for _, sentence := range splitSentences(quoteMarks.Replace(oneLine(from.text))) {
-		sentence = clip(sentence, statementRoom)
+	for _, sentence := range splitSentences(quoteMarks.Replace(untrusted.OneLine(from.text))) {
+		sentence = truncate.Prose(sentence, statementRoom)
 		proposed, ok := m.forms.apply("coach", decapitalize(strings.TrimRight(sentence, ".!?")))
 		switch {
 		case from.role == "assistant" && ok:
@@ -165,7 +168,7 @@ func (m *model) fields(t transcript, rules string) map[string]any {
 			}
 			for _, sentence := range m.retold(turn) {
 				if share := overlap(wanted, m.topics(sentence)); share > most {
-					values[rule[1]], most = clip(strings.TrimRight(sentence, "."), statementRoom), share
+					values[rule[1]], most = truncate.Prose(strings.TrimRight(sentence, "."), statementRoom), share
 				}
 			}
 		}

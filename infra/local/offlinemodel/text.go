@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/throughline/throughline/internal/truncate"
+	"github.com/throughline/throughline/internal/word"
 )
 
 // newClause matches the place in a sentence where the user begins another statement about themselves.
@@ -61,52 +61,17 @@ const (
 	questions = "?？؟"
 )
 
-// dense are the scripts that are written without spaces between words.
-var dense = []*unicode.RangeTable{
-	unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar,
-}
-
 // isStatement reports whether a clause is long enough to say something, and no question.
 func isStatement(clause string) bool {
-	const words, letters = 3, 4
+	const words = 3
 	last, _ := utf8.DecodeLastRuneInString(clause)
-	n := 0
-	for _, r := range clause {
-		if unicode.In(r, dense...) {
-			n++
-		}
-	}
-	return !strings.ContainsRune(questions, last) && (strings.Count(clause, " ") >= words-1 || n >= letters)
+	return !strings.ContainsRune(questions, last) && len(word.Split(clause)) >= words
 }
 
 // abbreviated reports whether a text ends with a title, whose full stop ends no sentence.
 func abbreviated(text string) bool {
 	last := text[strings.LastIndexAny(text, " \t(")+1:]
 	return slices.Contains([]string{"Dr.", "Mr.", "Mrs.", "Ms.", "Prof.", "St.", "Sr."}, last)
-}
-
-// clip shortens a text to at most limit bytes, if possible at the end of a word, and marks the cut with an ellipsis.
-func clip(text string, limit int) string {
-	const ellipsis = "…"
-	if len(text) <= limit {
-		return text
-	}
-	text = truncate.Bytes(text, limit-len(ellipsis))
-	if space := strings.LastIndexAny(text, " \t\n"); space > len(text)/2 {
-		text = text[:space]
-	}
-	return strings.TrimRight(text, " \t\n,;:") + ellipsis
-}
-
-// oneLine makes all white space single spaces and drops control characters.
-func oneLine(text string) string {
-	clean := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && !unicode.IsSpace(r) {
-			return -1
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(clean), " ")
 }
 
 func capitalize(text string) string {

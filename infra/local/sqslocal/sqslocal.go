@@ -7,10 +7,14 @@ import (
 	"net/http"
 	"path"
 	"strconv"
+
+	"github.com/throughline/throughline/infra/local/devapi"
 )
 
 // account is in the queues' URLs, where AWS has the number of an account.
 const account = "000000000000"
+
+const mediaType = "application/x-amz-json-1.0"
 
 // URL returns the URL of a queue of the server with that address.
 func URL(server, queue string) string { return server + "/" + account + "/" + queue }
@@ -32,18 +36,12 @@ func Handler(queues func() map[string]int) http.Handler {
 			refuse(w, "com.amazonaws.sqs#QueueDoesNotExist", "The specified queue does not exist.")
 			return
 		}
-		write(w, http.StatusOK, map[string]any{"Attributes": map[string]string{
+		devapi.Answer(w, http.StatusOK, mediaType, map[string]any{"Attributes": map[string]string{
 			"ApproximateNumberOfMessages": strconv.Itoa(messages), "ApproximateNumberOfMessagesNotVisible": "0",
 		}})
 	})
 }
 
 func refuse(w http.ResponseWriter, kind, message string) {
-	write(w, http.StatusBadRequest, map[string]string{"__type": kind, "message": message})
-}
-
-func write(w http.ResponseWriter, status int, body any) {
-	w.Header().Set("Content-Type", "application/x-amz-json-1.0")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client has gone
+	devapi.Answer(w, http.StatusBadRequest, mediaType, map[string]string{"__type": kind, "message": message})
 }

@@ -26,8 +26,6 @@ type Config struct {
 	DataDir string `env:"DATA_DIR"`
 	// MetricsFile, if set, is the file to which the functions' EMF lines are added, as CloudWatch would read them.
 	MetricsFile string `env:"METRICS_FILE"`
-	// Events prints a line for each event of the bus.
-	Events bool `env:"EVENTS"`
 	// MaxNamespaces is how many namespaces the local vector index allows. 0 is no limit.
 	MaxNamespaces int `env:"PINECONE_MAX_NAMESPACES"`
 

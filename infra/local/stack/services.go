@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -226,9 +225,6 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 // startEvents serves the event bus, through an injector.
 func (s *services) startEvents(ctx context.Context) (err error) {
 	s.bus, s.events.injector = eventbus.New(), faults.NewInjector(4)
-	if s.cfg.Events {
-		s.bus.Print = func(e events.EventBridgeEvent) { s.printer.print("event", e.DetailType, string(e.Detail)) }
-	}
 	s.events.injected, err = s.serve(ctx, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
 	return err
 }

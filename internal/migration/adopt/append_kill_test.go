@@ -55,8 +55,8 @@ func (a *appTable) newArraySession(t *testing.T, user string, messages, bytes in
 // inStage returns a process that knows the stage.
 func (a *appTable) inStage(t *testing.T, stage migration.Stage, call func(string, func() error) error) *dynamo.DB {
 	t.Helper()
-	return open(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: call}, a.table, dynamotest.FixedClock(),
-		adopt.WithInitialStage(stage))
+	api := dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: call})
+	return open(api, a.table, dynamotest.FixedClock(), adopt.WithInitialStage(stage))
 }
 
 // read returns the contents of the session's messages.

@@ -276,7 +276,7 @@ func TestAppChangesItsAttribute(t *testing.T) {
 	s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 	a := newAppTable(t, s.Item)
 	var once sync.Once
-	db := open(&dynamotest.Interceptor{API: a.client, Call: func(op string, run func() error) error {
+	db := open(dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 		if op == "TransactWriteItems" {
 			once.Do(func() {
 				changed := maps.Clone(s.Item)
@@ -285,7 +285,7 @@ func TestAppChangesItsAttribute(t *testing.T) {
 			})
 		}
 		return run()
-	}}, a.table, dynamotest.FixedClock())
+	}}), a.table, dynamotest.FixedClock())
 	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
 		check.Got(adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, to))(t)
 	}

@@ -25,7 +25,7 @@ import (
 func (s *arraySession) moveBeside(t *testing.T, at int, meanwhile func()) int {
 	t.Helper()
 	beside := &sleeper{at: at, meanwhile: meanwhile}
-	mover := open(&dynamotest.Interceptor{API: dynamodbtest.Client(t), Call: beside.call}, s.app.table,
+	mover := open(dynamotest.Intercept(dynamodbtest.Client(t), dynamotest.Interceptor{Call: beside.call}), s.app.table,
 		dynamotest.FixedClock())
 	for _, to := range theWay {
 		_, err := adopt.Move(t.Context(), mover, s.user, "c", to)
@@ -130,7 +130,7 @@ func TestMoveAfterAnErasure(t *testing.T) {
 		a := newAppTable(t)
 		s := a.newArraySession(t, "u", 0, 0)
 		var once sync.Once
-		mover := open(&dynamotest.Interceptor{API: a.client, Call: func(op string, run func() error) error {
+		mover := open(dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 			if op == "TransactWriteItems" {
 				once.Do(func() {
 					s.erase(t)
@@ -138,7 +138,7 @@ func TestMoveAfterAnErasure(t *testing.T) {
 				})
 			}
 			return run()
-		}}, a.table, dynamotest.FixedClock())
+		}}), a.table, dynamotest.FixedClock())
 		if _, err := adopt.Move(t.Context(), mover, s.user, "c", to); err != nil {
 			t.Errorf("move to %s: %v", to, err)
 		}

@@ -131,7 +131,7 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 		for _, messages := range []int{4, 150} {
 			var once sync.Once
 			s := a.newArraySession(t, fmt.Sprint(name, messages), messages, 5)
-			db := open(&dynamotest.Interceptor{API: a.client, Call: func(op string, run func() error) error {
+			db := open(dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: func(op string, run func() error) error {
 				if op == "TransactWriteItems" {
 					once.Do(func() {
 						if err := end(s); err != nil {
@@ -140,7 +140,7 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 					})
 				}
 				return run()
-			}}, a.table, dynamotest.FixedClock())
+			}}), a.table, dynamotest.FixedClock())
 			if _, err := adopt.Move(t.Context(), db, s.user, "c", migration.InStore); !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: got %v", s.user, err)
 			}
@@ -259,7 +259,8 @@ func TestBackfillIsKilled(t *testing.T) {
 				check.OK(t, source.Load(t.Context(), a.client, a.table))
 				ctx, cancel := context.WithCancel(t.Context())
 				n := &killedNetwork{how: dynamotest.CrashAfter, cancel: cancel, at: math.MaxInt}
-				service := a.service(t, &dynamotest.Interceptor{API: a.client, Call: n.call}, killedScans{a.client, n}, stage)
+				api := dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: n.call})
+				service := a.service(t, api, killedScans{a.client, n}, stage)
 				n.calls, n.at = 0, at
 				_, err := service.Run(ctx, migration.Request{Action: "backfill", TotalSegments: 1})
 				if ended = err == nil; ended && at < 12 {

@@ -278,7 +278,8 @@ func TestThrottlesOfAMove(t *testing.T) {
 		s := legacy.Table{Users: 1, Sessions: 1, Messages: 4, Seed: 1}.Session(0)
 		a := newAppTable(t, s.Item)
 		f := &dynamotest.FailingCalls{Op: "TransactWriteItems", Errs: []error{failure, failure}}
-		db := open(&dynamotest.Interceptor{API: a.client, Call: f.Call}, a.table, adopt.WithInitialStage(migration.Dual))
+		api := dynamotest.Intercept(a.client, dynamotest.Interceptor{Call: f.Call})
+		db := open(api, a.table, adopt.WithInitialStage(migration.Dual))
 		work, err := adopt.Move(t.Context(), db, conversation.UserID(s.User), s.ID, migration.InBoth)
 		if err != nil || work.Throttles != 2 || f.Failed != 2 {
 			t.Errorf("%d throttles, %v, after %d failures, want 2", work.Throttles, err, f.Failed)

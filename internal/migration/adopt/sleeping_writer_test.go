@@ -74,7 +74,7 @@ func (n *nap) start(t *testing.T, call func(string, func() error) error) *dynamo
 	n.clock = dynamotest.NewClock()
 	n.session = n.newArraySession(t, fmt.Sprint("u", n.users), 3, 5, n.way...)
 	n.setStage(t, n.from, n.clock)
-	return open(&dynamotest.Interceptor{API: n.client, Call: call}, n.table, n.clock.Option())
+	return open(dynamotest.Intercept(n.client, dynamotest.Interceptor{Call: call}), n.table, n.clock.Option())
 }
 
 // sleep changes the stage and lets a minute pass.

@@ -1,7 +1,7 @@
 package deploymenttest
 
 import (
-	"context"
+	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -16,7 +16,6 @@ import (
 	functions "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
-	"go.yaml.in/yaml/v4"
 )
 
 // longestBody is the longest template that a call takes in itself.
@@ -29,16 +28,45 @@ type changeSet struct {
 	isSeen      bool // it was described once, and is ready
 }
 
-func loadYAML(text []byte, out any) error { return yaml.Load(text, out) }
-
 func invalid(message string) error {
 	return &smithy.GenericAPIError{Code: "ValidationError", Message: message}
 }
 
-// DescribeStacks describes the stack, or SAM's own one. What is under way takes its next step.
-func (s *Stack) DescribeStacks(_ context.Context, in *cloudformation.DescribeStacksInput,
-	_ ...func(*cloudformation.Options),
-) (*cloudformation.DescribeStacksOutput, error) {
+// Answer answers a call of CloudFormation, Lambda, S3 or CloudWatch by its input.
+func (s *Stack) Answer(in any) (out any, err error) {
+	switch in := in.(type) {
+	case *cloudformation.DescribeStacksInput:
+		return s.describeStacks(in)
+	case *cloudformation.GetTemplateInput:
+		return s.getTemplate(in)
+	case *cloudformation.ListStackResourcesInput:
+		return s.listStackResources(in)
+	case *cloudformation.CreateChangeSetInput:
+		return s.createChangeSet(in)
+	case *cloudformation.DescribeChangeSetInput:
+		return s.describeChangeSet(in)
+	case *cloudformation.ExecuteChangeSetInput:
+		return s.executeChangeSet(in)
+	case *cloudformation.DeleteChangeSetInput:
+		return s.deleteChangeSet(in)
+	case *s3.PutObjectInput:
+		return s.putObject(in)
+	case *lambda.GetFunctionConfigurationInput:
+		return s.getFunctionConfiguration(in)
+	case *lambda.GetFunctionConcurrencyInput:
+		return s.getFunctionConcurrency(in)
+	case *lambda.PutFunctionConcurrencyInput:
+		return s.putFunctionConcurrency(in)
+	case *lambda.DeleteFunctionConcurrencyInput:
+		return s.deleteFunctionConcurrency(in)
+	case *cloudwatch.DescribeAlarmsInput:
+		return s.describeAlarms(in)
+	}
+	return nil, fmt.Errorf("the stage answers no %T", in)
+}
+
+// describeStacks describes the stack, or SAM's own one. What is under way takes its next step.
+func (s *Stack) describeStacks(in *cloudformation.DescribeStacksInput) (*cloudformation.DescribeStacksOutput, error) {
 	output := func(name, value string) types.Output { return types.Output{OutputKey: &name, OutputValue: &value} }
 	arn := "arn:aws:cloudformation:us-east-1:000000000000:stack/" + aws.ToString(in.StackName) + "/1"
 	stack := types.Stack{StackName: in.StackName, StackId: &arn}
@@ -61,9 +89,8 @@ func (s *Stack) DescribeStacks(_ context.Context, in *cloudformation.DescribeSta
 	return &cloudformation.DescribeStacksOutput{Stacks: []types.Stack{stack}}, nil
 }
 
-// GetTemplate returns the template as it was deployed, or what the transform made of it.
-func (s *Stack) GetTemplate(_ context.Context, in *cloudformation.GetTemplateInput, _ ...func(*cloudformation.Options),
-) (*cloudformation.GetTemplateOutput, error) {
+// getTemplate returns the template as it was deployed, or what the transform made of it.
+func (s *Stack) getTemplate(in *cloudformation.GetTemplateInput) (*cloudformation.GetTemplateOutput, error) {
 	text := "Resources: {}"
 	if in.TemplateStage == types.TemplateStageOriginal {
 		text = string(s.Template)
@@ -71,9 +98,8 @@ func (s *Stack) GetTemplate(_ context.Context, in *cloudformation.GetTemplateInp
 	return &cloudformation.GetTemplateOutput{TemplateBody: &text}, nil
 }
 
-// ListStackResources lists the functions and one resource more, one a page.
-func (s *Stack) ListStackResources(_ context.Context, in *cloudformation.ListStackResourcesInput,
-	_ ...func(*cloudformation.Options),
+// listStackResources lists the functions and one resource more, one a page.
+func (s *Stack) listStackResources(in *cloudformation.ListStackResourcesInput,
 ) (*cloudformation.ListStackResourcesOutput, error) {
 	list := []types.StackResourceSummary{
 		{ResourceType: aws.String("AWS::DynamoDB::Table"), PhysicalResourceId: aws.String(Table)},
@@ -91,9 +117,8 @@ func (s *Stack) ListStackResources(_ context.Context, in *cloudformation.ListSta
 	return out, nil
 }
 
-// CreateChangeSet checks what CloudFormation checks at once.
-func (s *Stack) CreateChangeSet(_ context.Context, in *cloudformation.CreateChangeSetInput,
-	_ ...func(*cloudformation.Options),
+// createChangeSet checks what CloudFormation checks at once.
+func (s *Stack) createChangeSet(in *cloudformation.CreateChangeSetInput,
 ) (*cloudformation.CreateChangeSetOutput, error) {
 	c := &changeSet{template: s.Template, given: map[string]string{}, transformed: !aws.ToBool(in.UsePreviousTemplate)}
 	switch {
@@ -145,9 +170,8 @@ func (s *Stack) hasChanges(c *changeSet) bool {
 	return false
 }
 
-// DescribeChangeSet answers at first that the change set is being made.
-func (s *Stack) DescribeChangeSet(_ context.Context, in *cloudformation.DescribeChangeSetInput,
-	_ ...func(*cloudformation.Options),
+// describeChangeSet answers at first that the change set is being made.
+func (s *Stack) describeChangeSet(in *cloudformation.DescribeChangeSetInput,
 ) (*cloudformation.DescribeChangeSetOutput, error) {
 	c, ok := s.changeSets[aws.ToString(in.ChangeSetName)]
 	switch {
@@ -165,9 +189,8 @@ func (s *Stack) DescribeChangeSet(_ context.Context, in *cloudformation.Describe
 	}, nil
 }
 
-// ExecuteChangeSet begins the update.
-func (s *Stack) ExecuteChangeSet(_ context.Context, in *cloudformation.ExecuteChangeSetInput,
-	_ ...func(*cloudformation.Options),
+// executeChangeSet begins the update.
+func (s *Stack) executeChangeSet(in *cloudformation.ExecuteChangeSetInput,
 ) (*cloudformation.ExecuteChangeSetOutput, error) {
 	c, ok := s.changeSets[aws.ToString(in.ChangeSetName)]
 	if !ok || !c.isSeen || !s.hasChanges(c) || s.isBusy() {
@@ -178,9 +201,8 @@ func (s *Stack) ExecuteChangeSet(_ context.Context, in *cloudformation.ExecuteCh
 	return &cloudformation.ExecuteChangeSetOutput{}, nil
 }
 
-// DeleteChangeSet forgets a change set.
-func (s *Stack) DeleteChangeSet(_ context.Context, in *cloudformation.DeleteChangeSetInput,
-	_ ...func(*cloudformation.Options),
+// deleteChangeSet forgets a change set.
+func (s *Stack) deleteChangeSet(in *cloudformation.DeleteChangeSetInput,
 ) (*cloudformation.DeleteChangeSetOutput, error) {
 	delete(s.changeSets, aws.ToString(in.ChangeSetName))
 	return &cloudformation.DeleteChangeSetOutput{}, nil
@@ -189,9 +211,8 @@ func (s *Stack) DeleteChangeSet(_ context.Context, in *cloudformation.DeleteChan
 // PendingChangeSets counts the change sets that were neither executed nor deleted.
 func (s *Stack) PendingChangeSets() int { return len(s.changeSets) }
 
-// PutObject stores an object.
-func (s *Stack) PutObject(_ context.Context, in *s3.PutObjectInput, _ ...func(*s3.Options),
-) (*s3.PutObjectOutput, error) {
+// putObject stores an object.
+func (s *Stack) putObject(in *s3.PutObjectInput) (*s3.PutObjectOutput, error) {
 	if aws.ToString(in.Bucket) != Bucket {
 		return nil, &smithy.GenericAPIError{Code: "NoSuchBucket", Message: aws.ToString(in.Bucket)}
 	}
@@ -209,9 +230,8 @@ func (s *Stack) function(name *string) (string, error) {
 	return short, nil
 }
 
-// GetFunctionConfiguration returns the variables of $LATEST, or of the version that an alias has.
-func (s *Stack) GetFunctionConfiguration(_ context.Context, in *lambda.GetFunctionConfigurationInput,
-	_ ...func(*lambda.Options),
+// getFunctionConfiguration returns the variables of $LATEST, or of the version that an alias has.
+func (s *Stack) getFunctionConfiguration(in *lambda.GetFunctionConfigurationInput,
 ) (*lambda.GetFunctionConfigurationOutput, error) {
 	name, err := s.function(in.FunctionName)
 	if err != nil {
@@ -226,9 +246,8 @@ func (s *Stack) GetFunctionConfiguration(_ context.Context, in *lambda.GetFuncti
 	}, nil
 }
 
-// GetFunctionConcurrency returns a function's reservation.
-func (s *Stack) GetFunctionConcurrency(_ context.Context, in *lambda.GetFunctionConcurrencyInput,
-	_ ...func(*lambda.Options),
+// getFunctionConcurrency returns a function's reservation.
+func (s *Stack) getFunctionConcurrency(in *lambda.GetFunctionConcurrencyInput,
 ) (*lambda.GetFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	out := &lambda.GetFunctionConcurrencyOutput{}
@@ -238,9 +257,8 @@ func (s *Stack) GetFunctionConcurrency(_ context.Context, in *lambda.GetFunction
 	return out, err
 }
 
-// PutFunctionConcurrency sets a function's reservation.
-func (s *Stack) PutFunctionConcurrency(_ context.Context, in *lambda.PutFunctionConcurrencyInput,
-	_ ...func(*lambda.Options),
+// putFunctionConcurrency sets a function's reservation.
+func (s *Stack) putFunctionConcurrency(in *lambda.PutFunctionConcurrencyInput,
 ) (*lambda.PutFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	if err == nil {
@@ -249,18 +267,16 @@ func (s *Stack) PutFunctionConcurrency(_ context.Context, in *lambda.PutFunction
 	return &lambda.PutFunctionConcurrencyOutput{}, err
 }
 
-// DeleteFunctionConcurrency removes a function's reservation.
-func (s *Stack) DeleteFunctionConcurrency(_ context.Context, in *lambda.DeleteFunctionConcurrencyInput,
-	_ ...func(*lambda.Options),
+// deleteFunctionConcurrency removes a function's reservation.
+func (s *Stack) deleteFunctionConcurrency(in *lambda.DeleteFunctionConcurrencyInput,
 ) (*lambda.DeleteFunctionConcurrencyOutput, error) {
 	name, err := s.function(in.FunctionName)
 	delete(s.Concurrency, name)
 	return &lambda.DeleteFunctionConcurrencyOutput{}, err
 }
 
-// DescribeAlarms returns the alarms that fire, of those with a prefix.
-func (s *Stack) DescribeAlarms(_ context.Context, in *cloudwatch.DescribeAlarmsInput, _ ...func(*cloudwatch.Options),
-) (*cloudwatch.DescribeAlarmsOutput, error) {
+// describeAlarms returns the alarms that fire, of those with a prefix.
+func (s *Stack) describeAlarms(in *cloudwatch.DescribeAlarmsInput) (*cloudwatch.DescribeAlarmsOutput, error) {
 	out := &cloudwatch.DescribeAlarmsOutput{}
 	for _, name := range s.Firing {
 		if strings.HasPrefix(name, aws.ToString(in.AlarmNamePrefix)) {

@@ -15,6 +15,7 @@
 package deploymenttest
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -25,7 +26,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/smithy-go/middleware"
+	"go.yaml.in/yaml/v4"
 
 	"github.com/throughline/throughline"
 	"github.com/throughline/throughline/infra/deployment"
@@ -63,7 +67,6 @@ type Stack struct {
 	// FailAt is the step at which the next update fails.
 	FailAt string
 
-	processed  bool // the stack's template is the processed one
 	changeSets map[string]*changeSet
 	updated    time.Time
 	steps      []func()
@@ -182,7 +185,7 @@ func (s *Stack) update(text []byte, given map[string]string, transformed bool) {
 	s.Status = types.StackStatusUpdateInProgress
 	s.updated = s.updated.Add(time.Minute)
 	s.Updates++
-	s.Given, s.Template, s.processed = given, text, !transformed
+	s.Given, s.Template = given, text
 	isRelease := transformed && given["Release"] != before["Release"]
 	old, latest, live := s.grants, s.Latest, s.Live
 	roles := s.roles(text, given)
@@ -256,7 +259,7 @@ func (s *reader) parameters(text []byte) map[string]string {
 			Default string `yaml:"Default"`
 		} `yaml:"Parameters"`
 	}
-	if err := loadYAML(text, &t); err != nil {
+	if err := yaml.Load(text, &t); err != nil {
 		s.t.Fatal(err)
 	}
 	out := map[string]string{}
@@ -285,10 +288,25 @@ func (s *Stack) IsAt(variable, value string) error {
 	return nil
 }
 
+// Stage is the stage as its configuration has it.
+var Stage = deployment.Stage{Name: "prod", Stack: Name, Region: "us-east-1"}
+
 // Updater returns what changes the stage.
 func (s *Stack) Updater(out io.Writer) *deployment.Updater {
-	return &deployment.Updater{
-		Stage:  deployment.Stage{Name: "prod", Stack: Name, Region: "us-east-1"},
-		Stacks: s, Functions: s, Objects: s, Out: out, Poll: time.Millisecond,
+	u := deployment.NewUpdater(Config(s.Answer), Stage, out)
+	u.Poll = time.Millisecond
+	return u
+}
+
+// Config returns the configuration of clients of AWS whose calls a function answers.
+func Config(answer func(in any) (out any, err error)) aws.Config {
+	call := func(_ context.Context, in middleware.InitializeInput, _ middleware.InitializeHandler) (
+		out middleware.InitializeOutput, metadata middleware.Metadata, err error,
+	) {
+		out.Result, err = answer(in.Parameters)
+		return out, metadata, err
 	}
+	return aws.Config{Region: Stage.Region, APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
+		return s.Initialize.Add(middleware.InitializeMiddlewareFunc("answer", call), middleware.Before)
+	}}}
 }

@@ -9,13 +9,15 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"github.com/throughline/throughline/infra/local/dynamodblocal"
 )
 
 // BubbleClient is Client for a test in a bubble of testing/synctest. The time of the bubble stands still during a call.
 // A call does not end with its context.
 func BubbleClient(t testing.TB) *dynamodb.Client {
 	t.Helper()
-	return client(t, bubbleHTTP{})
+	return dynamodblocal.Client(Endpoint(t), func(o *dynamodb.Options) { o.HTTPClient = bubbleHTTP{} })
 }
 
 // bubbleHTTP sends requests outside of the bubble: the goroutines of a connection wait for its other end, and a bubble

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -86,15 +85,7 @@ func Endpoint(t testing.TB) string {
 // Client returns a client of the engine.
 func Client(t testing.TB) *dynamodb.Client {
 	t.Helper()
-	return client(t, nil)
-}
-
-func client(t testing.TB, http dynamodb.HTTPClient) *dynamodb.Client {
-	t.Helper()
-	return dynamodb.New(dynamodb.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String(Endpoint(t)), HTTPClient: http,
-		Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-	})
+	return dynamodblocal.Client(Endpoint(t))
 }
 
 // TableName returns a table name that no other test uses, not even in another process that shares the engine.

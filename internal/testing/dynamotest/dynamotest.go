@@ -110,42 +110,6 @@ func partition(t testing.TB, table string, user conversation.UserID, names ...st
 // Record is a record as it is stored.
 type Record = map[string]types.AttributeValue
 
-// History is all that a user has stored. A test that begins many times with the same records stores them once, because
-// a copy takes one call.
-type History struct {
-	user    conversation.UserID
-	records []Record
-}
-
-// HistoryOf reads a history. The user's id must be part of no other text in it.
-func HistoryOf(t testing.TB, table string, user conversation.UserID) History {
-	t.Helper()
-	return History{user, partition(t, table, user)}
-}
-
-// GiveTo stores a copy of the history, of at most 25 records, for another user of the table. The copy is due in the
-// shards of the first user's records.
-func (h History) GiveTo(t testing.TB, table string, user conversation.UserID) {
-	t.Helper()
-	var puts []types.WriteRequest
-	for _, r := range h.records {
-		copied := maps.Clone(r)
-		for name, v := range r {
-			if text, ok := v.(*types.AttributeValueMemberS); ok {
-				value := strings.Replace(text.Value, string(h.user), string(user), 1)
-				copied[name] = &types.AttributeValueMemberS{Value: value}
-			}
-		}
-		puts = append(puts, types.WriteRequest{PutRequest: &types.PutRequest{Item: copied}})
-	}
-	out, err := dynamodbtest.Client(t).BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
-		RequestItems: map[string][]types.WriteRequest{table: puts},
-	})
-	if err != nil || len(out.UnprocessedItems) > 0 {
-		t.Fatalf("%d of %d records are left: %v", len(out.UnprocessedItems[table]), len(puts), err)
-	}
-}
-
 // Put stores a record of the app's own.
 func Put(t testing.TB, table string, user conversation.UserID, sk string, attributes map[string]types.AttributeValue) {
 	t.Helper()

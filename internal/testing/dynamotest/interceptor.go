@@ -3,23 +3,23 @@ package dynamotest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
 	"pgregory.net/rapid"
 
 	"github.com/throughline/throughline/internal/dynamo"
-	"github.com/throughline/throughline/internal/dynamo/table"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/testing/dynamodbtest"
 )
 
-// Interceptor is an API that a test can observe and make fail.
+// Interceptor observes the calls of a client, and makes them fail.
 type Interceptor struct {
-	API table.API
 	// Call runs or fails one remote call. run carries it out.
 	Call func(op string, run func() error) error
 	// NewTokens makes the engine take each attempt of a transaction for a new one, as when a client token has expired.
@@ -30,7 +30,37 @@ type Interceptor struct {
 	OnQuery func(*dynamodb.QueryInput, *dynamodb.QueryOutput)
 }
 
-var _ table.API = (*Interceptor)(nil)
+// Intercept returns a client like another one, whose calls go through an interceptor.
+func Intercept(client *dynamodb.Client, i Interceptor) *dynamodb.Client {
+	return dynamodb.New(client.Options(), func(o *dynamodb.Options) {
+		o.APIOptions = append(slices.Clip(o.APIOptions), func(s *middleware.Stack) error {
+			return s.Initialize.Add(middleware.InitializeMiddlewareFunc("intercept", i.call), middleware.Before)
+		})
+	})
+}
+
+func (i Interceptor) call(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	out middleware.InitializeOutput, metadata middleware.Metadata, err error,
+) {
+	if transaction, ok := in.Parameters.(*dynamodb.TransactWriteItemsInput); ok {
+		if i.NewTokens {
+			withoutToken := *transaction
+			withoutToken.ClientRequestToken = nil // the client draws a new one
+			in.Parameters = &withoutToken
+		}
+		if i.Token != nil {
+			i.Token(aws.ToString(transaction.ClientRequestToken))
+		}
+	}
+	err = i.Call(middleware.GetOperationName(ctx), func() (err error) {
+		out, metadata, err = next.HandleInitialize(ctx, in)
+		return err
+	})
+	if query, ok := in.Parameters.(*dynamodb.QueryInput); ok && err == nil && i.OnQuery != nil {
+		i.OnQuery(query, out.Result.(*dynamodb.QueryOutput))
+	}
+	return out, metadata, err
+}
 
 // ErrNoAnswer is the error of a lost connection.
 var ErrNoAnswer = errors.New("connection reset by peer")
@@ -38,74 +68,12 @@ var ErrNoAnswer = errors.New("connection reset by peer")
 // OpenIntercepted returns the stores of an existing table whose calls go through an interceptor.
 func OpenIntercepted(t testing.TB, table string, i Interceptor, options ...dynamo.Option) Stores {
 	t.Helper()
-	i.API = dynamodbtest.Client(t)
-	return StoresOf(dynamo.New(&i, table, append([]dynamo.Option{Adopting()}, options...)...))
+	client := Intercept(dynamodbtest.Client(t), i)
+	return StoresOf(dynamo.New(client, table, append([]dynamo.Option{Adopting()}, options...)...))
 }
 
-// APIOption change one call of the SDK.
+// APIOption changes one call of the SDK.
 type APIOption = func(*dynamodb.Options)
-
-func intercept[I, O any](
-	i *Interceptor, ctx context.Context, op string, in I, do func(context.Context, I, ...APIOption) (*O, error),
-	options []APIOption,
-) (out *O, err error) {
-	err = i.Call(op, func() (err error) {
-		out, err = do(ctx, in, options...)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-// BatchGetItem implements table.API.
-func (i *Interceptor) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...APIOption,
-) (*dynamodb.BatchGetItemOutput, error) {
-	return intercept(i, ctx, BatchGet, in, i.API.BatchGetItem, o)
-}
-
-// Query implements table.API.
-func (i *Interceptor) Query(ctx context.Context, in *dynamodb.QueryInput, o ...APIOption,
-) (*dynamodb.QueryOutput, error) {
-	out, err := intercept(i, ctx, QueryCall, in, i.API.Query, o)
-	if err == nil && i.OnQuery != nil {
-		i.OnQuery(in, out)
-	}
-	return out, err
-}
-
-// UpdateItem implements table.API.
-func (i *Interceptor) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o ...APIOption,
-) (*dynamodb.UpdateItemOutput, error) {
-	return intercept(i, ctx, UpdateItem, in, i.API.UpdateItem, o)
-}
-
-// DeleteItem implements table.API.
-func (i *Interceptor) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o ...APIOption,
-) (*dynamodb.DeleteItemOutput, error) {
-	return intercept(i, ctx, DeleteItem, in, i.API.DeleteItem, o)
-}
-
-// BatchWriteItem implements table.API.
-func (i *Interceptor) BatchWriteItem(ctx context.Context, in *dynamodb.BatchWriteItemInput, o ...APIOption,
-) (*dynamodb.BatchWriteItemOutput, error) {
-	return intercept(i, ctx, BatchWrite, in, i.API.BatchWriteItem, o)
-}
-
-// TransactWriteItems implements table.API.
-func (i *Interceptor) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...APIOption,
-) (*dynamodb.TransactWriteItemsOutput, error) {
-	if i.NewTokens {
-		withoutToken := *in
-		withoutToken.ClientRequestToken = nil // the client draws a new one
-		in = &withoutToken
-	}
-	if i.Token != nil {
-		i.Token(aws.ToString(in.ClientRequestToken))
-	}
-	return intercept(i, ctx, Transact, in, i.API.TransactWriteItems, o)
-}
 
 // PassThrough carries out every call.
 func PassThrough(_ string, run func() error) error { return run() }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
-	"github.com/throughline/throughline/internal/document"
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
@@ -25,7 +24,7 @@ import (
 // Stores are all stores of a table, one for each interface of the domain packages.
 type Stores struct {
 	Sessions conversation.SessionStore
-	Messages MessageStore
+	Messages *dynamo.MessageStore
 	Turns    conversation.TurnStore
 
 	Profiles      longterm.Singleton[longterm.Profile]
@@ -37,7 +36,7 @@ type Stores struct {
 	CheckIns      longterm.Collection[longterm.CheckIn]
 	Memories      longterm.Collection[longterm.Memory]
 	Todos         longterm.Collection[longterm.Todo]
-	Documents     DocumentStore
+	Documents     *dynamo.DocumentStore
 	// DrawnMemories and DrawnTodos are the same, and their deletions leave no trace.
 	DrawnMemories longterm.Collection[longterm.Memory]
 	DrawnTodos    longterm.Collection[longterm.Todo]
@@ -45,7 +44,7 @@ type Stores struct {
 	Extraction   extraction.Store
 	Corrector    *dynamo.MemoryHistory
 	Summaries    summary.Store
-	Spines       SpineStore
+	Spines       *dynamo.SpineStore
 	Quota        metered.Quota
 	Indexing     indexing.Store
 	Recall       recall.Store
@@ -63,26 +62,6 @@ type Stores struct {
 	Forgetting      erasure.ForgettingStore
 
 	Due sweep.Store
-}
-
-// SpineStore saves and lists spines.
-type SpineStore interface {
-	summary.SpineStore
-	longterm.SpineReader
-}
-
-// DocumentStore is the documents of a store.
-type DocumentStore interface {
-	document.Writer
-	document.Reader
-}
-
-// MessageStore is the messages of a store that may be one of an app that migrates.
-type MessageStore interface {
-	conversation.MessageStore
-	IsMigrated(ctx context.Context, user conversation.UserID) (bool, error)
-	MessagesAfter(ctx context.Context, user conversation.UserID, session conversation.Session,
-		after conversation.Watermark, limit int) ([]conversation.Message, error)
 }
 
 // Sweep sweeps a queue with its visitor until nothing is due in it. It returns how many visits succeeded, and the
