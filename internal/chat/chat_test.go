@@ -320,3 +320,21 @@ func TestAnswerThatReachesItsLimit(t *testing.T) {
 		t.Errorf("%q ended with %+v, stored as %+v", text, last, stored)
 	}
 }
+
+// TestAnAnswerLongerThanAMessage stores what a message can hold, and marks that the answer was cut.
+func TestAnAnswerLongerThanAMessage(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (c llm.Completion, err error) {
+		for i := 0; i < 20 && err == nil; i++ {
+			err = emit(strings.Repeat("Rest your knee. ", 1000))
+		}
+		return c, err
+	}
+	_, text, last := run(t, t.Context(), f)
+	stored := f.finished[0]
+	if last.(chat.Done).FinishReason != chat.Interrupted || stored.Content != text || len(text) != 16*16_000 ||
+		stored.Metadata["interrupted"] != true {
+		t.Errorf("%d bytes end with %+v, stored are %d bytes, %v", len(text), last, len(stored.Content), stored.Metadata)
+	}
+}

@@ -136,6 +136,9 @@ func (g *answerRun) run(ctx context.Context, yield func(Event) bool) {
 	work.Go(func() error { return g.savePrompt(ctx) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
+		if g.text.Len()+len(delta) > conversation.MaxContentBytes {
+			return errOverlong
+		}
 		g.write(delta)
 		emit("token", Token{Text: delta})
 		return nil
@@ -250,6 +253,9 @@ func ofService(failure error) error {
 	busy.RetryAfter = fault.From(failure).RetryAfter
 	return busy
 }
+
+// errOverlong cuts an answer that is longer than a message may be.
+var errOverlong error = fault.New(fault.Unavailable, "the model's answer is longer than a message may be")
 
 // errNoAnswer is the failure of a model that returned neither text nor an error.
 var errNoAnswer error = fault.New(fault.Unavailable, "the model gave no answer")

@@ -50,6 +50,40 @@ func TestMemoriesSayUntilWhenAndWhy(t *testing.T) {
 	expectProblem(t, h, 422, "invalid", "endedReason", as("ann", "PATCH", at, object{"endedReason": "bored"}))
 }
 
+// A memory that is over before it begins, or that replaces itself, would be in no prompt. What is called off may end
+// before it was to begin, and days are compared as those of a zone that nobody has said.
+func TestMemoriesThatNeverHoldAreRefused(t *testing.T) {
+	t.Parallel()
+	h, _, _ := newMessages(t)
+	for _, tt := range []struct{ from, until, refused string }{
+		{"2026-12-02", "2026-12-01", "until"},
+		{"2026-12-01", "2026-12-01", ""},
+		{"2026-12-01T10:00:00Z", "2026-12-01T09:59:59Z", "until"},
+		{"2026-12-01T10:00:00Z", "2026-12-01T10:00:01Z", ""},
+		{"2026-12-01", "2026-11-30T11:00:00Z", ""},
+		{"2026-12-01", "2026-11-30T09:00:00Z", "until"},
+		{"2026-12-01T11:00:00Z", "2026-11-30", ""},
+		{"2026-12-01T13:00:00Z", "2026-11-30", "until"},
+	} {
+		span := object{"from": tt.from, "until": tt.until}
+		create := as("ann", "POST", "/v1/memories", object{
+			"type": "PROFILE", "content": "Away", "from": tt.from, "until": tt.until,
+		})
+		made := answer(t, h, 201, as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "Away"}))
+		change := as("ann", "PATCH", "/v1/memories/"+made["id"].(string), span)
+		if tt.refused == "" {
+			expect(t, h, 201, create)
+			expect(t, h, 200, change)
+			continue
+		}
+		expectProblem(t, h, 422, "invalid", tt.refused, create)
+		expectProblem(t, h, 422, "invalid", tt.refused, change)
+	}
+	made := answer(t, h, 201, as("ann", "POST", "/v1/memories", object{"type": "PROFILE", "content": "Bees"}))
+	expectProblem(t, h, 422, "invalid", "supersededBy",
+		as("ann", "PATCH", "/v1/memories/"+made["id"].(string), object{"supersededBy": made["id"]}))
+}
+
 // TestWhatTheAppEndsIsNoMessages has the app say how a memory and a todo are that messages have ended. From then on the
 // deletion of these messages undoes nothing.
 func TestWhatTheAppEndsIsNoMessages(t *testing.T) {

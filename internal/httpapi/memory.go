@@ -107,7 +107,7 @@ func (n newMemory) complete(s *server, m *longterm.Memory) error {
 	if n.TTLSeconds != nil {
 		m.ExpiresAt = s.storedNow().Add(time.Duration(*n.TTLSeconds) * time.Second).Truncate(time.Second)
 	}
-	return settleMemory(m, n.MessageIDs)
+	return cmp.Or(m.CheckSpan(), settleMemory(m, n.MessageIDs))
 }
 
 func (p changedMemory) complete(s *server, m *longterm.Memory) error {
@@ -119,6 +119,14 @@ func (p changedMemory) complete(s *server, m *longterm.Memory) error {
 	}
 	if !m.HasEnd() && !p.EndedReason.set {
 		m.EndedReason = "" // it goes with the end
+	}
+	if p.From.set && p.Until.set { // until alone may also call off what was to begin
+		if err := m.CheckSpan(); err != nil {
+			return err
+		}
+	}
+	if p.SupersededBy.set && m.SupersededBy == m.ID {
+		return fault.InvalidField("supersededBy", "must be the id of another memory")
 	}
 	if p.ValidUntil.set || p.EndedReason.set || p.SupersededBy.set {
 		m.EndedBy = nil // the app decides now, and not what a message says

@@ -45,7 +45,7 @@ func (m messages) registerCuts(tag string) {
 	registerDoc(m.server, op("DELETE /v1/sessions/{id}/messages", "clearMessages", tag, "Delete all messages of a session",
 		"The session stays, empty, with its title and attributes. Summaries, vectors and facts drawn only from its "+
 			"messages go. Numbers begin with 1 again, and clientMessageIds are free again.",
-	), m.clear)
+	).or(http.StatusConflict), m.clear)
 	register(m.server, op("POST /v1/sessions/{id}"+truncatePath, "truncateMessages", tag,
 		"Replace the last messages of a session",
 		"Deletes the messages after a seq, or the last ones, and appends others in their place, in one step. With "+

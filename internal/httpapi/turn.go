@@ -137,7 +137,7 @@ func (s turns) register() {
 func (s turns) begin(ctx context.Context, c Caller, in *turnInput) (*createdWithoutPath[begunTurn], error) {
 	b := in.Body
 	if b.Message != "" && len(b.Messages) > 0 || b.Message == "" && len(b.Messages) == 0 && b.Replaces == nil {
-		return nil, fault.InvalidField("message", "either it or messages is needed")
+		return nil, fault.InvalidField("message", "is needed, or else messages: one of the two")
 	}
 	given := b.Messages
 	if b.Message != "" {

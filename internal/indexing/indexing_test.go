@@ -43,6 +43,41 @@ func TestOneUserWithoutRoomHoldsNobodyUp(t *testing.T) {
 	}
 }
 
+// TestAnOutageIsLeftToTheSweep has an index that is down. Messages are delivered again for a while, because it may be
+// back at once. A record that is due goes to the sweep, and one that was deleted is due no more.
+func TestAnOutageIsLeftToTheSweep(t *testing.T) {
+	t.Parallel()
+	said := change(2).Message.Timestamp
+	memory := conversation.Change{User: "bob", Generation: 1, RecordID: "memory_1", Version: 1}
+	deleted := conversation.Change{User: "bob", Generation: 1, RecordID: "memory_2"}
+	for name, tt := range map[string]struct {
+		code    fault.Code
+		changes []conversation.Change
+		after   time.Duration
+		want    int
+	}{
+		"just now":             {fault.Unavailable, []conversation.Change{change(1), change(2)}, 5 * time.Second, 0},
+		"down for long":        {fault.Unavailable, []conversation.Change{change(1), change(2)}, 7 * time.Second, 2},
+		"at its limits":        {fault.RateLimited, []conversation.Change{change(2)}, 7 * time.Second, 1},
+		"no outage":            {fault.Internal, []conversation.Change{change(2)}, time.Hour, 0},
+		"a memory":             {fault.Unavailable, []conversation.Change{memory}, 0, 1},
+		"a memory that is bad": {fault.Internal, []conversation.Change{memory}, 0, 0},
+		"a deleted memory":     {fault.Unavailable, []conversation.Change{memory, deleted}, time.Hour, 1},
+	} {
+		f := newFake(2)
+		f.records["memory_1"] = recall.Hit{Memory: &longterm.Memory{ID: "memory_1"}}
+		index := refusing{f, "ann", fault.New(tt.code, "down")}
+		if tt.changes[0].User == "bob" {
+			index.user = "bob"
+		}
+		service := indexing.New(f, index, func() time.Time { return said.Add(tt.after) })
+		done, err := service.Consume(t.Context(), tt.changes)
+		if done != tt.want || (err == nil) != (done == len(tt.changes)) || f.session.Indexed.Seq != 0 {
+			t.Errorf("%s: %d changes are done, want %d; watermark %d: %v", name, done, tt.want, f.session.Indexed.Seq, err)
+		}
+	}
+}
+
 // refusing is an index that refuses the vectors of one user.
 type refusing struct {
 	*fake
@@ -67,6 +102,13 @@ func (r refusing) IndexHits(
 		return r.err
 	}
 	return r.fake.IndexHits(ctx, user, generation, hits)
+}
+
+func (r refusing) Delete(ctx context.Context, user conversation.UserID, generation int64, ids []string) error {
+	if user == r.user {
+		return r.err
+	}
+	return r.fake.Delete(ctx, user, generation, ids)
 }
 
 // TestVectorsFollowTheTable delivers changes of memories and check-ins late, doubled and in any order. The index ends

@@ -24,8 +24,9 @@ const (
 type backlog struct {
 	user    conversation.UserID
 	session conversation.Session
-	// first is the place of the session's earliest change in the batch.
+	// first is the place of the session's earliest change in the batch, said when the message of its latest was said.
 	first int
+	said  time.Time
 	// waits leaves a question at the end of the session to the record of its answer.
 	waits bool
 
@@ -45,11 +46,12 @@ type backlog struct {
 	err  error
 }
 
-// hint is what the records of a batch say about one session: it has messages with these seqs.
+// hint is what the records of a batch say about one session: it has messages with these seqs, the latest of that time.
 type hint struct {
 	ref   SessionRef
 	seqs  []int
 	first int
+	said  time.Time
 }
 
 // consumeMessages indexes what the sessions of a batch lack. The records only name the sessions. The messages are read
@@ -72,13 +74,13 @@ func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Ch
 	for _, h := range hints {
 		if session, ok := sessions[h.ref]; ok && session.Indexed.Seq < slices.Max(h.seqs) {
 			open = append(open, &backlog{
-				user: h.ref.User, session: session, first: h.first, own: h.seqs, waits: true, unread: true,
+				user: h.ref.User, session: session, first: h.first, said: h.said, own: h.seqs, waits: true, unread: true,
 			})
 		}
 	}
 	s.indexBacklogs(ctx, open)
 	for _, b := range open { // ordered by first
-		if b.err != nil && !isLeft(b.err) {
+		if b.err != nil && !s.isLeft(b.err, b.said) {
 			return b.first, b.err
 		}
 		if !b.done && b.err == nil {
@@ -101,11 +103,11 @@ func hintsOf(changes []conversation.Change) []hint {
 		}
 		ref := SessionRef{User: c.User, Context: m.Context, SessionID: m.SessionID, Generation: m.Generation}
 		if place, seen := places[ref]; seen {
-			hints[place].seqs = append(hints[place].seqs, m.Seq)
+			hints[place].seqs, hints[place].said = append(hints[place].seqs, m.Seq), m.Timestamp
 			continue
 		}
 		places[ref] = len(hints)
-		hints = append(hints, hint{ref: ref, seqs: []int{m.Seq}, first: i})
+		hints = append(hints, hint{ref: ref, seqs: []int{m.Seq}, first: i, said: m.Timestamp})
 	}
 	return hints
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
+	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/word"
 )
 
@@ -119,6 +120,18 @@ func (m Memory) KnownAt(at time.Time) bool {
 func (m Memory) HeldAt(at time.Time) bool {
 	isEnded := !m.ValidUntil.IsZero() && !at.Before(m.ValidUntil) || m.ValidUntil.IsZero() && m.SupersededBy != ""
 	return !isEnded && !m.Until.IsOver(at)
+}
+
+// CheckSpan refuses a memory that is over when it begins, whatever the user's zone is: no prompt would ever have it.
+func (m Memory) CheckSpan() error {
+	begins := InLastZone(m.From.Time)
+	if m.From.Day != "" {
+		begins = m.From.Start(firstZone)
+	}
+	if !m.From.IsZero() && m.Until.IsOver(begins) {
+		return fault.InvalidField("until", "must not be over when from begins")
+	}
+	return nil
 }
 
 // HasEnd reports whether something says when the memory ends, or that it has ended.

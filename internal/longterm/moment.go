@@ -80,8 +80,11 @@ func (m Moment) Before() Moment {
 	return m
 }
 
-// lastZone is the zone where a day ends last.
-var lastZone = time.FixedZone("UTC-12", -12*60*60)
+// lastZone is the zone where a day ends last, firstZone the one where it begins first.
+var (
+	lastZone  = time.FixedZone("UTC-12", -12*60*60)
+	firstZone = time.FixedZone("UTC+14", 14*60*60)
+)
 
 // InLastZone returns a time in the zone where a day ends last. Who does not know the user's zone asks with it: no day
 // is over too early.

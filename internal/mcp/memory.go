@@ -205,11 +205,12 @@ func (h memories) newMemory(in rememberInput) (longterm.Memory, error) {
 	if longterm.Normalize(in.Content) == "" {
 		return longterm.Memory{}, fault.InvalidField("content", "must be a fact in words")
 	}
-	return longterm.Memory{
+	m := longterm.Memory{
 		Type:    longterm.MemoryType(cmp.Or(in.Type, registry.Live().MemoryTypeNames()[0])),
 		Content: in.Content, Pinned: in.Pinned, Source: longterm.Seeded, About: in.About, From: from, Until: until,
 		Tokens: h.Tokens.Count(in.Content),
-	}, nil
+	}
+	return m, m.CheckSpan()
 }
 
 // known returns a valid memory that says the same.

@@ -58,6 +58,28 @@ func TestMessageIDNamesTheCurrentMessage(t *testing.T) {
 	}
 }
 
+// The message of a session that is still in the app's own record is found there.
+func TestMessageIDIsFoundInTheAppsRecord(t *testing.T) {
+	t.Parallel()
+	for _, recipe := range prompt.Recipes {
+		for _, of := range []adopted{{}, {hasCopies: true}} {
+			w := newFixture()
+			w.inAppsRecord = true
+			r := talk(w, 5)
+			p := w.user("u")
+			p.sessions[len(p.sessions)-1].Adopted = of
+			r.Recipe = recipe.Name
+			if got := build(t, w.service(now), "u", r); strings.Count(everything(got), r.Message) < 1 {
+				t.Errorf("%s, %+v: the message is missing", recipe.Name, of)
+			}
+			r.MessageID = "msg_here_99"
+			if _, err := w.service(now).Build(t.Context(), "u", r); !fault.Is(err, fault.Invalid) {
+				t.Errorf("%s, %+v: an unknown messageId: %v", recipe.Name, of, err)
+			}
+		}
+	}
+}
+
 // The message is found wherever it is, and is in the prompt once: among what is read anyway, or by its id, in the one
 // call that this costs, where the timeline lags or others have come in since.
 func TestMessageIDIsFound(t *testing.T) {

@@ -114,6 +114,12 @@ func pageOf[T any](all []*T, page conversation.Page) ([]T, conversation.Position
 	return found, next, nil
 }
 
+// hides reports whether only reads of the session's own messages return them.
+func (w *fixture) hides(p *person, sessionID string) bool {
+	return w.inAppsRecord &&
+		slices.ContainsFunc(p.sessions, func(s conversation.Session) bool { return s.ID == sessionID && s.Adopted != nil })
+}
+
 func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conversation.Range,
 	page conversation.Page,
 ) ([]conversation.Message, conversation.Position, error) {
@@ -123,7 +129,8 @@ func (w *fixture) Timeline(ctx context.Context, user conversation.UserID, r conv
 	}
 	var all []*conversation.Message
 	for i := len(p.messages) - 1; i >= 0; i-- {
-		if m := &p.messages[i]; !m.Timestamp.Before(r.From) && (r.To.IsZero() || m.Timestamp.Before(r.To)) {
+		m := &p.messages[i]
+		if !m.Timestamp.Before(r.From) && (r.To.IsZero() || m.Timestamp.Before(r.To)) && !w.hides(p, m.SessionID) {
 			all = append(all, m)
 		}
 	}
@@ -151,7 +158,7 @@ func (w *fixture) Resolve(ctx context.Context, user conversation.UserID, generat
 	var hits []recall.Hit
 	for _, id := range ids {
 		for _, m := range p.messages {
-			if m.ID == id && m.Generation == generation {
+			if m.ID == id && m.Generation == generation && !w.hides(p, m.SessionID) {
 				hits = append(hits, recall.Hit{ID: id, Message: &m})
 			}
 		}

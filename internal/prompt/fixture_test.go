@@ -66,6 +66,8 @@ type fixture struct {
 	counter llm.Counter
 	// timelineLag hides that many of the newest messages from the timeline.
 	timelineLag int
+	// inAppsRecord keeps the messages of adopted sessions from all reads but those of the session's own messages.
+	inAppsRecord bool
 }
 
 func newFixture() *fixture {

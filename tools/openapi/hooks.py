@@ -35,7 +35,7 @@ RULES = [
     ("messages", "must be at most 98 together with their clientMessageIds"),
     # A turn ends with the user's text, and with an answer or the reason why there is none.
     ("messages", "must end with a text of the user"),
-    ("message", "either it or messages is needed"),
+    ("message", "is needed, or else messages: one of the two"),
     ("content", "is required where there are no parts and no error"),
     ("afterSeq", "is needed, or lastN instead of it"),
     ("afterSeq", "would delete "),

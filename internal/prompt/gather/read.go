@@ -215,12 +215,20 @@ func (r *reader) checkCurrent(ctx context.Context) error {
 }
 
 // storedCurrent finds the message that the request names: among the messages read, or by its id if many others came
-// after it.
+// after it. A message that only the app's own record has is in the session's tail.
 func (r *reader) storedCurrent(ctx context.Context) (m conversation.Message, found bool, err error) {
 	if read, ok := r.got.storedMessage(r.MessageID); ok {
 		return *read, true, nil
 	}
 	err = r.readRequired(ctx, sourceCurrent, func(ctx context.Context) error {
+		if r.got.session.Adopted != nil {
+			tail, err := r.Store.Tail(ctx, r.User, r.got.session, MaxFiltered)
+			i := slices.IndexFunc(tail, func(t conversation.Message) bool { return t.ID == r.MessageID })
+			if found = i >= 0; found {
+				m = tail[i]
+			}
+			return err
+		}
 		hits, err := r.Store.Resolve(ctx, r.User, r.got.access.Generation, []string{r.MessageID})
 		for _, h := range hits {
 			if h.Message != nil && h.Message.ID == r.MessageID {
