@@ -45,7 +45,7 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	if exists && isOfAnother(same, s.fact) {
+	if exists && (isOfAnother(same, s.fact) || longterm.DifferInAWord(same.Content, s.Content)) {
 		s.Repeats, exists = "", false
 	}
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
