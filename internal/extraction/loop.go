@@ -9,7 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// openLoop stores a promise as a todo of the session's coach, unless there is one with the same content.
+// openLoop stores a promise as a todo of the session's coach, unless there is one with the same content,
+// open, or settled since the promise was made.
 func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
@@ -22,6 +23,13 @@ func (p *planner) openLoop(l openLoop) {
 		if longterm.Normalize(t.Content) == longterm.Normalize(content) {
 			return
 		}
+	}
+	isSettled := func(t longterm.Todo) bool {
+		return t.Status != longterm.Pending && p.visible[t.ID] && !at.After(t.UpdatedAt) &&
+			longterm.Normalize(t.Content) == longterm.Normalize(content)
+	}
+	if slices.ContainsFunc(slices.Concat(p.known.Todos, p.known.PastTodos), isSettled) {
+		return
 	}
 	due, _ := longterm.ParseMoment(l.Due) // a text that is no day says nothing
 	todo := &longterm.Todo{

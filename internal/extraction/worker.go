@@ -363,7 +363,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 		for _, m := range slices.Concat(known.Memories, known.Past) {
 			ids = append(ids, m.MessageIDs...)
 		}
-		for _, t := range known.Todos {
+		for _, t := range slices.Concat(known.Todos, known.PastTodos) {
 			ids = append(ids, t.MessageIDs...)
 		}
 		slices.Sort(ids)
@@ -384,7 +384,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 	for _, m := range slices.Concat(known.Memories, known.Past) {
 		visible[m.ID] = m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
 	}
-	for _, t := range known.Todos {
+	for _, t := range slices.Concat(known.Todos, known.PastTodos) {
 		visible[t.ID] = !slices.ContainsFunc(t.MessageIDs, isHidden)
 	}
 	return visible, nil
