@@ -47,6 +47,7 @@ func (p *planner) openLoop(l openLoop) {
 }
 
 // closeLoop ends a todo at the time of the message that says so: it is done, or it was dropped or moved and is no win.
+// One that the user asks to forget goes with the messages that say it.
 // A message from before the todo ends nothing. What recurs and was done is due again.
 func (p *planner) closeLoop(l closedLoop) {
 	ids, at := p.evidence(l.MessageIDs)
@@ -55,6 +56,9 @@ func (p *planner) closeLoop(l closedLoop) {
 			continue
 		}
 		t.UpdatedAt = at
+		if l.Outcome == string(longterm.EndedForgotten) {
+			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
+		}
 		switch {
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids
