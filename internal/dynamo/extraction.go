@@ -110,6 +110,11 @@ type extractionWrite struct {
 func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 	b extraction.Batch,
 ) (forgotten []string, err error) {
+	for _, m := range b.Denied {
+		if err := longterm.GiveBack(ctx, s.memories, user, m); err != nil {
+			return nil, err
+		}
+	}
 	w, err := s.newExtractionWrite(user, session, b)
 	if err != nil {
 		return nil, err

@@ -142,6 +142,8 @@ type Batch struct {
 	// asked to forget.
 	Forgotten         []longterm.Memory
 	ForgottenMessages []string
+	// Denied are memories of Known that were never true. What they took the place of holds again, before all else.
+	Denied []longterm.Memory
 }
 
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.

@@ -365,9 +365,13 @@ func (p *planner) endMemory(e ending) {
 		p.end(m, e.Reason, at, nil)
 		delete(p.changed, m.ID)
 	case longterm.EndedOver, longterm.EndedFalse:
-		if !isAppPinned(m) {
-			p.end(m, e.Reason, at, ids)
+		if isAppPinned(m) {
+			return
 		}
+		if e.Reason == longterm.EndedFalse && !slices.ContainsFunc(p.said, e.isCorrectedBy) {
+			p.denied = append(p.denied, *m)
+		}
+		p.end(m, e.Reason, at, ids)
 	}
 }
 

@@ -262,6 +262,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 	}
+	p.said = a.facts
 	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
 		w.lastWell.Store(w.Now().UnixMilli())
 	}
