@@ -35,68 +35,6 @@ func NewExtractionStore(db *DB) *ExtractionStore {
 	}
 }
 
-// pastMemories is how many of the memories that have ended can be forgotten by a request in words.
-const pastMemories = 100
-
-// Known reads the user's memories and todos that are among the live records, also those that are too old by now. One
-// query reads both, and the few small records between them. Another one reads the newest past memories, if asked for.
-func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, generation int64, withPast bool,
-) (extraction.Known, error) {
-	known := extraction.Known{Versions: map[string]int64{}}
-	low := table.RecordSK(table.LivePrefix, table.MemoryKind, "")
-	high := table.AfterPrefix(table.RecordSK(table.LivePrefix, table.TodoKind, ""))
-	for it, err := range s.db.Query(ctx, "read what is known", table.Query{Where: table.Between(user, low, high)}) {
-		if err != nil {
-			return known, err
-		}
-		if it.Int64(table.AttrGeneration) != generation {
-			continue
-		}
-		sk := it.String(table.AttrSK)
-		if id, _, ok := table.ParseRecordSK(sk, table.MemoryKind); ok {
-			known.Memories = append(known.Memories, decodeMemory(it))
-			known.Versions[id] = it.Int64(table.AttrVersion)
-		}
-		if id, _, ok := table.ParseRecordSK(sk, table.TodoKind); ok {
-			known.Todos = append(known.Todos, decodeTodo(it))
-			known.Versions[id] = it.Int64(table.AttrVersion)
-		}
-	}
-	if withPast {
-		past, err := s.memories.listPrefix(ctx, user, table.PastPrefix, "", pastMemories)
-		if err != nil {
-			return known, err
-		}
-		for _, it := range past {
-			if it.Int64(table.AttrGeneration) == generation {
-				known.Past = append(known.Past, decodeMemory(it))
-				known.Versions[recordID(it)] = it.Int64(table.AttrVersion)
-			}
-		}
-	}
-	traces, err := s.traces(ctx, user, generation)
-	for _, it := range traces {
-		known.Forgotten = append(known.Forgotten, forgottenOf(it))
-	}
-	return known, err
-}
-
-// traces reads what the memories that the user has deleted have left.
-func (s *ExtractionStore) traces(ctx context.Context, user conversation.UserID, generation int64,
-) (out []table.Item, err error) {
-	prefix := table.ForgottenPrefix + table.MemoryKind + "#"
-	q := table.Query{Where: table.Between(user, prefix, table.AfterPrefix(prefix))}
-	for it, err := range s.db.Query(ctx, "read what is forgotten", q) {
-		if err != nil {
-			return nil, err
-		}
-		if it.Int64(table.AttrGeneration) == generation {
-			out = append(out, it)
-		}
-	}
-	return out, nil
-}
-
 // extractionKey is the key of the lease on a user's extraction.
 func extractionKey(user conversation.UserID) table.Key {
 	return table.UserKey(user, table.ExtractionSK)
@@ -172,6 +110,11 @@ type extractionWrite struct {
 func (s *ExtractionStore) SaveExtraction(ctx context.Context, user conversation.UserID, session conversation.Session,
 	b extraction.Batch,
 ) (forgotten []string, err error) {
+	for _, m := range b.Denied {
+		if err := longterm.GiveBack(ctx, s.memories, user, m); err != nil {
+			return nil, err
+		}
+	}
 	w, err := s.newExtractionWrite(user, session, b)
 	if err != nil {
 		return nil, err

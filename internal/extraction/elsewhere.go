@@ -3,19 +3,27 @@ package extraction
 import (
 	"context"
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// maxElsewhere is how many other sessions are read before a wish to forget.
-const maxElsewhere = 3
+const (
+	// maxElsewhere is how many other sessions are read before a wish to forget, maxBefore before what was said more than
+	// oldAfter ago.
+	maxElsewhere, maxBefore = 3, 12
+	oldAfter                = 24 * time.Hour
+)
 
-// readElsewhere reads what the user has said in other sessions lately and that is not read yet, where a window asks to
-// forget something: the wish may be about it, and finds it only among what is known. It reads maxElsewhere sessions of
-// those of the last wishMessages messages, while there is time. What others say is not reached by the wish.
+// readElsewhere reads what the user has said in other sessions before and that is not read yet, where a window asks to
+// forget something, or is old, as those of an import are: what it ends, it finds only among what is known. It reads
+// sessions of the last wishMessages messages, while there is time: those before a wish from the newest on, and those
+// before an old window from the oldest on. What others say is not reached by the wish.
 func (w *worker) readElsewhere(ctx context.Context, of window) error {
-	if w.effort.keepsLease || !hasWish(of.messages, 0) {
+	isOld := w.Now().Sub(of.messages[0].Timestamp) > oldAfter
+	if w.effort.keepsLease || !isOld && !hasWish(of.messages, 0) {
 		return nil
 	}
 	page := conversation.Page{Limit: wishMessages, Descending: true}
@@ -24,10 +32,15 @@ func (w *worker) readElsewhere(ctx context.Context, of window) error {
 	if err != nil {
 		return err
 	}
+	limit := maxElsewhere
+	if isOld {
+		limit = maxBefore
+		slices.Reverse(lately)
+	}
 	seen := map[string]bool{w.session.ID: true}
 	read := 0
 	for _, m := range lately {
-		if seen[m.SessionID] || read == maxElsewhere || !hasTime(ctx) {
+		if seen[m.SessionID] || read == limit || !hasTime(ctx) {
 			continue
 		}
 		seen[m.SessionID] = true

@@ -57,8 +57,8 @@ type SessionReader interface {
 type RecordReader interface {
 	// Resolve reads the records of vector ids. A message's vector has the message's id.
 	Resolve(ctx context.Context, user conversation.UserID, generation int64, ids []string) ([]recall.Hit, error)
-	// Known reads the user's memories and todos that are among the live records, consistently, and the newest 100 memories
-	// of the past ones if withPast is set.
+	// Known reads the user's memories and todos that are among the live records, consistently, and the newest 100 of
+	// the past ones of each if withPast is set.
 	Known(ctx context.Context, user conversation.UserID, generation int64, withPast bool) (Known, error)
 }
 
@@ -110,10 +110,11 @@ type Lease struct {
 // record has changed since.
 type Known struct {
 	Memories []longterm.Memory
-	// Past are memories that have ended, newest first. They can be forgotten, and nothing else.
-	Past     []longterm.Memory
-	Todos    []longterm.Todo
-	Versions map[string]int64
+	// Past are memories that have ended, newest first. They can be forgotten, and nothing else. PastTodos are settled
+	// promises: what was said before does not open them again.
+	Past             []longterm.Memory
+	Todos, PastTodos []longterm.Todo
+	Versions         map[string]int64
 	// Forgotten is what stays of the memories that the user has deleted.
 	Forgotten []longterm.Forgotten
 }
@@ -141,6 +142,8 @@ type Batch struct {
 	// asked to forget.
 	Forgotten         []longterm.Memory
 	ForgottenMessages []string
+	// Denied are memories of Known that were never true. What they took the place of holds again, before all else.
+	Denied []longterm.Memory
 }
 
 // Changes are the records of one kind that a batch creates, with their ids, and those of Known that it changes.

@@ -45,7 +45,7 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	if exists && isOfAnother(same, s.fact) {
+	if exists && (isOfAnother(same, s.fact) || longterm.DifferInAWord(same.Content, s.Content)) {
 		s.Repeats, exists = "", false
 	}
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
@@ -365,9 +365,13 @@ func (p *planner) endMemory(e ending) {
 		p.end(m, e.Reason, at, nil)
 		delete(p.changed, m.ID)
 	case longterm.EndedOver, longterm.EndedFalse:
-		if !isAppPinned(m) {
-			p.end(m, e.Reason, at, ids)
+		if isAppPinned(m) {
+			return
 		}
+		if e.Reason == longterm.EndedFalse && !slices.ContainsFunc(p.said, e.isCorrectedBy) {
+			p.denied = append(p.denied, *m)
+		}
+		p.end(m, e.Reason, at, ids)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 	"github.com/throughline/throughline/internal/untrusted"
 )
 
-// openLoop stores a promise as a todo of the session's coach, unless there is one with the same content.
+// openLoop stores a promise as a todo of the session's coach, unless there is one with the same content,
+// open, or settled since the promise was made.
 func (p *planner) openLoop(l openLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	content := truncate.Ellipsis(untrusted.OneLine(l.Content), maxContentRunes)
@@ -22,6 +23,13 @@ func (p *planner) openLoop(l openLoop) {
 		if longterm.Normalize(t.Content) == longterm.Normalize(content) {
 			return
 		}
+	}
+	isSettled := func(t longterm.Todo) bool {
+		return t.Status != longterm.Pending && p.visible[t.ID] && !at.After(t.UpdatedAt) &&
+			longterm.Normalize(t.Content) == longterm.Normalize(content)
+	}
+	if slices.ContainsFunc(slices.Concat(p.known.Todos, p.known.PastTodos), isSettled) {
+		return
 	}
 	due, _ := longterm.ParseMoment(l.Due) // a text that is no day says nothing
 	todo := &longterm.Todo{
@@ -39,6 +47,7 @@ func (p *planner) openLoop(l openLoop) {
 }
 
 // closeLoop ends a todo at the time of the message that says so: it is done, or it was dropped or moved and is no win.
+// One that the user asks to forget goes with the messages that say it.
 // A message from before the todo ends nothing. What recurs and was done is due again.
 func (p *planner) closeLoop(l closedLoop) {
 	ids, at := p.evidence(l.MessageIDs)
@@ -47,6 +56,9 @@ func (p *planner) closeLoop(l closedLoop) {
 			continue
 		}
 		t.UpdatedAt = at
+		if l.Outcome == string(longterm.EndedForgotten) {
+			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
+		}
 		switch {
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids

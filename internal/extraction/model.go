@@ -104,6 +104,13 @@ type ending struct {
 	MessageIDs []string             `json:"messageIds"`
 }
 
+// isCorrectedBy reports whether a fact says what is true instead: it is in the place of the memory, or in the words
+// that end it.
+func (e ending) isCorrectedBy(f fact) bool {
+	isEnd := func(id string) bool { return slices.Contains(e.MessageIDs, id) }
+	return slices.Contains(f.Supersedes, e.ID) || slices.ContainsFunc(f.MessageIDs, isEnd)
+}
+
 type openLoop struct {
 	Content    string             `json:"content"`
 	By         longterm.TodoOwner `json:"by"`

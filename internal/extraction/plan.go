@@ -56,11 +56,13 @@ type planner struct {
 	isWish bool
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
+	// said are the facts of the answer.
+	said []fact
 
 	memories, newMemories []*longterm.Memory
 	todos, newTodos       []*longterm.Todo
 	changed               map[string]bool
-	forget                []longterm.Memory
+	forget, denied        []longterm.Memory
 	forgetMessages        []string
 	writes                int
 }
@@ -70,7 +72,7 @@ type planner struct {
 func (p *planner) plan(a answer) (b Batch, rest answer) {
 	p.changed, p.model = map[string]bool{}, a.model
 	p.memories, p.todos = pointers(p.known.Memories), pointers(p.known.Todos)
-	p.newMemories, p.newTodos, p.forget, p.writes = nil, nil, nil, 0
+	p.newMemories, p.newTodos, p.forget, p.denied, p.writes = nil, nil, nil, nil, 0
 	p.forgetMessages = p.linesOf(a.forgetMessages)
 	facts, ended := slices.Clone(a.facts), slices.Clone(a.ended)
 	slices.SortStableFunc(facts, func(a, b fact) int { return priority(b.isSafety()) - priority(a.isSafety()) })
@@ -92,7 +94,7 @@ func (p *planner) plan(a answer) (b Batch, rest answer) {
 		Known:    p.known,
 		Memories: Changes[longterm.Memory]{values(p.newMemories), values(memories)},
 		Todos:    Changes[longterm.Todo]{values(p.newTodos), values(todos)}, Forgotten: p.forget,
-		ForgottenMessages: p.forgetMessages,
+		ForgottenMessages: p.forgetMessages, Denied: p.denied,
 	}, rest
 }
 

@@ -262,6 +262,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 	}
+	p.said = a.facts
 	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
 		w.lastWell.Store(w.Now().UnixMilli())
 	}
@@ -363,7 +364,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 		for _, m := range slices.Concat(known.Memories, known.Past) {
 			ids = append(ids, m.MessageIDs...)
 		}
-		for _, t := range known.Todos {
+		for _, t := range slices.Concat(known.Todos, known.PastTodos) {
 			ids = append(ids, t.MessageIDs...)
 		}
 		slices.Sort(ids)
@@ -384,7 +385,7 @@ func (w *worker) visible(ctx context.Context, known Known) (map[string]bool, err
 	for _, m := range slices.Concat(known.Memories, known.Past) {
 		visible[m.ID] = m.Source != longterm.Extracted || !slices.ContainsFunc(m.MessageIDs, isHidden)
 	}
-	for _, t := range known.Todos {
+	for _, t := range slices.Concat(known.Todos, known.PastTodos) {
 		visible[t.ID] = !slices.ContainsFunc(t.MessageIDs, isHidden)
 	}
 	return visible, nil

@@ -61,9 +61,9 @@ func (m Memory) Restored(now time.Time) Memory {
 	return m
 }
 
-// GiveBack has the memories hold on that a plan was to replace, before the plan is deleted.
-func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, plan Memory) error {
-	deleted := map[string]Memory{plan.ID: plan}
+// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied.
+func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory) error {
+	deleted := map[string]Memory{by.ID: by}
 	for page := (conversation.Page{Limit: 200}); ; {
 		found, next, err := memories.List(ctx, user, page)
 		if err != nil {

@@ -155,6 +155,23 @@ func saidIn(text string) (out []string) {
 	return out
 }
 
+// DifferInAWord reports whether two texts are the same but for one word each, in another form: who is allergic to figs
+// is not known to be when an allergy to kiwis is, and one dose is not the other.
+func DifferInAWord(a, b string) bool {
+	ofA, ofB := saidIn(a), saidIn(b)
+	onlyA, onlyB := without(ofA, ofB), without(ofB, ofA)
+	if len(ofA) <= shortWord || len(onlyA) != 1 || len(onlyB) != 1 {
+		return false
+	}
+	runes := []rune(onlyA[0])
+	return unicode.IsDigit(runes[0]) || !strings.HasPrefix(onlyB[0], string(runes[:min(len(runes), shortWord+1)]))
+}
+
+// without returns the words of a list that are not in another one, and not light.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(w string) bool { return light[w] || slices.Contains(other, w) })
+}
+
 // namesIn returns the likeness of the names in a text: words with a capital letter that begin no sentence, and numbers.
 func namesIn(text string) (out Likeness) {
 	begins := true
