@@ -43,6 +43,8 @@ var portLine = regexp.MustCompile(`(?m)^(\d+)\r?\n`)
 
 // Options say how the engine runs.
 type Options struct {
+	// Port is where the engine listens. 0 takes a free one.
+	Port int
 	// DataDir is an existing folder for the tables. Without it they are kept in memory.
 	DataDir string
 	// Databases is the number of databases in memory beside the one of Endpoint, at Endpoint/1 and so on. Each has
@@ -169,7 +171,7 @@ func arguments(dir string, opts Options) ([]string, error) {
 	args := []string{
 		"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto", "-Xmx768m",
 		"-Djava.library.path=" + filepath.Join(dir, "DynamoDBLocal_lib"), "-cp", jar(dir),
-		"org.eclipse.jetty.xml.XmlConfiguration", configuration, "port=0",
+		"org.eclipse.jetty.xml.XmlConfiguration", configuration, "port=" + strconv.Itoa(opts.Port),
 	}
 	if opts.DataDir == "" {
 		return append(args, "inMemory=true"), nil

@@ -30,6 +30,9 @@ const (
 
 // Bus is an event bus. It is safe for concurrent use.
 type Bus struct {
+	// Print, if set, is called with each event.
+	Print func(events.EventBridgeEvent)
+
 	mu    sync.Mutex
 	count int
 	kept  []events.EventBridgeEvent
@@ -80,6 +83,9 @@ func (b *Bus) add(in entry) string {
 	b.kept = b.kept[max(0, len(b.kept)-maxKept):]
 	close(b.more)
 	b.more = make(chan struct{})
+	if b.Print != nil {
+		b.Print(e)
+	}
 	return e.ID
 }
 

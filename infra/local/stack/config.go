@@ -18,8 +18,12 @@ import (
 type Config struct {
 	config.Config
 
-	// Port is where the HTTP API listens. 0 takes a free one, as the services do.
-	Port Port `env:"PORT" envDefault:"8080"`
+	// Port is where the HTTP API listens, the others where services do. 0 takes a free one.
+	Port         Port `env:"PORT" envDefault:"8080"`
+	DynamoDBPort Port `env:"DYNAMODB_PORT"`
+	PineconePort Port `env:"PINECONE_PORT"`
+	OpenAIPort   Port `env:"OPENAI_PORT"`
+	LambdaPort   Port `env:"LAMBDA_PORT"`
 	// App is the file of the app's registry (docs/extending.md). Without one it is that of the example.
 	App string `env:"APP"`
 	// DataDir is the folder that keeps everything between runs. Without one everything is in memory.

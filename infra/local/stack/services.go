@@ -117,7 +117,13 @@ func (s *services) startDynamoDB(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.engine, err = dynamodblocal.Start(ctx, dynamodblocal.Options{DataDir: folder}); err != nil {
+		l, err := listen(ctx, place{"DYNAMODB_PORT", s.cfg.DynamoDBPort}) // the engine would tell much later
+		if err != nil {
+			return err
+		}
+		_ = l.Close()
+		options := dynamodblocal.Options{Port: int(s.cfg.DynamoDBPort), DataDir: folder}
+		if s.engine, err = dynamodblocal.Start(ctx, options); err != nil {
 			return err
 		}
 		endpoint, about = s.engine.Endpoint(), "DynamoDB Local, "+s.cfg.where()
@@ -218,14 +224,14 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 	})
 	s.dynamodb.injector = faults.NewInjector(1)
 	handler := s.dynamodb.injector.Handler(s.lag.Handler(proxy), faults.DynamoDBFailures())
-	s.dynamodb.injected, err = s.serve(ctx, handler)
+	s.dynamodb.injected, err = s.serve(ctx, place{}, handler)
 	return err
 }
 
 // startEvents serves the event bus, through an injector.
 func (s *services) startEvents(ctx context.Context) (err error) {
 	s.bus, s.events.injector = eventbus.New(), faults.NewInjector(4)
-	s.events.injected, err = s.serve(ctx, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
+	s.events.injected, err = s.serve(ctx, place{}, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
 	return err
 }
 
@@ -236,7 +242,8 @@ func (s *services) startPinecone(ctx context.Context) (err error) {
 		return nil
 	}
 	injector := faults.NewInjector(2)
-	address, err := s.serveIndex(ctx, "pinecone", s.cfg.OpenAI.Embedding.Dimensions, injector.Interceptor())
+	at := place{"PINECONE_PORT", s.cfg.PineconePort}
+	address, err := s.serveIndex(ctx, at, "pinecone", s.cfg.OpenAI.Embedding.Dimensions, injector.Interceptor())
 	about := "Pinecone data plane, dotproduct, " + s.cfg.where()
 	s.pinecone = service{direct: address, injected: address, injector: injector, about: about}
 	return err
@@ -253,7 +260,7 @@ func (s *services) startNextIndex(ctx context.Context) (err error) {
 		return nil
 	}
 	if next.Host == ownHost {
-		if next.Host, err = s.serveIndex(ctx, "pinecone-next", next.Embedding.Dimensions); err != nil {
+		if next.Host, err = s.serveIndex(ctx, place{}, "pinecone-next", next.Embedding.Dimensions); err != nil {
 			return err
 		}
 		s.printer.print("next index", next.Host, "for vectors of "+next.Embedding.Version())
@@ -263,7 +270,7 @@ func (s *services) startNextIndex(ctx context.Context) (err error) {
 }
 
 // serveIndex serves a local index that keeps its vectors in a folder of that name, and returns its address.
-func (s *services) serveIndex(ctx context.Context, folder string, dimension int,
+func (s *services) serveIndex(ctx context.Context, at place, folder string, dimension int,
 	interceptors ...grpc.UnaryServerInterceptor,
 ) (string, error) {
 	dir, err := s.cfg.dataFolder(folder)
@@ -276,7 +283,7 @@ func (s *services) serveIndex(ctx context.Context, folder string, dimension int,
 		return "", fmt.Errorf("start Pinecone data plane: %w", err)
 	}
 	s.indexes = append(s.indexes, index)
-	l, err := listen(ctx, 0)
+	l, err := listen(ctx, at)
 	if err != nil {
 		return "", err
 	}
@@ -293,19 +300,21 @@ func (s *services) serveIndex(ctx context.Context, folder string, dimension int,
 // and embeddings alike.
 func (s *services) startOpenAI(ctx context.Context) (err error) {
 	injector := faults.NewInjector(3)
-	if s.openai, err = s.model(ctx, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL)); err != nil {
+	at := place{"OPENAI_PORT", s.cfg.OpenAIPort}
+	if s.openai, err = s.model(ctx, at, injector, "OPENAI_BASE_URL", string(s.cfg.OpenAIBaseURL)); err != nil {
 		return err
 	}
 	if s.cfg.EmbeddingBaseURL == s.cfg.OpenAIBaseURL { // one address, and so one key
 		s.embedding = s.openai
 		return nil
 	}
-	s.embedding, err = s.model(ctx, injector, "OPENAI_EMBEDDING_BASE_URL", string(s.cfg.EmbeddingBaseURL))
+	s.embedding, err = s.model(ctx, place{}, injector, "OPENAI_EMBEDDING_BASE_URL", string(s.cfg.EmbeddingBaseURL))
 	return err
 }
 
 // model serves the model service that a variable names, or the offline model.
-func (s *services) model(ctx context.Context, injector *faults.Injector, variable, named string) (service, error) {
+func (s *services) model(ctx context.Context, at place, injector *faults.Injector, variable, named string,
+) (service, error) {
 	handler, path, about := offlinemodel.Handler(), "/v1", "offline model, "+offlinemodel.ModelID
 	if named != "" {
 		proxy, err := faults.Proxy(named)
@@ -314,7 +323,7 @@ func (s *services) model(ctx context.Context, injector *faults.Injector, variabl
 		}
 		handler, path, about = proxy, "", "named by "+variable
 	}
-	address, err := s.serve(ctx, injector.Handler(handler, faults.OpenAIFailures()))
+	address, err := s.serve(ctx, at, injector.Handler(handler, faults.OpenAIFailures()))
 	one := service{direct: named, injected: address + path, injector: injector, about: about}
 	if named == "" {
 		one.direct = one.injected
@@ -322,9 +331,9 @@ func (s *services) model(ctx context.Context, injector *faults.Injector, variabl
 	return one, err
 }
 
-// serve serves a handler at a free port and returns its address.
-func (s *services) serve(ctx context.Context, handler http.Handler) (string, error) {
-	l, err := listen(ctx, 0)
+// serve serves a handler and returns its address.
+func (s *services) serve(ctx context.Context, at place, handler http.Handler) (string, error) {
+	l, err := listen(ctx, at)
 	if err != nil {
 		return "", err
 	}

@@ -98,7 +98,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return err
 	}
 	// The API's port comes first: if it is taken, nothing else has to start.
-	api, err := listen(ctx, s.cfg.Port)
+	api, err := listen(ctx, place{"PORT", s.cfg.Port})
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return errors.Join(err, api.Close())
 	}
 	s.supervisor.serve(api, s.handler())
-	lambda, err := listen(ctx, 0)
+	lambda, err := listen(ctx, place{"LAMBDA_PORT", s.cfg.LambdaPort})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 	if err := s.services.start(ctx); err != nil {
 		return err
 	}
-	if s.queueURL, err = s.services.serve(ctx, sqslocal.Handler(s.deadLetterQueues)); err != nil {
+	if s.queueURL, err = s.services.serve(ctx, place{}, sqslocal.Handler(s.deadLetterQueues)); err != nil {
 		return err
 	}
 	s.printer.print("lambda", s.lambdaURL, fmt.Sprintf("invoke API, %d functions", len(s.template.Functions)))

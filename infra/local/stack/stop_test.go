@@ -24,13 +24,13 @@ func TestTakenPortNamesAnother(t *testing.T) {
 	check.OK(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	port := l.Addr().(*net.TCPAddr).Port
-	cfg := (&fixture{}).parse(t, map[string]string{
-		"PORT": fmt.Sprint(port), "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:1",
-	})
-	_, err = stack.Start(t.Context(), cfg)
-	want := fmt.Sprintf("port %d is taken: stop what uses it, or PORT=%d make run", port, port+1)
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
+	for _, variable := range []string{"PORT", "LAMBDA_PORT", "DYNAMODB_PORT"} {
+		cfg := (&fixture{}).parse(t, map[string]string{"PORT": "0", variable: fmt.Sprint(port)})
+		_, err = stack.Start(t.Context(), cfg)
+		want := fmt.Sprintf("port %d is taken: stop what uses it, or %s=%d make run", port, variable, port+1)
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }
 

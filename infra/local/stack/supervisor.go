@@ -78,15 +78,21 @@ func (s *supervisor) closeServers(ctx context.Context) {
 	closing.Wait()
 }
 
-// listen takes a port of the loopback interface, or a free one for 0. The error tells the user to give another value
-// to the variable that chooses the port.
-func listen(ctx context.Context, port Port) (net.Listener, error) {
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))))
-	switch other := port + 1; {
+// place is a port where something listens, and the variable that chooses it. The zero place is a free port.
+type place struct {
+	variable string
+	port     Port
+}
+
+// listen takes a port of the loopback interface. The error tells the user to give another value to its variable.
+func listen(ctx context.Context, at place) (net.Listener, error) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(int(at.port))))
+	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("port %d is taken: stop what uses it, or PORT=%d make run", port, other)
+		return nil, fmt.Errorf("port %d is taken: stop what uses it, or %s=%d make run", at.port, at.variable, at.port+1)
 	case errors.Is(err, os.ErrPermission):
-		return nil, fmt.Errorf("port %d may not be used by you: choose one above 1023, as with PORT=8080 make run", port)
+		return nil, fmt.Errorf("port %d may not be used by you: choose one above 1023, as with %s=8080 make run",
+			at.port, at.variable)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("listen: %w", err)
