@@ -3,6 +3,7 @@
 package longterm
 
 import (
+	"slices"
 	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
@@ -174,6 +175,23 @@ func (p Preferences) Shares(from, to string) bool {
 
 // SeparatesContexts reports whether the user keeps some sessions from being used in others.
 func (p Preferences) SeparatesContexts() bool { return !p.CrossContext || len(p.Unshared) > 0 }
+
+// AllowsMemory reports whether the user allows a memory where some messages are hidden. An extracted one is told only
+// where all messages may be seen from which it was drawn, or one of them if it is pinned: nobody is to be hurt because
+// two screens have heard of an allergy and one of them keeps to itself.
+func (p Preferences) AllowsMemory(m Memory, isHidden func(messageID string) bool) bool {
+	switch {
+	case m.Source != Extracted:
+		return true
+	case !p.Memory:
+		return false
+	case !p.SeparatesContexts(), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
+		return true
+	case m.Pinned: // each of its messages states it
+		return slices.ContainsFunc(m.MessageIDs, func(id string) bool { return !isHidden(id) })
+	}
+	return len(m.MessageIDs) > 0 && !slices.ContainsFunc(m.MessageIDs, isHidden)
+}
 
 // Location returns the user's time zone, or UTC if the name is unknown.
 func (p Preferences) Location() *time.Location {

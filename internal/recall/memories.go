@@ -46,19 +46,45 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 		return Records{}, err
 	}
 	withPast := q.IncludeEnded || !q.AsOf.IsZero()
-	stored, err := s.store.Memories(ctx, user, visible.generation, withPast)
+	stored, err := s.facts(ctx, user, visible, withPast)
 	if err != nil {
 		return Records{}, err
 	}
-	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool {
-		return !q.wants(m, visible.now) || !visible.Memory && m.Source == longterm.Extracted
-	})
+	stored = slices.DeleteFunc(stored, func(m longterm.Memory) bool { return !q.wants(m, visible.now) })
 	limit := defaultMemories
 	if q.Limit != nil {
 		limit = *q.Limit
 	}
 	hits := s.rankHits(factHits(stored, found.Hits), visible.asked)
 	return visible.answer(hits[:min(limit, len(hits))], visible.degradations(found.Degraded)), nil
+}
+
+// maxOrigins limits how many messages are looked up for the facts of one search. The rest count as hidden.
+const maxOrigins = 1000
+
+// facts returns the user's facts that the preferences allow. For a user who separates contexts it reads the messages
+// from which they were drawn.
+func (s *Service) facts(
+	ctx context.Context, user conversation.UserID, visible visibility, withPast bool,
+) ([]longterm.Memory, error) {
+	all, err := s.store.Memories(ctx, user, visible.generation, withPast)
+	seen := map[string]bool{}
+	if err == nil && visible.Memory && visible.SeparatesContexts() {
+		var ids []string
+		for _, m := range longterm.NewestFirst(all) {
+			if m.Source == longterm.Extracted {
+				ids = append(ids, m.MessageIDs...)
+			}
+		}
+		var hits []Hit
+		hits, err = s.store.Resolve(ctx, user, visible.generation, ids[:min(maxOrigins, len(ids))])
+		for _, h := range hits {
+			seen[h.ID] = h.Message != nil && visible.allowsSession(h.Message.Context, h.Message.SessionID)
+		}
+	}
+	return slices.DeleteFunc(all, func(m longterm.Memory) bool {
+		return !visible.AllowsMemory(m, func(id string) bool { return !seen[id] })
+	}), err
 }
 
 // wants reports whether a fact is of the types, held at the time and does not wait for a review.

@@ -154,7 +154,7 @@ func (s *Service) withFacts(
 	if !visible.wants(vector.MemoryRecord) || !visible.wantsUserLevel() {
 		return hits, nil
 	}
-	facts, err := s.store.Memories(ctx, user, visible.generation, false)
+	facts, err := s.facts(ctx, user, visible, false)
 	if err != nil {
 		return nil, err
 	}

@@ -31,27 +31,12 @@ func (src *Sources) allowsMemory(m longterm.Memory) bool {
 	return m.Valid(src.Now.In(src.Zone)) && src.allowsOrigin(m)
 }
 
-// allowsOrigin reports whether the user allows a memory here. An extracted one is used only in sessions that may use
-// all the sessions it was drawn from, or one of them if it is pinned: nobody is to be hurt because two screens have
-// heard of an allergy and one of them keeps to itself. If the user separates contexts and its sessions are not known,
-// it is used only if the user has pinned it.
+// allowsOrigin reports whether the user allows a memory here. The messages of unknown sessions are hidden.
 func (src *Sources) allowsOrigin(m longterm.Memory) bool {
-	switch {
-	case m.Source != longterm.Extracted:
-		return true
-	case !src.Access.Preferences.Memory:
-		return false
-	case !src.Access.Preferences.SeparatesContexts(), m.Pinned && len(m.MessageIDs) == 0: // pinning is the user's own act
-		return true
-	}
-	isHidden := func(id string) bool {
+	return src.Access.Preferences.AllowsMemory(m, func(id string) bool {
 		from, known := src.origins[id]
 		return !known || !src.allowsSession(from.sessionID, from.context)
-	}
-	if m.Pinned { // each of its messages states it
-		return slices.ContainsFunc(m.MessageIDs, func(id string) bool { return !isHidden(id) })
-	}
-	return len(m.MessageIDs) > 0 && !slices.ContainsFunc(m.MessageIDs, isHidden)
+	})
 }
 
 // allowsTodo reports whether a todo may be used. One that was extracted from messages is used where a memory of the
