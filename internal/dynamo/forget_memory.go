@@ -56,7 +56,7 @@ func (s *ExtractionStore) Forget(ctx context.Context, user conversation.UserID, 
 // forgottenBy counts the deleted memories whose traces name a message.
 func (s *ExtractionStore) forgottenBy(ctx context.Context, user conversation.UserID, generation int64, messageID string,
 ) (n int, err error) {
-	traces, err := s.traces(ctx, user, generation)
+	traces, err := s.traces(ctx, user, generation, table.MemoryKind)
 	for _, it := range traces {
 		if slices.Contains(it.Strings(table.AttrMessageIDs), messageID) {
 			n++

@@ -2,6 +2,7 @@ package dynamo
 
 import (
 	"context"
+	"slices"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/dynamo/table"
@@ -41,9 +42,16 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 			return known, err
 		}
 	}
-	traces, err := s.traces(ctx, user, generation)
+	traces, err := s.traces(ctx, user, generation, table.MemoryKind)
 	for _, it := range traces {
 		known.Forgotten = append(known.Forgotten, forgottenOf(it))
+	}
+	if err != nil || !withPast {
+		return known, err
+	}
+	others, err := s.traces(ctx, user, generation, messageTrace)
+	for _, it := range slices.Concat(traces, others) {
+		known.Unsaid = append(known.Unsaid, it.Strings(table.AttrMessageIDs)...)
 	}
 	return known, err
 }
@@ -71,10 +79,10 @@ func (s *ExtractionStore) addPast(ctx context.Context, user conversation.UserID,
 	return err
 }
 
-// traces reads what the memories that the user has deleted have left.
-func (s *ExtractionStore) traces(ctx context.Context, user conversation.UserID, generation int64,
+// traces reads what the memories or messages that the user has forgotten have left.
+func (s *ExtractionStore) traces(ctx context.Context, user conversation.UserID, generation int64, kind string,
 ) (out []table.Item, err error) {
-	prefix := table.ForgottenPrefix + table.MemoryKind + "#"
+	prefix := table.ForgottenPrefix + kind + "#"
 	q := table.Query{Where: table.Between(user, prefix, table.AfterPrefix(prefix))}
 	for it, err := range s.db.Query(ctx, "read what is forgotten", q) {
 		if err != nil {

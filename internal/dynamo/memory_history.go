@@ -90,7 +90,7 @@ func (s *MemoryHistory) missing(ctx context.Context, user conversation.UserID, i
 	if err != nil {
 		return err
 	}
-	traces, err := s.traces.traces(ctx, user, records.Generation(user))
+	traces, err := s.traces.traces(ctx, user, records.Generation(user), table.MemoryKind)
 	if err != nil {
 		return err
 	}

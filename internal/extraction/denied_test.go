@@ -159,3 +159,31 @@ func TestAKeptPromiseIsImportedAgain(t *testing.T) {
 		t.Errorf("%d promises are open, and one was made anew", n)
 	}
 }
+
+// TestAWishBeforeTheImport has a user who asks to forget what an import brings later: the model is told of the wish,
+// unless sessions are kept apart.
+func TestAWishBeforeTheImport(t *testing.T) {
+	t.Parallel()
+	for _, isTold := range []bool{true, false} {
+		e := newEcho(t)
+		f := e.fixture
+		prefs := longterm.DefaultPreferences()
+		prefs.CrossContext = isTold
+		if _, err := f.stores.Preferences.Put(t.Context(), f.user, prefs); err != nil {
+			t.Fatal(err)
+		}
+		f.model = script(`{"facts":[],"ended":[],"forgetMessages":["m1"],"openLoops":[],"closedLoops":[]}`)
+		f.say(t, "a", "Forget that Noel is in prison")
+		f.extract(t, "a")
+		f.model = e
+		f.advance(time.Minute)
+		f.create(t, "b")
+		f.append(t, "b", conversation.NewMessage{
+			Role: conversation.RoleUser, Content: "fact: Noel is in prison", Timestamp: f.clock().Add(-100 * time.Hour),
+		})
+		f.extract(t, "b")
+		if got := strings.Contains(e.inputs[0], "user: Forget that Noel"); got != isTold {
+			t.Errorf("the model is told: %v\n%s", got, e.inputs[0])
+		}
+	}
+}

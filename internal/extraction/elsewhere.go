@@ -23,7 +23,8 @@ const (
 // before an old window from the oldest on. What others say is not reached by the wish.
 func (w *worker) readElsewhere(ctx context.Context, of window) error {
 	isOld := w.Now().Sub(of.messages[0].Timestamp) > oldAfter
-	if w.effort.keepsLease || !isOld && !hasWish(of.messages, 0) {
+	isWish := hasWish(of.messages, 0)
+	if w.effort.keepsLease || !isOld && !isWish {
 		return nil
 	}
 	page := conversation.Page{Limit: wishMessages, Descending: true}
@@ -54,9 +55,33 @@ func (w *worker) readElsewhere(ctx context.Context, of window) error {
 			err = other.run(ctx)
 		}
 		if err = fault.IgnoreNotFound(err); err != nil && !errors.Is(err, errNotRead) {
-			return err
+			if isWish {
+				return err
+			}
+			w.Report(ctx, "read an older session", err) // it keeps no other from being read
 		}
 		w.lease = other.lease
 	}
+	if read > 0 && !hasTime(ctx) {
+		return errNotRead // the next visit has less to read
+	}
 	return nil
+}
+
+// wishesAfter returns those of the messages that ask to forget something and were said after a time, the newest 50.
+func (w *worker) wishesAfter(ctx context.Context, ids []string, first time.Time,
+) (out []conversation.Message, err error) {
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	hits, err := w.Store.Resolve(ctx, w.user, w.session.Generation, ids[max(0, len(ids)-wishMessages):])
+	for _, h := range hits {
+		m := h.Message
+		if m == nil || m.SessionID != w.session.ID && !w.prefs.Shares(w.session.Context, m.Context) {
+			continue
+		}
+		if m.Role == conversation.RoleUser && m.Timestamp.After(first) && conversation.AsksToForget(m.Content) {
+			out = append(out, *m)
+		}
+	}
+	return out, err
 }

@@ -117,6 +117,8 @@ type Known struct {
 	Versions         map[string]int64
 	// Forgotten is what stays of the memories that the user has deleted.
 	Forgotten []longterm.Forgotten
+	// Unsaid are the messages that are forgotten, those that ask for it among them, where past records are read.
+	Unsaid []string
 }
 
 // hasForgotten reports whether a memory says again what the user has deleted since, in whatever words.

@@ -242,22 +242,22 @@ func (p *planner) newQuestion(w window) question {
 		return p.memoryLine(short("e", i, past[i].ID), past[i])
 	})
 	section("Open loops", len(loops), func(i int) string { return p.loopLine(short("l", i, loops[i].ID), loops[i]) })
+	section("Wishes to forget, said later. Lines that they mean are forgetMessages", len(p.wishes), func(i int) string {
+		return messageLine(p.zone, "", p.wishes[i], contextRunes)
+	})
 	named := len(w.messages)
-	section("Earlier lines", len(w.earlier), func(i int) string {
-		if w.earlier[i].Role != conversation.RoleUser {
-			return messageLine(p.zone, "", w.earlier[i], contextRunes)
-		}
-		named++
-		return messageLine(p.zone, short(messageLetter, named-1, w.earlier[i].ID)+" ", w.earlier[i], contextRunes)
-	})
+	lines := func(heading string, of []conversation.Message, limit int) {
+		section(heading, len(of), func(i int) string {
+			if of[i].Role != conversation.RoleUser {
+				return messageLine(p.zone, "", of[i], contextRunes)
+			}
+			named++
+			return messageLine(p.zone, short(messageLetter, named-1, of[i].ID)+" ", of[i], limit)
+		})
+	}
+	lines("Earlier lines", w.earlier, contextRunes)
 	named = 0
-	section("New lines", len(w.lines), func(i int) string {
-		if w.lines[i].Role != conversation.RoleUser {
-			return messageLine(p.zone, "", w.lines[i], contextRunes)
-		}
-		named++
-		return messageLine(p.zone, short(messageLetter, named-1, w.lines[i].ID)+" ", w.lines[i], lineRunes)
-	})
+	lines("New lines", w.lines, lineRunes)
 	q.text = b.String()
 	return q
 }

@@ -54,6 +54,8 @@ type planner struct {
 	// forget something (isWish), and otherwise those that have ended since messages that are read late were said.
 	past   []longterm.Memory
 	isWish bool
+	// wishes are messages that ask to forget something and were said after messages that are read late.
+	wishes []conversation.Message
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
 	// said are the facts of the answer.

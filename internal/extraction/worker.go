@@ -299,6 +299,9 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 			return !p.visible[m.ID] || m.HeldAt(p.now) || !p.isWish && !m.ValidUntil.After(first)
 		})
 	}
+	if err == nil && isLate {
+		p.wishes, err = w.wishesAfter(ctx, p.known.Unsaid, first)
+	}
 	return err
 }
 
