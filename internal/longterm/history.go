@@ -61,7 +61,8 @@ func (m Memory) Restored(now time.Time) Memory {
 	return m
 }
 
-// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied.
+// GiveBack has the memories hold that another one has replaced or was to replace, before that is deleted or denied. A
+// plan that gave way before its day stays given up.
 func GiveBack(ctx context.Context, memories Collection[Memory], user conversation.UserID, by Memory) error {
 	deleted := map[string]Memory{by.ID: by}
 	for page := (conversation.Page{Limit: 200}); ; {
@@ -70,7 +71,8 @@ func GiveBack(ctx context.Context, memories Collection[Memory], user conversatio
 			return err
 		}
 		for _, m := range found {
-			if _, ok := m.WithoutEnd(false, deleted); !ok {
+			isGivenUp := m.Status == Planned && (m.From.IsZero() || m.From.IsAhead(InLastZone(m.ValidUntil)))
+			if _, ok := m.WithoutEnd(false, deleted); !ok || isGivenUp {
 				continue
 			}
 			if _, err := memories.Update(ctx, user, m.ID, func(m *Memory) error {
