@@ -36,7 +36,6 @@ func Open(t testing.TB, table string, options ...dynamo.Option) Stores {
 
 // StoresOf returns all stores of a DB.
 func StoresOf(db *dynamo.DB) Stores {
-	deletion, prompts := dynamo.NewDeletionStore(db), dynamo.NewPromptStore(db)
 	return Stores{
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Turns: dynamo.NewTurnStore(db),
 		Profiles: dynamo.NewProfileStore(db), Seeds: dynamo.NewSeedStore(db),
@@ -49,9 +48,8 @@ func StoresOf(db *dynamo.DB) Stores {
 		Quota:     dynamo.NewQuotaStore(db),
 		Summaries: dynamo.NewSummarySource(db), Spines: dynamo.NewSpineStore(db),
 		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
-		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
-		MessageDeletion: deletion, SessionDeletion: deletion, Cuts: deletion, PromptDeletion: prompts, Sources: deletion,
-		Forgetting: deletion, SummaryDeletion: dynamo.NewSummarySource(db),
+		PromptSource: dynamo.NewPromptSource(db), Prompts: dynamo.NewPromptStore(db),
+		Deletion:   dynamo.NewDeletionStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
 		Due: dynamo.NewDueStore(db),
 	}
