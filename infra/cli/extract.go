@@ -89,8 +89,8 @@ func (e extract) play(ctx context.Context, messages []map[string]string) (err er
 	if err := e.api.Open(ctx, e.screen, "coach", "dry-run"); err != nil {
 		return err
 	}
-	for at := 0; at < len(messages); at += maxLines {
-		body := map[string]any{"messages": messages[at:min(at+maxLines, len(messages))]}
+	for part := range slices.Chunk(messages, maxLines) {
+		body := map[string]any{"messages": part}
 		if err := e.api.Do(ctx, http.MethodPost, "/v1/sessions/dry-run/messages", body, nil); err != nil {
 			return err
 		}

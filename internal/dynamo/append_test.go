@@ -205,7 +205,7 @@ func testAppendReplays(t *testing.T, s *fixture) {
 	appendOnce(t, s, other)
 	got := allMessages(t, s, alice, "i", conversation.Page{Limit: 50})
 	checkComplete(t, got, 5)
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, start))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, first.Messages[1], nil, start))(t)
 	checkRepeat(t, s, in, first)
 	checkSeqs(t, s, "i", 1, 3, 4, 5)
 }

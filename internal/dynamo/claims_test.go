@@ -83,12 +83,12 @@ func TestClaimsOfChangedRecords(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start.Add(farAhead)))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, messages[0], nil, start.Add(farAhead)))(t)
 	check.OK(t, s.Due.Remove(t.Context(), c))
 	if due := onlyDueIn(t, s, d.Shard); !due.DueAt.Equal(s.clock()) {
 		t.Errorf("the deletion of a message makes its session due at %v, want %v", due.DueAt, s.clock())
 	}
-	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start.Add(farAhead)))(t)
+	check.Got(s.Deletion.DeleteSession(t.Context(), alice, "a", start.Add(farAhead)))(t)
 	if _, ok, err := s.Due.Claim(t.Context(), d, s.clock()); ok || err != nil {
 		t.Errorf("a session that is gone is claimed: %v, %v", ok, err)
 	}

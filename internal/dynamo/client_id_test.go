@@ -164,7 +164,7 @@ func TestDeletedClientID(t *testing.T) {
 	s := newFixture(t)
 	createSession(t, s, alice, coach, "c")
 	m := appendMessages(t, s, alice, "c", withID("x", "one"), withID("y", "two")).Messages[0]
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour)))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, m, nil, s.clock().Add(time.Hour)))(t)
 	in := conversation.Append{SessionID: "c", Messages: []conversation.NewMessage{withID("x", "one")}}
 	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, in)), fault.Conflict, "the id of a deleted message")
 }

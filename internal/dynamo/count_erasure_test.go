@@ -128,10 +128,10 @@ func TestCheckTurn(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*testing.T, *bounded){
 		"deleted": func(t *testing.T, b *bounded) {
-			check.Got(b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
+			check.Got(b.Deletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
 		},
 		"created again": func(t *testing.T, b *bounded) {
-			check.Got(b.SessionDeletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
+			check.Got(b.Deletion.DeleteSession(t.Context(), alice, "a", b.now))(t)
 			b.now = b.now.Add(time.Second)
 			b.mustBegin(t, "a", "another")
 		},

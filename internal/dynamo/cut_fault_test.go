@@ -25,7 +25,7 @@ func TestRepeatOfATruncationIsNotRefusedUnread(t *testing.T) {
 		SessionID: "a", LastN: &one, Expected: []string{last[0].ID},
 		Idempotency: conversation.Idempotency{Scope: "s", Key: "k", BodyHash: "h"},
 	}
-	if _, _, err := stores.Cuts.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now()); err != nil {
+	if _, _, err := stores.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	reads := 0
@@ -37,11 +37,11 @@ func TestRepeatOfATruncationIsNotRefusedUnread(t *testing.T) {
 		}
 		return run()
 	}}, dynamotest.FixedClock())
-	_, _, err = s.Cuts.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
+	_, _, err = s.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
 	if !fault.Is(err, fault.Unavailable) {
 		t.Errorf("while the record cannot be read: %v", err)
 	}
-	out, _, err := s.Cuts.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
+	out, _, err := s.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, time.Now())
 	if err != nil || !out.Replayed {
 		t.Errorf("afterwards: %+v, %v", out, err)
 	}

@@ -57,7 +57,7 @@ func TestDeletionMeetsNewSummary(t *testing.T) {
 		}
 	})}, dynamotest.FixedClock())
 	m := messageOf(t, other, "a")
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, m, nil, start))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, m, nil, start))(t)
 	after, err := other.Sessions.Session(t.Context(), alice, "a")
 	if err != nil || after.Summary != nil || after.MessageCount != 0 {
 		t.Errorf("session %+v with summary %+v, %v", after, after.Summary, err)

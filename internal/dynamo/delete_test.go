@@ -132,13 +132,13 @@ func checkDeletingEnds(t *testing.T, s *fixture, m []conversation.Message) {
 
 func testMessageByID(t *testing.T, s *fixture) {
 	_, m := newSession(t, s, coach, "a", "1")
-	got, err := s.MessageDeletion.Message(t.Context(), alice, "a", m[0].ID)
+	got, err := s.Deletion.Message(t.Context(), alice, "a", m[0].ID)
 	check.OK(t, err)
 	check.Same(t, m[0], got, "a message by its id")
 	for name, err := range map[string]error{
-		"another session": errorOf(s.MessageDeletion.Message(t.Context(), alice, "b", m[0].ID)),
-		"another user":    errorOf(s.MessageDeletion.Message(t.Context(), bob, "a", m[0].ID)),
-		"no id":           errorOf(s.MessageDeletion.Message(t.Context(), alice, "a", "msg")),
+		"another session": errorOf(s.Deletion.Message(t.Context(), alice, "b", m[0].ID)),
+		"another user":    errorOf(s.Deletion.Message(t.Context(), bob, "a", m[0].ID)),
+		"no id":           errorOf(s.Deletion.Message(t.Context(), alice, "a", "msg")),
 	} {
 		checkFault(t, err, fault.NotFound, "%s", name)
 	}
@@ -149,15 +149,15 @@ func TestSessionsOfMessages(t *testing.T) {
 	s := newFixture(t)
 	sa, a := newSession(t, s, coach, "a", "1", "2")
 	sb, b := newSession(t, s, "workout_log", "b", "3")
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, a[1], nil, start))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, a[1], nil, start))(t)
 	ids := []string{a[0].ID, a[1].ID, b[0].ID, "none", a[0].ID}
-	got, err := s.Sources.SessionsOf(t.Context(), alice, ids)
+	got, err := s.Deletion.SessionsOf(t.Context(), alice, ids)
 	want := map[string]erasure.Source{
 		a[0].ID: {SessionID: "a", CreatedAt: sa.CreatedAt}, b[0].ID: {SessionID: "b", CreatedAt: sb.CreatedAt},
 	}
 	check.OK(t, err)
 	check.Same(t, want, got, "sessions of messages")
-	if got, err := s.Sources.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
+	if got, err := s.Deletion.SessionsOf(t.Context(), bob, ids); err != nil || len(got) != 0 {
 		t.Errorf("of another user's messages: %v, %v", got, err)
 	}
 }
@@ -232,16 +232,16 @@ func TestDeletionResumes(t *testing.T) {
 	s := newFixture(t)
 	_, old := newSession(t, s, coach, "a", "1", "2")
 	due := start.Add(time.Hour)
-	deleted, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
+	deleted, err := s.Deletion.DeleteSession(t.Context(), alice, "a", due)
 	check.OK(t, err)
 	checkFault(t, errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))), fault.NotFound,
 		"append to a deleted session")
-	again, err := s.SessionDeletion.DeleteSession(t.Context(), alice, "a", due)
+	again, err := s.Deletion.DeleteSession(t.Context(), alice, "a", due)
 	if err != nil || again.ID != deleted.ID || again.Session == nil {
 		t.Errorf("delete it again: %+v, %v", again, err)
 	}
 	messages := func(p conversation.Page) ([]conversation.Message, conversation.Position, error) {
-		return s.SessionDeletion.RemainingMessages(t.Context(), again, p)
+		return s.Deletion.RemainingMessages(t.Context(), again, p)
 	}
 	left := allPages(t, conversation.Page{Limit: 1}, messages)
 	check.Same(t, old, left, "messages of the deleted session")
@@ -272,7 +272,7 @@ func TestForgetPrompts(t *testing.T) {
 	for range 2 {
 		to := saved[3].CreatedAt.Add(time.Second)
 		span := erasure.PromptSpan{SessionID: "a", From: saved[1].CreatedAt, To: to, DeletedAt: to}
-		check.OK(t, s.PromptDeletion.DeletePrompts(t.Context(), alice, span))
+		check.OK(t, s.Prompts.DeletePrompts(t.Context(), alice, span))
 	}
 	saved[1].Text, saved[3].Text = nil, nil
 	want := []prompt.StoredPrompt{saved[5], saved[4], saved[3], saved[1], saved[0]}

@@ -67,7 +67,7 @@ func TestDeletedDocumentsAreDue(t *testing.T) {
 	}
 	checkFault(t, errorOf(s.Indexing.RecordDue(t.Context(), record)), fault.NotFound, "the deleted record")
 	s.put(t, alice, "a", "k", `{"text":"short"}`)
-	stale, err := s.Sources.WithoutRecord(t.Context(), alice, 0, tombstone.Vectors)
+	stale, err := s.Deletion.WithoutRecord(t.Context(), alice, 0, tombstone.Vectors)
 	if err != nil || !slices.Equal(stale, tombstone.Vectors[1:]) {
 		t.Errorf("without a record are %v, %v", stale, err)
 	}

@@ -270,7 +270,7 @@ func TestLateWritesAreRejected(t *testing.T) {
 		"save a summary": s.Summaries.SaveSummary(t.Context(), alice, session, late),
 		"mark indexed":   s.Indexing.MarkIndexed(t.Context(), alice, session, indexed),
 		"append":         errorOf(s.Messages.Append(t.Context(), alice, newAppend("a", "late"))),
-		"delete":         errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start)),
+		"delete":         errorOf(s.Deletion.DeleteSession(t.Context(), alice, "a", start)),
 	} {
 		checkFault(t, err, fault.NotFound, "%s", op)
 	}

@@ -194,14 +194,14 @@ func TestLateExtractions(t *testing.T) {
 	check.Got(s.Preferences.Put(t.Context(), alice, longterm.Preferences{CrossContext: true}))(t)
 	save(conflict, "a user who wants no memories")
 	check.Got(s.Preferences.Put(t.Context(), alice, longterm.DefaultPreferences()))(t)
-	check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, start))(t)
+	check.Got(s.Deletion.DeleteMessage(t.Context(), alice, messages[0], nil, start))(t)
 	save(conflict, "a session that has lost a message")
 	session = readSession(t, s, "a")
 	s.advance(time.Minute)
 	s.leased(t, "another", session)
 	save(extraction.ErrLeaseLost, "a worker that has lost the lease")
 	b.Lease.Owner = "another"
-	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start))(t)
+	check.Got(s.Deletion.DeleteSession(t.Context(), alice, "a", start))(t)
 	save(fault.Missing(""), "a session that is gone")
 }
 

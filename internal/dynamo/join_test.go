@@ -100,7 +100,7 @@ func TestJoinedTurnEnds(t *testing.T) {
 	}{
 		"released": {func(j *joining) error { return j.answers.ReleaseTurn(j.t.Context(), alice, j.turn) }, ""},
 		"deleted": {func(j *joining) error {
-			return errorOf(j.SessionDeletion.DeleteSession(j.t.Context(), alice, "a", j.now))
+			return errorOf(j.Deletion.DeleteSession(j.t.Context(), alice, "a", j.now))
 		}, fault.NotFound},
 		"erased": {func(j *joining) error { j.erase(j.t); return nil }, fault.NotFound},
 	} {

@@ -127,7 +127,7 @@ func TestForgottenUnderLag(t *testing.T) {
 	sk, _ := table.SessionSK("coach_conversation", "s")
 	l.keepStale(t, name, table.SourceID(alice, sk))
 	l.isHidden = func(string) bool { return true }
-	_, err = s.Forgetting.ForgetMessage(t.Context(), alice, a.Messages[0].ID)
+	_, err = s.Deletion.ForgetMessage(t.Context(), alice, a.Messages[0].ID)
 	check.OK(t, err)
 	session, err := s.Sessions.Session(t.Context(), alice, "s")
 	check.OK(t, err)
@@ -178,7 +178,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	l.keepStale(t, name, string(alice)+"#conversation#s")
 	messages := check.Got(readMessages(t, s, "s", conversation.Page{Limit: 50}))(t)
 	for _, i := range []int{1, 2, 4} {
-		check.Got(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[i], nil, start))(t)
+		check.Got(s.Deletion.DeleteMessage(t.Context(), alice, messages[i], nil, start))(t)
 	}
 	for _, limit := range []int{1, 2, 50} {
 		for _, descending := range []bool{false, true} {
@@ -191,12 +191,12 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 			}
 		}
 	}
-	g := check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "s", start))(t)
-	left, _, err := s.SessionDeletion.RemainingMessages(t.Context(), g, conversation.Page{Limit: 50})
+	g := check.Got(s.Deletion.DeleteSession(t.Context(), alice, "s", start))(t)
+	left, _, err := s.Deletion.RemainingMessages(t.Context(), g, conversation.Page{Limit: 50})
 	if err != nil || len(left) != 2 {
 		t.Fatalf("%d messages are left to delete, %v", len(left), err)
 	}
-	check.OK(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, left))
+	check.OK(t, s.Deletion.DeleteMessages(t.Context(), alice, left))
 	clk.Advance(time.Millisecond)
 	session := dynamotest.NewSession(t, s, alice, "coach_conversation", "s", "new")
 	got, err := readMessages(t, s, "s", conversation.Page{Limit: 50})

@@ -166,7 +166,7 @@ func (l *limited) wait(rt *rapid.T) {
 
 func (l *limited) delete(rt *rapid.T) {
 	session := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "session")
-	_, err := l.store(rt).SessionDeletion.DeleteSession(l.t.Context(), l.user, session, l.now)
+	_, err := l.store(rt).Deletion.DeleteSession(l.t.Context(), l.user, session, l.now)
 	if err != nil && !fault.Is(err, fault.NotFound) {
 		rt.Fatalf("delete: %v", err)
 	}

@@ -143,11 +143,11 @@ func TestOwnTurnOfADeletedSession(t *testing.T) {
 	for name, end := range map[string]func(*killedTurn) error{
 		"deleted": func(k *killedTurn) error {
 			stores := dynamotest.StoresOf(k.db)
-			tombstone, err := stores.SessionDeletion.DeleteSession(t.Context(), k.user, "s", k.now)
+			tombstone, err := stores.Deletion.DeleteSession(t.Context(), k.user, "s", k.now)
 			if err != nil {
 				return err
 			}
-			return stores.SessionDeletion.DeleteMarks(t.Context(), k.user, *tombstone.Session)
+			return stores.Deletion.DeleteMarks(t.Context(), k.user, *tombstone.Session)
 		},
 		"erased": func(k *killedTurn) error { eraseUser(t, dynamotest.StoresOf(k.db), k.user, k.now); return nil },
 	} {

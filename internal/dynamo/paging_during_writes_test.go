@@ -183,7 +183,7 @@ func (r listUser) sessions() pagedList {
 		},
 		move: func(id string) error { return errorOf(r.appendMessage(id, time.Time{})) },
 		remove: func(id string) error {
-			return errorOf(r.s.SessionDeletion.DeleteSession(r.ctx, r.user, id, start))
+			return errorOf(r.s.Deletion.DeleteSession(r.ctx, r.user, id, start))
 		},
 	}
 }
@@ -229,15 +229,15 @@ func (r listUser) messages() pagedList {
 			return m.ID, err
 		},
 		remove: func(id string) error {
-			sessions, err := r.s.Sources.SessionsOf(r.ctx, r.user, []string{id})
+			sessions, err := r.s.Deletion.SessionsOf(r.ctx, r.user, []string{id})
 			if err != nil {
 				return err
 			}
-			m, err := r.s.MessageDeletion.Message(r.ctx, r.user, sessions[id].SessionID, id)
+			m, err := r.s.Deletion.Message(r.ctx, r.user, sessions[id].SessionID, id)
 			if err != nil {
 				return err
 			}
-			return errorOf(r.s.MessageDeletion.DeleteMessage(r.ctx, r.user, m, nil, start))
+			return errorOf(r.s.Deletion.DeleteMessage(r.ctx, r.user, m, nil, start))
 		},
 	}
 }

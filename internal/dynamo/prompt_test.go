@@ -149,9 +149,9 @@ func TestMessagesBefore(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	session, messages := newSession(t, s, coach, "a", numbered("m", 9)...)
-	err := s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[4:5])
+	err := s.Deletion.DeleteMessages(t.Context(), alice, messages[4:5])
 	if s.adopted != nil && s.adopted.HasCopies() { // the array has the message still
-		_, err = s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[4], nil, start)
+		_, err = s.Deletion.DeleteMessage(t.Context(), alice, messages[4], nil, start)
 	}
 	check.OK(t, err)
 	session = readSession(t, s, session.ID)
@@ -262,7 +262,7 @@ func TestResolve(t *testing.T) {
 	over := memory(func(m *longterm.Memory) { m.ValidUntil = start })
 	slept := longterm.CheckIn{Timestamp: start.Add(-time.Hour), Note: "slept"}
 	checkIn := create(t, s.CheckIns, slept)
-	check.OK(t, s.SessionDeletion.DeleteMessages(t.Context(), alice, messages[1:]))
+	check.OK(t, s.Deletion.DeleteMessages(t.Context(), alice, messages[1:]))
 	ids := []string{
 		superseded, valid + "#2", messages[0].ID, "none", valid, checkIn.ID + "#p1", over, messages[1].ID,
 		sum.ID() + "#1", "msg_bob_1_000123456789",

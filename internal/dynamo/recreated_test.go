@@ -25,7 +25,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	turn := check.Got(late.Turns.BeginTurn(t.Context(), alice, begun, time.Minute))(t)
 	old, err := late.Sessions.Session(t.Context(), alice, "a")
 	check.OK(t, err)
-	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", start))(t)
+	check.Got(s.Deletion.DeleteSession(t.Context(), alice, "a", start))(t)
 	clock.Advance(time.Second)
 	want := dynamotest.NewSession(t, s, alice, "coach_conversation", "a", "new 1", "new 2", "new 3")
 
@@ -41,7 +41,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 		"save watermark": late.Summaries.SaveSummary(t.Context(), alice, old, empty),
 		"mark indexed":   late.Indexing.MarkIndexed(t.Context(), alice, old, through),
 		"end indexing":   errorOf(late.Indexing.EndIndexing(t.Context(), alice, old, start)),
-		"delete message": errorOf(late.MessageDeletion.DeleteMessage(t.Context(), alice, turn.Message, nil, start)),
+		"delete message": errorOf(late.Deletion.DeleteMessage(t.Context(), alice, turn.Message, nil, start)),
 	} {
 		if err == nil || fault.Is(err, fault.Unavailable) || fault.Is(err, fault.Internal) {
 			t.Errorf("%s: %v", name, err)
@@ -53,7 +53,7 @@ func TestLateWritesOfADeletedSession(t *testing.T) {
 	if _, claimed, err := late.Summaries.ClaimSession(t.Context(), alice, old, start); claimed || err != nil {
 		t.Errorf("claim: %v, %v", claimed, err)
 	}
-	if vectors, err := late.SessionDeletion.DeleteSummaries(t.Context(), alice, old); err != nil || len(vectors) > 1 {
+	if vectors, err := late.Deletion.DeleteSummaries(t.Context(), alice, old); err != nil || len(vectors) > 1 {
 		t.Errorf("delete summaries: %v, %v", vectors, err)
 	}
 	got, err := s.Sessions.Session(t.Context(), alice, "a")

@@ -188,17 +188,17 @@ func TestDeletionsClearSpines(t *testing.T) {
 		clears bool
 	}{
 		{"a session without a summary", func() error {
-			return errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "plain", s.clock()))
+			return errorOf(s.Deletion.DeleteSession(t.Context(), alice, "plain", s.clock()))
 		}, false},
 		{"a message after the summary", func() error {
-			return errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, uncovered[0], nil, s.clock()))
+			return errorOf(s.Deletion.DeleteMessage(t.Context(), alice, uncovered[0], nil, s.clock()))
 		}, false},
 		{"a message", func() error {
-			return errorOf(s.MessageDeletion.DeleteMessage(t.Context(), alice, messages[0], nil, s.clock()))
+			return errorOf(s.Deletion.DeleteMessage(t.Context(), alice, messages[0], nil, s.clock()))
 		}, true},
 		{"a session", func() error {
 			saveSummary(t, s, readSession(t, s, "a"))
-			return errorOf(s.SessionDeletion.DeleteSession(t.Context(), alice, "a", s.clock()))
+			return errorOf(s.Deletion.DeleteSession(t.Context(), alice, "a", s.clock()))
 		}, true},
 	} {
 		before := s.saveSpine(t, step.name)

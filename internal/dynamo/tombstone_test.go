@@ -32,14 +32,14 @@ func TestTombstones(t *testing.T) {
 	newSession(t, s, "workout_log", "b", "3")
 	var want []string
 	for i, minutes := range []int{3, 1} {
-		deleted, err := s.MessageDeletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID},
+		deleted, err := s.Deletion.DeleteMessage(t.Context(), alice, m[i], []string{m[i].ID},
 			start.Add(time.Duration(minutes)*time.Minute))
 		if err != nil || cmp.Diff([]string{m[i].ID}, deleted.Vectors) != "" {
 			t.Fatalf("delete a message: %+v, %v", deleted, err)
 		}
 		want = append([]string{deleted.ID}, want...)
 	}
-	check.Got(s.SessionDeletion.DeleteSession(t.Context(), alice, "b", start.Add(10*time.Minute)))(t)
+	check.Got(s.Deletion.DeleteSession(t.Context(), alice, "b", start.Add(10*time.Minute)))(t)
 	due := func(minutes int) (ids []string, tombstones []erasure.Tombstone) {
 		t.Helper()
 		tombstones = tombstonesDue(t, s, start.Add(time.Duration(minutes)*time.Minute))

@@ -13,7 +13,7 @@ import (
 
 func truncate(t *testing.T, s *fixture, in conversation.Truncation) (conversation.Truncated, error) {
 	t.Helper()
-	out, _, err := s.Cuts.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, s.clock())
+	out, _, err := s.Deletion.Truncate(t.Context(), alice, in, indexing.MessageVectorIDs, s.clock())
 	return out, err
 }
 

@@ -146,20 +146,20 @@ func transactions() map[string]func(attempt) error {
 			return w.Prompts.SavePrompt(w.ctx, w.user, w.prompt)
 		},
 		"delete message": func(w attempt) error {
-			return errorOf(w.MessageDeletion.DeleteMessage(w.ctx, w.user, w.messages[0], nil, future))
+			return errorOf(w.Deletion.DeleteMessage(w.ctx, w.user, w.messages[0], nil, future))
 		},
 		"truncate": func(w attempt) error {
 			last := 1
 			in := conversation.Truncation{SessionID: "a", LastN: &last, Replacement: dynamotest.OneMessage("a", "z").Messages}
-			out, tombstone, err := w.Cuts.Truncate(w.ctx, w.user, in, indexing.MessageVectorIDs, start)
+			out, tombstone, err := w.Deletion.Truncate(w.ctx, w.user, in, indexing.MessageVectorIDs, start)
 			return ifHeld(len(out.Deleted) == 1 && tombstone.ID != "" && !out.Replayed, err)
 		},
 		"clear session": func(w attempt) error {
-			tombstone, err := w.Cuts.ClearSession(w.ctx, w.user, "a", start)
+			tombstone, err := w.Deletion.ClearSession(w.ctx, w.user, "a", start)
 			return ifHeld(tombstone.Session != nil && tombstone.Session.MessageCount == w.session.MessageCount, err)
 		},
 		"delete session": func(w attempt) error {
-			return errorOf(w.SessionDeletion.DeleteSession(w.ctx, w.user, "a", future))
+			return errorOf(w.Deletion.DeleteSession(w.ctx, w.user, "a", future))
 		},
 		"save vector tombstone": func(w attempt) error {
 			return w.Tombstones.SaveVectorTombstone(w.ctx, erasure.Tombstone{User: w.user, Vectors: []string{"v"}}, future)
@@ -222,7 +222,7 @@ func updates() map[string]func(attempt) error {
 			return w.Erasures.SaveErasure(w.ctx, w.erasing, w.progress, future)
 		},
 		"delete the text of a prompt": func(w attempt) error {
-			return w.PromptDeletion.DeletePrompts(w.ctx, w.user, spanOf("a"))
+			return w.Prompts.DeletePrompts(w.ctx, w.user, spanOf("a"))
 		},
 	}
 }
@@ -259,10 +259,10 @@ func deletions() map[string]func(attempt) error {
 func batches() map[string]func(attempt) error {
 	return map[string]func(attempt) error{
 		"delete messages": func(w attempt) error {
-			return w.SessionDeletion.DeleteMessages(w.ctx, w.user, w.messages)
+			return w.Deletion.DeleteMessages(w.ctx, w.user, w.messages)
 		},
 		"delete prompts": func(w attempt) error {
-			return w.PromptDeletion.DeletePrompts(w.ctx, w.user, spanOf("b"))
+			return w.Prompts.DeletePrompts(w.ctx, w.user, spanOf("b"))
 		},
 	}
 }

@@ -113,13 +113,13 @@ func newFixture(t *testing.T) *fixture {
 		index: &index{Indexes: vector.Indexes{Serving: vector.Held{Index: pineconetest.Client(t, 2)}}}, embedded: &embedder{},
 	}
 	s.store = dynamotest.Open(t, s.table, dynamo.WithClock(s.clock))
-	s.records = &records{SessionStore: s.store.SessionDeletion}
-	stores := s.store
-	stores.SessionDeletion = s.records
+	s.records = &records{SessionStore: s.store.Deletion}
+	deps := s.store.Erasure(s.index, s.clock).Deps
+	deps.Sessions = s.records
 	messages := indexing.New(s.store.Indexing, indexing.NewIndexer(vector.Held{
 		Index: faulty{s.index.Serving.Index, s.index}, Model: vector.Model{Embedder: s.embedded, Version: "m"},
 	}), s.clock)
-	s.Sweeper = erasure.NewSweeper(stores.Erasure(s.index, s.clock), messages)
+	s.Sweeper = erasure.NewSweeper(erasure.New(deps), messages)
 	return s
 }
 

@@ -23,7 +23,7 @@ func TestForgottenMessagesAreNotRead(t *testing.T) {
 	e := newEcho(t)
 	forget := func(m conversation.Message) {
 		t.Helper()
-		if _, err := e.stores.Forgetting.ForgetMessage(t.Context(), e.user, m.ID); err != nil {
+		if _, err := e.stores.Deletion.ForgetMessage(t.Context(), e.user, m.ID); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -72,7 +72,7 @@ func TestSkippedMessageOfDeletedSession(t *testing.T) {
 	p.bad["fact 1"] = badAnswers[0]
 	p.say(t, "a", "fact 1")
 	p.read(t, "a")
-	if _, err := p.stores.SessionDeletion.DeleteSession(t.Context(), p.user, "a", p.clock()); err != nil {
+	if _, err := p.stores.Deletion.DeleteSession(t.Context(), p.user, "a", p.clock()); err != nil {
 		t.Fatal(err)
 	}
 	p.advance(extraction.RetryAfter)

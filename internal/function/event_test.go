@@ -1,6 +1,7 @@
 package function_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -23,26 +24,19 @@ type busServer struct {
 	url   string
 	works atomic.Bool
 	calls atomic.Int64
-	got   chan event.Event
+	bus   *eventbus.Bus
 }
 
 // newBusServer serves a bus for workers.
 func newBusServer(t *testing.T, w *workers) *busServer {
 	t.Helper()
-	s, bus := &busServer{got: make(chan event.Event, 10_000)}, eventbus.New()
-	bus.Print = func(e events.EventBridgeEvent) {
-		var got event.Event
-		if err := json.Unmarshal(e.Detail, &got); err != nil {
-			t.Error(err)
-		}
-		s.got <- got
-	}
+	s := &busServer{bus: eventbus.New()}
 	server := httptest.NewServer(w.handler(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if s.calls.Add(1)%2 == 0 && !s.works.Load() {
 			http.Error(out, `{"__type":"InternalException"}`, http.StatusInternalServerError)
 			return
 		}
-		bus.Handler().ServeHTTP(out, r)
+		s.bus.Handler().ServeHTTP(out, r)
 	})))
 	t.Cleanup(server.Close)
 	s.url = server.URL
@@ -59,8 +53,13 @@ func (p *pipeline) checkEvents(t *testing.T) {
 			want = append(want, string(e.Type)+" "+e.ID)
 		}
 	}
-	for len(p.bus.got) > 0 {
-		e := <-p.bus.got
+	var lines bytes.Buffer
+	p.bus.bus.Write(t.Context(), &lines, func() {}, "", false)
+	for line := range strings.Lines(lines.String()) {
+		var of events.EventBridgeEvent
+		var e event.Event
+		check.OK(t, json.Unmarshal([]byte(line), &of))
+		check.OK(t, json.Unmarshal(of.Detail, &e))
 		got = append(got, string(e.Type)+" "+e.ID)
 	}
 	slices.Sort(want)

@@ -254,7 +254,7 @@ func TestForgottenMessagesAreNotFound(t *testing.T) {
 	if len(found) != 2 {
 		t.Fatalf("%d messages are found", len(found))
 	}
-	check.Got(s.store.Forgetting.ForgetMessage(t.Context(), "ann", found[0].Message.ID))(t)
+	check.Got(s.store.Deletion.ForgetMessage(t.Context(), "ann", found[0].Message.ID))(t)
 	if again := s.recall("ann", query).Records; len(again) != 1 || again[0].Message.ID != found[1].Message.ID {
 		t.Errorf("found after it was forgotten: %+v", again)
 	}

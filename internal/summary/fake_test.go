@@ -114,7 +114,7 @@ func (f *fake) sayOf(user conversation.UserID, id string, texts ...string) conve
 		}
 		for i, m := range done(f.stores.Messages.Append(ctx, user, in)).Messages {
 			if forgotten[i] {
-				done(f.stores.Forgetting.ForgetMessage(ctx, user, m.ID))
+				done(f.stores.Deletion.ForgetMessage(ctx, user, m.ID))
 			}
 		}
 	}

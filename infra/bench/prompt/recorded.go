@@ -82,7 +82,7 @@ func (r *recorder) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	got, err := cached(&r.Map, requestKey(request, body), func() (recording, error) {
 		request.Body = io.NopCloser(bytes.NewReader(body))
-		response, err := http.DefaultTransport.RoundTrip(request)
+		response, err := http.DefaultTransport.RoundTrip(request) //nolint:bodyclose // Whole closes it
 		if err != nil {
 			return recording{}, err
 		}

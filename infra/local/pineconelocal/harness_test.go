@@ -2,7 +2,9 @@ package pineconelocal_test
 
 import (
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -108,6 +110,22 @@ func upsert(t testing.TB, conn *pinecone.IndexConnection, vectors ...*pinecone.V
 	if int(n) != len(vectors) {
 		t.Fatalf("upserted %d vectors, want %d", n, len(vectors))
 	}
+}
+
+// fetch returns the records of those ids that exist.
+func fetch(t testing.TB, conn *pinecone.IndexConnection, ids ...string) map[string]*pinecone.Vector {
+	t.Helper()
+	res, err := conn.FetchVectors(context.Background(), ids)
+	if err != nil {
+		t.Fatalf("fetch: %v", err)
+	}
+	return res.Vectors
+}
+
+// existing returns those ids that have a record, sorted.
+func existing(t testing.TB, conn *pinecone.IndexConnection, ids ...string) []string {
+	t.Helper()
+	return slices.Sorted(maps.Keys(fetch(t, conn, ids...)))
 }
 
 // query returns the ids of the matches, in their order.

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/throughline/throughline/internal/vector"
 )
@@ -24,13 +24,13 @@ type index struct {
 // namespace holds its records in the order of their ids.
 type namespace struct{ records []*record }
 
-// record is one stored vector: its metadata as the client has sent it, and what queries compare.
+// record is one stored vector: the client's message, and what queries compare.
 type record struct {
-	id       string
-	metadata *structpb.Struct
-	dense    []float32
-	sparse   vector.Sparse
-	fields   map[string]any // the metadata
+	id     string
+	stored message
+	dense  []float32
+	sparse vector.Sparse
+	fields map[string]any // the metadata
 }
 
 // namespace returns that of a request, or an empty one where there is none.
@@ -89,8 +89,7 @@ func (x *index) upsert(in, out message) error {
 
 // readRecord reads and checks a vector.
 func readRecord(v message) (*record, error) {
-	metadata := v.object("metadata")
-	r := &record{id: v.text("id"), metadata: metadata, dense: v.floats("values"), fields: metadata.AsMap()}
+	r := &record{id: v.text("id"), stored: v, dense: v.floats("values"), fields: v.object("metadata").AsMap()}
 	var err error
 	if r.sparse, err = readSparse(v, "sparse_values"); err != nil {
 		return nil, err
@@ -119,6 +118,21 @@ func (x *index) deleteNamespace(in, _ message) error {
 		return errNoNamespace
 	}
 	delete(x.namespaces, name)
+	return nil
+}
+
+// fetch reads records by id; ids that don't exist are left out.
+func (x *index) fetch(in, out message) error {
+	ids, err := readIDs(in)
+	if err != nil {
+		return err
+	}
+	ns := x.namespace(in)
+	for _, id := range ids {
+		if i, found := ns.search(id); found {
+			proto.Merge(out.put("vectors", id).Interface(), ns.records[i].stored.Interface())
+		}
+	}
 	return nil
 }
 

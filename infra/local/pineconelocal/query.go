@@ -40,7 +40,7 @@ func (x *index) query(in, out message) error {
 		o := out.add("matches")
 		o.set("id", m.record.id)
 		o.set("score", m.score)
-		if metadata := m.record.metadata; withMetadata && metadata != nil {
+		if metadata := m.record.stored.object("metadata"); withMetadata && metadata != nil {
 			o.Set(o.field("metadata"), protoreflect.ValueOfMessage(metadata.ProtoReflect()))
 		}
 	}

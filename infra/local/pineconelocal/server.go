@@ -138,6 +138,7 @@ func (s *Server) describe() (byRequest map[protoreflect.FullName]method, err err
 		"Upsert":             {handle: (*index).upsert, writes: true},
 		"Delete":             {handle: (*index).delete, writes: true},
 		"DeleteNamespace":    {handle: (*index).deleteNamespace, writes: true},
+		"Fetch":              {handle: (*index).fetch},
 		"List":               {handle: (*index).list},
 		"Query":              {handle: (*index).query},
 		"DescribeIndexStats": {handle: (*index).describeIndexStats},

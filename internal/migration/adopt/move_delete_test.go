@@ -66,10 +66,10 @@ func TestDeleteWhileMoving(t *testing.T) {
 			s := a.newArraySession(t, fmt.Sprint("s", at), 3, 5)
 			calls := s.moveBeside(t, at, func() {
 				stores := dynamotest.StoresOf(a.db)
-				tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
-				messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
+				tombstone := check.Got(stores.Deletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
+				messages, _, err := stores.Deletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
 				if err == nil {
-					err = stores.SessionDeletion.DeleteMessages(t.Context(), s.user, messages)
+					err = stores.Deletion.DeleteMessages(t.Context(), s.user, messages)
 				}
 				check.OK(t, err)
 			})
@@ -172,9 +172,9 @@ func TestMoveAfterADeletion(t *testing.T) {
 	a := newAppTable(t)
 	s := a.newArraySession(t, "u", 3, 5, migration.InBoth)
 	stores := dynamotest.StoresOf(a.inStage(t, migration.Shared, dynamotest.PassThrough))
-	tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
-	messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
-	if err != nil || stores.SessionDeletion.DeleteMessages(t.Context(), s.user, messages) != nil {
+	tombstone := check.Got(stores.Deletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
+	messages, _, err := stores.Deletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
+	if err != nil || stores.Deletion.DeleteMessages(t.Context(), s.user, messages) != nil {
 		t.Fatal(err)
 	}
 	s = a.newArraySession(t, "u", 3, 5)
@@ -227,8 +227,8 @@ func TestDeleteWithAnOldRecord(t *testing.T) {
 		stores := dynamotest.StoresOf(a.db)
 		check.Got(stores.Messages.Append(t.Context(), s.user, dynamotest.OneMessage("c", "later")))(t)
 		a.newArraySession(t, user, left, 5)
-		tombstone := check.Got(stores.SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
-		messages, _, err := stores.SessionDeletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
+		tombstone := check.Got(stores.Deletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now))(t)
+		messages, _, err := stores.Deletion.RemainingMessages(t.Context(), tombstone, conversation.Page{Limit: 9})
 		if err != nil || len(messages) != 4 {
 			t.Errorf("%d messages are left to delete, %v; want 4", len(messages), err)
 		}

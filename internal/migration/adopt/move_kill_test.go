@@ -124,7 +124,7 @@ func TestMoveOfWhatIsGone(t *testing.T) {
 		return nil
 	}
 	remove := func(s *arraySession) error {
-		_, err := dynamotest.StoresOf(a.db).SessionDeletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
+		_, err := dynamotest.StoresOf(a.db).Deletion.DeleteSession(t.Context(), s.user, "c", dynamotest.Now)
 		return err
 	}
 	for name, end := range map[string]func(*arraySession) error{"erased": erase, "deleted": remove} {
@@ -222,7 +222,7 @@ func TestIDsAfterTheWayBack(t *testing.T) {
 	for _, to := range []migration.Placement{migration.InStore, migration.InArray} {
 		check.Got(adopt.Move(t.Context(), a.db, "u", "c", to))(t)
 		if to == migration.InStore {
-			check.Got(stores.MessageDeletion.DeleteMessage(t.Context(), "u", before[0], nil, dynamotest.Now))(t)
+			check.Got(stores.Deletion.DeleteMessage(t.Context(), "u", before[0], nil, dynamotest.Now))(t)
 		}
 	}
 	after := read()

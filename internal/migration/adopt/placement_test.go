@@ -240,11 +240,11 @@ func (m *migrating) delete() {
 func deleteMessage(
 	ctx context.Context, s dynamotest.Stores, user conversation.UserID, session, id string, due time.Time,
 ) error {
-	message, err := s.MessageDeletion.Message(ctx, user, session, id)
+	message, err := s.Deletion.Message(ctx, user, session, id)
 	if err != nil {
 		return err
 	}
-	_, err = s.MessageDeletion.DeleteMessage(ctx, user, message, nil, due)
+	_, err = s.Deletion.DeleteMessage(ctx, user, message, nil, due)
 	return err
 }
 

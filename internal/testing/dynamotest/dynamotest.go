@@ -3,7 +3,6 @@ package dynamotest
 
 import (
 	"maps"
-	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -37,7 +36,6 @@ func Open(t testing.TB, table string, options ...dynamo.Option) Stores {
 
 // StoresOf returns all stores of a DB.
 func StoresOf(db *dynamo.DB) Stores {
-	deletion, prompts := dynamo.NewDeletionStore(db), dynamo.NewPromptStore(db)
 	return Stores{
 		Sessions: dynamo.NewSessionStore(db), Messages: dynamo.NewMessageStore(db), Turns: dynamo.NewTurnStore(db),
 		Profiles: dynamo.NewProfileStore(db), Seeds: dynamo.NewSeedStore(db),
@@ -50,9 +48,8 @@ func StoresOf(db *dynamo.DB) Stores {
 		Quota:     dynamo.NewQuotaStore(db),
 		Summaries: dynamo.NewSummarySource(db), Spines: dynamo.NewSpineStore(db),
 		Indexing: dynamo.NewIndexingSource(db), Recall: dynamo.NewRecallSource(db),
-		PromptSource: dynamo.NewPromptSource(db), Prompts: prompts,
-		MessageDeletion: deletion, SessionDeletion: deletion, Cuts: deletion, PromptDeletion: prompts, Sources: deletion,
-		Forgetting: deletion, SummaryDeletion: dynamo.NewSummarySource(db),
+		PromptSource: dynamo.NewPromptSource(db), Prompts: dynamo.NewPromptStore(db),
+		Deletion:   dynamo.NewDeletionStore(db),
 		Tombstones: dynamo.NewTombstoneStore(db), Erasures: dynamo.NewErasureStore(db),
 		Due: dynamo.NewDueStore(db),
 	}
@@ -71,7 +68,7 @@ func Table(t testing.TB) string {
 func Keys(t testing.TB, table string, user conversation.UserID) []string {
 	t.Helper()
 	var keys []string
-	for _, it := range partition(t, table, user, "sk") {
+	for _, it := range Records(t, table, user) {
 		if sk, ok := it["sk"].(*types.AttributeValueMemberS); ok {
 			keys = append(keys, sk.Value)
 		}
@@ -80,22 +77,13 @@ func Keys(t testing.TB, table string, user conversation.UserID) []string {
 }
 
 // Records returns every record in a user's partition, in the order of their keys.
-func Records(t testing.TB, table string, user conversation.UserID) []Record {
-	t.Helper()
-	return partition(t, table, user)
-}
-
-// partition reads every record in a user's partition, or those of its attributes that are named.
-func partition(t testing.TB, table string, user conversation.UserID, names ...string) (all []Record) {
+func Records(t testing.TB, table string, user conversation.UserID) (all []Record) {
 	t.Helper()
 	in := &dynamodb.QueryInput{
 		TableName: aws.String(table), ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
 		ExpressionAttributeValues: map[string]types.AttributeValue{
 			":pk": &types.AttributeValueMemberS{Value: "user#" + string(user)},
 		},
-	}
-	if len(names) > 0 {
-		in.ProjectionExpression = aws.String(strings.Join(names, ","))
 	}
 	for pages := dynamodb.NewQueryPaginator(dynamodbtest.Client(t), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(t.Context())

@@ -14,10 +14,8 @@ import (
 	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/llm/metered"
 	"github.com/throughline/throughline/internal/longterm"
-	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/prompt/gather"
 	"github.com/throughline/throughline/internal/recall"
-	"github.com/throughline/throughline/internal/summary"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -43,23 +41,17 @@ type Stores struct {
 
 	Extraction   extraction.Store
 	Corrector    *dynamo.MemoryHistory
-	Summaries    summary.Store
+	Summaries    dynamo.SummarySource
 	Spines       *dynamo.SpineStore
 	Quota        metered.Quota
 	Indexing     indexing.Store
 	Recall       recall.Store
 	PromptSource gather.Store
-	Prompts      prompt.Archive
+	Prompts      *dynamo.PromptStore
 
-	MessageDeletion erasure.MessageStore
-	SessionDeletion erasure.SessionStore
-	SummaryDeletion erasure.SummaryStore
-	Cuts            erasure.CutStore
-	PromptDeletion  erasure.PromptStore
-	Tombstones      erasure.TombstoneStore
-	Erasures        erasure.UserStore
-	Sources         erasure.SourceStore
-	Forgetting      erasure.ForgettingStore
+	Deletion   *dynamo.DeletionStore
+	Tombstones erasure.TombstoneStore
+	Erasures   erasure.UserStore
 
 	Due sweep.Store
 }
@@ -86,10 +78,10 @@ func (s Stores) Sweep(ctx context.Context, q sweep.Queue, v sweep.Visitor, now f
 // Erasure returns an erasure service on the stores.
 func (s Stores) Erasure(index erasure.Index, now func() time.Time) *erasure.Service {
 	return erasure.New(erasure.Deps{
-		Messages: s.MessageDeletion, Sessions: s.SessionDeletion, Prompts: s.PromptDeletion, Tombstones: s.Tombstones,
-		Users: s.Erasures, Sources: s.Sources, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
+		Messages: s.Deletion, Sessions: s.Deletion, Prompts: s.Prompts, Tombstones: s.Tombstones,
+		Users: s.Erasures, Sources: s.Deletion, Timeline: s.Messages, Memories: s.DrawnMemories, Todos: s.DrawnTodos,
 		CheckIns:   s.CheckIns,
-		Forgetting: s.Forgetting, Summaries: s.SummaryDeletion, Cuts: s.Cuts,
+		Forgetting: s.Deletion, Summaries: s.Summaries, Cuts: s.Deletion,
 		Index: index, Now: now, Backups: erasure.DefaultBackups,
 	})
 }
