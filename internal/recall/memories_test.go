@@ -10,6 +10,7 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // facts stores facts of a user.
@@ -111,6 +112,37 @@ func TestMemories(t *testing.T) {
 	s.prefer("ann", func(p *preferences) { p.Memory = false })
 	if got := s.found(recall.MemoryQuery{Query: work}); slices.Contains(got, bergen) || !slices.Contains(got, bread) {
 		t.Errorf("without memory: %q", got)
+	}
+}
+
+// TestFactsOfAnUnsharedContext has facts that were drawn from a context which keeps to itself, from another one, and
+// from both.
+func TestFactsOfAnUnsharedContext(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	shared := s.add("ann", "coach_conversation", "a", time.Hour, "I bake bread")[0].ID
+	diary := s.add("ann", "workout_log", "b", time.Hour, "My bread is my secret")[0].ID
+	const heard, secret, both, allergy, own = "Bakes bread.", "Hides bread.", "Eats bread.", "Bread is dangerous.", "No bread."
+	said := s.now.Add(-time.Hour)
+	drawn := func(content string, isPinned bool, from ...string) longterm.Memory {
+		return longterm.Memory{
+			Content: content, Source: longterm.Extracted, Pinned: isPinned, MessageIDs: from, CreatedAt: said,
+		}
+	}
+	s.facts(drawn(heard, false, shared), drawn(secret, false, diary), drawn(both, false, shared, diary),
+		drawn(allergy, true, shared, diary), longterm.Memory{Content: own, CreatedAt: said})
+	for name, want := range map[string][]string{
+		"":            {heard, secret, both, allergy, own},
+		"workout_log": {heard, allergy, own},
+	} {
+		s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{name: name != ""} })
+		check.Same(t, sorted(want), sorted(s.found(recall.MemoryQuery{Query: "bread"})), "without %q", name)
+		got := s.records(recall.RecordQuery{
+			MessageQuery: recall.MessageQuery{Query: "bread"}, Kinds: []string{recall.MemoryKind},
+		})
+		if len(got) != len(want) {
+			t.Errorf("without %q: %q", name, got)
+		}
 	}
 }
 
