@@ -122,7 +122,8 @@ func TestFactsOfAnUnsharedContext(t *testing.T) {
 	s := newFixture(t)
 	shared := s.add("ann", "coach_conversation", "a", time.Hour, "I bake bread")[0].ID
 	diary := s.add("ann", "workout_log", "b", time.Hour, "My bread is my secret")[0].ID
-	const heard, secret, both, allergy, own = "Bakes bread.", "Hides bread.", "Eats bread.", "Bread is dangerous.", "No bread."
+	const heard, secret, both = "Bakes bread.", "Hides bread.", "Eats bread."
+	const allergy, own = "Bread is dangerous.", "No bread."
 	said := s.now.Add(-time.Hour)
 	drawn := func(content string, isPinned bool, from ...string) longterm.Memory {
 		return longterm.Memory{

@@ -101,29 +101,31 @@ const (
 	maxCourtesyBytes = 200
 )
 
-// courtesies are the folded words: those of receipts, true for an assent, and all words of each language.
+// courtesies are the folded words: assents, receipts with them, and all words of each language.
 type courtesies struct {
-	receipts  map[string]bool
-	languages []map[string]bool
+	assents, receipts map[string]bool
+	languages         []map[string]bool
 }
 
 var readCourtesies = sync.OnceValue(func() courtesies {
-	c := courtesies{receipts: map[string]bool{}}
+	c := courtesies{assents: map[string]bool{}, receipts: map[string]bool{}}
 	for _, of := range courtesyWords {
 		language := map[string]bool{}
-		for _, w := range strings.Fields(Fold(of.receipts)) {
-			c.receipts[w], language[w] = c.receipts[w], true
-		}
-		for _, w := range strings.Fields(Fold(of.assents)) {
-			c.receipts[w], language[w] = true, true
-		}
-		for _, w := range strings.Fields(Fold(of.rest)) {
-			language[w] = true
-		}
+		addWords(of.assents, c.assents, c.receipts, language)
+		addWords(of.receipts, c.receipts, language)
+		addWords(of.rest, language)
 		c.languages = append(c.languages, language)
 	}
 	return c
 })
+
+func addWords(text string, sets ...map[string]bool) {
+	for word := range strings.FieldsSeq(Fold(text)) {
+		for _, set := range sets {
+			set[word] = true
+		}
+	}
+}
 
 // IsCourtesy reports whether a message has words, and only those of a receipt, or of greetings in one language.
 func IsCourtesy(message string) bool {
@@ -146,13 +148,12 @@ func IsReceipt(message string) bool {
 // countReceipt counts the words of a receipt, and those of them that may answer a question. Another message has none:
 // it is read to the first word that tells so, because each message of a prompt is read.
 func countReceipt(message string) (n, assenting int) {
-	receipts := readCourtesies().receipts
+	known := readCourtesies()
 	for word := range courtesyOf(message) {
-		assents, isReceipt := receipts[word]
-		if n++; n > maxReceiptWords || !isReceipt {
+		if n++; n > maxReceiptWords || !known.receipts[word] {
 			return 0, 0
 		}
-		if assents {
+		if known.assents[word] {
 			assenting++
 		}
 	}

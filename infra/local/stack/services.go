@@ -231,7 +231,8 @@ func (s *services) injectDynamoDB(ctx context.Context) error {
 // startEvents serves the event bus, through an injector.
 func (s *services) startEvents(ctx context.Context) (err error) {
 	s.bus, s.events.injector = eventbus.New(), faults.NewInjector(4)
-	s.events.injected, err = s.serve(ctx, place{}, s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures()))
+	handler := s.events.injector.Handler(s.bus.Handler(), faults.EventBridgeFailures())
+	s.events.injected, err = s.serve(ctx, place{}, handler)
 	return err
 }
 
