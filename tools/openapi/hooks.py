@@ -21,6 +21,8 @@ RULES = [
     ("to", "lies before from"),
     ("completedAt", "needs the status COMPLETED, and the todo is "),
     ("endedReason", "needs validUntil, until or supersededBy"),
+    ("until", "must not be over when from begins"),
+    ("supersededBy", "must be the id of another memory"),
     # No schema has the calendar: the 31st of February.
     ("from", "must be a day such as 2026-11-20, or an RFC 3339 time"),
     ("until", "must be a day such as 2026-11-20, or an RFC 3339 time"),
