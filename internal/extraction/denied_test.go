@@ -71,18 +71,23 @@ func TestForgetAPromise(t *testing.T) {
 	}
 }
 
-// TestRepeatsOfAnother has a model that takes a fact for one that differs in one word.
+// TestRepeatsOfAnother has a model that takes a fact for one that differs in one word. About safety it is another one.
 func TestRepeatsOfAnother(t *testing.T) {
 	t.Parallel()
 	for known, said := range map[string]string{
 		"The user is allergic to kiwi.":       "The user is allergic to figs.",
 		"The user takes 850 mg of metformin.": "The user takes 1000 mg of metformin.",
 		"ユーザーはデパケンを一日400mg飲んでいる。":             "ユーザーはデパケンを一日600mg飲んでいる。",
+		"The user likes hiking in the Alps.":  "The user enjoys hiking in the Alps.",
 	} {
+		safety := "health"
+		if strings.Contains(known, "Alps") {
+			safety = ""
+		}
 		f := newFixture(t, "ann")
 		fact := func(content, extra string) string {
 			return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` + extra +
-				`"safety":"health"}],"ended":[],"openLoops":[],"closedLoops":[]}`
+				`"safety":"` + safety + `"}],"ended":[],"openLoops":[],"closedLoops":[]}`
 		}
 		f.model = script(fact(known, ""))
 		f.say(t, "a", known)
@@ -91,7 +96,7 @@ func TestRepeatsOfAnother(t *testing.T) {
 		f.model = script(fact(said, `"repeats":"k1",`))
 		f.say(t, "b", said)
 		f.extract(t, "b")
-		if valid := strings.Join(f.valid(t), "\n"); !strings.Contains(valid, said) {
+		if valid := strings.Join(f.valid(t), "\n"); strings.Contains(valid, said) != (safety != "") {
 			t.Errorf("valid is %s", valid)
 		}
 	}

@@ -45,7 +45,9 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	if exists && (isOfAnother(same, s.fact) || longterm.DifferInAWord(same.Content, s.Content)) {
+	// About safety two notes of the same hurt nobody, and a lost one may.
+	isOther := concernsSafety(s) && exists && longterm.DifferInAWord(same.Content, s.Content)
+	if exists && (isOther || isOfAnother(same, s.fact)) {
 		s.Repeats, exists = "", false
 	}
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
