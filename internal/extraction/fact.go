@@ -45,9 +45,7 @@ func (p *planner) addFact(f fact) {
 		return
 	}
 	same, exists := p.memoryOf(s.Repeats)
-	// About safety two notes of the same hurt nobody, and a lost one may.
-	isOther := concernsSafety(s) && exists && longterm.DifferInAWord(same.Content, s.Content)
-	if exists && (isOther || isOfAnother(same, s.fact)) {
+	if exists && (isOfAnother(same, s.fact) || isOtherDanger(same, s)) {
 		s.Repeats, exists = "", false
 	}
 	isAnew := func(m longterm.Memory) bool { return m.ID == p.ids[s.Repeats] && s.at.After(m.ValidUntil) }
@@ -191,6 +189,12 @@ func isOfAnother(m *longterm.Memory, f fact) bool {
 	}
 	return !longterm.IsSameSubject(m.About, f.About) && !isNamedIn(m.About, f.About+" "+f.Content) &&
 		!isNamedIn(f.About, m.About+" "+m.Content)
+}
+
+// isOtherDanger reports whether a fact about safety differs from a memory in a word. Then it is noted, whatever the
+// model says: two notes of the same hurt nobody, and a lost one may.
+func isOtherDanger(m *longterm.Memory, s statement) bool {
+	return concernsSafety(s) && longterm.DifferInAWord(m.Content, s.Content)
 }
 
 // repeat adds evidence to a memory, and what was said last of its beginning, its end, and whether it is still a plan.
