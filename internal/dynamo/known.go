@@ -51,7 +51,7 @@ func (s *ExtractionStore) Known(ctx context.Context, user conversation.UserID, g
 	}
 	others, err := s.traces(ctx, user, generation, messageTrace)
 	for _, it := range slices.Concat(traces, others) {
-		known.Unsaid = append(known.Unsaid, it.Strings(table.AttrMessageIDs)...)
+		known.ForgottenMessages = append(known.ForgottenMessages, it.Strings(table.AttrMessageIDs)...)
 	}
 	return known, err
 }

@@ -117,8 +117,8 @@ type Known struct {
 	Versions         map[string]int64
 	// Forgotten is what stays of the memories that the user has deleted.
 	Forgotten []longterm.Forgotten
-	// Unsaid are the messages that are forgotten, those that ask for it among them, where past records are read.
-	Unsaid []string
+	// ForgottenMessages are the ids of those that are forgotten or ask for it, where past records are read.
+	ForgottenMessages []string
 }
 
 // hasForgotten reports whether a memory says again what the user has deleted since, in whatever words.

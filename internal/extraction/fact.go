@@ -374,7 +374,7 @@ func (p *planner) endMemory(e ending) {
 		if isAppPinned(m) {
 			return
 		}
-		if e.Reason == longterm.EndedFalse && !slices.ContainsFunc(p.said, e.isCorrectedBy) {
+		if e.Reason == longterm.EndedFalse && !slices.ContainsFunc(p.facts, e.isCorrectedBy) {
 			p.denied = append(p.denied, *m)
 		}
 		p.end(m, e.Reason, at, ids)

@@ -256,6 +256,33 @@ func TestForgetAndCorrect(t *testing.T) {
 	}
 }
 
+// TestForgetAPromise has the user ask to forget a promise of another session: neither the promise nor the message that
+// made it is there any more.
+func TestForgetAPromise(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	f.model = script(`{"facts":[],"ended":[],"openLoops":[{"content":"Quit smoking","by":"user","due":"","every":"",` +
+		`"confidence":0.9,"messageIds":["m1"]}],"closedLoops":[]}`)
+	said := f.say(t, "a", "I'll quit smoking")[0]
+	f.extract(t, "a")
+	f.advance(time.Minute)
+	f.model = script(`{"facts":[],"ended":[],"openLoops":[],` +
+		`"closedLoops":[{"id":"l1","outcome":"forgotten","messageIds":["m1"]}]}`)
+	f.say(t, "b", "Forget that promise")
+	f.extract(t, "b")
+	service := erasure.NewSweeper(f.stores.Erasure(noIndex{}, f.clock), noIndex{})
+	if _, err := f.stores.Sweep(t.Context(), sweep.Deletions, service, f.clock); err != nil {
+		t.Fatal(err)
+	}
+	if todos := f.todos(t); len(todos) > 0 {
+		t.Errorf("the promises are %+v", todos)
+	}
+	all, err := f.stores.Extraction.MessagesAfter(t.Context(), f.user, f.session(t, "a"), conversation.Watermark{}, 10)
+	if err != nil || len(all) != 1 || all[0].ID != said.ID || !all[0].Forgotten {
+		t.Errorf("the message is %+v, %v", all, err)
+	}
+}
+
 // noIndex has no vectors.
 type noIndex struct{}
 

@@ -11,6 +11,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/extraction"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
 )
 
@@ -223,4 +224,95 @@ func TestManyUnreadBeforeAWish(t *testing.T) {
 	e.extract(t, "wish")
 	e.wantCalls(t, 4)
 	e.wantValid(t, "fact 2", "fact 3", "fact 4")
+}
+
+// TestOldSessionsInTheirOrder has an import whose last session comes first: what was said before is read before it, so
+// that it can be ended.
+func TestOldSessionsInTheirOrder(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	for i, id := range []string{"a", "b", "c", "d", "e"} {
+		e.say(t, id, fmt.Sprint("fact ", i))
+		e.advance(time.Hour)
+	}
+	e.extract(t, "c")
+	if e.wantValid(t, "fact 2"); len(e.inputs) != 1 {
+		t.Errorf("what was said within a day needs %d calls", len(e.inputs))
+	}
+	e.advance(48 * time.Hour)
+	e.extract(t, "d")
+	e.wantValid(t, "fact 0", "fact 1", "fact 2", "fact 3")
+	if len(e.inputs) != 4 {
+		t.Fatalf("%d calls", len(e.inputs))
+	}
+	for i, want := range []string{"fact 2", "fact 0", "fact 1", "fact 3"} {
+		if _, read, _ := strings.Cut(e.inputs[i], "New lines"); !strings.Contains(read, want) {
+			t.Errorf("call %d does not read %q:\n%s", i, want, e.inputs[i])
+		}
+	}
+}
+
+// TestAKeptPromiseIsImportedAgain has a promise that was kept and is said once more by an import, and then anew.
+func TestAKeptPromiseIsImportedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "ann")
+	const promise = `{"facts":[],"ended":[],"openLoops":[{"content":"Send Noel books","by":"user","due":"","every":"",` +
+		`"confidence":0.9,"messageIds":["m1"]}],"closedLoops":[]}`
+	say := func(id, text, answer string, ago time.Duration) {
+		t.Helper()
+		f.model = script(answer)
+		f.create(t, id)
+		f.append(t, id, conversation.NewMessage{
+			Role: conversation.RoleUser, Content: text, Timestamp: f.clock().Add(-ago),
+		})
+		f.extract(t, id)
+	}
+	pending := func() (n int) {
+		for _, todo := range f.todos(t) {
+			if todo.Status == longterm.Pending {
+				n++
+			}
+		}
+		return n
+	}
+	const day = 24 * time.Hour
+	say("a", "I'll send Noel books", promise, 30*day)
+	say("b", "The books are sent", `{"facts":[],"ended":[],"openLoops":[],`+
+		`"closedLoops":[{"id":"l1","outcome":"done","messageIds":["m1"]}]}`, 20*day)
+	say("again", "I'll send Noel books", promise, 30*day)
+	if n := pending(); n != 0 {
+		t.Errorf("%d promises are open after the import", n)
+	}
+	say("c", "I'll send Noel books again", promise, 10*day)
+	if n := pending(); n != 1 {
+		t.Errorf("%d promises are open, and one was made anew", n)
+	}
+}
+
+// TestAWishBeforeTheImport has a user who asks to forget what an import brings later: the model is told of the wish,
+// unless sessions are kept apart.
+func TestAWishBeforeTheImport(t *testing.T) {
+	t.Parallel()
+	for _, isTold := range []bool{true, false} {
+		e := newEcho(t)
+		f := e.fixture
+		prefs := longterm.DefaultPreferences()
+		prefs.CrossContext = isTold
+		if _, err := f.stores.Preferences.Put(t.Context(), f.user, prefs); err != nil {
+			t.Fatal(err)
+		}
+		f.model = script(`{"facts":[],"ended":[],"forgetMessages":["m1"],"openLoops":[],"closedLoops":[]}`)
+		f.say(t, "a", "Forget that Noel is in prison")
+		f.extract(t, "a")
+		f.model = e
+		f.advance(time.Minute)
+		f.create(t, "b")
+		f.append(t, "b", conversation.NewMessage{
+			Role: conversation.RoleUser, Content: "fact: Noel is in prison", Timestamp: f.clock().Add(-100 * time.Hour),
+		})
+		f.extract(t, "b")
+		if got := strings.Contains(e.inputs[0], "user: Forget that Noel"); got != isTold {
+			t.Errorf("the model is told: %v\n%s", got, e.inputs[0])
+		}
+	}
 }

@@ -56,7 +56,7 @@ func (p *planner) closeLoop(l closedLoop) {
 			continue
 		}
 		t.UpdatedAt = at
-		if l.Outcome == string(longterm.EndedForgotten) {
+		if l.Outcome == outcomeForgotten {
 			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
 		}
 		switch {

@@ -126,8 +126,12 @@ type closedLoop struct {
 	MessageIDs []string `json:"messageIds"`
 }
 
-// outcomeDone is the outcome of a promise that was kept. Others were dropped, or moved to another day.
-const outcomeDone = "done"
+// The outcomes of a promise that was kept, and of one that the user asks to forget. Others were dropped, or moved to
+// another day.
+const (
+	outcomeDone      = "done"
+	outcomeForgotten = "forgotten"
+)
 
 // rawAnswer is an answer whose items are not read yet. A list that is missing is nil. That of messages may be missing.
 type rawAnswer struct {

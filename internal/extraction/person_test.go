@@ -3,6 +3,7 @@ package extraction_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/longterm"
@@ -76,5 +77,32 @@ func TestLoopsApart(t *testing.T) {
 				t.Errorf("the model reads:\n%s", input)
 			}
 		})
+	}
+}
+
+// TestRepeatsOfAnother has a model that takes a fact for one that differs in one word. About safety it is another one.
+func TestRepeatsOfAnother(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ safety, known, said string }{
+		{"health", "The user is allergic to kiwi.", "The user is allergic to figs."},
+		{"health", "The user takes 850 mg of metformin.", "The user takes 1000 mg of metformin."},
+		{"health", "ユーザーはデパケンを一日400mg飲んでいる。", "ユーザーはデパケンを一日600mg飲んでいる。"},
+		{"", "The user likes hiking in the Alps.", "The user enjoys hiking in the Alps."},
+	} {
+		f := newFixture(t, "ann")
+		fact := func(content, extra string) string {
+			return `{"facts":[{"type":"PROFILE","content":"` + content + `","confidence":0.9,"messageIds":["m1"],` + extra +
+				`"safety":"` + tt.safety + `"}],"ended":[],"openLoops":[],"closedLoops":[]}`
+		}
+		f.model = script(fact(tt.known, ""))
+		f.say(t, "a", tt.known)
+		f.extract(t, "a")
+		f.advance(time.Minute)
+		f.model = script(fact(tt.said, `"repeats":"k1",`))
+		f.say(t, "b", tt.said)
+		f.extract(t, "b")
+		if valid := strings.Join(f.valid(t), "\n"); strings.Contains(valid, tt.said) != (tt.safety != "") {
+			t.Errorf("valid is %s", valid)
+		}
 	}
 }

@@ -58,8 +58,8 @@ type planner struct {
 	wishes []conversation.Message
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
-	// said are the facts of the answer.
-	said []fact
+	// facts are those of the answer.
+	facts []fact
 
 	memories, newMemories []*longterm.Memory
 	todos, newTodos       []*longterm.Todo

@@ -262,7 +262,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 	}
-	p.said = a.facts
+	p.facts = a.facts
 	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
 		w.lastWell.Store(w.Now().UnixMilli())
 	}
@@ -300,7 +300,7 @@ func (w *worker) refresh(ctx context.Context, p *planner, of window) (err error)
 		})
 	}
 	if err == nil && isLate {
-		p.wishes, err = w.wishesAfter(ctx, p.known.Unsaid, first)
+		p.wishes, err = w.wishesAfter(ctx, p.known.ForgottenMessages, first)
 	}
 	return err
 }

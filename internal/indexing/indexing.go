@@ -146,12 +146,11 @@ type changedRecord struct {
 // of a record take, which wait twice as long each time, so that an outage leaves no dead letters.
 const patience = 6 * time.Second
 
-// isLeft reports whether a failure about what was said at a time is left to the sweep, where the session or the record
-// is due. The index's plan refuses this user's vectors, or a service has been down for longer than patience: other
-// deliveries would fail too, and would hold up the records of others meanwhile.
-func (s *Service) isLeft(err error, said time.Time) bool {
-	passes := fault.Is(err, fault.Unavailable) || fault.Is(err, fault.RateLimited)
-	return errors.Is(err, vector.ErrQuota) || passes && s.now().Sub(said) > patience
+// isLeft reports whether a failure is left to the sweep: the index's plan refuses this user's vectors, or a service is
+// down and nobody waits for another delivery. That would fail too, and would hold up the records of others meanwhile.
+func isLeft(err error, waits bool) bool {
+	isDown := fault.Is(err, fault.Unavailable) || fault.Is(err, fault.RateLimited)
+	return errors.Is(err, vector.ErrQuota) || isDown && !waits
 }
 
 // consumeRecords updates the vectors of the memories, check-ins and documents of a batch, each once and several at a
@@ -162,12 +161,10 @@ func (s *Service) consumeRecords(ctx context.Context, changes []conversation.Cha
 	failures := make([]error, len(records))
 	parallel.Each(len(records), atOnce, func(i int) { failures[i] = s.consumeRecord(ctx, records[i], changes) })
 	for i, failure := range failures {
-		var changed time.Time // long ago: a record is due from its first change on
-		if places := records[i].places; changes[places[len(places)-1]].Version == 0 {
-			changed = s.now() // it was deleted, and is due no more
-		}
-		if failure != nil && !s.isLeft(failure, changed) {
-			return records[i].places[0], failure
+		places := records[i].places
+		isDeleted := changes[places[len(places)-1]].Version == 0 // then it is due no more, and the sweep never sees it
+		if failure != nil && !isLeft(failure, isDeleted) {
+			return places[0], failure
 		}
 	}
 	return len(changes), nil

@@ -24,7 +24,7 @@ const (
 type backlog struct {
 	user    conversation.UserID
 	session conversation.Session
-	// first is the place of the session's earliest change in the batch, said when the message of its latest was said.
+	// first is the place of the session's earliest change in the batch, and said the time of its latest message there.
 	first int
 	said  time.Time
 	// waits leaves a question at the end of the session to the record of its answer.
@@ -80,7 +80,7 @@ func (s *Service) consumeMessages(ctx context.Context, changes []conversation.Ch
 	}
 	s.indexBacklogs(ctx, open)
 	for _, b := range open { // ordered by first
-		if b.err != nil && !s.isLeft(b.err, b.said) {
+		if b.err != nil && !isLeft(b.err, s.now().Sub(b.said) <= patience) {
 			return b.first, b.err
 		}
 		if !b.done && b.err == nil {

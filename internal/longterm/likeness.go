@@ -157,14 +157,17 @@ func saidIn(text string) (out []string) {
 
 // DifferInAWord reports whether two texts are the same but for one word each, in another form: who is allergic to figs
 // is not known to be when an allergy to kiwis is, and one dose is not the other.
+//
+// A text of three words says too little. Words that begin with the same four letters are forms of one.
 func DifferInAWord(a, b string) bool {
+	const fewWords, formRunes = 3, 4
 	ofA, ofB := saidIn(a), saidIn(b)
 	onlyA, onlyB := without(ofA, ofB), without(ofB, ofA)
-	if len(ofA) <= shortWord || len(onlyA) != 1 || len(onlyB) != 1 {
+	if len(ofA) <= fewWords || len(onlyA) != 1 || len(onlyB) != 1 {
 		return false
 	}
 	runes := []rune(onlyA[0])
-	return unicode.IsDigit(runes[0]) || !strings.HasPrefix(onlyB[0], string(runes[:min(len(runes), shortWord+1)]))
+	return unicode.IsDigit(runes[0]) || !strings.HasPrefix(onlyB[0], string(runes[:min(len(runes), formRunes)]))
 }
 
 // without returns the words of a list that are not in another one, and not light.
