@@ -3,9 +3,9 @@ package longterm
 import (
 	"encoding/binary"
 	"hash/fnv"
-	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -33,40 +33,48 @@ const (
 	maxLikeWords = 64
 )
 
+const userWords = `
+	user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
+	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı`
+
 // users are the words by which a memory names the user, subjects these and others that most memories have. They
 // distinguish nothing.
-var users = stemsOf(strings.Fields(`
-	user users user's nutzer nutzerin benutzer usuario usuaria utilisateur utilisatrice
-	utente gebruiker användaren bruger brugeren brukeren użytkownik użytkowniczka пользователь користувач kullanıcı`))
+var users = stemsOf(userWords)
 
-var subjects = stemsOf(append(slices.Collect(maps.Keys(users)), strings.Fields(`
+var subjects = stemsOf(userWords + `
 	that with from they their this have does dass sich sein seine ihre eine einen einem einer kein keine keinen hat
-	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`)...))
+	haben nicht auch gegen para como tiene esta avec dans pour elle sont della sono dalla`)
 
 // articles are words that say nothing of whom a memory is about, and those that name the user and are in likenesses.
-var articles = stemsOf(strings.Fields(`
+var articles = stemsOf(`
 	उपयोगकर्ता المستخدم المستخدمة ব্যবহারকারী صارف usuário usuária pengguna
-	the of my der die das des den dem mein meine el la los las le les il lo de del di du mi mis mon ma mes`))
+	the of my der die das des den dem mein meine el la los las le les il lo de del di du mi mis mon ma mes`)
 
 // denseUsers takes out what names the user in scripts without spaces.
 var denseUsers = strings.NewReplacer(
 	"用户", " ", "用戶", " ", "使用者", " ", "ユーザー", " ", "ゆーざー", " ", "사용자", " ", "ผู้ใช้", " ")
 
-// light are words by which a statement is put in other words and stays the same. A likeness has the hashes of some.
-var light = stemsOf(strings.Fields(`
+const lightWords = `
 	take takes taking took taken use uses using used have has had having been being was were now also still lives living
 	nimmt nehmen nahm hatte wird wurde wohnt lebt seit toma tomar tiene vive está desde prend prendre était depuis tem
 	для есть принимает है हैं था थी को से का की के में في من على لديه لديها
-	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`))
+	は が を に の で と も へ あ り る ま す し た て い っ だ な う 对 對 有 了 在 的 是 会 會 着 就 也 都 和 与`
 
-var lightHashes = hashesOf(slices.Collect(maps.Keys(light)))
+// light are words by which a statement is put in other words and stays the same. A likeness has the hashes of some.
+var light = stemsOf(lightWords)
 
-func stemsOf(list []string) map[string]bool {
-	out := map[string]bool{}
-	for _, word := range list {
-		out[stem(word)] = true
-	}
-	return out
+var lightHashes = hashesOf(lightWords)
+
+// stemsOf returns the beginnings of a list's words. They are made when they are first asked for, so that a function
+// that needs none starts without.
+func stemsOf(list string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for word := range strings.FieldsSeq(list) {
+			out[stem(word)] = true
+		}
+		return out
+	})
 }
 
 // NewLikeness returns the likeness of a text.
@@ -115,10 +123,10 @@ func (l Likeness) Resembles(content string) bool {
 // difference reports whether a text lacks words of the forgotten one, and whether it adds words to it. Light words, and
 // small words that are added, do not count.
 func (l Likeness) difference(content string) (lacks, adds bool) {
-	of, isSmall := append(NewLikeness(content), lightHashes...), word.IsSmall(content)
+	of, isSmall := append(NewLikeness(content), lightHashes()...), word.IsSmall(content)
 	lacks = slices.ContainsFunc(l, func(n uint16) bool { return !slices.Contains(of, n) })
 	adds = slices.ContainsFunc(distinctive(content), func(w string) bool {
-		return !slices.Contains(l, hashOf(stem(w))) && !light[stem(w)] && !isSmall(w)
+		return !slices.Contains(l, hashOf(stem(w))) && !light()[stem(w)] && !isSmall(w)
 	})
 	return lacks, adds
 }
@@ -137,7 +145,7 @@ func newSubject(about string) Likeness {
 // none that names the user, and no articles.
 func SubjectWords(text string) (out []string) {
 	for each := words.FromString(denseUsers.Replace(word.Normal(text))); each.Next(); {
-		if s := stem(each.Value()); isWord(s) && !subjects[s] && !articles[s] {
+		if s := stem(each.Value()); isWord(s) && !subjects()[s] && !articles()[s] {
 			out = append(out, s)
 		}
 	}
@@ -147,7 +155,7 @@ func SubjectWords(text string) (out []string) {
 // saidIn returns the beginnings of all words of a text, sorted, but for articles and those that name the user.
 func saidIn(text string) (out []string) {
 	for each := words.FromString(word.Normal(text)); each.Next(); {
-		if s := stem(each.Value()); isWord(s) && !users[s] && !articles[s] {
+		if s := stem(each.Value()); isWord(s) && !users()[s] && !articles()[s] {
 			out = append(out, s)
 		}
 	}
@@ -172,7 +180,7 @@ func DifferInAWord(a, b string) bool {
 
 // without returns the words of a list that are not in another one, and not light.
 func without(list, other []string) []string {
-	return slices.DeleteFunc(slices.Clone(list), func(w string) bool { return light[w] || slices.Contains(other, w) })
+	return slices.DeleteFunc(slices.Clone(list), func(w string) bool { return light()[w] || slices.Contains(other, w) })
 }
 
 // namesIn returns the likeness of the names in a text: words with a capital letter that begin no sentence, and numbers.
@@ -241,7 +249,7 @@ func distinctive(content string) (out []string) {
 		}
 		first, _ := utf8.DecodeRuneInString(w)
 		isShort := hasCase(first) && utf8.RuneCountInString(w) <= shortWord
-		if !isShort && !subjects[stem(w)] {
+		if !isShort && !subjects()[stem(w)] {
 			out = append(out, w)
 		}
 	}

@@ -83,11 +83,11 @@ func newRequest(text string, memories []Memory) *request {
 	isSmall := word.IsSmall(text)
 	for each := words.FromString(word.Normal(text)); each.Next(); {
 		owner, isPossessive := strings.CutSuffix(each.Value(), "'s")
-		if isPossessive && !users[stem(owner)] && !isSmall(owner) {
+		if isPossessive && !users()[stem(owner)] && !isSmall(owner) {
 			r.people = append(r.people, word.Fold(owner))
 		}
 	}
-	r.people = append(r.people, newSaid(text).namesOf(relations)...)
+	r.people = append(r.people, newSaid(text).namesOf(relations())...)
 	return r
 }
 
@@ -168,7 +168,7 @@ func topicOf(text string, names func(string) bool) (out []string) {
 	for each := words.FromString(word.Normal(text) + " "); each.Next(); {
 		w := each.Value()
 		first, _ := utf8.DecodeRuneInString(w)
-		if unicode.Is(unicode.Han, first) && !light[w] && !fillers[w] {
+		if unicode.Is(unicode.Han, first) && !light()[w] && !fillers()[w] {
 			han += w
 			continue
 		}
@@ -177,7 +177,7 @@ func topicOf(text string, names func(string) bool) (out []string) {
 		}
 		out, han = append(out, word.Terms(han)...), ""
 		isShort := hasCase(first) && utf8.RuneCountInString(w) == 1
-		isEmpty := isSmall(w) || fillers[stem(w)] || light[w] && !hasCase(first) || subjects[stem(w)]
+		isEmpty := isSmall(w) || fillers()[stem(w)] || light()[w] && !hasCase(first) || subjects()[stem(w)]
 		if isWord(w) && !isShort && !isEmpty && !names(w) {
 			out = append(out, stem(word.Fold(strings.TrimSuffix(w, "'s"))))
 		}
@@ -188,8 +188,10 @@ func topicOf(text string, names func(string) bool) (out []string) {
 // personWords returns the words by which a request may name whom a memory is about.
 func personWords(m Memory) []string {
 	about, isSmall := namingWords(m.About), word.IsSmall(m.About)
-	about = slices.DeleteFunc(about, func(w string) bool { return isSmall(w) || articles[stem(w)] || subjects[stem(w)] })
-	for _, w := range newSaid(m.Content).namesOf(relations) {
+	about = slices.DeleteFunc(about, func(w string) bool {
+		return isSmall(w) || articles()[stem(w)] || subjects()[stem(w)]
+	})
+	for _, w := range newSaid(m.Content).namesOf(relations()) {
 		if !slices.Contains(about, w) {
 			about = append(about, w)
 		}
@@ -247,10 +249,10 @@ var dense = []*unicode.RangeTable{
 }
 
 // fillers are words of a request that say nothing of what is meant.
-var fillers = stemsOf(strings.Fields(`
+var fillers = stemsOf(`
 	everything anything all please know noted remember remembered said told mentioned bitte alles weißt gesagt todo sabes
 	dije tudo sabe tout sais tutto sai всё все знаешь كل सब
-	我 私 你 こ لدي عندي أن मुझे मेरा मेरी मेरे मैं`))
+	我 私 你 こ لدي عندي أن मुझे मेरा मेरी मेरे मैं`)
 
 // isContrast reports whether a word of a request is the user as who does or has something, or denies something.
 func isContrast(w string) bool {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -304,7 +305,7 @@ const (
 	SpanRule = "days up to 36500, hours, minutes and seconds in this order, such as 2d, 48h or 1h30m"
 )
 
-var spanPattern = regexp.MustCompile(SpanPattern)
+var spanPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(SpanPattern) })
 
 // parseSpan parses a span of time: days of 24 hours, followed by what time.ParseDuration accepts.
 func parseSpan(text string) (time.Duration, bool) {
@@ -314,7 +315,7 @@ func parseSpan(text string) (time.Duration, bool) {
 	}
 	n, err := strconv.Atoi(days)
 	more, moreErr := time.ParseDuration(cmp.Or(rest, "0s"))
-	return time.Duration(n)*24*time.Hour + more, spanPattern.MatchString(text) && err == nil && moreErr == nil
+	return time.Duration(n)*24*time.Hour + more, spanPattern().MatchString(text) && err == nil && moreErr == nil
 }
 
 // recordTypes are those of the query, or else those that the context reads.
