@@ -60,11 +60,11 @@ func TestLives(t *testing.T) {
 		}
 		f.advance(time.Hour)
 		read(func(said) bool { return true })
-		want, got := holding(life, f.clock()), f.valid(t)
-		if diff := cmp.Diff(want, got); diff != "" {
+		want, got := holding(life, f.clock()), slices.DeleteFunc(f.valid(t), isNoLonger)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("read in the order %v (-want +got):\n%s%v\n%+v", order, diff, life, f.memories(t))
 		}
-		told := f.promptLines(t, "s0", f.clock())
+		told := slices.DeleteFunc(f.promptLines(t, "s0", f.clock()), isNoLonger)
 		for i, line := range told {
 			told[i], _, _ = strings.Cut(line[len("- "):], " (")
 			if line[0] == '!' != strings.HasPrefix(told[i], safetySubject) {
@@ -78,9 +78,9 @@ func TestLives(t *testing.T) {
 	})
 }
 
-// mayBeLate reports whether the last of the statements that are not read may be read late, after others of its subject:
-// it ends nothing, and is no third plan. The first of three plans does not end with the second, which nobody sees once
-// the third has replaced it.
+// mayBeLate reports whether the last of the statements that are not read may be read late, after others of its subject,
+// or before them: it drops and forgets nothing, and is no third plan. The first of three plans does not end with the
+// second, which nobody sees once the third has replaced it.
 func mayBeLate(life []said, unread []int) bool {
 	s, plans := life[unread[len(unread)-1]], 0
 	for _, i := range unread {
@@ -88,7 +88,7 @@ func mayBeLate(life []said, unread []int) bool {
 			plans++
 		}
 	}
-	return s.verb == "state" || s.verb == "plan" && plans < 3
+	return s.verb == "state" || s.verb == "end" || s.verb == "plan" && plans < 3
 }
 
 // TestLivesWithoutAStatement draws what a user says, each statement in a session of its own, and deletes one of the
@@ -127,8 +127,9 @@ func TestLivesWithoutAStatement(t *testing.T) {
 		}
 		before := f.memories(t)
 		check.OK(t, erasing.DeleteSession(t.Context(), f.user, fmt.Sprint("s", gone)))
-		want, got := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock()), f.valid(t)
-		if diff := cmp.Diff(want, got); diff != "" {
+		want := holding(slices.Delete(slices.Clone(life), gone, gone+1), f.clock())
+		got := slices.DeleteFunc(f.valid(t), isNoLonger)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("without %d (-want +got):\n%s%v\nbefore %+v\nafter %+v", gone, diff, life, before, f.memories(t))
 		}
 	})
@@ -171,8 +172,12 @@ func drawLife(rt *rapid.T) []said {
 		if s.verb == "plan" {
 			s.from = at.AddDate(0, 0, rapid.IntRange(1, 12).Draw(rt, "ahead"))
 		}
-		if current, plan := heard(life[:i], s.subject, at); s.verb == "state" && current == "" && plan != "" {
+		current, plan := heard(life[:i], s.subject, at)
+		if s.verb == "state" && current == "" && plan != "" {
 			s.verb = "drop" // what would hold until the plan begins is told by no model
+		}
+		if s.verb == "end" && current != "" {
+			s.value = current
 		}
 		for _, before := range life[:i] { // a plan that has come true
 			if s.verb == "state" && before.verb == "plan" && before.subject == s.subject && rapid.Bool().Draw(rt, "as planned") {
@@ -215,6 +220,11 @@ func heard(life []said, subject string, now time.Time) (current, plan string) {
 	return current, plan
 }
 
+// noLonger begins a fact that says the end of what was not known.
+const noLonger = "no longer "
+
+func isNoLonger(fact string) bool { return strings.Contains(fact, noLonger) }
+
 // lifeModel reads one statement as a capable model does, beside what is known.
 type lifeModel struct{}
 
@@ -230,7 +240,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 	facts, ended := []map[string]any{}, []map[string]any{}
 	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
 		id, day, verb, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6]
-		repeats, others := "", []string{}
+		repeats, others, isEnded := "", []string{}, false
 		end := func(known, reason string) {
 			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
 		}
@@ -240,8 +250,11 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 			case k[7] != subject:
 			case verb == "forget":
 				end(known, "forgotten")
-			case verb == "end" && !isPlan:
+			case verb == "end" && k[6] == subject+" "+value && said <= day:
 				end(known, "over")
+				isEnded = true
+			case verb == "end" && !isPlan:
+				others = append(others, known)
 			case verb == "drop" && isPlan:
 				end(known, "false")
 			case k[6] == subject+" "+value:
@@ -250,13 +263,17 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 				others = append(others, known)
 			}
 		}
-		if verb != "state" && verb != "plan" {
+		safety := map[string]string{safetySubject: "health"}[subject]
+		switch {
+		case verb == "end" && !isEnded:
+			value, safety = noLonger+value, ""
+		case verb != "state" && verb != "plan":
 			continue
 		}
 		facts = append(facts, map[string]any{
 			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
-			"safety": map[string]string{safetySubject: "health"}[subject],
-			"status": map[string]string{"state": "stated", "plan": "planned"}[verb], "repeats": repeats, "supersedes": others,
+			"status": map[string]string{"state": "stated", "plan": "planned", "end": "stated"}[verb], "safety": safety,
+			"repeats": repeats, "supersedes": others,
 		})
 	}
 	none := []any{}
