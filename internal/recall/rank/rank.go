@@ -19,7 +19,7 @@ import (
 
 // Candidate is a match of the index: a message, a part of one, or the note of a check-in.
 type Candidate struct {
-	// ID is the id of the record. Parts of one message have the same.
+	// ID is the id of the record. Parts of one message have the same, and the same place.
 	ID string
 	// Context, Session and Seq say where a message is. A check-in has no session.
 	Context, Session string

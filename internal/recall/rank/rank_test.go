@@ -36,7 +36,14 @@ func pools(t *rapid.T) (*rank.Query, []rank.Candidate) {
 		"When did ", "How many ", "Who is ", "What did you say about ", "", "On 3 May ",
 	})
 	query := rank.NewQuery(question.Draw(t, "question")+text.Draw(t, "query"), now)
-	return query, rapid.SliceOfN(candidate, 0, 30).Draw(t, "pool")
+	pool, first := rapid.SliceOfN(candidate, 0, 30).Draw(t, "pool"), map[string]rank.Candidate{}
+	for i, c := range pool { // the parts of a message are of one session and place
+		if _, ok := first[c.ID]; !ok {
+			first[c.ID] = c
+		}
+		pool[i].Session, pool[i].Seq = first[c.ID].Session, first[c.ID].Seq
+	}
+	return query, pool
 }
 
 // TestOrderOfThePool checks that the order of the pool changes neither the scores nor the order of the results, and

@@ -38,21 +38,13 @@ func arrange(pool []Candidate, s *scanner) (records []record, groups int) {
 		n := len(s.query.terms)
 		parts[i] = part{c, s.scan(c.Text, counts[i*n:(i+1)*n:(i+1)*n])}
 	}
-	whole := make([][]part, 0, len(parts))
+	records = make([]record, 0, len(parts))
 	for from := 0; from < len(parts); {
 		to := from + 1
 		for to < len(parts) && parts[to].ID == parts[from].ID {
 			to++
 		}
-		whole, from = append(whole, parts[from:to:to]), to
-	}
-	slices.SortFunc(whole, func(a, b []part) int {
-		return cmp.Or(cmp.Compare(a[0].Session, b[0].Session), cmp.Compare(a[0].Context, b[0].Context),
-			cmp.Compare(a[0].Seq, b[0].Seq), cmp.Compare(a[0].ID, b[0].ID))
-	})
-	records = make([]record, len(whole))
-	for i := range whole {
-		records[i] = newRecord(whole[i])
+		records, from = append(records, newRecord(parts[from:to:to])), to
 	}
 	return records, join(records)
 }
@@ -97,11 +89,14 @@ func join(records []record) (groups int) {
 	return groups
 }
 
-// comparePart orders candidates by their records, and the parts of one record.
+// comparePart orders candidates by their sessions, their records, and the parts of one record.
 func comparePart(a, b *Candidate) int {
-	if byID := strings.Compare(a.ID, b.ID); byID != 0 {
-		return byID
+	if bySession := strings.Compare(a.Session, b.Session); bySession != 0 {
+		return bySession
 	}
-	return cmp.Or(cmp.Compare(a.Session, b.Session), cmp.Compare(a.Context, b.Context), cmp.Compare(a.Seq, b.Seq),
-		a.Time.Compare(b.Time), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Score, b.Score))
+	if a.Seq != b.Seq && a.Context == b.Context {
+		return cmp.Compare(a.Seq, b.Seq)
+	}
+	return cmp.Or(cmp.Compare(a.Context, b.Context), cmp.Compare(a.ID, b.ID), a.Time.Compare(b.Time),
+		cmp.Compare(a.Role, b.Role), cmp.Compare(a.Text, b.Text), cmp.Compare(a.Score, b.Score))
 }
