@@ -167,3 +167,29 @@ func TestSummariesAreCorrected(t *testing.T) {
 		}
 	}
 }
+
+// TestMarkSaysWhatEnded marks a message that said several things with each that ended, and names it: the others hold.
+func TestMarkSaysWhatEnded(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p, r := recalled(w, says(0, "My mother is allergic to penicillin, my aunt to iodine, my father to nuts."),
+		says(1, "My wrist is broken, and I live in Porto."))
+	day := now.AddDate(0, 0, -9)
+	aunt := ended("aunt", "other", longterm.EndedReplaced, day.AddDate(0, 0, 1), "msg_past_1")
+	p.snapshot.Memories = []longterm.Memory{
+		ended("mother", "", longterm.EndedFalse, day, "msg_past_1"), aunt,
+		{ID: "other", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The aunt may have iodine."},
+		ended("wrist", "", longterm.EndedOver, day, "msg_past_2"),
+		{ID: "porto", Type: longterm.ProfileMemory, Content: "Lives in Porto.", MessageIDs: []string{"msg_past_2"}},
+	}
+	text := systemText(build(t, w.service(now), "u", r))
+	for _, want := range []string{
+		`my father to nuts. ("The user said aunt.": since replaced on 28 January 2026: The aunt may have iodine.) ` +
+			`("The user said mother.": not true, the user said on 27 January 2026)` + "\n",
+		`I live in Porto. ("The user said wrist.": over since 27 January 2026)` + "\n",
+	} {
+		if !strings.Contains(text+"\n", want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}

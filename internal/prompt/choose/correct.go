@@ -20,12 +20,22 @@ const correctionChars = 160
 // correct marks a message from elsewhere that made a statement which holds no more, with what took its place, so that
 // the message is never told alone: "I live in Porto. (since replaced on 3 May 2026: The user lives in Faro.)".
 func correct(c *chooser, e *Candidate) {
-	m, ended := c.Ended[e.ID]
-	if !ended || e.Kind == kindCheckIn {
+	ended := c.Ended[e.ID]
+	if len(ended) == 0 || e.Kind == kindCheckIn {
 		return
 	}
-	e.Text, e.Tokens = e.Text+endMark(c, m), 0
+	for _, of := range ended[:min(len(ended), maxMarks)] {
+		said := ""
+		if of.IsNamed {
+			said = "\"" + excerpt(of.Content, correctionChars) + "\": "
+		}
+		e.Text += endMark(c, said, of.Memory)
+	}
+	e.Tokens = 0
 }
+
+// maxMarks is how many ends of what a message said are told with it.
+const maxMarks = 4
 
 // correctSummary marks each sentence of a session's summary that says what a memory from the session said which holds
 // no more. The text is not cut before its last mark, so that no such sentence is told without one.
@@ -45,7 +55,7 @@ func correctSummary(c *chooser, e *Candidate) {
 		told := strings.TrimRight(sentence, " \t\r\n")
 		text.WriteString(told)
 		if i := slices.IndexFunc(said, func(l longterm.Likeness) bool { return l.Resembles(told) }); i >= 0 {
-			text.WriteString(endMark(c, past[i]))
+			text.WriteString(endMark(c, "", past[i]))
 			isMarked, e.MinChars = true, utf8.RuneCountInString(text.String())+1
 		}
 		text.WriteString(sentence[len(told):])
@@ -55,8 +65,9 @@ func correctSummary(c *chooser, e *Candidate) {
 	}
 }
 
-// endMark says when and why a memory ended, and what holds in its place.
-func endMark(c *chooser, m longterm.Memory) string {
+// endMark says when and why a memory ended, and what holds in its place. Before that it has what the memory said, where
+// that is given.
+func endMark(c *chooser, said string, m longterm.Memory) string {
 	by, day := successor(c, m)
 	mark := map[longterm.EndedReason]string{
 		longterm.EndedReplaced: "since replaced on ", longterm.EndedFalse: "not true, the user said on ",
@@ -65,7 +76,7 @@ func endMark(c *chooser, m longterm.Memory) string {
 	if by != "" {
 		mark += ": " + excerpt(by, correctionChars)
 	}
-	return " (" + mark + ")"
+	return " (" + said + mark + ")"
 }
 
 // successor returns the content of the memory that holds now in place of one, where this prompt may have it, and when

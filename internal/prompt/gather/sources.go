@@ -58,8 +58,8 @@ type Sources struct {
 	// Lapsed are the pinned memories whose last day has passed and that had taken the place of another one, with that one
 	// in their content: "3 mg until 20 November instead of 5 mg" does not say what holds on the 21st.
 	Lapsed []longterm.Memory
-	// Ended has the memory that ended last of each message that is evidence of one, by the message's id.
-	Ended map[string]longterm.Memory
+	// Ended has what ended of that which a message said, by the message's id, and what ended last first.
+	Ended map[string][]Ending
 	// Past are all memories that ended and are known, those that ended last first.
 	Past  []longterm.Memory
 	Coach longterm.Coach
@@ -82,6 +82,13 @@ type Sources struct {
 	Degraded []recall.Degradation
 	Warnings []string
 	Timings  map[string]time.Duration
+}
+
+// Ending is a memory that ended, of a message. IsNamed says that the message said more than that, so that a prompt has
+// to name it, and that it may.
+type Ending struct {
+	longterm.Memory
+	IsNamed bool
 }
 
 // newSources takes over the messages and sessions that may be used. complete adds the rest.
@@ -146,23 +153,27 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	if coach, ok := snapshot.Coaches[src.CoachID]; ok {
 		src.Coach = coach
 	}
-	src.Ended = map[string]longterm.Memory{}
+	statements := map[string]int{}
 	for _, m := range snapshot.Memories {
 		switch {
 		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
 		case m.EndedReason != "" && !m.HeldAt(src.Now.In(src.Zone)):
 			src.Past = append(src.Past, m)
-			for _, id := range m.MessageIDs {
-				if src.Ended[id].ValidUntil.Before(m.ValidUntil) {
-					src.Ended[id] = m
-				}
-			}
+		}
+		for _, id := range m.MessageIDs {
+			statements[id]++
 		}
 	}
 	slices.SortFunc(src.Past, func(a, b longterm.Memory) int {
 		return cmp.Or(b.ValidUntil.Compare(a.ValidUntil), cmp.Compare(a.ID, b.ID))
 	})
+	src.Ended = map[string][]Ending{}
+	for _, m := range src.Past {
+		for _, id := range m.MessageIDs {
+			src.Ended[id] = append(src.Ended[id], Ending{m, statements[id] > 1 && src.allowsOrigin(m)})
+		}
+	}
 	src.Lapsed = src.lapsed(snapshot.Memories)
 	src.Snapshot.Memories = slices.DeleteFunc(slices.Clone(snapshot.Memories), func(m longterm.Memory) bool {
 		return !src.allowsMemory(m)
@@ -204,7 +215,7 @@ func (src *Sources) addEvidence() {
 		session string
 		seq     int
 	}
-	after := map[place]longterm.Memory{}
+	after := map[place][]Ending{}
 	for _, m := range messages {
 		src.sessionOf[m.ID] = m.SessionID
 		if ended, ok := src.Ended[m.ID]; ok && m.Role == conversation.RoleUser {
