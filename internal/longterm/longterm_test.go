@@ -37,3 +37,25 @@ func TestRestored(t *testing.T) {
 		}
 	}
 }
+
+// TestEndsStayLive keeps the end of a memory among the live ones, because messages still say it: for half a year, and
+// that of a pinned one for good. What was forgotten is not told.
+func TestEndsStayLive(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
+	needed := longterm.MemoryKind().Needed
+	for _, reason := range []longterm.EndedReason{
+		longterm.EndedOver, longterm.EndedFalse, longterm.EndedReplaced, longterm.EndedForgotten,
+	} {
+		for days, want := range map[int][2]bool{179: {true, true}, 181: {false, true}, 4000: {false, true}} {
+			m := longterm.Memory{MessageIDs: []string{"m"}, ValidUntil: now.AddDate(0, 0, -days), EndedReason: reason}
+			pinned := m
+			pinned.Pinned = true
+			isTold := reason != longterm.EndedForgotten
+			got := [2]bool{needed(m, now), needed(pinned, now)}
+			if want = [2]bool{want[0] && isTold, want[1] && isTold}; got != want {
+				t.Errorf("%s for %d days: live %v, want %v", reason, days, got, want)
+			}
+		}
+	}
+}

@@ -139,13 +139,15 @@ func (m Memory) HasEnd() bool {
 	return !m.ValidUntil.IsZero() || m.SupersededBy != "" || !m.Until.IsZero()
 }
 
-// correctsFor is how long the end of a memory is told.
+// correctsFor is how long the end of a memory is told, and how long that of a pinned one may be unknown. A pinned one's
+// end is told for as long as there is room.
 const correctsFor = 180 * 24 * time.Hour
 
-// corrects reports whether the memory has ended lately, and messages still say it, or the one in its place may lapse.
+// corrects reports whether the memory has ended, lately or pinned, and messages may say it, or the one in its place may
+// lapse.
 func (m Memory) corrects(now time.Time) bool {
-	return m.EndedReason != "" && m.EndedReason != EndedForgotten && (m.Pinned || len(m.MessageIDs) > 0) &&
-		!m.ValidUntil.After(now) && now.Sub(m.ValidUntil) < correctsFor
+	return m.EndedReason != "" && m.EndedReason != EndedForgotten && !m.ValidUntil.After(now) &&
+		(m.Pinned || len(m.MessageIDs) > 0 && now.Sub(m.ValidUntil) < correctsFor)
 }
 
 // HasLapsed reports whether the last day of a pinned memory has passed lately, and nobody has said what holds since.
