@@ -48,7 +48,7 @@ func (p *planner) openLoop(l openLoop) {
 
 // closeLoop ends a todo at the time of the message that says so: it is done, or it was dropped or moved and is no win.
 // One that the user asks to forget goes with the messages that say it.
-// A message from before the todo ends nothing. What recurs and was done is due again.
+// A message from before the todo ends nothing. What recurs and was done, or was moved once, is due again.
 func (p *planner) closeLoop(l closedLoop) {
 	ids, at := p.evidence(l.MessageIDs)
 	for _, t := range p.todos {
@@ -60,6 +60,9 @@ func (p *planner) closeLoop(l closedLoop) {
 			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
 		}
 		switch {
+		case l.Outcome == outcomeMoved && t.Every != "" && p.movesOnce(l):
+			next := t.DueAfter(at.In(p.zone).AddDate(0, 0, -1))
+			t.Due = t.DueAfter(next.Start(p.zone))
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids
 		case t.Every != "":
@@ -69,6 +72,14 @@ func (p *planner) closeLoop(l closedLoop) {
 		}
 		p.changed[t.ID] = true
 	}
+}
+
+// movesOnce reports whether a promise that recurs is moved, and what the same messages open in its place does not recur.
+func (p *planner) movesOnce(l closedLoop) bool {
+	return slices.ContainsFunc(p.opened, func(o openLoop) bool {
+		isOf := func(id string) bool { return slices.Contains(l.MessageIDs, id) }
+		return !o.Every.IsKnown() && slices.ContainsFunc(o.MessageIDs, isOf)
+	})
 }
 
 // isOpen reports whether a known todo is an open loop that the session may speak of: one of its coach, or of another

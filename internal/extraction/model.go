@@ -126,10 +126,11 @@ type closedLoop struct {
 	MessageIDs []string `json:"messageIds"`
 }
 
-// The outcomes of a promise that was kept, and of one that the user asks to forget. Others were dropped, or moved to
-// another day.
+// The outcomes of a promise that was kept, of one that was moved to another day, and of one that the user asks to
+// forget. Others were dropped.
 const (
 	outcomeDone      = "done"
+	outcomeMoved     = "moved"
 	outcomeForgotten = "forgotten"
 )
 

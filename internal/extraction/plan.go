@@ -58,8 +58,9 @@ type planner struct {
 	wishes []conversation.Message
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
-	// facts are those of the answer.
-	facts []fact
+	// facts and opened are those of the answer.
+	facts  []fact
+	opened []openLoop
 
 	memories, newMemories []*longterm.Memory
 	todos, newTodos       []*longterm.Todo

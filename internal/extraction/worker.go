@@ -262,7 +262,7 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 	}
-	p.facts = a.facts
+	p.facts, p.opened = a.facts, a.opened
 	if of.reading = afterRead(w.session.Reading, of); len(of.messages) > 0 {
 		w.lastWell.Store(w.Now().UnixMilli())
 	}
