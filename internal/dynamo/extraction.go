@@ -175,7 +175,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 		s.memories.addDelete(w.tx, user, s.storedAs(user, m, b.Known, session.Generation), session.Generation)
 		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
 	}
-	s.addForgottenMessages(w.tx, at, b.ForgottenMessages)
+	s.addForgottenMessages(w.tx, at, b)
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
 	return w, nil
@@ -235,15 +235,16 @@ func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) 
 }
 
 // addForgottenMessages adds the trace by which the sweep forgets messages of which there is no memory.
-func (s *ExtractionStore) addForgottenMessages(t *table.Transaction, at recordsAt, ids []string) {
-	if len(ids) == 0 {
+func (s *ExtractionStore) addForgottenMessages(t *table.Transaction, at recordsAt, b extraction.Batch) {
+	if len(b.ForgottenMessages) == 0 {
 		return
 	}
-	k := table.UserKey(at.user, table.ForgottenSK(messageTrace, strings.Join(ids, "\n")))
+	k := table.UserKey(at.user, table.ForgottenSK(messageTrace, strings.Join(b.ForgottenMessages, "\n")))
 	it := k.Attributes().With(table.Item{
 		table.AttrGeneration: table.IntAttr(at.generation), table.AttrDeletedAt: table.TimeAttr(s.db.Now()),
 	}).With(s.db.dueNow(k))
-	it.SetStrings(table.AttrMessageIDs, ids)
+	it.SetStrings(table.AttrMessageIDs, b.ForgottenMessages)
+	it.SetTime(table.AttrAskedAt, b.PromisedAt)
 	t.Replace(it)
 }
 

@@ -144,6 +144,9 @@ type Batch struct {
 	// asked to forget.
 	Forgotten         []longterm.Memory
 	ForgottenMessages []string
+	// PromisedAt is when the first of these was said from which the batch opens a promise, zero where it opens none: what
+	// the messages promise from then on stands.
+	PromisedAt time.Time
 	// Denied are memories of Known that were never true. What they took the place of holds again, before all else.
 	Denied []longterm.Memory
 }

@@ -283,6 +283,37 @@ func TestForgetAPromise(t *testing.T) {
 	}
 }
 
+// TestForgetAndPromise has the message that asks to forget another one promise something. That stands, in whatever
+// language the wish is, and what the other one promised is gone.
+func TestForgetAndPromise(t *testing.T) {
+	t.Parallel()
+	for _, wish := range []string{
+		"Forget what I said about Jiwoo, and remind me of the rent.", "지우 얘기는 잊어줘. 그리고 집세 내라고 알려줘.",
+	} {
+		f := newFixture(t, "ann")
+		open := `"openLoops":[{"content":"%s","by":"user","due":"","every":"","confidence":0.9,"messageIds":["m1"]}],`
+		f.model = script(`{"facts":[],"ended":[],` + fmt.Sprintf(open, "Write to Jiwoo") + `"closedLoops":[]}`)
+		f.say(t, "a", "I'm in love with Jiwoo, and I'll write.")
+		f.extract(t, "a")
+		f.advance(time.Minute)
+		f.model = script(`{"facts":[],"ended":[],"forgetMessages":["m2","m1"],` + fmt.Sprintf(open, "Pay the rent") +
+			`"closedLoops":[]}`)
+		f.append(t, "a", conversation.NewMessage{Role: conversation.RoleUser, Content: wish})
+		f.advance(time.Second)
+		f.extract(t, "a")
+		for range 3 {
+			service := erasure.NewSweeper(f.stores.Erasure(noIndex{}, f.clock), noIndex{})
+			if _, err := f.stores.Sweep(t.Context(), sweep.Deletions, service, f.clock); err != nil {
+				t.Fatal(err)
+			}
+			f.advance(5 * time.Minute)
+		}
+		if todos := f.todos(t); len(todos) != 1 || todos[0].Content != "Pay the rent" {
+			t.Errorf("%s: the promises are %+v", wish, todos)
+		}
+	}
+}
+
 // noIndex has no vectors.
 type noIndex struct{}
 

@@ -97,8 +97,20 @@ func (p *planner) plan(a answer) (b Batch, rest answer) {
 		Known:    p.known,
 		Memories: Changes[longterm.Memory]{values(p.newMemories), values(memories)},
 		Todos:    Changes[longterm.Todo]{values(p.newTodos), values(todos)}, Forgotten: p.forget,
-		ForgottenMessages: p.forgetMessages, Denied: p.denied,
+		ForgottenMessages: p.forgetMessages, PromisedAt: p.promisedAt(), Denied: p.denied,
 	}, rest
+}
+
+// promisedAt returns when the first of the messages that are forgotten was said from which the answer opens a promise:
+// "forget Noel, and remind me of the rent".
+func (p *planner) promisedAt() (at time.Time) {
+	isForgotten := func(id string) bool { return slices.Contains(p.forgetMessages, id) }
+	for _, t := range p.newTodos {
+		if slices.ContainsFunc(t.MessageIDs, isForgotten) && (at.IsZero() || t.CreatedAt.Before(at)) {
+			at = t.CreatedAt
+		}
+	}
+	return at
 }
 
 // apply applies items in order, as many as the transaction has room for, and returns the others.
