@@ -42,3 +42,29 @@ func TestMessageDeletedMeanwhile(t *testing.T) {
 	remove(1)
 	e.wantValid(t)
 }
+
+// TestReplacedIsDeletedMeanwhile deletes the message of what a fact replaces while the model works, as an edit does.
+// What that had replaced is replaced, too, and does not hold again.
+func TestReplacedIsDeletedMeanwhile(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.safety = "health"
+	e.say(t, "old", "fact: 10 mg")
+	e.extract(t, "old")
+	e.advance(time.Minute)
+	e.supersedes = "fact: 10 mg"
+	edited := e.say(t, "a", "fact: 50 mg")[0]
+	e.extract(t, "a")
+	e.advance(time.Minute)
+	e.supersedes = "fact: 50 mg"
+	e.while = func() {
+		e.while = nil
+		service := e.stores.Erasure(noIndex{}, e.clock)
+		if err := service.DeleteMessage(t.Context(), e.user, "a", edited.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	e.say(t, "b", "fact: 5 mg")
+	e.extract(t, "b")
+	e.wantValid(t, "fact: 5 mg")
+}

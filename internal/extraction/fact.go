@@ -59,8 +59,8 @@ func (p *planner) addFact(f fact) {
 	case same != nil:
 		p.repeat(same, s)
 	case s.until.IsOver(p.now):
-		for _, name := range s.Supersedes {
-			if old, ok := p.memoryOf(name); ok && !old.AsOf().After(s.at) && !isAppPinned(old) {
+		for _, old := range p.supersededBy(s) {
+			if !old.AsOf().After(s.at) && !isAppPinned(old) {
 				p.end(old, longterm.EndedOver, s.at, s.ids)
 			}
 		}
@@ -77,10 +77,9 @@ func (p *planner) addFact(f fact) {
 			return
 		}
 	}
-	for _, name := range s.Supersedes {
-		old, ok := p.memoryOf(name)
+	for _, old := range p.supersededBy(s) {
 		switch {
-		case !ok, old.AsOf().After(s.at) && same.AsOf().After(s.at): // what was said before both says nothing of them
+		case old.AsOf().After(s.at) && same.AsOf().After(s.at): // what was said before both says nothing of them
 		case same.Status != longterm.Waiting:
 			p.supersede(old, same, s.at)
 		case old != same && !slices.Contains(same.Supersedes, old.ID): // once it is confirmed

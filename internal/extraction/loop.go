@@ -60,7 +60,7 @@ func (p *planner) closeLoop(l closedLoop) {
 			p.forgetMessages = slices.Concat(p.forgetMessages, t.MessageIDs, ids)
 		}
 		switch {
-		case l.Outcome == outcomeMoved && t.Every != "" && p.movesOnce(l):
+		case t.Every != "" && l.isMovedOnce(p.opened):
 			next := t.DueAfter(at.In(p.zone).AddDate(0, 0, -1))
 			t.Due = t.DueAfter(next.Start(p.zone))
 		case l.Outcome != outcomeDone:
@@ -74,9 +74,9 @@ func (p *planner) closeLoop(l closedLoop) {
 	}
 }
 
-// movesOnce reports whether a promise that recurs is moved, and what the same messages open in its place does not recur.
-func (p *planner) movesOnce(l closedLoop) bool {
-	return slices.ContainsFunc(p.opened, func(o openLoop) bool {
+// isMovedOnce reports whether a promise is moved, and what the same messages open in its place does not recur.
+func (l closedLoop) isMovedOnce(opened []openLoop) bool {
+	return l.Outcome == outcomeMoved && slices.ContainsFunc(opened, func(o openLoop) bool {
 		isOf := func(id string) bool { return slices.Contains(l.MessageIDs, id) }
 		return !o.Every.IsKnown() && slices.ContainsFunc(o.MessageIDs, isOf)
 	})

@@ -58,6 +58,8 @@ type planner struct {
 	wishes []conversation.Message
 	// isApart says that the user keeps contexts or sessions apart. Then other coaches' loops are not compared.
 	isApart bool
+	// replacedBy has the memories that had replaced others when the model was asked, by the ids of these.
+	replacedBy map[string]string
 	// facts and opened are those of the answer.
 	facts  []fact
 	opened []openLoop
@@ -76,7 +78,7 @@ func (p *planner) plan(a answer) (b Batch, rest answer) {
 	p.changed, p.model = map[string]bool{}, a.model
 	p.memories, p.todos = pointers(p.known.Memories), pointers(p.known.Todos)
 	p.newMemories, p.newTodos, p.forget, p.denied, p.writes = nil, nil, nil, nil, 0
-	p.forgetMessages = p.linesOf(a.forgetMessages)
+	p.forgetMessages = linesOf(a.forgetMessages, p.ids)
 	facts, ended := slices.Clone(a.facts), slices.Clone(a.ended)
 	slices.SortStableFunc(facts, func(a, b fact) int { return priority(b.isSafety()) - priority(a.isSafety()) })
 	isWish := func(e ending) bool { return e.Reason == longterm.EndedForgotten }
@@ -97,15 +99,15 @@ func (p *planner) plan(a answer) (b Batch, rest answer) {
 		Known:    p.known,
 		Memories: Changes[longterm.Memory]{values(p.newMemories), values(memories)},
 		Todos:    Changes[longterm.Todo]{values(p.newTodos), values(todos)}, Forgotten: p.forget,
-		ForgottenMessages: p.forgetMessages, PromisedAt: p.promisedAt(), Denied: p.denied,
+		ForgottenMessages: p.forgetMessages, PromisedAt: promisedAt(p.newTodos, p.forgetMessages), Denied: p.denied,
 	}, rest
 }
 
-// promisedAt returns when the first of the messages that are forgotten was said from which the answer opens a promise:
-// "forget Noel, and remind me of the rent".
-func (p *planner) promisedAt() (at time.Time) {
-	isForgotten := func(id string) bool { return slices.Contains(p.forgetMessages, id) }
-	for _, t := range p.newTodos {
+// promisedAt returns when the first of the forgotten messages was said that new todos are from: "forget Noel, and
+// remind me of the rent".
+func promisedAt(todos []*longterm.Todo, forgotten []string) (at time.Time) {
+	isForgotten := func(id string) bool { return slices.Contains(forgotten, id) }
+	for _, t := range todos {
 		if slices.ContainsFunc(t.MessageIDs, isForgotten) && (at.IsZero() || t.CreatedAt.Before(at)) {
 			at = t.CreatedAt
 		}
@@ -158,9 +160,9 @@ func (p *planner) evidence(short []string) (ids []string, at time.Time) {
 }
 
 // linesOf returns the ids of the messages that the short ids of an answer name, earlier lines among them.
-func (p *planner) linesOf(short []string) (ids []string) {
+func linesOf(short []string, of map[string]string) (ids []string) {
 	for _, name := range short {
-		if id := p.ids[name]; strings.HasPrefix(name, messageLetter) && id != "" && !slices.Contains(ids, id) {
+		if id := of[name]; strings.HasPrefix(name, messageLetter) && id != "" && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
 	}
@@ -174,6 +176,23 @@ func (p *planner) isComparable(m *longterm.Memory) bool { return p.visible[m.ID]
 // validMemories returns the memories that the model may compare with the messages.
 func (p *planner) validMemories() []longterm.Memory {
 	return slices.DeleteFunc(slices.Clone(p.known.Memories), func(m longterm.Memory) bool { return !p.isComparable(&m) })
+}
+
+// supersededBy returns the memories that a fact takes the place of. For one that was deleted while the model worked
+// these are those that it had replaced: they hold again.
+func (p *planner) supersededBy(s statement) (out []*longterm.Memory) {
+	for _, name := range s.Supersedes {
+		if old, ok := p.memoryOf(name); ok {
+			out = append(out, old)
+			continue
+		}
+		for _, m := range p.memories {
+			if by := p.replacedBy[m.ID]; by != "" && by == p.ids[name] && p.isComparable(m) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
 }
 
 // pendingLoops returns the open loops that the session may speak of.

@@ -253,7 +253,10 @@ func (w *worker) batch(ctx context.Context, of window, isLast bool) error {
 			return err
 		}
 		q := p.newQuestion(of)
-		p.ids = q.ids
+		p.ids, p.replacedBy = q.ids, map[string]string{}
+		for _, m := range p.known.Memories {
+			p.replacedBy[m.ID] = m.SupersededBy
+		}
 		var err error
 		if a, err = w.ask(ctx, q); isBadAnswer(ctx, err) {
 			return w.recordBad(ctx, p, of, isLast, err)
