@@ -72,6 +72,14 @@ func (m Moment) Start(zone *time.Location) time.Time {
 	return m.Time
 }
 
+// End is when a moment is over: of a day the next midnight in a zone.
+func (m Moment) End(zone *time.Location) time.Time {
+	if m.Day != "" {
+		return m.Start(zone).AddDate(0, 0, 1)
+	}
+	return m.Time
+}
+
 // Before is the last moment before another one: of a day the day before.
 func (m Moment) Before() Moment {
 	if day, err := time.Parse(time.DateOnly, m.Day); err == nil {

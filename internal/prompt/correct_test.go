@@ -168,12 +168,14 @@ func TestSummariesAreCorrected(t *testing.T) {
 	}
 }
 
-// TestMarkSaysWhatEnded marks a message that said several things with each that ended, and names it: the others hold.
+// TestMarkSaysWhatEnded marks a message that said several things with each that ended, and names it: the others hold. A
+// statement whose last day has passed has a mark, too, and none one that holds again.
 func TestMarkSaysWhatEnded(t *testing.T) {
 	t.Parallel()
 	w := newFixture()
 	p, r := recalled(w, says(0, "My mother is allergic to penicillin, my aunt to iodine, my father to nuts."),
-		says(1, "My wrist is broken, and I live in Porto."))
+		says(1, "My wrist is broken, and I live in Porto."), says(2, "I take pills."),
+		says(3, "The EpiPen is in the drawer."))
 	day := now.AddDate(0, 0, -9)
 	aunt := ended("aunt", "other", longterm.EndedReplaced, day.AddDate(0, 0, 1), "msg_past_1")
 	p.snapshot.Memories = []longterm.Memory{
@@ -181,12 +183,19 @@ func TestMarkSaysWhatEnded(t *testing.T) {
 		{ID: "other", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The aunt may have iodine."},
 		ended("wrist", "", longterm.EndedOver, day, "msg_past_2"),
 		{ID: "porto", Type: longterm.ProfileMemory, Content: "Lives in Porto.", MessageIDs: []string{"msg_past_2"}},
+		{
+			ID: "pills", Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: "The user takes pills.",
+			Pinned: true, Until: longterm.Moment{Day: "2026-01-30"}, MessageIDs: []string{"msg_past_3", "msg_other"},
+		},
+		ended("drawer", "again", longterm.EndedReplaced, day, "msg_past_4"),
+		{ID: "again", Type: longterm.ProfileMemory, Content: "the user said Drawer"},
 	}
 	text := systemText(build(t, w.service(now), "u", r))
 	for _, want := range []string{
 		`my father to nuts. ("The user said aunt.": since replaced on 28 January 2026: The aunt may have iodine.) ` +
 			`("The user said mother.": not true, the user said on 27 January 2026)` + "\n",
 		`I live in Porto. ("The user said wrist.": over since 27 January 2026)` + "\n",
+		`I take pills. ("The user takes pills.": over since 31 January 2026)` + "\n", "in the drawer.\n",
 	} {
 		if !strings.Contains(text+"\n", want) {
 			t.Errorf("no %q in\n%s", want, text)

@@ -66,9 +66,12 @@ func correctSummary(c *chooser, e *Candidate) {
 }
 
 // endMark says when and why a memory ended, and what holds in its place. Before that it has what the memory said, where
-// that is given.
+// that is given. It is empty where the same holds again.
 func endMark(c *chooser, said string, m longterm.Memory) string {
 	by, day := successor(c, m)
+	if longterm.Normalize(by) == longterm.Normalize(m.Content) {
+		return ""
+	}
 	mark := map[longterm.EndedReason]string{
 		longterm.EndedReplaced: "since replaced on ", longterm.EndedFalse: "not true, the user said on ",
 	}[m.EndedReason]

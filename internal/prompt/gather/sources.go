@@ -84,8 +84,8 @@ type Sources struct {
 	Timings  map[string]time.Duration
 }
 
-// Ending is a memory that ended, of a message. IsNamed says that the message said more than that, so that a prompt has
-// to name it, and that it may.
+// Ending is a memory that ended, of a message. IsNamed says that the message may have said something else besides, so
+// that a prompt has to name what ended, and that it may.
 type Ending struct {
 	longterm.Memory
 	IsNamed bool
@@ -155,6 +155,9 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	}
 	statements := map[string]int{}
 	for _, m := range snapshot.Memories {
+		if m.HasLapsed(src.Now.In(src.Zone)) {
+			m.EndedReason, m.ValidUntil = longterm.EndedOver, m.Until.End(src.Zone)
+		}
 		switch {
 		case m.Valid(src.Now.In(src.Zone)) && !src.allowsMemory(m):
 			src.Withheld.Memories++
@@ -171,7 +174,8 @@ func (src *Sources) addLongTerm(snapshot *longterm.Snapshot) {
 	src.Ended = map[string][]Ending{}
 	for _, m := range src.Past {
 		for _, id := range m.MessageIDs {
-			src.Ended[id] = append(src.Ended[id], Ending{m, statements[id] > 1 && src.allowsOrigin(m)})
+			isOther := statements[id] > 1 || len(m.MessageIDs) > 1
+			src.Ended[id] = append(src.Ended[id], Ending{m, isOther && src.allowsOrigin(m)})
 		}
 	}
 	src.Lapsed = src.lapsed(snapshot.Memories)
