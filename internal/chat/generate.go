@@ -6,19 +6,26 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 )
 
-// generate streams the model's answer, with at most one round of the search_conversations tool.
+// generate streams the model's answer, with at most one round of its tools. What the model says beside its calls is the
+// answer's first paragraph.
 func (g *answerRun) generate(ctx context.Context, emit func(string) error) (llm.Completion, error) {
 	request := llm.Request{
 		Model: g.prompt.Model, Messages: g.prompt.ModelMessages(), Tools: g.prompt.Tools, User: llm.EndUser(string(g.user)),
 		CacheKey: llm.SessionKey(string(g.user), g.turn.Session.ID), MaxTokens: g.AnswerTokens,
 	}
 	completion, err := g.Model.Stream(ctx, request, emit)
-	if err != nil || len(completion.ToolCalls) == 0 || g.text.Len() > 0 {
+	if err != nil || len(completion.ToolCalls) == 0 {
 		return completion, err
 	}
 	request.Messages = append(request.Messages, g.searchRound(ctx, completion.ToolCalls)...)
 	request.Tools = nil
-	second, err := g.Model.Stream(ctx, request, emit)
+	before := g.text.Len()
+	second, err := g.Model.Stream(ctx, request, func(delta string) error {
+		if before > 0 && g.text.Len() == before {
+			delta = "\n\n" + delta
+		}
+		return emit(delta)
+	})
 	second.Usage = second.Usage.Add(completion.Usage)
 	return second, err
 }

@@ -29,10 +29,11 @@ const (
 )
 
 // searchRound answers the first of the model's tool calls. It returns the messages that tell the model of its calls and
-// of their results. The model learns nothing of further calls.
+// their results, and of what it said beside them. The model learns nothing of further calls.
 func (g *answerRun) searchRound(ctx context.Context, calls []llm.ToolCall) []llm.Message {
 	calls = slices.Clone(calls[:min(len(calls), toolCalls)])
-	out, left := []llm.Message{{Role: "assistant", ToolCalls: calls}}, toolTokens
+	asked := llm.Message{Role: "assistant", Content: g.text.String(), ToolCalls: calls}
+	out, left := []llm.Message{asked}, toolTokens
 	for i, call := range calls {
 		if len(call.Arguments) > toolArguments {
 			calls[i].Arguments = "{}"

@@ -64,6 +64,35 @@ func TestOneRoundOfSearch(t *testing.T) {
 	}
 }
 
+// TestWordsBesideACall checks that the tool of a model is served which says something before it calls, as many do.
+func TestWordsBesideACall(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"Let me look.", "\n\n"} {
+		f := newFake()
+		f.model = func(_ context.Context, r llm.Request, emit func(string) error) (llm.Completion, error) {
+			if len(r.Tools) > 0 {
+				call := llm.ToolCall{ID: "c1", Name: "search_conversations", Arguments: `{"query":"thrusts"}`}
+				return llm.Completion{ToolCalls: []llm.ToolCall{call}, FinishReason: llm.FinishToolCalls}, emit(before)
+			}
+			if err := emit("You swapped "); err != nil {
+				return llm.Completion{}, err
+			}
+			return llm.Completion{FinishReason: llm.FinishStop}, emit("them.")
+		}
+		_, text, last := run(t, t.Context(), f)
+		if want := before + "\n\nYou swapped them."; text != want || f.finished[0].Content != want {
+			t.Errorf("after %q the client got %q, and %q is stored", before, text, f.finished[0].Content)
+		}
+		if reason := last.(chat.Done).FinishReason; reason != llm.FinishStop || len(f.searched) != 1 {
+			t.Errorf("after %q the answer ends with %s, searched %+v", before, reason, f.searched)
+		}
+		asked := f.asked[len(f.asked)-1].Messages
+		if call := asked[len(asked)-2]; call.Content != before || len(call.ToolCalls) != 1 {
+			t.Errorf("the model is told of its words and its call as %+v", call)
+		}
+	}
+}
+
 // TestSearchResultIsSafe searches messages with control tokens, hidden characters and what closes the JSON.
 func TestSearchResultIsSafe(t *testing.T) {
 	t.Parallel()
