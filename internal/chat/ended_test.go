@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/throughline/throughline/internal/chat"
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -29,10 +30,17 @@ func longAnswer(ctx context.Context, _ llm.Request, emit func(string) error) (ll
 	return llm.Completion{FinishReason: "stop", Usage: llm.Usage{TotalTokens: 160}}, nil
 }
 
-// TestTurnsOfASessionThatIsGoneEnd deletes the session, or erases the user, five seconds after a long answer began. The
-// answer ends within two seconds, its permit is given back, and what was generated is charged.
+// TestTurnsOfASessionThatIsGoneEnd deletes the session, erases the user, or deletes the message, five seconds after a
+// long answer began. The answer ends within two seconds, its permit is given back, and what was generated is charged.
 func TestTurnsOfASessionThatIsGoneEnd(t *testing.T) {
 	t.Parallel()
+	for _, gone := range []error{fault.Missing("session"), conversation.TurnReplaced()} {
+		t.Run(gone.Error(), func(t *testing.T) { testEndedTurn(t, gone) })
+	}
+}
+
+func testEndedTurn(t *testing.T, gone error) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f, began := newFake(), time.Now()
 		f.model = longAnswer
@@ -40,14 +48,14 @@ func TestTurnsOfASessionThatIsGoneEnd(t *testing.T) {
 			if time.Since(began) < 5*time.Second {
 				return nil
 			}
-			return fault.Missing("session")
+			return gone
 		}
 		names, text, last := run(t, t.Context(), f)
 		if took := time.Since(began); took > 7*time.Second {
 			t.Errorf("the answer went on for %v", took)
 		}
 		problem, _ := last.(*fault.Error)
-		if names[len(names)-1] != "error" || problem == nil || problem.Code != fault.NotFound {
+		if names[len(names)-1] != "error" || problem == nil || problem.Code != fault.From(gone).Code {
 			t.Errorf("the last event is %s, %+v", names[len(names)-1], last)
 		}
 		if want := 100 + len(text); f.spent != want || len(f.finished) > 0 {

@@ -60,8 +60,8 @@ func (s *Service) keepLease(ctx context.Context, user conversation.UserID, turn 
 	return l
 }
 
-// watch ends the turn when its session was deleted or its user erased. A look that fails says nothing. While somebody
-// has joined the turn, it saves the text so far between the looks.
+// watch ends the turn when its session or its message was deleted, or its user erased. A look that fails says nothing.
+// While somebody has joined the turn, it saves the text so far between the looks.
 func (l *turnLease) watch(ctx context.Context) {
 	joined, saved := false, 0
 	for next := time.Now().Add(watchAfter); ; {
@@ -75,7 +75,7 @@ func (l *turnLease) watch(ctx context.Context) {
 		if !time.Now().Before(next) {
 			next = time.Now().Add(watchAfter)
 			isJoined, err := l.look(ctx)
-			if fault.Is(err, fault.NotFound) {
+			if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Conflict) {
 				l.lose(err)
 				return
 			}

@@ -53,9 +53,10 @@ func TurnRuns(left time.Duration) error {
 // TurnTaken is the Conflict of a request whose turn another one has.
 func TurnTaken() error { return fault.New(fault.Conflict, "another request has taken this turn over") }
 
-// TurnReplaced is the Conflict of a turn whose place another turn has taken.
+// TurnReplaced is the Conflict of a turn whose message was deleted, or whose place another turn has taken.
 func TurnReplaced() error {
-	return fault.New(fault.Conflict, "another turn has taken the place of this one: its answer is not stored")
+	return fault.New(fault.Conflict, "the message of this turn was deleted, or another turn has taken its place: its "+
+		"answer is not stored")
 }
 
 // NextDay is when the day of a time ends, in UTC. A user has new tokens then.

@@ -181,8 +181,8 @@ type TurnLeaser interface {
 
 // TurnWatcher watches what a turn needs while its answer is generated.
 type TurnWatcher interface {
-	// CheckTurn returns a NotFound error when the turn's session was deleted or its user erased. Otherwise it reports
-	// whether somebody has joined the turn, and wants its progress to be saved.
+	// CheckTurn returns a NotFound error when the turn's session was deleted or its user erased, and a Conflict when its
+	// message was deleted. Otherwise it reports whether somebody has joined the turn, and wants its progress to be saved.
 	CheckTurn(ctx context.Context, user UserID, turn Turn) (joined bool, err error)
 	// SaveProgress stores the text so far and the id of the prompt for those who have joined, while the turn is the
 	// caller's. The text is deleted with the turn's end.

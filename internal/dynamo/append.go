@@ -49,6 +49,8 @@ type appender struct {
 	now       time.Time
 	// of is the session that the messages belong to, where the caller knows it. A later one of the same id is missing.
 	of *conversation.Session
+	// answers is the seq of the message that is answered, where one is. Once that is deleted, no answer is stored.
+	answers int
 	// planned is the id that the message is to have, while its time stays the one in the id. Otherwise it gets a new one.
 	planned string
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
@@ -177,8 +179,8 @@ type appendAttempt struct {
 
 // newAttempt returns the transaction that appends to the session. An adopted one may be moved first.
 func (a *appender) newAttempt(ctx context.Context, session conversation.Session) (appendAttempt, error) {
-	if a.of != nil && !session.IsSame(*a.of) {
-		return appendAttempt{}, fault.Missing("session")
+	if err := a.checkTarget(session); err != nil {
+		return appendAttempt{}, err
 	}
 	write := PlainWrite(session)
 	if session.Adopted != nil {
@@ -223,6 +225,17 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 		return ok
 	}, k, table.UserKey(a.user, sk))
 	return try, nil
+}
+
+// checkTarget refuses a later session of the same id, and the answer to a message that was deleted.
+func (a *appender) checkTarget(session conversation.Session) error {
+	switch {
+	case a.of != nil && !session.IsSame(*a.of):
+		return fault.Missing("session")
+	case session.Deleted.Contains(a.answers):
+		return conversation.TurnReplaced()
+	}
+	return nil
 }
 
 // newID returns the id of a message of that time: the planned one, or one with new random digits.

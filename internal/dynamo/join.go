@@ -70,8 +70,8 @@ func (s *TurnStore) SaveProgress(ctx context.Context, user conversation.UserID, 
 	return s.db.UpdateWhere(ctx, "save progress", k, u, isOwn)
 }
 
-// CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased.
-// Otherwise it reports whether somebody has joined the turn.
+// CheckTurn returns a NotFound error when the session of a turn is gone: it was deleted, or its user was erased. It
+// returns a Conflict when the turn's message was deleted. Otherwise it reports whether somebody has joined the turn.
 func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn) (bool, error) {
 	sessionKey := table.KeyOfSession(user, turn.Session)
 	mark := markKey(user, sessionKey.SK)
@@ -82,6 +82,9 @@ func (s *TurnStore) CheckTurn(ctx context.Context, user conversation.UserID, tur
 	session, ok := s.db.Session(records, user, sessionKey)
 	if !ok || !session.IsSame(turn.Session) {
 		return false, fault.Missing("session")
+	}
+	if session.Deleted.Contains(turn.Message.Seq) {
+		return false, conversation.TurnReplaced()
 	}
 	it, _ := records.Current(user, mark)
 	return turn.Lease != "" && it.String(table.AttrLease) == turn.Lease && it.Time(table.AttrJoinedUntil).

@@ -127,8 +127,8 @@ func (s *TurnStore) resume(ctx context.Context, user conversation.UserID, turn c
 	return s.replay(ctx, user, turn, record)
 }
 
-// takeOver gives this request a lease that has expired, and the permit of the request that had it, while the user has
-// tokens left.
+// takeOver gives this request a lease that has expired, and the permit of the request that had it, while the turn's
+// message is there and the user has tokens left.
 func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn conversation.Turn, record table.Item,
 	lease time.Duration,
 ) (conversation.Turn, error) {
@@ -138,6 +138,10 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 	permit := newAnswerPermit(s.db, user, lease)
 	permit.takeOver(record.String(table.AttrPermit))
 	quota := newAnswerQuota(s.db, user, permit)
+	turn, err := s.addQuestion(ctx, user, turn, record)
+	if err != nil {
+		return conversation.Turn{}, err
+	}
 	turn.AnswerID = s.planAnswer(user, askedAt(record))
 	for {
 		t := s.db.Transaction()
@@ -155,7 +159,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 		}
 		if failures == nil {
 			turn.Permit = permit.id()
-			return s.replay(ctx, user, turn, record)
+			return turn, nil
 		}
 		if changed, failed := failures[turnPlace]; failed {
 			if changed == nil {
@@ -284,7 +288,8 @@ func (s *TurnStore) replaceLease(ctx context.Context, user conversation.UserID, 
 }
 
 // FinishTurn stores the answer and ends the turn in one transaction. The first answer counts, even if its lease has
-// expired: another request's answer that is still to come does not replace it.
+// expired: another request's answer that is still to come does not replace it. An answer to a message that was deleted
+// meanwhile is a Conflict.
 func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, turn conversation.Turn,
 	answer conversation.NewMessage,
 ) (conversation.Message, error) {
@@ -296,7 +301,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
-	a.of, a.planned = &turn.Session, turn.AnswerID
+	a.of, a.answers, a.planned = &turn.Session, turn.Message.Seq, turn.AnswerID
 	a.messages[0].Turn = table.IdempotencySK(turn.Idempotency) // also without a key, by which a stream knows it
 	if sk, ok := table.ParseMessageID(user, turn.AnswerID); ok {
 		a.messages[0].Timestamp, _, _ = table.ParseMessageSK(sk)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
+	"github.com/throughline/throughline/internal/indexing"
 	"github.com/throughline/throughline/internal/testing/check"
 )
 
@@ -106,6 +107,58 @@ func TestPlannedAnswer(t *testing.T) {
 		}
 		if since := done.Timestamp.Sub(begun.Message.Timestamp); since <= 0 || since > time.Second {
 			t.Errorf("the answer is %v after the question", since)
+		}
+	}
+}
+
+// TestAnswerToADeletedMessage takes a message out of its session while its answer is generated, as a client does that
+// stops an answer and edits its question. The answer is not stored, and the turn does not begin again.
+func TestAnswerToADeletedMessage(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	other := conversation.NewMessage{Role: conversation.RoleUser, Content: "edited"}
+	cut := func(m conversation.Message, with ...conversation.NewMessage) error {
+		_, _, err := s.Deletion.Truncate(t.Context(), alice, conversation.Truncation{
+			SessionID: m.SessionID, AfterSeq: new(m.Seq - 1), Replacement: with,
+		}, indexing.MessageVectorIDs, start)
+		return err
+	}
+	for name, remove := range map[string]func(m conversation.Message) error{
+		"cut":    func(m conversation.Message) error { return cut(m) },
+		"edited": func(m conversation.Message) error { return cut(m, other) },
+		"deleted": func(m conversation.Message) error {
+			return errorOf(s.Deletion.DeleteMessage(t.Context(), alice, m, nil, start))
+		},
+	} {
+		for _, key := range []string{"", "k"} {
+			in := turnWithKey(key)
+			if in.SessionID = name + key; key != "" {
+				in.Idempotency.Key = in.SessionID
+			}
+			createSession(t, s, alice, coach, in.SessionID)
+			begun := check.Got(s.Turns.BeginTurn(t.Context(), alice, in, time.Minute))(t)
+			check.OK(t, remove(begun.Message))
+			_, err := s.Turns.(conversation.TurnWatcher).CheckTurn(t.Context(), alice, begun)
+			checkFault(t, err, fault.Conflict, "%s: the turn is checked", in.SessionID)
+			_, err = s.Turns.FinishTurn(t.Context(), alice, begun, conversation.NewMessage{
+				Role: conversation.RoleAssistant, Content: "late",
+			})
+			checkFault(t, err, fault.Conflict, "%s: the turn ends", in.SessionID)
+			want := 0
+			if name == "edited" {
+				want = 1
+			}
+			if got := allMessages(t, s, alice, in.SessionID, conversation.Page{Limit: 50}); len(got) != want {
+				t.Errorf("%s: the session has %+v", in.SessionID, got)
+			}
+			if key == "" {
+				continue
+			}
+			check.OK(t, s.Turns.ReleaseTurn(t.Context(), alice, begun))
+			for range 2 {
+				err := errorOf(s.Turns.BeginTurn(t.Context(), alice, in, time.Minute))
+				checkFault(t, err, fault.NotFound, "%s: the turn is repeated", in.SessionID)
+			}
 		}
 	}
 }
