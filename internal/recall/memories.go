@@ -31,9 +31,10 @@ const (
 	nearMemories = 100
 )
 
-// Memories returns the user's facts that are most relevant to a query, by the same ranking as messages. The table has
-// all of them, so none is missing where the index has no vector of it yet, or does not answer. Without preferences that
-// allow them, extracted facts are left out.
+// Memories returns the user's facts that are most relevant to a query, by the same ranking as messages. The live ones
+// come from the table, so none is missing where the index has no vector of it yet, or does not answer. The index finds
+// those that more than the bound of live ones made past. Without preferences that allow them, extracted facts are left
+// out.
 // Its errors are Invalid, with the field, and those of the store.
 func (s *Service) Memories(ctx context.Context, user conversation.UserID, q MemoryQuery) (Records, error) {
 	if strings.TrimSpace(q.Query) == "" {
@@ -46,7 +47,7 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 		return Records{}, err
 	}
 	withPast := q.IncludeEnded || !q.AsOf.IsZero()
-	stored, err := s.facts(ctx, user, visible, withPast)
+	stored, err := s.facts(ctx, user, visible, withPast, found.Hits)
 	if err != nil {
 		return Records{}, err
 	}
@@ -62,12 +63,17 @@ func (s *Service) Memories(ctx context.Context, user conversation.UserID, q Memo
 // maxOrigins limits how many messages are looked up for the facts of one search. The rest count as hidden.
 const maxOrigins = 1000
 
-// facts returns the user's facts that the preferences allow. For a user who separates contexts it reads the messages
-// from which they were drawn.
+// facts returns the user's facts that the preferences allow, those that were found among them. For a user who separates
+// contexts it reads the messages from which they were drawn.
 func (s *Service) facts(
-	ctx context.Context, user conversation.UserID, visible visibility, withPast bool,
+	ctx context.Context, user conversation.UserID, visible visibility, withPast bool, found []Hit,
 ) ([]longterm.Memory, error) {
 	all, err := s.store.Memories(ctx, user, visible.generation, withPast)
+	for _, h := range found {
+		if h.Memory != nil && !slices.ContainsFunc(all, func(m longterm.Memory) bool { return m.ID == h.ID }) {
+			all = append(all, *h.Memory)
+		}
+	}
 	seen := map[string]bool{}
 	if err == nil && visible.Memory && visible.SeparatesContexts() {
 		var ids []string

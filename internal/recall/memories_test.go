@@ -3,10 +3,13 @@ package recall_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/recall"
@@ -143,6 +146,43 @@ func TestFactsOfAnUnsharedContext(t *testing.T) {
 		})
 		if len(got) != len(want) {
 			t.Errorf("without %q: %q", name, got)
+		}
+	}
+}
+
+// TestFactsPastTheBound has more facts than are live. Those that still hold are found, and those that have ended are
+// not, as among the live ones.
+func TestFactsPastTheBound(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	diary := s.add("ann", "workout_log", "b", time.Hour, "My cello is my secret")[0].ID
+	const cello, sold, secret = "Plays the cello.", "Owns a cello.", "Hides the cello."
+	old := s.now.Add(-time.Hour)
+	s.facts(
+		longterm.Memory{Content: cello, CreatedAt: old},
+		longterm.Memory{Content: sold, CreatedAt: old, ValidUntil: old.Add(time.Minute)},
+		longterm.Memory{Content: secret, CreatedAt: old, Source: longterm.Extracted, MessageIDs: []string{diary}},
+	)
+	const bound = 200
+	for i := range bound {
+		m := longterm.Memory{Type: longterm.ProfileMemory, Source: longterm.Seeded, Content: fmt.Sprint("Likes dish ", i)}
+		if _, _, err := s.store.Memories.Create(t.Context(), "ann", m, conversation.Idempotency{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string][]string{"": {cello, secret}, "workout_log": {cello}} {
+		s.prefer("ann", func(p *preferences) { p.Unshared = map[string]bool{name: name != ""} })
+		two := 2
+		facts := s.found(recall.MemoryQuery{Query: "cello", Limit: &two})
+		records := s.records(recall.RecordQuery{
+			MessageQuery: recall.MessageQuery{Query: "cello", Limit: &two}, Kinds: []string{recall.MemoryKind},
+		})
+		for _, got := range [][]string{facts, records} {
+			got = slices.DeleteFunc(got, func(fact string) bool { return !strings.Contains(fact, "cello") })
+			for i := range got {
+				got[i] = strings.TrimPrefix(got[i], "memory ")
+			}
+			check.Same(t, sorted(want), sorted(got), "without %q", name)
 		}
 	}
 }

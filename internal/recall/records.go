@@ -154,7 +154,7 @@ func (s *Service) withFacts(
 	if !visible.wants(vector.MemoryRecord) || !visible.wantsUserLevel() {
 		return hits, nil
 	}
-	facts, err := s.facts(ctx, user, visible, false)
+	facts, err := s.facts(ctx, user, visible, false, hits)
 	if err != nil {
 		return nil, err
 	}
