@@ -324,17 +324,22 @@ func TestAnswerThatReachesItsLimit(t *testing.T) {
 // TestAnAnswerLongerThanAMessage stores what a message can hold, and marks that the answer was cut.
 func TestAnAnswerLongerThanAMessage(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (c llm.Completion, err error) {
-		for i := 0; i < 20 && err == nil; i++ {
-			err = emit(strings.Repeat("Rest your knee. ", 1000))
+	for _, pieces := range []int{20, 1} {
+		f := newFake()
+		f.model = func(_ context.Context, _ llm.Request, emit func(string) error) (c llm.Completion, err error) {
+			for i := 0; i < pieces && err == nil; i++ {
+				err = emit(strings.Repeat("Ménagez-vous. ", 20_000/pieces))
+			}
+			return c, err
 		}
-		return c, err
-	}
-	_, text, last := run(t, t.Context(), f)
-	stored := f.finished[0]
-	if last.(chat.Done).FinishReason != chat.Interrupted || stored.Content != text || len(text) != 16*16_000 ||
-		stored.Metadata["interrupted"] != true {
-		t.Errorf("%d bytes end with %+v, stored are %d bytes, %v", len(text), last, len(stored.Content), stored.Metadata)
+		_, text, last := run(t, t.Context(), f)
+		if len(f.finished) != 1 {
+			t.Fatalf("an answer in %d pieces is stored as %d messages, and ends with %+v", pieces, len(f.finished), last)
+		}
+		stored := f.finished[0]
+		if last.(chat.Done).FinishReason != chat.Interrupted || stored.Content != text ||
+			len(text) < conversation.MaxContentBytes-1 || stored.Metadata["interrupted"] != true {
+			t.Errorf("%d bytes end with %+v, stored are %d bytes, %v", len(text), last, len(stored.Content), stored.Metadata)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/llm"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
+	"github.com/throughline/throughline/internal/truncate"
 )
 
 // Answer is the stream of one turn's events. Replayed is true when an earlier call with the same idempotency key
@@ -136,11 +137,14 @@ func (g *answerRun) run(ctx context.Context, yield func(Event) bool) {
 	work.Go(func() error { return g.savePrompt(ctx) })
 
 	completion, failure := g.generate(ctx, func(delta string) error {
-		if g.text.Len()+len(delta) > conversation.MaxContentBytes {
+		fits := truncate.Bytes(delta, conversation.MaxContentBytes-g.text.Len())
+		if fits != "" {
+			g.write(fits)
+			emit("token", Token{Text: fits})
+		}
+		if fits != delta {
 			return errOverlong
 		}
-		g.write(delta)
-		emit("token", Token{Text: delta})
 		return nil
 	})
 	done, err := g.finish(ctx, completion, failure)
