@@ -170,11 +170,10 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	}
 	w.tx.Check(preferencesKey(user), allowsMemory(session.Generation))
 	at := recordsAt{user, session.Generation}
-	known := slices.Clone(b.Known.Memories)
-	for _, m := range b.Forgotten {
-		s.memories.addDelete(w.tx, user, s.storedAs(user, m, b.Known, session.Generation), session.Generation)
-		known = slices.DeleteFunc(known, func(k longterm.Memory) bool { return k.ID == m.ID })
-	}
+	s.deleteForgotten(w.tx, at, b)
+	known := slices.DeleteFunc(slices.Clone(b.Known.Memories), func(k longterm.Memory) bool {
+		return slices.ContainsFunc(b.Forgotten, func(m longterm.Memory) bool { return k.ID == m.ID })
+	})
 	s.addForgottenMessages(w.tx, at, b)
 	addRecords(s.memories, &w, at, known, b.Known.Versions, b.Memories)
 	addRecords(s.todos, &w, at, b.Known.Todos, b.Known.Versions, b.Todos)
@@ -232,6 +231,26 @@ func (s *ExtractionStore) addSkipped(t *table.Transaction, user conversation.Use
 func (s *ExtractionStore) SkippedDue(d sweep.Due) (extraction.SkippedDue, bool) {
 	context, id, seq, ok := parseSkippedSK(d.ID)
 	return extraction.SkippedDue{Context: context, SessionID: id, Seq: seq}, ok
+}
+
+// deleteForgotten adds the deletions of memories that the user asked to forget. Those of one content leave one trace,
+// with the messages of all.
+func (s *ExtractionStore) deleteForgotten(t *table.Transaction, at recordsAt, b extraction.Batch) {
+	for i, m := range b.Forgotten {
+		memories := s.memories
+		isSame := func(o longterm.Memory) bool {
+			return s.memories.forgottenKey(at.user, o) == s.memories.forgottenKey(at.user, m)
+		}
+		if slices.ContainsFunc(b.Forgotten[:i], isSame) {
+			memories = memories.WithoutTrace()
+		}
+		for _, later := range b.Forgotten[i+1:] {
+			if isSame(later) {
+				m.MessageIDs = slices.Concat(m.MessageIDs, later.MessageIDs)
+			}
+		}
+		memories.addDelete(t, at.user, s.storedAs(at.user, m, b.Known, at.generation), at.generation)
+	}
 }
 
 // addForgottenMessages adds the trace by which the sweep forgets messages of which there is no memory.

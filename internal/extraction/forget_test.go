@@ -14,6 +14,7 @@ import (
 	"github.com/throughline/throughline/internal/erasure"
 	"github.com/throughline/throughline/internal/longterm"
 	"github.com/throughline/throughline/internal/sweep"
+	"github.com/throughline/throughline/internal/testing/check"
 )
 
 // TestForgottenMessagesAreNotRead has a message that the user asked to forget before it was read, and one before the
@@ -226,6 +227,41 @@ func TestForgetWhatHasEnded(t *testing.T) {
 		}
 	}
 	e.wantValid(t, "fact of Oslo")
+}
+
+// TestForgetTheSameTwice has the user ask to forget what was over and is true again, in the same words: two memories,
+// whose messages are all forgotten.
+func TestForgetTheSameTwice(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	first := e.say(t, "first", "fact of Rome")
+	e.extract(t, "first")
+	e.advance(time.Hour)
+	e.create(t, "end")
+	e.append(t, "end", conversation.NewMessage{Role: conversation.RoleUser, Content: "That is over."})
+	model := e.model
+	e.model = script(`{"facts":[],"ended":[{"id":"k1","reason":"over","messageIds":["m1"]}],"openLoops":[],` +
+		`"closedLoops":[]}`)
+	e.extract(t, "end")
+	e.advance(time.Hour)
+	e.model = model
+	again := e.say(t, "again", "fact of Rome")
+	e.extract(t, "again")
+	e.advance(time.Hour)
+	e.create(t, "wish")
+	e.append(t, "wish", conversation.NewMessage{Role: conversation.RoleUser, Content: "Please forget that."})
+	e.model = script(`{"facts":[],"ended":[{"id":"k1","reason":"forgotten","messageIds":["m1"]},` +
+		`{"id":"e1","reason":"forgotten","messageIds":["m1"]}],"openLoops":[],"closedLoops":[]}`)
+	e.extract(t, "wish")
+	if left := e.memories(t); len(left) > 0 {
+		t.Errorf("%+v is left", left)
+	}
+	known := check.Got(e.stores.Extraction.Known(t.Context(), e.user, 0, true))(t)
+	for _, m := range slices.Concat(first, again) {
+		if !slices.Contains(known.ForgottenMessages, m.ID) {
+			t.Errorf("%q is not forgotten, but %v", m.ID, known.ForgottenMessages)
+		}
+	}
 }
 
 // TestForgetAndCorrect has the message that asks to forget a dose state the new one, and says its words again.

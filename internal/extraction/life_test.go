@@ -225,13 +225,18 @@ const noLonger = "no longer "
 
 func isNoLonger(fact string) bool { return strings.Contains(fact, noLonger) }
 
+func dayBefore(day string) string {
+	at, _ := time.Parse(time.DateOnly, day)
+	return at.AddDate(0, 0, -1).Format(time.DateOnly)
+}
+
 // lifeModel reads one statement as a capable model does, beside what is known.
 type lifeModel struct{}
 
 var (
 	lifeLine  = regexp.MustCompile(`(?m)^\[(m\d+) (\S+) [^]]*\] user: (\S+) (\S+) (\S+) (\S+)$`)
-	knownLine = regexp.MustCompile(`(?m)^- \[(k\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, from (\S+?))?` +
-		`(?:, until (\S+?))?\] PROFILE: ((\S+) .*)$`)
+	knownLine = regexp.MustCompile(`(?m)^- \[([ke]\d+), said (\S+?)(?:, pinned)?(, planned)?(?:, from (\S+?))?` +
+		`(?:, until (\S+?))?(?:, ended (\S+?))?\] PROFILE: ((\S+) .*)$`)
 )
 
 func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, error) {
@@ -240,24 +245,28 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 	facts, ended := []map[string]any{}, []map[string]any{}
 	for _, line := range lifeLine.FindAllStringSubmatch(input, -1) {
 		id, day, verb, subject, value, from := line[1], line[2], line[3], line[4], line[5], line[6]
-		repeats, others, isEnded := "", []string{}, false
+		repeats, until, others, isEnded := "", "", []string{}, false
 		end := func(known, reason string) {
 			ended = append(ended, map[string]any{"id": known, "reason": reason, "messageIds": []string{id}})
 		}
 		for _, k := range knownLine.FindAllStringSubmatch(input, -1) {
-			known, said, isPlan, begins := k[1], k[2], k[3] != "" && k[4] > day, k[4]
+			known, said, isPlan, begins, over := k[1], k[2], k[3] != "" && k[4] > day, k[4], k[6]
 			switch {
-			case k[7] != subject:
+			case k[8] != subject:
 			case verb == "forget":
 				end(known, "forgotten")
-			case verb == "end" && k[6] == subject+" "+value && said <= day:
+			case known[0] == 'e':
+				if after := max(said, begins); after > from || after == from && verb == "plan" {
+					until = dayBefore(over)
+				}
+			case verb == "end" && k[7] == subject+" "+value && said <= day:
 				end(known, "over")
 				isEnded = true
 			case verb == "end" && !isPlan:
 				others = append(others, known)
 			case verb == "drop" && isPlan:
 				end(known, "false")
-			case k[6] == subject+" "+value:
+			case k[7] == subject+" "+value:
 				repeats = known
 			case verb == "plan", !isPlan, begins <= today, said > day:
 				others = append(others, known)
@@ -272,6 +281,7 @@ func (lifeModel) Complete(_ context.Context, r llm.Request) (llm.Completion, err
 		}
 		facts = append(facts, map[string]any{
 			"type": "PROFILE", "content": subject + " " + value, "confidence": 0.9, "messageIds": []string{id}, "from": from,
+			"until":  until,
 			"status": map[string]string{"state": "stated", "plan": "planned", "end": "stated"}[verb], "safety": safety,
 			"repeats": repeats, "supersedes": others,
 		})
