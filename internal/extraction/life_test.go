@@ -54,7 +54,9 @@ func TestLives(t *testing.T) {
 			f.create(t, fmt.Sprint("s", i))
 			f.append(t, fmt.Sprint("s", i), conversation.NewMessage{Role: conversation.RoleUser, Content: s.String()})
 			if unread = append(unread, i); !mayBeLate(life, unread) || rapid.Bool().Draw(rt, "at once") {
-				read(func(o said) bool { return o.subject == s.subject && o != s })
+				if s.verb != "forget" || len(unread) > maxBeforeWish+1 { // else it is read by itself
+					read(func(o said) bool { return o.subject == s.subject && o != s })
+				}
 				read(func(o said) bool { return o == s })
 			}
 		}
@@ -77,6 +79,9 @@ func TestLives(t *testing.T) {
 		}
 	})
 }
+
+// maxBeforeWish is how many unread sessions are read before a wish to forget.
+const maxBeforeWish = 3
 
 // mayBeLate reports whether the last of the statements that are not read may be read late, after others of its subject,
 // or before them: it drops and forgets nothing, and is no third plan. The first of three plans does not end with the
@@ -179,8 +184,9 @@ func drawLife(rt *rapid.T) []said {
 		if s.verb == "end" && current != "" {
 			s.value = current
 		}
-		for _, before := range life[:i] { // a plan that has come true
-			if s.verb == "state" && before.verb == "plan" && before.subject == s.subject && rapid.Bool().Draw(rt, "as planned") {
+		for _, before := range life[:i] { // a plan that has come true, or what was true before
+			isSaid := before.verb == "plan" || before.verb == "state"
+			if s.verb == "state" && isSaid && before.subject == s.subject && rapid.Bool().Draw(rt, "as before") {
 				s.value = before.value
 			}
 		}
