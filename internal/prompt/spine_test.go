@@ -66,3 +66,35 @@ func TestSpinesAndPreferences(t *testing.T) {
 		})
 	}
 }
+
+// TestSpinesAreCorrected marks the sentence of a spine that says what has ended since the spine was written, and none
+// that was known to have ended by then, or is said since.
+func TestSpinesAreCorrected(t *testing.T) {
+	t.Parallel()
+	w := newFixture()
+	p := w.user("u")
+	p.converse("here", "coach_conversation", "c", now.Add(-2*minute), says(0, "own words"))
+	written := now.Add(-20 * time.Hour)
+	p.snapshot.Spines = map[string]longterm.Spine{"c": {
+		Text:      "The user is Ann. Lea is allergic to eggs. The user said known. The user said new.",
+		CoveredTo: written, UpdatedAt: written,
+	}}
+	eggs := ended("eggs", "nuts", longterm.EndedReplaced, now.Add(-time.Hour), "msg_other")
+	eggs.Content, eggs.SaidAt = "Lea is allergic to eggs.", written.Add(-time.Hour)
+	known := ended("known", "", longterm.EndedOver, written.Add(-time.Hour), "msg_other")
+	since := ended("new", "", longterm.EndedOver, now.Add(-time.Hour), "msg_other")
+	since.SaidAt = now.Add(-2 * time.Hour)
+	p.snapshot.Memories = []longterm.Memory{
+		eggs, known, since, {ID: "nuts", Type: longterm.ProfileMemory, Content: "Lea is allergic to nuts."},
+	}
+	for _, recipe := range []string{"unified", "block-map"} {
+		text := everything(build(t, w.service(now), "u", prompt.Request{
+			Recipe: recipe, Context: "coach_conversation", SessionID: "here", CoachID: "c", Message: "next",
+		}))
+		want := "Ann. Lea is allergic to eggs. (since replaced on 5 February 2026: Lea is allergic to nuts.) " +
+			"The user said known. The user said new."
+		if !strings.Contains(text, want) {
+			t.Errorf("%s has no %q:\n%s", recipe, want, text)
+		}
+	}
+}

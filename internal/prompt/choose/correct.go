@@ -38,9 +38,14 @@ func correct(c *chooser, e *Candidate) {
 const maxMarks = 4
 
 // correctSummary marks each sentence of a session's summary that says what a memory from the session said which holds
-// no more. The text is not cut before its last mark, so that no such sentence is told without one.
+// no more.
 func correctSummary(c *chooser, e *Candidate) {
-	isOther := func(m longterm.Memory) bool { return !c.IsFrom(m, e.SessionID, e.At) }
+	correctSentences(c, e, func(m longterm.Memory) bool { return !c.IsFrom(m, e.SessionID, e.At) })
+}
+
+// correctSentences marks each sentence of a text that says what a memory said which holds no more, but for some
+// memories. The text is not cut before its last mark, so that no such sentence is told without one.
+func correctSentences(c *chooser, e *Candidate, isOther func(longterm.Memory) bool) {
 	past := slices.DeleteFunc(slices.Clone(c.Past), isOther)
 	if e.Left != "" || len(past) == 0 {
 		return

@@ -364,7 +364,7 @@ func chooseSeed(c *chooser, slot *Slot) []*Candidate {
 }
 
 // chooseSpine chooses the running summary of everything with this coach. It is left out if one of the contexts that it
-// is drawn from may not be used here.
+// is drawn from may not be used here. What ended since it was written is marked in it.
 func chooseSpine(c *chooser, slot *Slot) []*Candidate {
 	spine, ok := c.Snapshot.Spines[c.CoachID]
 	if !ok || strings.TrimSpace(spine.Text) == "" {
@@ -381,7 +381,9 @@ func chooseSpine(c *chooser, slot *Slot) []*Candidate {
 	if why := spine.WithheldIn(c.Context, c.Access.Preferences); why != "" {
 		return []*Candidate{e.leave(why)}
 	}
-	return []*Candidate{capChars(e, slot)}
+	capChars(e, slot)
+	correctSentences(c, e, func(m longterm.Memory) bool { return m.Said().After(until) || !m.ValidUntil.After(until) })
+	return []*Candidate{e}
 }
 
 // UnlessGreeting has a block unless the message is a greeting.
