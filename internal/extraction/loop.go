@@ -62,11 +62,11 @@ func (p *planner) closeLoop(l closedLoop) {
 		switch {
 		case t.Every != "" && l.isMovedOnce(p.opened):
 			next := t.DueAfter(at.In(p.zone).AddDate(0, 0, -1))
-			t.Due = t.DueAfter(next.Start(p.zone))
+			*t = t.Again(next.Start(p.zone))
 		case l.Outcome != outcomeDone:
 			t.Status, t.EndedBy = longterm.TodoCancelled, ids
 		case t.Every != "":
-			t.Due = t.DueAfter(at.In(p.zone))
+			*t = t.Again(at.In(p.zone))
 		default:
 			t.Status, t.CompletedAt, t.EndedBy = longterm.TodoCompleted, at, ids
 		}

@@ -22,7 +22,9 @@ func TestTodosRecur(t *testing.T) {
 		{"2026-11-25", longterm.Weekly, "2026-12-02"}, // done on its day
 		{"2026-11-30", longterm.Weekly, "2026-11-30"}, // done before its day
 		{"2026-11-25", longterm.Daily, "2026-11-26"},
-		{"2026-10-31", longterm.Monthly, "2026-12-01"},
+		{"2026-10-31", longterm.Monthly, "2026-11-30"}, // which has no 31st
+		{"2026-11-30", longterm.Monthly, "2026-11-30"},
+		{"2026-10-30", longterm.Monthly, "2026-11-30"},
 		{"2026-11-23", "", "2026-11-23"},
 		{"2026-11-23", "year", "2026-11-23"},
 	} {
@@ -49,6 +51,9 @@ func TestTheNextDay(t *testing.T) {
 		want := first
 		for n := 1; want.Format(time.DateOnly) <= at.Format(time.DateOnly); n++ {
 			want = first.AddDate(0, n*add[every][0], n*add[every][1])
+			if every == longterm.Monthly && want.Day() != first.Day() {
+				want = want.AddDate(0, 0, -want.Day()) // the month does not have the day
+			}
 		}
 		todo := longterm.Todo{Due: longterm.Moment{Day: first.Format(time.DateOnly)}, Every: every}
 		if got := todo.DueAfter(at).Day; got != want.Format(time.DateOnly) {
@@ -61,6 +66,24 @@ func TestTheNextDay(t *testing.T) {
 		todo.Every = []longterm.Period{longterm.Daily, longterm.Weekly, longterm.Monthly}[n%3]
 		if due := todo.DueAfter(at).Day; due <= "2026-11-25" || due > "2026-12-25" {
 			t.Fatalf("every %s: %s", todo.Every, due)
+		}
+	}
+}
+
+// TestMonthsEnd has a todo of the last day of each month done again and again: short months do not move it for good. A
+// day that it is moved to stays.
+func TestMonthsEnd(t *testing.T) {
+	t.Parallel()
+	todo := longterm.Todo{Due: longterm.Moment{Day: "2026-12-31"}, Every: longterm.Monthly}
+	for _, want := range []string{"2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31"} {
+		if todo = todo.Again(todo.Due.Start(time.UTC)); todo.Due.Day != want {
+			t.Errorf("due %s, want %s", todo.Due, want)
+		}
+	}
+	todo.Due = longterm.Moment{Day: "2027-06-10"}
+	for _, want := range []string{"2027-07-10", "2027-08-10"} {
+		if todo = todo.Again(todo.Due.Start(time.UTC)); todo.Due.Day != want {
+			t.Errorf("moved: due %s, want %s", todo.Due, want)
 		}
 	}
 }

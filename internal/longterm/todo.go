@@ -54,7 +54,9 @@ type Todo struct {
 	// Due is when it is to be done, the zero value where nothing was said.
 	Due Moment
 	// Every is how often it is to be done. Empty is once. Being done does not complete it: it is due again.
-	Every       Period    `stored:"every,omitempty"`
+	Every Period `stored:"every,omitempty"`
+	// MonthDay is the day of the month of one that recurs, where Due is the last day of a month that does not have it.
+	MonthDay    int       `stored:"monthDay,omitempty"`
 	CreatedAt   time.Time `stored:"createdAt,omitempty"`
 	UpdatedAt   time.Time `stored:"updatedAt,omitempty"`
 	CompletedAt time.Time `stored:"completedAt,omitempty"`
@@ -88,15 +90,7 @@ func (t Todo) DueAfter(at time.Time) Moment {
 		return t.Due
 	}
 	today := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
-	days, months := 0, 0
-	switch t.Every {
-	case Daily:
-		days = 1
-	case Weekly:
-		days = 7
-	case Monthly:
-		months = 1
-	}
+	days := map[Period]int{Daily: 1, Weekly: 7}[t.Every]
 	// It begins close to the time, because the first day may be long ago.
 	n := 12*(today.Year()-first.Year()) + int(today.Month()-first.Month()) - 1
 	if days > 0 {
@@ -104,9 +98,35 @@ func (t Todo) DueAfter(at time.Time) Moment {
 	}
 	day := first
 	for n = max(n, 0); !day.After(today); n++ {
-		day = first.AddDate(0, n*months, n*days)
+		if day = first.AddDate(0, 0, n*days); days == 0 {
+			day = inMonth(first.Year(), first.Month()+time.Month(n), t.monthDay(first))
+		}
 	}
 	return Moment{Day: day.Format(time.DateOnly)}
+}
+
+// inMonth is a day of a month, or the last day of one that does not have it.
+func inMonth(year int, month time.Month, day int) time.Time {
+	last := time.Date(year, month+1, 0, 0, 0, 0, 0, time.UTC)
+	return last.AddDate(0, 0, min(day-last.Day(), 0))
+}
+
+// monthDay is the day of the month of a todo that is due on a day.
+func (t Todo) monthDay(due time.Time) int {
+	if isLast := due.AddDate(0, 0, 1).Day() == 1; isLast {
+		return max(due.Day(), t.MonthDay)
+	}
+	return due.Day()
+}
+
+// Again returns a todo that recurs as due on the first of its days after that of a time.
+func (t Todo) Again(at time.Time) Todo {
+	next := t.DueAfter(at)
+	if due, err := time.Parse(time.DateOnly, t.Due.Day); err == nil && t.Every == Monthly {
+		t.MonthDay = t.monthDay(due)
+	}
+	t.Due = next
+	return t
 }
 
 // HasLapsed reports whether a todo has been overdue for more than so many days: it is told no more.
