@@ -175,7 +175,8 @@ func TestMarkSaysWhatEnded(t *testing.T) {
 	w := newFixture()
 	p, r := recalled(w, says(0, "My mother is allergic to penicillin, my aunt to iodine, my father to nuts."),
 		says(1, "My wrist is broken, and I live in Porto."), says(2, "I take pills."),
-		says(3, "The EpiPen is in the drawer."))
+		says(3, "The EpiPen is in the drawer."), says(4, "I take 22 units, and I live in Porto."),
+		answers(5, "22 units, I see."), says(6, "I take 33 units, and I live in Rome."), answers(7, "Rome is loud."))
 	day := now.AddDate(0, 0, -9)
 	aunt := ended("aunt", "other", longterm.EndedReplaced, day.AddDate(0, 0, 1), "msg_past_1")
 	p.snapshot.Memories = []longterm.Memory{
@@ -188,6 +189,8 @@ func TestMarkSaysWhatEnded(t *testing.T) {
 			Pinned: true, Until: longterm.Moment{Day: "2026-01-30"}, MessageIDs: []string{"msg_past_3", "msg_other"},
 		},
 		ended("drawer", "again", longterm.EndedReplaced, day, "msg_past_4"),
+		ended("22", "", longterm.EndedOver, day, "msg_past_5"), ended("home", "", longterm.EndedOver, day, "msg_past_5"),
+		ended("33", "", longterm.EndedOver, day, "msg_past_7"), ended("land", "", longterm.EndedOver, day, "msg_past_7"),
 		{ID: "again", Type: longterm.ProfileMemory, Content: "the user said Drawer"},
 	}
 	text := systemText(build(t, w.service(now), "u", r))
@@ -196,6 +199,7 @@ func TestMarkSaysWhatEnded(t *testing.T) {
 			`("The user said mother.": not true, the user said on 27 January 2026)` + "\n",
 		`I live in Porto. ("The user said wrist.": over since 27 January 2026)` + "\n",
 		`I take pills. ("The user takes pills.": over since 31 January 2026)` + "\n", "in the drawer.\n",
+		`22 units, I see. ("The user said 22.": over since 27 January 2026)` + "\n", "Rome is loud.\n",
 	} {
 		if !strings.Contains(text+"\n", want) {
 			t.Errorf("no %q in\n%s", want, text)

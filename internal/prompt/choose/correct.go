@@ -24,7 +24,13 @@ func correct(c *chooser, e *Candidate) {
 	if len(ended) == 0 || e.Kind == kindCheckIn {
 		return
 	}
+	told := longterm.NewLikeness(e.Text)
 	for _, of := range ended[:min(len(ended), maxMarks)] {
+		isSaid := func(n uint16) bool { return slices.Contains(told, n) }
+		if of.IsNamed && e.Role == conversation.RoleAssistant &&
+			!slices.ContainsFunc(longterm.NewLikeness(of.Content), isSaid) {
+			continue // it answers something else that the message said
+		}
 		said := ""
 		if of.IsNamed {
 			said = "\"" + excerpt(of.Content, correctionChars) + "\": "
