@@ -125,7 +125,7 @@ func (p *planner) pins(s statement) bool {
 	}
 	n := 0
 	for _, m := range slices.Concat(p.memories, p.newMemories) {
-		if m.Pinned {
+		if m.Pinned && m.HeldAt(p.now) {
 			n++
 		}
 	}

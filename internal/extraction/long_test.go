@@ -76,3 +76,25 @@ func oneOf(has bool, text string) []string {
 	}
 	return nil
 }
+
+// TestManyPinnedHaveEnded has a dose that has changed for years. A new allergy is pinned.
+func TestManyPinnedHaveEnded(t *testing.T) {
+	t.Parallel()
+	e := newEcho(t)
+	e.safety = "health"
+	for i := range 160 {
+		if _, _, err := e.stores.Memories.Create(t.Context(), e.user, longterm.Memory{
+			Type: longterm.ProfileMemory, Source: longterm.Extracted, Content: fmt.Sprint("dose ", i), Pinned: true,
+			ValidUntil: e.clock().AddDate(0, 0, -i), EndedReason: longterm.EndedOver, MessageIDs: []string{"m"},
+		}, noKey); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e.say(t, "a", "fact: allergic to nuts")
+	e.extract(t, "a")
+	for _, m := range e.memories(t) {
+		if m.EndedReason == "" && !m.Pinned {
+			t.Errorf("%q is not pinned", m.Content)
+		}
+	}
+}

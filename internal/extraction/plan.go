@@ -26,7 +26,7 @@ const (
 	maxContentRunes, maxAboutRunes = 400, 100
 	// maxEvidence is how many messages a memory names: the first one and the newest.
 	maxEvidence = 32
-	// maxPinned is how many pinned memories there may be for an extracted one to be pinned, too. Pinned memories never
+	// maxPinned is how many pinned memories may hold for an extracted one to be pinned, too. Pinned memories never
 	// make room for others, so the rest of the room is left to the others and to what the app pins.
 	maxPinned = 150
 )
