@@ -1291,7 +1291,8 @@ type ProviderFunction struct {
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
 	Parameters map[string]any `json:"parameters"`
-	// Always true: the model's arguments match the schema.
+	// Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the
+	// app's.
 	Strict bool `json:"strict"`
 }
 
@@ -1339,7 +1340,8 @@ type ProviderResponseTool struct {
 	Name string `json:"name"`
 	// The JSON schema of the tool's arguments.
 	Parameters map[string]any `json:"parameters"`
-	// Always true: the model's arguments match the schema.
+	// Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the
+	// app's.
 	Strict bool `json:"strict"`
 	// Always function. One of function.
 	Type string `json:"type"`

@@ -194,6 +194,7 @@ func (s *Service) ownPrompt(ctx context.Context, user conversation.UserID, turn 
 		return prompt.Prompt{}, err
 	}
 	p.Tools = append(p.Tools, r.Tools...)
+	p.AddTools(r.Tools)
 	kept, err := encodePrompt(p, s.Now().Add(ownLease))
 	if err != nil || len(kept.Data) > conversation.MaxKeptPromptBytes {
 		return p, err

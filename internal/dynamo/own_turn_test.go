@@ -2,7 +2,9 @@ package dynamo_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"regexp"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +16,8 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/provider"
+	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/testing/check"
 	"github.com/throughline/throughline/internal/testing/dynamotest"
 )
@@ -104,6 +108,33 @@ func TestOwnTurnEndsOnce(t *testing.T) {
 		}
 	}
 	k.check(t)
+}
+
+// TestToolsOfTheApp begins a turn with a tool of the app, which each provider's form has behind the prompt's, in a
+// repeat, too.
+func TestToolsOfTheApp(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	for _, format := range provider.Formats() {
+		t.Run(format, func(t *testing.T) {
+			t.Parallel()
+			k := newKilledTurn(t, table, format)
+			r := question()
+			r.Format, r.Tools = format, []llm.Tool{{Name: "inventory", Parameters: []byte(`{"type":"object"}`)}}
+			for range 2 {
+				turn := check.Got(k.ownService(t, &lifetime{}).BeginOwn(t.Context(), k.user, r))(t)
+				call, err := json.Marshal(turn.Prompt.Forms)
+				check.OK(t, err)
+				names := regexp.MustCompile(`"name":"(\w+)"`).FindAllStringSubmatch(string(call), -1)
+				if format == provider.FormatParts {
+					names = [][]string{{"", turn.Prompt.Tools[0].Name}, {"", turn.Prompt.Tools[1].Name}}
+				}
+				if len(names) != 2 || names[0][1] != prompt.SearchConversations || names[1][1] != "inventory" {
+					t.Errorf("the tools are %v of %s", names, call)
+				}
+			}
+		})
+	}
 }
 
 // TestOwnTurnLapses waits until the lease of a turn is over. It is interrupted then, its permit is free, a late answer

@@ -13,6 +13,7 @@ import (
 	"github.com/throughline/throughline/internal/dynamo"
 	"github.com/throughline/throughline/internal/fault"
 	"github.com/throughline/throughline/internal/llm"
+	"github.com/throughline/throughline/internal/llm/provider"
 	"github.com/throughline/throughline/internal/prompt"
 	"github.com/throughline/throughline/internal/recall"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -119,7 +120,10 @@ func (m killedModel) Build(_ context.Context, _ conversation.UserID, r prompt.Re
 		return p, fault.InvalidField("message", "does not fit")
 	}
 	err = m.step("prompt", func() error { return nil })
-	return prompt.Prompt{ID: "prompt_1770316200000_x", Recipe: prompt.Unified}, err
+	tools := []llm.Tool{{Name: prompt.SearchConversations}}
+	p = prompt.Prompt{ID: "prompt_1770316200000_x", Recipe: prompt.Unified, Tools: tools}
+	p.Forms = provider.New(r.Format, []llm.Message{{Role: "user", Content: r.Message}}, p.Tools)
+	return p, err
 }
 
 func (m killedModel) Stream(_ context.Context, _ llm.Request, emit func(string) error) (llm.Completion, error) {

@@ -2829,7 +2829,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
-            /** @description Always true: the model's arguments match the schema. */
+            /** @description Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's. */
             strict: boolean;
         };
         ProviderPart: {
@@ -2919,7 +2919,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
-            /** @description Always true: the model's arguments match the schema. */
+            /** @description Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's. */
             strict: boolean;
             /**
              * @description Always function.

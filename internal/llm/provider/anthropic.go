@@ -71,10 +71,14 @@ func newAnthropic(messages []llm.Message, tools []llm.Tool) *Anthropic {
 		}
 		out.Messages = append(out.Messages, turn)
 	}
-	for _, t := range tools {
-		out.Tools = append(out.Tools, AnthropicTool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters})
-	}
+	out.add(tools)
 	return out
+}
+
+func (a *Anthropic) add(tools []llm.Tool) {
+	for _, t := range tools {
+		a.Tools = append(a.Tools, AnthropicTool{Name: t.Name, Description: t.Description, InputSchema: t.Parameters})
+	}
 }
 
 // opening is what the user says first if the conversation begins with the assistant.

@@ -68,15 +68,18 @@ func newConverse(messages []llm.Message, tools []llm.Tool) *Converse {
 		}
 		out.Messages = append(out.Messages, turn)
 	}
-	if len(tools) == 0 {
-		return out
-	}
-	out.ToolConfig = &ToolConfig{}
-	for _, t := range tools {
-		spec := ToolSpec{Name: t.Name, Description: t.Description, InputSchema: ToolInput{t.Parameters}}
-		out.ToolConfig.Tools = append(out.ToolConfig.Tools, ConverseTool{spec})
-	}
+	out.add(tools)
 	return out
+}
+
+func (c *Converse) add(tools []llm.Tool) {
+	for _, t := range tools {
+		if c.ToolConfig == nil {
+			c.ToolConfig = &ToolConfig{}
+		}
+		spec := ToolSpec{Name: t.Name, Description: t.Description, InputSchema: ToolInput{t.Parameters}}
+		c.ToolConfig.Tools = append(c.ToolConfig.Tools, ConverseTool{spec})
+	}
 }
 
 // converseBlocks writes a cache point after a block that Anthropic's cache control ends.

@@ -42,7 +42,7 @@ type Function struct {
 	Name        string          `json:"name" doc:"The name."`
 	Description string          `json:"description" doc:"What the tool does, for the model."`
 	Parameters  json.RawMessage `json:"parameters" doc:"The JSON schema of the tool's arguments."`
-	Strict      bool            `json:"strict" doc:"Always true: the model's arguments match the schema."`
+	Strict      bool            `json:"strict" doc:"Whether the model's arguments always match the schema. They do for the prompt's tools, and need not for the app's."`
 }
 
 func newChat(messages []llm.Message, tools []llm.Tool) *Chat {
@@ -50,10 +50,14 @@ func newChat(messages []llm.Message, tools []llm.Tool) *Chat {
 	for _, m := range messages {
 		out.Messages = append(out.Messages, ChatMessage{Role: m.Role, Content: chatContent(m)})
 	}
-	for _, t := range tools {
-		out.Tools = append(out.Tools, ChatTool{Type: "function", Function: newFunction(t)})
-	}
+	out.add(tools, true)
 	return out
+}
+
+func (c *Chat) add(tools []llm.Tool, strict bool) {
+	for _, t := range tools {
+		c.Tools = append(c.Tools, ChatTool{Type: "function", Function: newFunction(t, strict)})
+	}
 }
 
 // chatContent writes a text with its pictures. Chat Completions fetches no other files: their texts stand for them.
@@ -70,8 +74,8 @@ func chatContent(m llm.Message) any {
 	return parts
 }
 
-func newFunction(t llm.Tool) Function {
-	return Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: true}
+func newFunction(t llm.Tool, strict bool) Function {
+	return Function{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Strict: strict}
 }
 
 // Responses is what a request to OpenAI's Responses has of a call. Instructions are the system messages at the
@@ -113,10 +117,14 @@ func newResponses(messages []llm.Message, tools []llm.Tool) *Responses {
 		}
 		out.Input = append(out.Input, ResponseMessage{Role: role, Content: responseContent(m)})
 	}
-	for _, t := range tools {
-		out.Tools = append(out.Tools, ResponseTool{Type: "function", Function: newFunction(t)})
-	}
+	out.add(tools, true)
 	return out
+}
+
+func (r *Responses) add(tools []llm.Tool, strict bool) {
+	for _, t := range tools {
+		r.Tools = append(r.Tools, ResponseTool{Type: "function", Function: newFunction(t, strict)})
+	}
 }
 
 // responseContent writes a text with its files.

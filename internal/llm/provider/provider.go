@@ -61,6 +61,21 @@ func New(format string, messages []llm.Message, tools []llm.Tool) Forms {
 	return Forms{}
 }
 
+// AddTools adds the app's own tools behind those of the call. Their schemas may be any, so they are not strict. Parts
+// has no tools.
+func (f Forms) AddTools(tools []llm.Tool) {
+	switch {
+	case f.OpenAIChat != nil:
+		f.OpenAIChat.add(tools, false)
+	case f.OpenAIResponses != nil:
+		f.OpenAIResponses.add(tools, false)
+	case f.Anthropic != nil:
+		f.Anthropic.add(tools)
+	case f.BedrockConverse != nil:
+		f.BedrockConverse.add(tools)
+	}
+}
+
 // leading returns how many messages before the first of another role are system messages.
 func leading(messages []llm.Message) int {
 	n := slices.IndexFunc(messages, func(m llm.Message) bool { return m.Role != system })

@@ -93,6 +93,28 @@ func TestOpenAIChat(t *testing.T) {
 	})
 }
 
+// TestToolsOfTheApp checks that only the prompt's own tools are strict: a schema of the app's may be any.
+func TestToolsOfTheApp(t *testing.T) {
+	t.Parallel()
+	own := []llm.Tool{{Name: "inventory", Parameters: json.RawMessage(`{}`)}}
+	for format, want := range map[string]string{
+		provider.FormatChat: `{"openaiChat":{"messages":null,"tools":[
+			{"type":"function","function":{"name":"inventory","description":"","strict":false,"parameters":{}}}]}}`,
+		provider.FormatResponses: `{"openaiResponses":{"input":null,"tools":[
+			{"type":"function","name":"inventory","description":"","strict":false,"parameters":{}}]}}`,
+		provider.FormatAnthropic: `{"anthropic":{"messages":null,"tools":[
+			{"name":"inventory","description":"","input_schema":{}}]}}`,
+		provider.FormatConverse: `{"bedrockConverse":{"messages":null,"toolConfig":{"tools":[
+			{"toolSpec":{"name":"inventory","description":"","inputSchema":{"json":{}}}}]}}}`,
+	} {
+		forms := provider.New(format, nil, nil)
+		forms.AddTools(own)
+		if got := text(t, forms); !cmp.Equal(indented(t, want), indented(t, got)) {
+			t.Errorf("%s (-want +got):\n%s", format, cmp.Diff(indented(t, want), indented(t, got)))
+		}
+	}
+}
+
 func TestOpenAIResponses(t *testing.T) {
 	t.Parallel()
 	check(t, provider.FormatResponses, map[string]string{
