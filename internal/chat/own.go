@@ -232,7 +232,7 @@ func decodePrompt(kept conversation.KeptPrompt, err error) (p prompt.Prompt, _ e
 // FinishOwn stores the answer of a turn once: who finishes it again, with whatever body, gets the first answer. A
 // failure without content stores nothing and releases the turn, which can still be finished. The usage is charged to
 // the user's day. An answer that comes after the lease has ended is stored too, while the session and the message are
-// there.
+// there. Without them nothing is stored, but charged, and the turn's permit is free.
 //
 // Errors: Invalid, NotFound for a turn of nobody, another user or 24 hours ago, Conflict for a turn that another one
 // has replaced, and Unavailable.
@@ -240,6 +240,10 @@ func (s *Service) FinishOwn(ctx context.Context, user conversation.UserID, turnI
 	turn, err := s.openOwn(ctx, user, turnID)
 	if turn.Replaced {
 		return OwnEnd{}, conversation.TurnReplaced()
+	}
+	if fault.Is(err, fault.NotFound) && turn.Lease != "" {
+		turn.Spent = s.ownTokens(a, conversation.KeptPrompt{})
+		s.release(ctx, user, turn)
 	}
 	if err != nil {
 		return OwnEnd{}, err

@@ -167,6 +167,40 @@ func TestOwnTurnLapses(t *testing.T) {
 	k.check(t)
 }
 
+// TestOwnTurnOfADeletedMessage deletes the message, or its session, while the app's model answers. Nothing is stored,
+// what the model took is charged once, and the permit is free.
+func TestOwnTurnOfADeletedMessage(t *testing.T) {
+	t.Parallel()
+	table := dynamotest.Table(t)
+	for _, name := range []string{"message", "session"} {
+		k := newKilledTurn(t, table, name)
+		service, stores := k.ownService(t, &lifetime{}), dynamotest.StoresOf(k.db)
+		turn := check.Got(service.BeginOwn(t.Context(), k.user, question()))(t)
+		if name == "message" {
+			stored, _, err := stores.Messages.Messages(t.Context(), k.user, "s", conversation.Page{Limit: 1})
+			check.OK(t, err)
+			check.Got(stores.Deletion.DeleteMessage(t.Context(), k.user, stored[0], nil, k.now))(t)
+		} else {
+			check.Got(stores.Deletion.DeleteSession(t.Context(), k.user, "s", k.now))(t)
+			in := conversation.NewSession{ID: "s", Context: "coach_conversation", CoachID: "c"}
+			k.now = k.now.Add(time.Second)
+			check.Got(stores.Sessions.CreateSession(t.Context(), k.user, in, noKey))(t)
+		}
+		for range 2 {
+			_, err := service.FinishOwn(t.Context(), k.user, turn.ID, ownAnswer("late"))
+			checkFault(t, err, fault.NotFound, "%s: finish", name)
+		}
+		if today, err := dynamo.NewQuotaStore(k.db).Today(t.Context(), k.user); today.Used != 8 || err != nil {
+			t.Errorf("%s: %d tokens are charged, %v; want 8", name, today.Used, err)
+		}
+		for i := range 2 {
+			if _, err := service.BeginOwn(t.Context(), k.user, ownTurn(fmt.Sprint("p", i), "more", nil)); err != nil {
+				t.Errorf("%s: a permit is taken: %v", name, err)
+			}
+		}
+	}
+}
+
 // TestOwnTurnOfADeletedSession deletes the session, and erases the user, in the middle of a turn. Nothing of it is
 // left.
 func TestOwnTurnOfADeletedSession(t *testing.T) {

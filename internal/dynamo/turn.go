@@ -190,7 +190,7 @@ func (s *TurnStore) replay(ctx context.Context, user conversation.UserID, turn c
 ) (conversation.Turn, error) {
 	turn, err := s.addQuestion(ctx, user, turn, record)
 	if err != nil {
-		return conversation.Turn{}, err
+		return turn, err
 	}
 	if record.String(table.AttrState) == stateDone {
 		turn.Lease, turn.Permit, turn.AnswerID = "", "", ""

@@ -11,7 +11,8 @@ import (
 	"github.com/throughline/throughline/internal/fault"
 )
 
-// OpenTurn returns a turn that another call began, from its idempotency record.
+// OpenTurn returns a turn that another call began, from its idempotency record. With the error for a message that is
+// gone, it returns what ReleaseTurn needs.
 func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem conversation.Idempotency,
 ) (conversation.Turn, error) {
 	k := table.UserKey(user, table.IdempotencySK(idem))
@@ -22,6 +23,7 @@ func (s *TurnStore) OpenTurn(ctx context.Context, user conversation.UserID, idem
 	turn := conversation.Turn{
 		Idempotency: idem, Lease: record.String(table.AttrLease), Permit: record.String(table.AttrPermit),
 		AnswerID: idOfMessage(user, record.String(table.AttrAnswerSK)), Until: record.Time(table.AttrLeaseUntil),
+		Session: conversation.Session{Generation: record.Int64(table.AttrGeneration)},
 	}
 	if turn.Lease == releasedLease {
 		turn.Lease, turn.Permit, turn.Until = "", "", time.Time{}
