@@ -18,7 +18,7 @@ from pathlib import Path
 import anyio
 import httpx
 
-from throughline import AsyncClient, CallTimeoutError, Client, ProblemError, models
+from throughline import AsyncClient, CallTimeoutError, Client, ProblemError, adapter, models
 from throughline.codec import decode, encode
 
 
@@ -51,7 +51,38 @@ class Turning(httpx.BaseTransport):
         return httpx.Response(200, json={"messageId": "a", "session": {}})
 
 
+class Replacing(httpx.BaseTransport):
+    """Has a session whose last question each turn replaces. The answer to the first begin is lost."""
+
+    def __init__(self) -> None:
+        self.last, self.begun, self.finished = "first", [], []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/messages"):
+            message = {"messageId": self.last, "seq": 1, "sessionId": "s", "context": "c", "coachId": "k", "role": "user",
+                       "content": "x", "timestamp": "2026-02-05T18:30:00.000Z", "mode": "chat"}
+            return httpx.Response(200, json={"items": [message]})
+        if request.url.path.endswith("/finish"):
+            self.finished.append(json.loads(request.content)["content"])
+            return httpx.Response(200, json={"messageId": "a", "session": {}})
+        self.begun.append(json.loads(request.content))
+        self.last = "edited"
+        if len(self.begun) == 1:
+            raise httpx.ReadTimeout("lost")
+        return httpx.Response(201, json={"turnId": "turn_1", "userMessageId": "edited", "prompt": {}})
+
+
 class TurnTest(unittest.TestCase):
+    def test_a_turn_that_begins_again_replaces_the_same(self) -> None:
+        replacing = Replacing()
+        client = Client("http://api/", "t", http=httpx.Client(transport=replacing), attempts=1)
+        failed: list[str] = []
+        turn = adapter.begin_turn(client, adapter.Place("s"), "edited", "key",
+                                  adapter.Softness(on_error=lambda error, during: failed.append(during)), replaces="last")
+        self.assertEqual(turn.finish("answer"), "a")
+        self.assertEqual((failed, replacing.finished), (["begin"], ["answer"]))
+        self.assertEqual([begun["replaces"] for begun in replacing.begun], [{"messageId": "first"}] * 2)
+
     def test_a_turn_is_always_ended(self) -> None:
         turning = Turning()
         client = Client("http://api/", "t", http=httpx.Client(transport=turning))

@@ -6,6 +6,7 @@ import test from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { Client } from '@throughline/client';
+import { beginTurn } from '@throughline/client/adapter';
 
 const root = path.join(import.meta.dirname, '..');
 const never = (_, { signal }) => new Promise((_, reject) => {
@@ -44,6 +45,29 @@ test('a call is cancelled by its signal', async () => {
   cancel.abort(new Error('the user left'));
   await assert.rejects(call, /the user left/);
   await assert.rejects(client.getSeed({ signal: AbortSignal.abort(new Error('gone')) }), /gone/);
+});
+
+test('a turn that begins again replaces the same', async () => {
+  const last = ['first'];
+  const begun = [];
+  const finished = [];
+  const fetch = async (url, { body }) => {
+    if (url.includes('/messages')) return Response.json({ items: [{ messageId: last.at(-1), role: 'user' }] });
+    if (url.endsWith('/finish')) {
+      finished.push(JSON.parse(body).content);
+      return Response.json({ messageId: 'a', session: {} });
+    }
+    begun.push(JSON.parse(body).replaces);
+    last.push('edited');
+    if (begun.length === 1) throw new Error('lost');
+    return Response.json({ turnId: 'turn_1', userMessageId: 'edited', prompt: {} }, { status: 201 });
+  };
+  const client = new Client({ baseUrl: 'http://stack', token: 't', fetch, attempts: 1 });
+  const failed = [];
+  const softness = { replaces: 'last', onError: (_, during) => failed.push(during) };
+  const turn = await beginTurn(client, { sessionId: 's' }, 'edited', 'key', softness);
+  assert.equal(await turn.finish({ content: 'answer' }), 'a');
+  assert.deepEqual([failed, finished, begun], [['begin'], ['answer'], [{ messageId: 'first' }, { messageId: 'first' }]]);
 });
 
 test('the timeout counts the wait for a token', async () => {

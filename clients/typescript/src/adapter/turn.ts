@@ -66,8 +66,10 @@ export async function beginTurn(
 ): Promise<Turn> {
   const sessionId = encodeSessionId(place.sessionId);
   const idempotencyKey = await digest(sessionId, key);
+  let replaced = softness.replaces;
   const begin = async (options: Options) => {
-    const replaced = softness.replaces === 'last' ? await lastQuestion(client, sessionId, options) : softness.replaces;
+    // Once: a turn that is begun again has to name the same.
+    if (replaced === 'last') replaced = await lastQuestion(client, sessionId, options);
     const body: TurnBody = { sessionId, message, ...(replaced && { replaces: replaced }), ...reading(place) };
     return inSession(client, place, () => client.beginTurn(body, { ...options, idempotencyKey }));
   };

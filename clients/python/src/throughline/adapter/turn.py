@@ -93,8 +93,12 @@ def begin_turn(
     is deleted in the same step."""
     session_id = place.session_id
 
+    replaced = replaces
+
     def begin(left: Left) -> m.BegunTurn:
-        replaced = _last_question(client, session_id, left) if replaces == "last" else replaces
+        nonlocal replaced
+        if replaced == "last":  # once: a turn that is begun again has to name the same
+            replaced = _last_question(client, session_id, left)
         about: dict[str, Any] = {"replaces": replaced} if replaced else {}
         return in_session(client, place, lambda: client.begin_turn(
             session_id=session_id, message=message, idempotency_key=key, timeout=left(), **about, **place.reading()))
