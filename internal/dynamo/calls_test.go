@@ -80,7 +80,9 @@ func TestCalls(t *testing.T) {
 			session, _, err = s.PromptSource.Open(t.Context(), alice, "coach_conversation", "a")
 			return err
 		}, []string{batch}},
-		{"tail", func() error { return errorOf(s.PromptSource.Tail(t.Context(), alice, session, 5)) }, []string{query}},
+		{"tail", func() error {
+			return errorOf(s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 5))
+		}, []string{query}},
 		{"messages after", func() error {
 			return errorOf(s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: 2}, 50))
 		}, []string{query}},

@@ -22,7 +22,6 @@
 //	DeletionStore    delete messages and sessions
 //	TombstoneStore   what is left to do after a deletion
 //	ErasureStore     erase users
-//	IndexDirectory   which vector indexes hold a user
 //	LedgerStore      the ledger of erasures, in a table of its own
 //	HeldStore        what is stored of a user and is in no other list
 //	QuotaStore       the tokens that a user spends in a day

@@ -107,7 +107,7 @@ func TestReadsUnderLag(t *testing.T) {
 		}
 		checkSequence(rt, "pages", all, 1, n)
 		k := rapid.IntRange(1, n).Draw(rt, "tail")
-		tail := check.Got(s.PromptSource.Tail(t.Context(), alice, session, k))(rt)
+		tail := check.Got(s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, k))(rt)
 		checkSequence(rt, "tail", tail, n-k+1, n)
 		after := check.Got(s.Summaries.MessagesAfter(t.Context(), alice, session, conversation.Watermark{Seq: n - k}, 7))(rt)
 		checkSequence(rt, "after", after, n-k+1, min(n, n-k+7))
@@ -203,7 +203,7 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
 		t.Errorf("the new session has %v, %v", got, err)
 	}
-	if tail, err := s.PromptSource.Tail(t.Context(), alice, session, 9); err != nil || len(tail) != 1 {
+	if tail, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 9); err != nil || len(tail) != 1 {
 		t.Errorf("its tail is %v, %v", tail, err)
 	}
 }

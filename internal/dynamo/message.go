@@ -55,17 +55,6 @@ func (s *MessageStore) Messages(ctx context.Context, user conversation.UserID, s
 	}
 }
 
-// Tail returns the last n messages of a session, oldest first.
-func (s *MessageStore) Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int,
-) ([]conversation.Message, error) {
-	if n < 1 {
-		return nil, nil
-	}
-	messages, _, _, err := s.readRange(ctx, user, messageRange{session: session, limit: n, descending: true})
-	slices.Reverse(messages)
-	return messages, err
-}
-
 // MessagesBefore returns the last n messages of a session before one of them, oldest first. A zero before returns the
 // session's last ones.
 func (s *MessageStore) MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,

@@ -202,11 +202,11 @@ func TestMessagesAfter(t *testing.T) {
 			}
 		}
 	}
-	tail, err := s.PromptSource.Tail(t.Context(), alice, session, 10)
+	tail, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 10)
 	if err != nil || len(tail) != 10 || tail[0].Seq != n-9 || tail[9].Seq != n {
 		t.Errorf("tail of %d messages, %v", len(tail), err)
 	}
-	if none, err := s.PromptSource.Tail(t.Context(), alice, session, 0); err != nil || len(none) != 0 {
+	if none, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 0); err != nil || len(none) != 0 {
 		t.Errorf("a tail of length 0: %v, %v", none, err)
 	}
 }

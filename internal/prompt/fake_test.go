@@ -30,18 +30,6 @@ func (w *fixture) Open(ctx context.Context, user conversation.UserID, in, sessio
 	return conversation.Session{}, longterm.Access{}, fault.Missing("session")
 }
 
-func (w *fixture) Tail(ctx context.Context, user conversation.UserID, session conversation.Session,
-	n int,
-) ([]conversation.Message, error) {
-	p, err := w.call(ctx, "tail", user)
-	if err != nil {
-		return nil, err
-	}
-	return p.last(n, func(m *conversation.Message) bool {
-		return m.SessionID == session.ID && m.Seq <= session.LastSeq
-	}), nil
-}
-
 // last returns a person's last n messages of those that pass, the oldest first.
 func (p *person) last(n int, passes func(*conversation.Message) bool) []conversation.Message {
 	var found []conversation.Message
@@ -57,7 +45,11 @@ func (p *person) last(n int, passes func(*conversation.Message) bool) []conversa
 func (w *fixture) MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
 	before conversation.Message, n int,
 ) ([]conversation.Message, error) {
-	p, err := w.call(ctx, "before", user)
+	source := "before"
+	if before.Seq == 0 {
+		source = "tail"
+	}
+	p, err := w.call(ctx, source, user)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"github.com/throughline/throughline/internal/conversation"
 	"github.com/throughline/throughline/internal/migration"
 	"github.com/throughline/throughline/internal/migration/adopt"
 	"github.com/throughline/throughline/internal/testing/check"
@@ -41,7 +42,7 @@ func TestArraysHaveOtherWriters(t *testing.T) {
 			write("4")
 			session := check.Got(s.Sessions.Session(t.Context(), alice, "a"))(t)
 			check.Got(adopt.Move(t.Context(), app.db, alice, "a", migration.InStore))(t)
-			messages, err := s.PromptSource.Tail(t.Context(), alice, session, 10)
+			messages, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 10)
 			if err != nil || len(messages) != 4 {
 				t.Fatalf("read %d messages, %v; want 4", len(messages), err)
 			}

@@ -38,11 +38,8 @@ type SessionReader interface {
 	// call. A session that does not exist, or belongs to another user, is NotFound.
 	Open(ctx context.Context, user conversation.UserID, context, sessionID string) (conversation.Session, longterm.Access,
 		error)
-	// Tail returns a session's last n messages, oldest first. It is complete even while the indexes lag.
-	Tail(ctx context.Context, user conversation.UserID, session conversation.Session, n int) ([]conversation.Message,
-		error)
-	// MessagesBefore returns the last n messages of a session before one of them, oldest first. It is complete even while
-	// the indexes lag.
+	// MessagesBefore returns the last n messages of a session before one of them, oldest first, or its last ones for a
+	// zero message. It is complete even while the indexes lag.
 	MessagesBefore(ctx context.Context, user conversation.UserID, session conversation.Session,
 		before conversation.Message, n int) ([]conversation.Message, error)
 }

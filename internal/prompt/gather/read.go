@@ -174,10 +174,11 @@ func (r *reader) readTail(ctx context.Context) error {
 
 // lastMessages reads the session's last n messages: before the current one where that is stored, or else all.
 func (r *reader) lastMessages(ctx context.Context, n int) ([]conversation.Message, error) {
-	if r.got.current == nil {
-		return r.Store.Tail(ctx, r.User, r.got.session, n)
+	var before conversation.Message
+	if r.got.current != nil {
+		before = *r.got.current
 	}
-	return r.Store.MessagesBefore(ctx, r.User, r.got.session, *r.got.current, n)
+	return r.Store.MessagesBefore(ctx, r.User, r.got.session, before, n)
 }
 
 // pointers lets long histories be passed on without copying the messages, which nothing changes.
@@ -222,7 +223,7 @@ func (r *reader) storedCurrent(ctx context.Context) (m conversation.Message, fou
 	}
 	err = r.readRequired(ctx, sourceCurrent, func(ctx context.Context) error {
 		if r.got.session.Adopted != nil {
-			tail, err := r.Store.Tail(ctx, r.User, r.got.session, MaxFiltered)
+			tail, err := r.Store.MessagesBefore(ctx, r.User, r.got.session, m, MaxFiltered)
 			i := slices.IndexFunc(tail, func(t conversation.Message) bool { return t.ID == r.MessageID })
 			if found = i >= 0; found {
 				m = tail[i]
