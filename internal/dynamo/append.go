@@ -56,7 +56,7 @@ type appender struct {
 	// addRecord adds the write of the idempotency record and returns its place. It is nil without an idempotency key.
 	addRecord func(*table.Transaction, table.Key, conversation.Appended) int
 	// guards are further writes of the transaction.
-	guards []guard
+	guards guards
 	// all are the messages of the call. messages are those of them that have to be stored, and known those that an
 	// earlier append stored, by their clientMessageIds. current is the session when they were found.
 	all     []conversation.NewMessage
@@ -81,6 +81,30 @@ type guard struct {
 	// refused gets the record that failed the write's condition. It returns the error that ends the append, or nil for
 	// another attempt.
 	refused func(existing table.Item) error
+}
+
+// guards are the guards of one transaction.
+type guards []guard
+
+// add adds their writes and returns the places of these.
+func (all guards) add(t *table.Transaction, in conversation.Session) []int {
+	places := make([]int, len(all))
+	for i, g := range all {
+		places[i] = g.add(t, in)
+	}
+	return places
+}
+
+// refused returns the error of the first guard that ends what they are beside.
+func (all guards) refused(places []int, failures table.ConditionFailures) error {
+	for i, g := range all {
+		if existing, refused := failures[places[i]]; refused {
+			if err := g.refused(existing); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // append tries until the messages are stored, the time is over, or the append is refused. existing is the idempotency
@@ -144,7 +168,7 @@ func (a *appender) refused(ctx context.Context, try appendAttempt, failures tabl
 	if existing, failed := failures[try.recordPlace]; failed {
 		return out, existing, true, nil
 	}
-	if err := a.checkGuards(try, failures); err != nil {
+	if err := a.guards.refused(try.guardPlaces, failures); err != nil {
 		return out, nil, true, err
 	}
 	n, err := a.setAside(ctx, try, failures)
@@ -152,18 +176,6 @@ func (a *appender) refused(ctx context.Context, try appendAttempt, failures tabl
 		return out, nil, false, err
 	}
 	return a.withKnown(conversation.Appended{Session: a.current}), nil, true, nil
-}
-
-// checkGuards returns the error of the first guard that ends the append.
-func (a *appender) checkGuards(attempt appendAttempt, failures table.ConditionFailures) error {
-	for i, g := range a.guards {
-		if existing, refused := failures[attempt.guardPlaces[i]]; refused {
-			if err := g.refused(existing); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // appendAttempt is one transaction of an append, with the places of its conditions.
@@ -215,9 +227,7 @@ func (a *appender) newAttempt(ctx context.Context, session conversation.Session)
 	if a.addRecord != nil {
 		try.recordPlace = a.addRecord(try.tx, k, a.withKnown(try.result))
 	}
-	for _, g := range a.guards {
-		try.guardPlaces = append(try.guardPlaces, g.add(try.tx, write.Before()))
-	}
+	try.guardPlaces = a.guards.add(try.tx, write.Before())
 	// Only this call knows the random part of its message ids.
 	sk, _ := table.ParseMessageID(a.user, messages[0].ID)
 	try.tx.DoneIf(func(r table.RecordSet) bool {

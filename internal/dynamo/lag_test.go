@@ -203,7 +203,8 @@ func TestDeletedMessagesDoNotReappear(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Content != "new" {
 		t.Errorf("the new session has %v, %v", got, err)
 	}
-	if tail, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 9); err != nil || len(tail) != 1 {
+	tail, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 9)
+	if err != nil || len(tail) != 1 {
 		t.Errorf("its tail is %v, %v", tail, err)
 	}
 }

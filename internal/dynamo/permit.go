@@ -121,20 +121,17 @@ func (p *permit) hasLapsed(n int) table.Condition {
 	return table.Lacks(name).Or(table.IsAtMost(name, p.db.Now()))
 }
 
-// take adds the write that takes the permit, and returns its place in the transaction, or -1.
-func (p *permit) take(t *table.Transaction, generation int64) int {
-	if p == nil {
-		return -1
-	}
-	u, isFree := p.taking(generation)
-	return t.Update(p.key(), u, isFree)
-}
-
-// guard takes the permit beside an append.
+// guard takes the permit beside what begins a turn.
 func (p *permit) guard() guard {
 	return guard{
-		add:     func(t *table.Transaction, in conversation.Session) int { return p.take(t, in.Generation) },
-		refused: func(permits table.Item) error { return p.next(permits) },
+		add: func(t *table.Transaction, in conversation.Session) int {
+			if p == nil {
+				return -1
+			}
+			u, isFree := p.taking(in.Generation)
+			return t.Update(p.key(), u, isFree)
+		},
+		refused: p.next,
 	}
 }
 

@@ -206,7 +206,8 @@ func TestMessagesAfter(t *testing.T) {
 	if err != nil || len(tail) != 10 || tail[0].Seq != n-9 || tail[9].Seq != n {
 		t.Errorf("tail of %d messages, %v", len(tail), err)
 	}
-	if none, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 0); err != nil || len(none) != 0 {
+	none, err := s.PromptSource.MessagesBefore(t.Context(), alice, session, conversation.Message{}, 0)
+	if err != nil || len(none) != 0 {
 		t.Errorf("a tail of length 0: %v, %v", none, err)
 	}
 }

@@ -92,13 +92,14 @@ type answerQuota struct {
 	permit *permit
 }
 
-// newAnswerQuota returns the condition. Where the quota is small, the permit is for a turn alone from the first.
-func newAnswerQuota(db *DB, user conversation.UserID, s *permit) answerQuota {
-	q := answerQuota{db, user, s}
-	if s != nil && db.dailyTokens > 0 && q.limit() <= 0 {
-		s.alone = true
+// beginning are the guards of a turn that begins: the user has tokens left, and the permit is free. Where the quota is
+// small, the permit is for a turn alone from the first.
+func beginning(db *DB, user conversation.UserID, p *permit) guards {
+	q := answerQuota{db, user, p}
+	if p != nil && db.dailyTokens > 0 && q.limit() <= 0 {
+		p.alone = true
 	}
-	return q
+	return guards{{add: q.check, refused: q.refused}, p.guard()}
 }
 
 // limit is what the user may have spent: for a turn alone the quota, and less beside others.
@@ -110,7 +111,7 @@ func (q answerQuota) limit() int {
 }
 
 // check adds the condition and returns its place, or -1 without a quota.
-func (q answerQuota) check(t *table.Transaction) int {
+func (q answerQuota) check(t *table.Transaction, _ conversation.Session) int {
 	if q.db.dailyTokens <= 0 {
 		return -1
 	}
@@ -125,13 +126,6 @@ func (q answerQuota) refused(usage table.Item) error {
 	}
 	q.permit.alone = true
 	return nil
-}
-
-// guard checks the condition beside an append.
-func (q answerQuota) guard() guard {
-	return guard{
-		refused: q.refused, add: func(t *table.Transaction, _ conversation.Session) int { return q.check(t) },
-	}
 }
 
 // spending adds the tokens of an answer to the user's counter.

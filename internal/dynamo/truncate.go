@@ -82,6 +82,7 @@ type cut struct {
 	tombstone    erasure.Tombstone
 	recordPlace  int
 	clientPlaces []int
+	guardPlaces  []int // of a turn's guards
 }
 
 func (s *DeletionStore) newCut(ctx context.Context, user conversation.UserID, in conversation.Truncation,

@@ -45,7 +45,7 @@ func (s *TurnStore) BeginTurn(ctx context.Context, user conversation.UserID, in 
 	}
 	a := newAppender(s.db, s.sessions, user, in, now)
 	a.refusesDuplicates = true
-	a.guards = []guard{newAnswerQuota(s.db, user, permit).guard(), permit.guard()}
+	a.guards = beginning(s.db, user, permit)
 	if in.Idempotency.Set() {
 		a.addRecord = s.recordTurn(user, &turn, permit, lease)
 	}
@@ -137,7 +137,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			table.Is(table.AttrLeaseUntil, record.String(table.AttrLeaseUntil)))
 	permit := newAnswerPermit(s.db, user, lease)
 	permit.takeOver(record.String(table.AttrPermit))
-	quota := newAnswerQuota(s.db, user, permit)
+	guards := beginning(s.db, user, permit)
 	turn, err := s.addQuestion(ctx, user, turn, record)
 	if err != nil {
 		return conversation.Turn{}, err
@@ -150,9 +150,9 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			u = u.Set(table.AttrPermit, permit.id())
 		}
 		turnPlace := t.Update(table.KeyOf(record), u, isExpired)
-		permitPlace := permit.take(t, record.Int64(table.AttrGeneration))
-		quotaPlace := quota.check(t)
-		t.Replace(newMark(user, turn, record.String(table.AttrSessionSK), record.Int64(table.AttrGeneration), s.db.Now()))
+		generation := record.Int64(table.AttrGeneration)
+		places := guards.add(t, conversation.Session{Generation: generation})
+		t.Replace(newMark(user, turn, record.String(table.AttrSessionSK), generation, s.db.Now()))
 		failures, err := s.db.Commit(ctx, "take over turn", t, s.db.Backoff())
 		if err != nil {
 			return conversation.Turn{}, err
@@ -167,14 +167,7 @@ func (s *TurnStore) takeOver(ctx context.Context, user conversation.UserID, turn
 			}
 			return s.resume(ctx, user, turn, changed, lease)
 		}
-		if usage, spent := failures[quotaPlace]; spent {
-			if err := quota.refused(usage); err != nil {
-				return conversation.Turn{}, err
-			}
-			continue
-		}
-		taken, _ := failures[permitPlace]
-		if err := permit.next(taken); err != nil {
+		if err := guards.refused(places, failures); err != nil {
 			return conversation.Turn{}, err
 		}
 	}
@@ -309,7 +302,7 @@ func (s *TurnStore) FinishTurn(ctx context.Context, user conversation.UserID, tu
 	if turn.Idempotency.Set() {
 		a.addRecord = s.recordAnswer(user, turn.Idempotency)
 	}
-	a.guards = []guard{
+	a.guards = guards{
 		spending(s.db, user, turn.Spent), permitOf(s.db, user, turn.Permit).returning(),
 		unmarking(user, turn),
 	}

@@ -18,7 +18,7 @@ type replacer struct {
 	in     conversation.Append
 	turn   conversation.Turn
 	permit *permit
-	quota  answerQuota
+	guards guards
 	lease  time.Duration
 }
 
@@ -40,7 +40,7 @@ func (s *TurnStore) replaceTurn(ctx context.Context, user conversation.UserID, i
 	}
 	permit := newAnswerPermit(s.db, user, lease)
 	r := replacer{
-		TurnStore: s, user: user, in: in, permit: permit, quota: newAnswerQuota(s.db, user, permit), lease: lease,
+		TurnStore: s, user: user, in: in, permit: permit, guards: beginning(s.db, user, permit), lease: lease,
 		turn: conversation.Turn{Idempotency: in.Idempotency, Lease: table.NewRandomDigits(s.db.Random)},
 	}
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
@@ -67,13 +67,8 @@ func (s *TurnStore) replaceTurn(ctx context.Context, user conversation.UserID, i
 	return turn, err
 }
 
-// replaceAttempt is one transaction of a turn that replaces another, with the places of its conditions.
-type replaceAttempt struct {
-	cut
-	permitPlace, quotaPlace int
-}
-
-func (r *replacer) newAttempt(ctx context.Context) (*replaceAttempt, error) {
+// newAttempt returns one transaction of a turn that replaces another.
+func (r *replacer) newAttempt(ctx context.Context) (*cut, error) {
 	session, err := r.sessions.Session(ctx, r.user, r.in.SessionID)
 	if err != nil {
 		return nil, err
@@ -101,7 +96,7 @@ func (r *replacer) newAttempt(ctx context.Context) (*replaceAttempt, error) {
 	for _, record := range open {
 		r.permit.takeOver(record.String(table.AttrPermit))
 	}
-	try := &replaceAttempt{cut: cut{user: r.user, before: session, kept: what.Kept}}
+	try := &cut{user: r.user, before: session, kept: what.Kept}
 	try.addRecord = r.recordTurn(r.user, &r.turn, r.permit, r.lease)
 	given := r.in.Messages
 	if what.Kept != nil {
@@ -111,8 +106,7 @@ func (r *replacer) newAttempt(ctx context.Context) (*replaceAttempt, error) {
 		return nil, err
 	}
 	r.endTurns(try, open)
-	try.permitPlace = r.permit.take(try.tx, session.Generation)
-	try.quotaPlace = r.quota.check(try.tx)
+	try.guardPlaces = r.guards.add(try.tx, session)
 	// Only this call knows its lease.
 	k := table.UserKey(r.user, table.IdempotencySK(r.in.Idempotency))
 	try.tx.DoneIf(func(records table.RecordSet) bool { return records[k].String(table.AttrLease) == r.turn.Lease }, k)
@@ -161,7 +155,7 @@ func (r *replacer) openTurns(ctx context.Context, what conversation.Cut) (open [
 }
 
 // endTurns ends turns without an answer. The message that stays has the name of the new turn from then on.
-func (r *replacer) endTurns(try *replaceAttempt, open []table.Item) {
+func (r *replacer) endTurns(try *cut, open []table.Item) {
 	if try.kept != nil {
 		sk, _ := table.ParseMessageID(r.user, try.kept.ID)
 		u := table.Set(table.AttrTurnSK, table.IdempotencySK(r.in.Idempotency))
@@ -175,7 +169,7 @@ func (r *replacer) endTurns(try *replaceAttempt, open []table.Item) {
 }
 
 // begun returns the turn of an attempt that was carried out.
-func (r *replacer) begun(try *replaceAttempt) conversation.Turn {
+func (r *replacer) begun(try *cut) conversation.Turn {
 	turn := r.turn
 	turn.Session, turn.Permit = try.result.Session, r.permit.id()
 	if turn.Message = (conversation.Message{}); try.kept != nil {
@@ -199,17 +193,11 @@ func (r *replacer) replayRefused(ctx context.Context, refusal error) (conversati
 }
 
 // refused returns the error that ends the turn after conditions that failed, or nil for another attempt.
-func (r *replacer) refused(try *replaceAttempt, failures table.ConditionFailures) error {
+func (r *replacer) refused(try *cut, failures table.ConditionFailures) error {
 	for i, place := range try.clientPlaces {
 		if _, exists := failures[place]; exists {
 			return conversation.MessageExists(r.in.Messages[i].ClientMessageID)
 		}
 	}
-	if usage, spent := failures[try.quotaPlace]; spent {
-		return r.quota.refused(usage)
-	}
-	if permits, taken := failures[try.permitPlace]; taken {
-		return r.permit.next(permits)
-	}
-	return nil
+	return r.guards.refused(try.guardPlaces, failures)
 }
