@@ -61,17 +61,11 @@ type appRecipe struct {
 	Chars  int    `json:"chars,omitempty" doc:"The same, in characters."`
 }
 
-// apps serves /v1/app.
-type apps struct{ *server }
-
-func (s apps) register() {
-	registerDoc(s.server, op("GET /v1/app", "getApp", operationsTag, "Get the registry that is live",
+// registerApp serves /v1/app.
+func registerApp(s *server) {
+	registerDoc(s, op("GET /v1/app", "getApp", operationsTag, "Get the registry that is live",
 		"What the app's file says (docs/extending.md): its contexts and memory types, with the agents and recipes.",
-	).forApp(), s.get)
-}
-
-func (s apps) get(context.Context, Caller, *noInput) (appDoc, error) {
-	return shown[appDoc](*registry.Live()), nil
+	).forApp(), func(context.Context, Caller, *noInput) (appDoc, error) { return shown[appDoc](*registry.Live()), nil })
 }
 
 func (d *appDoc) complete(app registry.App) {

@@ -47,33 +47,24 @@ type erasureProgress struct {
 	Vectors int            `json:"vectors" doc:"The deleted vectors."`
 }
 
-// users serves /v1/user.
-type users struct {
-	*server
-	eraser Eraser
-}
-
-func (s users) register() {
+// registerUser serves /v1/user.
+func registerUser(s *server, eraser Eraser) {
 	responses := []statusResponse{
 		bodyOf[receipt](http.StatusOK),
 		bodyOf[erasing](http.StatusAccepted, retryAfter("The seconds to wait before the next call.")),
 	}
-	register(s.server, op("DELETE /v1/user", "eraseUser", longTermTag, "Erase the user",
+	register(s, op("DELETE /v1/user", "eraseUser", longTermTag, "Erase the user",
 		"Deletes everything that is stored about the user. If that takes more than 20 s, the answer is 202: "+
 			"repeat the request until it is 200.",
-	).responds(responses...), s.erase)
-	register(s.server, op("GET /v1/user/erasure", "getErasure", longTermTag, "Get the receipt of the last erasure",
+	).responds(responses...), func(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
+		return newErasureOutput(eraser.Erase(ctx, c.User, s.Now().Add(eraseWithin)))
+	})
+	register(s, op("GET /v1/user/erasure", "getErasure", longTermTag, "Get the receipt of the last erasure",
 		"Returns the receipt of the user's last erasure. While it goes on, the answer is 202. It goes on also when "+
 			"nobody repeats the request to erase.",
-	).or(http.StatusNotFound).responds(responses...), s.erasure)
-}
-
-func (s users) erase(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
-	return newErasureOutput(s.eraser.Erase(ctx, c.User, s.Now().Add(eraseWithin)))
-}
-
-func (s users) erasure(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
-	return newErasureOutput(s.eraser.Erasure(ctx, c.User))
+	).or(http.StatusNotFound).responds(responses...), func(ctx context.Context, c Caller, _ *noInput) (*varied, error) {
+		return newErasureOutput(eraser.Erasure(ctx, c.User))
+	})
 }
 
 // newErasureOutput answers with the receipt, or with the progress of an erasure that is not complete.

@@ -87,19 +87,12 @@ func (d *healthDoc) complete(r health.Report) {
 	}
 }
 
-// healths serves /v1/health.
-type healths struct {
-	*server
-	store HealthReader
-}
-
-func (s healths) register() {
-	registerDoc(s.server, op("GET /v1/health", "getHealth", operationsTag, "Get the state of the background work",
+// registerHealth serves /v1/health.
+func registerHealth(s *server, store HealthReader) {
+	registerDoc(s, op("GET /v1/health", "getHealth", operationsTag, "Get the state of the background work",
 		"Of the whole stage, not of one user: what is overdue, the dead letters, and how far the migration is. "+
 			"A part that could not be read does not hide the others.",
-	).forApp(), s.get)
-}
-
-func (s healths) get(ctx context.Context, _ Caller, _ *noInput) (healthDoc, error) {
-	return shown[healthDoc](s.store.Read(ctx)), nil
+	).forApp(), func(ctx context.Context, _ Caller, _ *noInput) (healthDoc, error) {
+		return shown[healthDoc](store.Read(ctx)), nil
+	})
 }

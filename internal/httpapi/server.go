@@ -84,11 +84,11 @@ func registerMessages(s *server, d MessagesDeps) {
 	messages{s, d.Sessions, d.Messages, d.MessageRemover, d.SessionCutter}.register()
 	d.LongTerm.register(s)
 	documents{s, d.Documents}.register()
-	spines{s, d.Spines}.register()
-	usages{s, d.Usage}.register()
-	healths{s, d.Health}.register()
-	apps{s}.register()
-	users{s, d.Eraser}.register()
+	registerSpines(s, d.Spines)
+	registerUsage(s, d.Usage)
+	registerHealth(s, d.Health)
+	registerApp(s)
+	registerUser(s, d.Eraser)
 }
 
 // PromptsDeps are the dependencies of the prompt function's HTTP API. All are required.

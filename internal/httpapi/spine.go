@@ -47,22 +47,15 @@ type spineList struct {
 	Items []spine `json:"items" doc:"In the order of the coaches' ids."`
 }
 
-// spines serves /v1/spines.
-type spines struct {
-	*server
-	store longterm.SpineReader
-}
-
-func (s spines) register() {
-	registerDoc(s.server, op("GET /v1/spines", "listSpines", longTermTag, "List the coaches' spines",
+// registerSpines serves /v1/spines.
+func registerSpines(s *server, store longterm.SpineReader) {
+	registerDoc(s, op("GET /v1/spines", "listSpines", longTermTag, "List the coaches' spines",
 		"The running summary of all sessions with each coach, and the remarks about the user in it. It follows the "+
 			"preferences as prompts do: withheldIn names the contexts whose prompts lack it, and a spine that no prompt "+
 			"may tell, as with memory off, says nothing here either. The export has it all.",
-	), s.list)
-}
-
-func (s spines) list(ctx context.Context, c Caller, _ *noInput) (spineList, error) {
-	found, preferences, err := s.store.Spines(ctx, c.User)
-	allowed := func(one longterm.Spine) spine { return toAllowedSpine(one, preferences) }
-	return spineList{Items: converted(found, allowed)}, err
+	), func(ctx context.Context, c Caller, _ *noInput) (spineList, error) {
+		found, preferences, err := store.Spines(ctx, c.User)
+		allowed := func(one longterm.Spine) spine { return toAllowedSpine(one, preferences) }
+		return spineList{Items: converted(found, allowed)}, err
+	})
 }

@@ -24,19 +24,12 @@ func (u *usageDoc) complete(q conversation.Quota) {
 	}
 }
 
-// usages serves /v1/usage.
-type usages struct {
-	*server
-	store QuotaReader
-}
-
-func (s usages) register() {
-	registerDoc(s.server, op("GET /v1/usage", "getUsage", longTermTag, "Get today's tokens",
+// registerUsage serves /v1/usage.
+func registerUsage(s *server, store QuotaReader) {
+	registerDoc(s, op("GET /v1/usage", "getUsage", longTermTag, "Get today's tokens",
 		"The tokens of the models that the user has spent on this day of UTC, from the counter that the daily "+
 			"quota checks. Where no quota is set, nothing is counted, and used and limit are null.",
-	), s.get)
-}
-
-func (s usages) get(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
-	return show[usageDoc](s.store.Today(ctx, c.User))
+	), func(ctx context.Context, c Caller, _ *noInput) (usageDoc, error) {
+		return show[usageDoc](store.Today(ctx, c.User))
+	})
 }
