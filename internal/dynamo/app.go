@@ -23,12 +23,8 @@ func appKey(version string) table.Key { return table.NewKey(appPK, "registry#"+v
 
 // Put stores a file under its version. To store it again changes nothing.
 func (s *AppStore) Put(ctx context.Context, version, file string) error {
-	u := table.Set(attrAppFile, file)
-	_, err := s.db.UpdateItem(ctx, appKey(version), u, table.Lacks(attrAppFile))
-	if _, stored := table.ConditionFailed(err); stored {
-		err = nil
-	}
-	return table.Failed("store the app's registry", err)
+	const op = "store the app's registry"
+	return s.db.UpdateWhere(ctx, op, appKey(version), table.Set(attrAppFile, file), table.Lacks(attrAppFile))
 }
 
 // File returns the file of a version. Without one it returns a NotFound error.

@@ -27,8 +27,7 @@ type documentPut struct {
 	// token is only in records that this put has written.
 	token string
 	// there is the record as it was read last, nil for none. It may have expired or be of an earlier generation.
-	there      table.Item
-	generation int64
+	there table.Item
 }
 
 // PutDocument stores a document with one read and one transaction. The condition on what was read fails when another
@@ -45,28 +44,22 @@ func (s *DocumentStore) PutDocument(ctx context.Context, user conversation.UserI
 	}
 	p := documentPut{
 		user: user, key: k, to: d, token: table.NewRandomDigits(s.db.Random), there: records[k],
-		generation: records.Generation(user),
 	}
 	var it table.Item
 	created := false
 	err = s.db.Retry(ctx, op, func(ctx context.Context, b *table.Backoff) (bool, error) {
-		it, created = p.record(s.db)
-		t := s.db.Transaction()
-		place := t.Put(it, isAsRead(p.there))
-		generationPlace := t.Check(table.GenerationKey(user), table.IsGeneration(p.generation))
-		t.DoneIf(func(r table.RecordSet) bool { return r[k].String(table.AttrWriteToken) == p.token }, k)
-		failures, err := s.db.Commit(ctx, op, t, b)
-		if err != nil || failures == nil {
-			return true, err
-		}
+		place := 0
+		failures, err := s.db.commitAtGeneration(ctx, op, user, b, func(generation int64) (*table.Transaction, int) {
+			it, created = p.record(s.db, generation)
+			t := s.db.Transaction()
+			place = t.Put(it, isAsRead(p.there))
+			t.DoneIf(func(r table.RecordSet) bool { return r[k].String(table.AttrWriteToken) == p.token }, k)
+			return t, t.Check(table.GenerationKey(user), table.IsGeneration(generation))
+		})
 		if existing, failed := failures[place]; failed {
 			p.there = existing
 		}
-		if existing, failed := failures[generationPlace]; failed {
-			p.generation = existing.Int64(table.AttrGeneration)
-			s.db.cache.saveGeneration(user, p.generation)
-		}
-		return false, nil
+		return err != nil || failures == nil, err
 	})
 	if err != nil {
 		return document.Document{}, false, err
@@ -89,16 +82,16 @@ func isAsRead(there table.Item) table.Condition {
 //
 // Its version is above that of the record before, and above those of earlier documents of the key: it is at least the
 // time in milliseconds. So a worker that indexed a deleted document does not take this one out of the due index.
-func (p documentPut) record(db *DB) (it table.Item, created bool) {
+func (p documentPut) record(db *DB, generation int64) (it table.Item, created bool) {
 	now, d := db.Now(), p.to
-	isCurrent := p.there != nil && !p.there.Expired(now) && p.there.Int64(table.AttrGeneration) >= p.generation
+	isCurrent := p.there != nil && !p.there.Expired(now) && p.there.Int64(table.AttrGeneration) >= generation
 	if isCurrent {
 		d.CreatedAt = p.there.Time(table.AttrCreatedAt)
 	}
 	d.Vectors = max(d.Vectors, int(p.there.Int64(table.AttrVectorCount)))
 	it = encodeDocument(d).With(p.key.Attributes())
 	it.Set(table.AttrVersion, max(p.there.Int64(table.AttrVersion)+1, now.UnixMilli()))
-	it.Set(table.AttrGeneration, p.generation)
+	it.Set(table.AttrGeneration, generation)
 	it.Set(table.AttrWriteToken, p.token)
 	if d.Vectors > 0 {
 		it.SetDue(p.key, db.DueAfterIdle())

@@ -25,8 +25,8 @@ func NewDueStore(db *DB) *DueStore { return &DueStore{db} }
 // Due reads one page of a shard. The index has the keys of records only.
 func (s *DueStore) Due(ctx context.Context, shard sweep.Shard, at time.Time, after *sweep.Due, limit int,
 ) ([]sweep.Due, error) {
-	where := expression.Key(table.AttrDueShard).Equal(table.Value(table.IntAttr(shard))).
-		And(expression.Key(table.AttrDueAt).LessThanEqual(table.Value(table.TimeAttr(at))))
+	where := expression.Key(table.AttrDueShard).Equal(table.Value(shard)).
+		And(expression.Key(table.AttrDueAt).LessThanEqual(table.Value(at)))
 	q := table.Query{Index: table.DueIndex, Where: where, Page: limit}
 	if after != nil {
 		q.After = table.NewKey(after.Partition, after.ID).Attributes()
@@ -72,15 +72,15 @@ func dueAfter(db *DB, u table.Update, user conversation.UserID, before, after co
 // the end of a claim that succeeded takes back: so the failures of a worker that dies are counted, too. The version of
 // the record shows later whether the worker has seen a change.
 func newClaim(due, until time.Time) table.Update {
-	return table.Set(table.AttrDueAt, table.TimeAttr(until)).
-		SetTo(table.AttrClaimedVersion, table.Field(table.AttrVersion).IfNotExists(table.Value(table.IntAttr(0)))).
-		SetIfNone(table.AttrDueSince, table.TimeAttr(due)).
-		Add(table.AttrFailures, table.IntAttr(1))
+	return table.Set(table.AttrDueAt, until).
+		SetTo(table.AttrClaimedVersion, table.Field(table.AttrVersion).IfNotExists(table.Value(0))).
+		SetIfNone(table.AttrDueSince, due).
+		Add(table.AttrFailures, 1)
 }
 
 // isDueAt is the condition that a record is due at a time.
 func isDueAt(at time.Time) table.Condition {
-	return table.Is(table.AttrDueAt, table.TimeAttr(at))
+	return table.Is(table.AttrDueAt, at)
 }
 
 // isClaimed is the condition that nobody has written the record since it was claimed.
@@ -102,7 +102,7 @@ func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u ta
 ) (c sweep.Claim, ok bool, err error) {
 	token := table.NewRandomDigits(s.db.Random)
 	it, err := s.db.UpdateOnce(ctx, dueKey(d),
-		u.Set(table.AttrClaimedBy, table.StringAttr(token)).Set(table.AttrClaimedAt, table.TimeAttr(s.db.Now())), isAsRead,
+		u.Set(table.AttrClaimedBy, token).Set(table.AttrClaimedAt, s.db.Now()), isAsRead,
 		func(existing table.Item) bool { return existing.String(table.AttrClaimedBy) == token })
 	if _, moved := table.ConditionFailed(err); moved {
 		return sweep.Claim{}, false, nil
@@ -118,7 +118,7 @@ func (s *DueStore) claim(ctx context.Context, d sweep.Due, until time.Time, u ta
 // Extend changes the time until which a record is claimed.
 func (s *DueStore) Extend(ctx context.Context, c sweep.Claim, until time.Time) (sweep.Claim, error) {
 	until = conversation.Milliseconds(until)
-	u := table.Set(table.AttrDueAt, table.TimeAttr(until))
+	u := table.Set(table.AttrDueAt, until)
 	if err := s.endOf(ctx, "extend claim", c, u); err != nil {
 		return c, err
 	}
@@ -132,7 +132,7 @@ func (s *DueStore) Postpone(ctx context.Context, c sweep.Claim, at time.Time, su
 }
 
 func postponed(at time.Time, succeeded bool) table.Update {
-	u := table.Set(table.AttrDueAt, table.TimeAttr(conversation.Milliseconds(at))).EndClaim()
+	u := table.Set(table.AttrDueAt, conversation.Milliseconds(at)).EndClaim()
 	if succeeded {
 		u = u.EndFailures()
 	}
@@ -156,8 +156,8 @@ func leaseKey(shard sweep.Shard) table.Key {
 
 // Lease gives a shard to an owner until a time, unless another owner has it.
 func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, until time.Time) (bool, error) {
-	u := table.Set(table.AttrLease, table.StringAttr(owner)).Set(table.AttrLeaseUntil, table.TimeAttr(until))
-	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())))
+	u := table.Set(table.AttrLease, owner).Set(table.AttrLeaseUntil, until)
+	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, s.db.Now()))
 	_, err := s.db.UpdateOnce(ctx, leaseKey(shard), u, isFree, func(existing table.Item) bool {
 		return existing.String(table.AttrLease) == owner
 	})
@@ -169,7 +169,7 @@ func (s *DueStore) Lease(ctx context.Context, shard sweep.Shard, owner string, u
 
 // Release gives a shard back.
 func (s *DueStore) Release(ctx context.Context, shard sweep.Shard, owner string) error {
-	return s.db.DeleteWhere(ctx, "release shard", leaseKey(shard), table.Is(table.AttrLease, table.StringAttr(owner)))
+	return s.db.DeleteWhere(ctx, "release shard", leaseKey(shard), table.Is(table.AttrLease, owner))
 }
 
 // SessionDue reads the session of a due record.
@@ -192,7 +192,7 @@ func (s *DueStore) ClaimSession(ctx context.Context, user conversation.UserID, s
 	if !session.DueAt.IsZero() {
 		isAsRead, due = isDueAt(session.DueAt), session.DueAt
 	}
-	u := newClaim(due, until).Set(table.AttrDueShard, table.IntAttr(shard))
+	u := newClaim(due, until).Set(table.AttrDueShard, shard)
 	d := sweep.Due{Partition: k.PK, ID: k.SK, User: user, Shard: shard, DueAt: session.DueAt}
 	return s.claim(ctx, d, until, u, table.IsIncarnation(session).And(isAsRead))
 }
@@ -248,7 +248,7 @@ func hasSummaryOf(session conversation.Session) table.Condition {
 	if session.Summary == nil {
 		return table.Lacks(table.AttrSummaryUpdatedAt)
 	}
-	return table.Is(table.AttrSummaryUpdatedAt, table.TimeAttr(session.Summary.UpdatedAt))
+	return table.Is(table.AttrSummaryUpdatedAt, session.Summary.UpdatedAt)
 }
 
 // setSummaryIndexed stores that the session's summary is indexed, if it is. A later summary has another time.
@@ -256,5 +256,5 @@ func setSummaryIndexed(u table.Update, session conversation.Session) table.Updat
 	if session.Summary == nil || !session.Summary.Indexed {
 		return u
 	}
-	return u.Set(table.AttrSummaryIndexedAt, table.TimeAttr(session.Summary.UpdatedAt))
+	return u.Set(table.AttrSummaryIndexedAt, session.Summary.UpdatedAt)
 }

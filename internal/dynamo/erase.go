@@ -92,8 +92,7 @@ func (l erasureLease) set(u table.Update) table.Update {
 // mark is deleted when the erasure is done.
 func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int64, now time.Time, lease erasureLease,
 ) (t *table.Transaction, place int) {
-	next := table.IntAttr(generation + 1)
-	begin := table.Set(table.AttrGeneration, next).SetDue(table.GenerationKey(user), lease.until).
+	begin := table.Set(table.AttrGeneration, generation+1).SetDue(table.GenerationKey(user), lease.until).
 		Set(table.AttrErasing, true).
 		Set(table.AttrErasedAt, now).
 		Set(table.AttrCounts, &types.AttributeValueMemberM{}).
@@ -103,7 +102,7 @@ func (s *ErasureStore) raiseGeneration(user conversation.UserID, generation int6
 	t = s.db.Transaction()
 	place = t.Update(table.GenerationKey(user), lease.set(begin), table.IsGeneration(generation).And(isIdle))
 	mark := table.UserKey(user, table.ErasingSK).Attributes()
-	mark[table.AttrGeneration] = next
+	mark.Set(table.AttrGeneration, generation+1)
 	t.Replace(mark)
 	k := table.GenerationKey(user)
 	t.DoneIf(func(r table.RecordSet) bool { return r[k].String(table.AttrLease) == lease.token }, k)

@@ -46,10 +46,10 @@ func (s *ExtractionStore) LeaseExtraction(ctx context.Context, user conversation
 	l extraction.Lease,
 ) (bool, error) {
 	t := s.db.Transaction()
-	u := table.Set(table.AttrLease, table.StringAttr(l.Owner)).
-		Set(table.AttrLeaseUntil, table.TimeAttr(l.Until)).
-		Set(table.AttrGeneration, table.IntAttr(session.Generation))
-	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, table.TimeAttr(s.db.Now())), isLeasedBy(l))
+	u := table.Set(table.AttrLease, l.Owner).
+		Set(table.AttrLeaseUntil, l.Until).
+		Set(table.AttrGeneration, session.Generation)
+	isFree := table.NotExists().Or(table.IsAtMost(table.AttrLeaseUntil, s.db.Now()), isLeasedBy(l))
 	place := t.Update(extractionKey(user), u, isFree)
 	t.Check(table.KeyOfSession(user, session), table.IsIncarnation(session).And(isExtractedAs(session)))
 	t.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
@@ -70,18 +70,18 @@ func (s *ExtractionStore) ReleaseExtraction(ctx context.Context, user conversati
 
 // isLeasedBy is the condition that the owner has the lease, whether or not its time is over: nobody has taken it over.
 func isLeasedBy(l extraction.Lease) table.Condition {
-	return table.Is(table.AttrLease, table.StringAttr(l.Owner))
+	return table.Is(table.AttrLease, l.Owner)
 }
 
 // isExtractedAs is the condition that the session is read as far as it was when the worker read it.
 func isExtractedAs(session conversation.Session) table.Condition {
-	return table.Is(table.AttrExtractedSeq, table.IntAttr(session.Extracted.Seq))
+	return table.Is(table.AttrExtractedSeq, session.Extracted.Seq)
 }
 
 func setExtracted(through conversation.Watermark, r conversation.Reading) table.Update {
 	u := table.Update{}.SetWatermark(table.AttrExtractedSeq, table.AttrExtractedAt, through)
 	text, _ := json.Marshal(r) // numbers and strings always are JSON
-	return u.SetOrRemove(table.AttrReading, table.StringAttr(string(text)), !r.IsZero())
+	return u.SetOrRemove(table.AttrReading, string(text), !r.IsZero())
 }
 
 // SkipExtraction raises the session's watermark to its end, unless another worker has raised it.
@@ -159,7 +159,7 @@ func (s *ExtractionStore) newExtractionWrite(user conversation.UserID, session c
 	if b.Last {
 		w.leasePlace = w.tx.Delete(extractionKey(user), isLeasedBy(b.Lease))
 	} else {
-		u := table.Set(table.AttrLeaseUntil, table.TimeAttr(b.Lease.Until))
+		u := table.Set(table.AttrLeaseUntil, b.Lease.Until)
 		w.leasePlace = w.tx.Update(extractionKey(user), u, isLeasedBy(b.Lease))
 	}
 	w.tx.Check(table.GenerationKey(user), table.IsGeneration(session.Generation))
@@ -191,8 +191,8 @@ func (s *ExtractionStore) storedAs(user conversation.UserID, m longterm.Memory, 
 
 // allowsMemory is the condition that a user of a generation has not turned memory off.
 func allowsMemory(generation int64) table.Condition {
-	return table.Lacks(table.AttrMemory).Or(table.Is(table.AttrMemory, table.BoolAttr(true)),
-		table.IsBelow(table.AttrGeneration, table.IntAttr(generation)))
+	return table.Lacks(table.AttrMemory).Or(table.Is(table.AttrMemory, true),
+		table.IsBelow(table.AttrGeneration, generation))
 }
 
 // skippedKey is the key of the record by which a skipped message of a session is due again.
@@ -216,7 +216,7 @@ func (s *ExtractionStore) addSkipped(t *table.Transaction, user conversation.Use
 	for _, m := range after.Skipped {
 		if !session.Reading.Skips(m.Seq) {
 			k := skippedKey(user, sk, m.Seq)
-			u := table.Set(table.AttrGeneration, table.IntAttr(session.Generation))
+			u := table.Set(table.AttrGeneration, session.Generation)
 			t.Update(k, u.SetDue(k, s.db.Now().Add(extraction.RetryAfter)), isNotLater(session.Generation))
 		}
 	}
@@ -307,7 +307,7 @@ func addRecords[T any](s *CollectionStore[T], w *extractionWrite, at recordsAt, 
 	moved := 0
 	for _, c := range all {
 		if c.from == nil {
-			isNew := table.NotExists().Or(table.IsBelow(table.AttrAskedAt, table.TimeAttr(k.At(c.to))))
+			isNew := table.NotExists().Or(table.IsBelow(table.AttrAskedAt, k.At(c.to)))
 			w.forgotten[*k.ID(&c.to)] = w.tx.Check(s.forgottenKey(at.user, c.to), isNew)
 		}
 		if !c.isWanted {

@@ -59,42 +59,9 @@ func (r *SessionReader) RecentSessions(ctx context.Context, user conversation.Us
 			And(expression.Key(table.AttrActiveAt).GreaterThanEqual(table.Value(from))),
 		Descending: true, Page: page.Limit + 1, After: after,
 	}
-	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, _ string) (bool, error) {
+	return r.activePage(ctx, user, q, page.Limit, recent.Since, func(context, _ string) (bool, error) {
 		return len(recent.Contexts) == 0 || slices.Contains(recent.Contexts, context), nil
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	l := sessionList{db: r.db, user: user, since: recent.Since}
-	err = l.readRecords(ctx, wanted)
-	return l.byActivity(), next, err
-}
-
-// activityPage returns the rows of an index of sessions that are wanted by their contexts and ids, at most limit, and
-// where the next page starts.
-func (r *SessionReader) activityPage(ctx context.Context, q table.Query, limit int, isWanted func(context, id string) (
-	bool, error),
-) (wanted []table.Item, next conversation.Position, err error) {
-	for it, err := range r.db.Query(ctx, "list sessions by activity", q) {
-		if err != nil {
-			return nil, "", err
-		}
-		context, id, ok := table.ParseSessionSK(it.String(table.AttrSK))
-		if !ok {
-			continue
-		}
-		if ok, err := isWanted(context, id); err != nil {
-			return nil, "", err
-		} else if !ok {
-			continue
-		}
-		if len(wanted) == limit {
-			last := wanted[limit-1]
-			return wanted, conversation.Position(last.String(table.AttrActiveAt) + "#" + last.String(table.AttrSK)), nil
-		}
-		wanted = append(wanted, it)
-	}
-	return wanted, "", nil
 }
 
 // CoachSessions returns one page of the sessions with a coach that have messages or a summary, latest first.
@@ -115,21 +82,54 @@ func (r *SessionReader) CoachSessions(ctx context.Context, user conversation.Use
 		Index: table.CoachRecent, Descending: true, Page: page.Limit + 2, After: after, // one more page, and the one left out
 		Where: expression.Key(table.AttrCoachKey).Equal(table.Value(coach)),
 	}
-	wanted, next, err := r.activityPage(ctx, q, page.Limit, func(context, id string) (bool, error) {
+	return r.activePage(ctx, user, q, page.Limit, time.Time{}, func(context, id string) (bool, error) {
 		if id == of.Except || of.Allows == nil {
 			return id != of.Except, nil
 		}
 		return of.Allows(ctx, context)
 	})
-	if err != nil {
-		return nil, "", err
+}
+
+// activePage returns one page of the sessions in an index with a message or a summary since a time, latest first, and
+// where the next page starts. Those that are not wanted by their contexts and ids are left out before any record is
+// read.
+func (r *SessionReader) activePage(ctx context.Context, user conversation.UserID, q table.Query, limit int,
+	since time.Time, isWanted func(context, id string) (bool, error),
+) (sessions []conversation.Session, next conversation.Position, err error) {
+	var wanted []table.Item
+	for it, err := range r.db.Query(ctx, "list sessions by activity", q) {
+		if err != nil {
+			return nil, "", err
+		}
+		context, id, ok := table.ParseSessionSK(it.String(table.AttrSK))
+		if !ok {
+			continue
+		}
+		if ok, err := isWanted(context, id); err != nil {
+			return nil, "", err
+		} else if !ok {
+			continue
+		}
+		if len(wanted) == limit {
+			last := wanted[limit-1]
+			next = conversation.Position(last.String(table.AttrActiveAt) + "#" + last.String(table.AttrSK))
+			break
+		}
+		wanted = append(wanted, it)
 	}
 	l := sessionList{db: r.db, user: user}
 	if err := l.readRecords(ctx, wanted); err != nil {
 		return nil, "", err
 	}
-	sessions := l.byActivity()
-	return slices.DeleteFunc(sessions, func(s conversation.Session) bool { return !s.HasContent() }), next, nil
+	for _, row := range l.rows {
+		if s := row.session; s.HasContent() && !s.LastActiveAt().Before(since) {
+			sessions = append(sessions, s)
+		}
+	}
+	slices.SortStableFunc(sessions, func(a, b conversation.Session) int {
+		return b.LastActiveAt().Compare(a.LastActiveAt())
+	})
+	return sessions, next, nil
 }
 
 // activityCursor returns the key of Recent after which a page begins, nil for the first page.
@@ -148,22 +148,11 @@ func activityCursor(user conversation.UserID, after conversation.Position) (tabl
 	return start, nil
 }
 
-// byActivity returns the sessions of a list by their last messages, latest first.
-func (l *sessionList) byActivity() []conversation.Session {
-	out := make([]conversation.Session, len(l.rows))
-	for i, r := range l.rows {
-		out[i] = r.session
-	}
-	slices.SortStableFunc(out, func(a, b conversation.Session) int { return b.LastActiveAt().Compare(a.LastActiveAt()) })
-	return out
-}
-
 // sessionList collects sessions in the order of the index.
 type sessionList struct {
 	db      *DB
 	user    conversation.UserID
 	filter  conversation.SessionFilter
-	since   time.Time // where set, only sessions with a message since then
 	limit   int
 	maxRows int // reading the index ends with so many rows
 	// fresh are the sort keys of the sessions that are read from the table and not from the index.
@@ -180,10 +169,8 @@ type sessionRow struct {
 }
 
 func (l *sessionList) matches(s conversation.Session) bool {
-	if l.filter.Status != "" && s.Status != l.filter.Status || l.filter.Context != "" && s.Context != l.filter.Context {
-		return false
-	}
-	return l.since.IsZero() || s.HasContent() && !s.LastActiveAt().Before(l.since)
+	return (l.filter.Status == "" || s.Status == l.filter.Status) &&
+		(l.filter.Context == "" || s.Context == l.filter.Context)
 }
 
 // readRecent lists the sessions of the index and those that are fresh.
